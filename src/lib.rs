@@ -1,0 +1,1 @@
+//! Oriel: live ranges, a ptxas-style optimiser and register estimates for LLVM's NVPTX back end.
