@@ -1,0 +1,19 @@
+//! The exported machine function: what LLVM handed over, as flat arrays.
+//!
+//! [`Snapshot`] borrows the arrays, be it from LLVM for the time of a call or from an
+//! [`OwnedSnapshot`] that was read from a file or built by a test. It is the whole input of the
+//! live-range engine and of Ori.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `abi.rs` | the records and their layout |
+//! | `view.rs` | typed access |
+//! | `check.rs` | is a snapshot well formed? |
+//! | `owned.rs` | a snapshot that owns its arrays |
+//! | `file.rs` | saved to and loaded from a file |
+//! | `text.rs` | printed for people |
+
+pub mod abi;
+mod view;
+
+pub use view::{InstructionRef, OperandRef, Snapshot, SnapshotArrays};
