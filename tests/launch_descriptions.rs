@@ -30,29 +30,22 @@ fn sources() -> BTreeSet<PathBuf> {
     files(&["cu", "cl"])
 }
 
-/// The names that follow `__global__ void` or `__kernel void`, launch bounds and line breaks aside.
+/// The names of the functions that are declared `__global__` or `__kernel`.
 fn kernels(source: &str) -> BTreeSet<String> {
+    const ATTRIBUTES: [&str; 3] = ["__launch_bounds__", "__attribute__", "reqd_work_group_size"];
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names = BTreeSet::new();
-    for marker in ["__global__ void", "__kernel void", "__kernel __attribute__"] {
+    for marker in ["__global__ ", "__kernel "] {
         for (start, _) in source.match_indices(marker) {
             let signature = &source[start + marker.len()..];
-            let signature = signature.split_inclusive('{').next().unwrap_or(signature);
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let words = signature.split(|c| !is_name(c)).filter(|word| !word.is_empty());
-            // A kernel's name is the first word before a parenthesis that no attribute takes.
-            let attributes = [
-                "__launch_bounds__",
-                "__attribute__",
-                "reqd_work_group_size",
-                "void",
-            ];
-            for word in words {
-                let called = signature.contains(&format!("{word}("));
-                if called && !attributes.contains(&word) {
-                    names.insert(word.to_owned());
-                    break;
-                }
-            }
+            // The kernel's name is the first word before a parenthesis that is not an attribute's.
+            let before_parenthesis = signature.match_indices('(').map(|(at, _)| {
+                let text = &signature[..at];
+                &text[text.trim_end_matches(is_name).len()..]
+            });
+            let mut candidates =
+                before_parenthesis.filter(|word| !word.is_empty() && !ATTRIBUTES.contains(word));
+            names.extend(candidates.next().map(str::to_owned));
         }
     }
     names
