@@ -21,8 +21,9 @@ extern "C" __global__ void __launch_bounds__(TILE *TILE)
     here = ahead;
     ahead = active ? now[i + slice] : 0.0f;
     __syncthreads();
-    plane[ty][tx] = here;
+    // Threads beyond the grid would overwrite the halo that their active neighbours load.
     if (active) {
+      plane[ty][tx] = here;
       if (tx == 1)
         plane[ty][0] = now[i - 1];
       if (tx == TILE || x == nx - 2)
