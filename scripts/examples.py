@@ -42,6 +42,8 @@ def examples():
 def llvm_bin():
     """The folder that clang and llc are run from."""
     if folder := os.environ.get("ORIEL_LLVM_BIN"):
+        if not (Path(folder) / "clang").exists():
+            sys.exit(f"examples.py: ORIEL_LLVM_BIN is {folder}, where there is no clang")
         return Path(folder)
     for config in ("llvm-config-22", "llvm-config"):
         if shutil.which(config):
@@ -64,6 +66,8 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False):
     """
     source = Path(source)
     if source.is_absolute():
+        if not source.is_relative_to(ROOT):
+            sys.exit(f"examples.py: {source} is not below {ROOT}: debug information is relative to it")
         source = source.relative_to(ROOT)
     command = [str(llvm_bin() / "clang")]
     if source.suffix == ".cl":

@@ -33,7 +33,8 @@ extern "C" __global__ void multiply_256(const unsigned *__restrict__ a, const un
 
 __device__ __forceinline__ unsigned add_with_carry(unsigned (&x)[LIMBS], const unsigned (&y)[LIMBS]) {
   unsigned carry;
-  // One statement, because the carry flag does not live from one asm statement to the next.
+  // One statement, because the carry flag does not live from one asm statement to the next. Early clobbers, because
+  // sums are written while limbs of y are still to be read.
   asm volatile("add.cc.u32  %0, %0, %9;\n\t"
                "addc.cc.u32 %1, %1, %10;\n\t"
                "addc.cc.u32 %2, %2, %11;\n\t"
@@ -43,8 +44,8 @@ __device__ __forceinline__ unsigned add_with_carry(unsigned (&x)[LIMBS], const u
                "addc.cc.u32 %6, %6, %15;\n\t"
                "addc.cc.u32 %7, %7, %16;\n\t"
                "addc.u32    %8, 0, 0;"
-               : "+r"(x[0]), "+r"(x[1]), "+r"(x[2]), "+r"(x[3]), "+r"(x[4]), "+r"(x[5]), "+r"(x[6]), "+r"(x[7]),
-                 "=&r"(carry)
+               : "+&r"(x[0]), "+&r"(x[1]), "+&r"(x[2]), "+&r"(x[3]), "+&r"(x[4]), "+&r"(x[5]), "+&r"(x[6]),
+                 "+&r"(x[7]), "=&r"(carry)
                : "r"(y[0]), "r"(y[1]), "r"(y[2]), "r"(y[3]), "r"(y[4]), "r"(y[5]), "r"(y[6]), "r"(y[7]));
   return carry;
 }

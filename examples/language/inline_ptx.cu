@@ -51,7 +51,7 @@ extern "C" __global__ void inline_ptx_population_loop(const unsigned *__restrict
     while (rest != 0) {
       unsigned top;
       asm("bfind.u32 %0, %1;" : "=r"(top) : "r"(rest));
-      asm("add.u32 %0, %0, 1;\n\txor.b32 %1, %1, %2;" : "+r"(count), "+r"(rest) : "r"(1u << top));
+      asm("add.u32 %0, %0, 1;\n\txor.b32 %1, %1, %2;" : "+&r"(count), "+r"(rest) : "r"(1u << top));
     }
     out[i] = count;
   }
