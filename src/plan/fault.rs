@@ -20,14 +20,19 @@ pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
 /// terminators, or at its end. The shim then behaves as if LLVM's verifier had refused the result.
 pub fn intrusive(snapshot: &Snapshot<'_>) -> Plan {
     let classes = snapshot.arrays().register_classes;
-    let general = classes.iter().position(|class| class.file == RegisterFile::General as u32);
+    let general = classes
+        .iter()
+        .position(|class| class.file == RegisterFile::General as u32);
     let Some(class) = general.map(RegisterClass::new) else {
         return malformed(snapshot);
     };
     let mut editor = Editor::new(*snapshot);
     for block in snapshot.blocks() {
         let is_terminator = |instruction: &Instruction| {
-            snapshot.instruction(*instruction).opcode_flags().contains(OpcodeFlags::TERMINATOR)
+            snapshot
+                .instruction(*instruction)
+                .opcode_flags()
+                .contains(OpcodeFlags::TERMINATOR)
         };
         let terminators = snapshot.instructions_of(block).filter(is_terminator).count();
         let index = snapshot.instruction_range(block).len() - terminators;
@@ -64,7 +69,7 @@ pub fn mutated(snapshot: &Snapshot<'_>, seed: u64) -> Plan {
             "GOTO",
             "ADD32rr",
             "Return",
-            "nonsense",
+            "CBranch",
         ] {
             let (offset, length) = (plan.strings.len() as u32, name.len() as u32);
             plan.opcode_names.push(StringRecord { offset, length });
