@@ -1,1 +1,3 @@
 //! Oriel: live ranges, a ptxas-style optimiser and register estimates for LLVM's NVPTX back end.
+
+pub mod generate;

@@ -36,7 +36,7 @@ pub(super) struct Graph {
     pub(super) counted: Vec<CountedLoop>,
     successors: Adjacency,
     predecessors: Adjacency,
-    /// Blocks that the entry reaches, in reverse post-order.
+    /// All blocks in reverse post-order from the roots: the entry, and a block of each part that it does not reach.
     pub(super) order: Vec<Block>,
     reachable: Table<Block, bool>,
     dominators: Table<Block, Option<Block>>,
@@ -59,12 +59,8 @@ impl Graph {
     pub(super) fn new(terminators: Table<Block, Terminator>, counted: Vec<CountedLoop>) -> Self {
         let successors = successors(&terminators);
         let predecessors = reversed(&successors);
-        let order = reverse_post_order(&successors);
-        let mut reachable = Table::filled(terminators.len(), false);
-        for &block in &order {
-            reachable[block] = true;
-        }
-        let dominators = dominators(&order, &predecessors);
+        let Walk { order, roots, reachable } = walk(&successors, &predecessors);
+        let dominators = dominators(&order, &roots, &predecessors);
         Self { terminators, counted, successors, predecessors, order, reachable, dominators }
     }
 
@@ -92,7 +88,10 @@ impl Graph {
         self.reachable[block]
     }
 
-    /// The immediate dominator; none for the entry and for blocks that it does not reach.
+    /// The immediate dominator where every root is an entry; none for roots and blocks that several roots reach.
+    ///
+    /// This is dominance as LLVM's live intervals need it: they follow edges from unreachable blocks as well, so a
+    /// definition serves a use only if no path backward from the use ends elsewhere.
     pub(super) fn dominator(&self, block: Block) -> Option<Block> {
         self.dominators[block]
     }
@@ -162,59 +161,86 @@ fn reversed(successors: &Adjacency) -> Adjacency {
     Adjacency { spans, blocks }
 }
 
-fn reverse_post_order(successors: &Adjacency) -> Vec<Block> {
-    let mut order = Vec::new();
-    let mut seen: Table<Block, bool> = Table::filled(successors.spans.len(), false);
+struct Walk {
+    order: Vec<Block>,
+    roots: Table<Block, bool>,
+    reachable: Table<Block, bool>,
+}
+
+fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
+    let blocks = successors.spans.len();
+    let mut order = Vec::with_capacity(blocks);
+    let mut seen: Table<Block, bool> = Table::filled(blocks, false);
+    let mut roots = Table::filled(blocks, false);
+    let mut reachable = Table::filled(blocks, false);
     let entry = Block::new(0);
-    seen[entry] = true;
-    let mut stack = vec![(entry, 0)];
-    while let Some((block, position)) = stack.last_mut() {
-        match successors.of(*block).get(*position) {
-            Some(&target) => {
-                *position += 1;
-                if !seen[target] {
-                    seen[target] = true;
-                    stack.push((target, 0));
+    // Blocks without predecessors come before blocks of cycles, so that a cycle with a way in has that as its root.
+    let starts = successors.spans.indexes().filter(|&block| predecessors.of(block).is_empty());
+    for root in std::iter::once(entry).chain(starts).chain(successors.spans.indexes()) {
+        if seen[root] {
+            continue;
+        }
+        seen[root] = true;
+        roots[root] = true;
+        let mut stack = vec![(root, 0)];
+        while let Some((block, position)) = stack.last_mut() {
+            match successors.of(*block).get(*position) {
+                Some(&target) => {
+                    *position += 1;
+                    if !seen[target] {
+                        seen[target] = true;
+                        stack.push((target, 0));
+                    }
+                }
+                None => {
+                    order.push(*block);
+                    stack.pop();
                 }
             }
-            None => {
-                order.push(*block);
-                stack.pop();
+        }
+        if root == entry {
+            for &block in &order {
+                reachable[block] = true;
             }
         }
     }
     order.reverse();
-    order
+    Walk { order, roots, reachable }
 }
 
 /// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
-fn dominators(order: &[Block], predecessors: &Adjacency) -> Table<Block, Option<Block>> {
-    let mut position: Table<Block, Option<usize>> = Table::filled(predecessors.spans.len(), None);
+fn dominators(
+    order: &[Block],
+    roots: &Table<Block, bool>,
+    predecessors: &Adjacency,
+) -> Table<Block, Option<Block>> {
+    // Position 0 is a common entry before all roots; block `order[k]` has position `k + 1`.
+    const COMMON_ENTRY: usize = 0;
+    let mut position: Table<Block, usize> = Table::filled(order.len(), COMMON_ENTRY);
     for (index, &block) in order.iter().enumerate() {
-        position[block] = Some(index);
+        position[block] = index + 1;
     }
-    // Over positions in `order`; the entry is its own dominator while this runs.
-    let mut of: Vec<Option<usize>> = vec![None; order.len()];
-    of[0] = Some(0);
+    let mut of: Vec<Option<usize>> = vec![None; order.len() + 1];
+    of[COMMON_ENTRY] = Some(COMMON_ENTRY);
     let mut changed = true;
     while changed {
         changed = false;
-        for (index, &block) in order.iter().enumerate().skip(1) {
-            let known = predecessors
-                .of(block)
-                .iter()
-                .filter_map(|&predecessor| position[predecessor])
-                .filter(|&predecessor| of[predecessor].is_some());
-            let dominator = known.reduce(|left, right| intersect(&of, left, right));
-            if of[index] != dominator {
-                of[index] = dominator;
+        for (index, &block) in order.iter().enumerate() {
+            let dominator = if roots[block] {
+                Some(COMMON_ENTRY)
+            } else {
+                let known = predecessors.of(block).iter().map(|&predecessor| position[predecessor]);
+                known.filter(|&known| of[known].is_some()).reduce(|left, right| intersect(&of, left, right))
+            };
+            if of[index + 1] != dominator {
+                of[index + 1] = dominator;
                 changed = true;
             }
         }
     }
-    let mut dominators = Table::filled(predecessors.spans.len(), None);
-    for (index, &block) in order.iter().enumerate().skip(1) {
-        dominators[block] = of[index].map(|dominator| order[dominator]);
+    let mut dominators = Table::filled(order.len(), None);
+    for (index, &block) in order.iter().enumerate() {
+        dominators[block] = of[index + 1].filter(|&at| at != COMMON_ENTRY).map(|at| order[at - 1]);
     }
     dominators
 }
@@ -266,5 +292,21 @@ mod tests {
         );
         let found: Vec<_> = graph.blocks().map(|block| graph.dominator(block)).collect();
         assert_eq!(found, [None, Some(block(0)), Some(block(0)), Some(block(2)), Some(block(3))]);
+    }
+
+    #[test]
+    fn a_block_that_an_unreachable_block_leads_to_has_no_dominator() {
+        let graph = Graph::new(
+            Table::from_items(vec![
+                Terminator::FallThrough,
+                Terminator::FallThrough,
+                Terminator::Return,
+                branch(3, 1),
+            ]),
+            Vec::new(),
+        );
+        let found: Vec<_> = graph.blocks().map(|block| graph.dominator(block)).collect();
+        assert_eq!(found, [None, None, Some(block(1)), None]);
+        assert!(graph.is_reachable(block(1)) && !graph.is_reachable(block(3)));
     }
 }

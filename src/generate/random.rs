@@ -13,7 +13,8 @@ use rand_pcg::rand_core::Rng;
 pub(super) enum Stream {
     Graph = 1,
     Body = 2,
-    Text = 3,
+    Repair = 3,
+    Text = 4,
 }
 
 pub(super) struct Random(Pcg64);

@@ -1,0 +1,59 @@
+//! Generated NVPTX functions for tests, fuzzing and benchmarks: deterministic from a seed, without LLVM.
+//!
+//! One random program, two ways to write it down:
+//!
+//! - [`llvm_ir`]: a module of kernels for `llc` and `clang`, of any size, with defined semantics;
+//! - [`machine_ir`]: a `.mir` file with control flow and registers that no front end makes, in SSA or late form.
+//!
+//! ```text
+//! options ─▶ shape ─▶ graph ─▶ fill ─▶ function ─┬─▶ llvm_ir
+//!            compose           operations        └─▶ defined (late form) ─▶ flags ─▶ machine_ir
+//!            scatter           scope
+//! ```
+//!
+//! The same [`Options`] give the same bytes everywhere: see `random` for what that rests on.
+
+mod compose;
+mod defined;
+mod fill;
+mod flags;
+mod graph;
+mod index;
+mod machine_ir;
+mod model;
+mod opcodes;
+mod operations;
+mod options;
+mod random;
+mod scatter;
+mod scope;
+mod shape;
+
+use std::io::{self, BufWriter, Write};
+
+use fill::{Target, fill};
+use model::Function;
+pub use options::{Form, Options, Shape, UnknownName};
+use random::{Random, Stream};
+
+/// Writes `options.functions` machine functions, one YAML document each.
+pub fn machine_ir(options: &Options, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    machine_ir::header(&mut out, options)?;
+    for number in 0..options.functions {
+        let seed = options.seed.wrapping_add(number as u64);
+        let mut function = program(options, seed, Target::Machine(options.form));
+        if options.form == Form::Late {
+            defined::repair(&mut function, &mut Random::new(seed, Stream::Repair));
+        }
+        machine_ir::function(&mut out, options, number, &function, &mut Random::new(seed, Stream::Text))?;
+    }
+    out.flush()
+}
+
+fn program(options: &Options, seed: u64, target: Target) -> Function {
+    let mut random = Random::new(seed, Stream::Graph);
+    let blocks = (options.instructions / options.block_size.max(1)).max(1);
+    let graph = shape::graph(options, target == Target::LlvmIr, blocks, &mut random);
+    fill(graph, target, options, options.instructions, &mut Random::new(seed, Stream::Body))
+}
