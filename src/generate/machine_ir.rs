@@ -78,7 +78,7 @@ pub(super) fn function(
     }
     writeln!(out, "body: |")?;
     let flags = flags(function);
-    let mut writer = Writer { out, function, flags, debug, random };
+    let mut writer = Writer { out, function, flags, debug, random, has_operands: false };
     for block in function.graph.blocks() {
         writer.block(block)?;
     }
@@ -91,6 +91,8 @@ struct Writer<'a, W> {
     flags: Flags,
     debug: Option<Debug>,
     random: &'a mut Random,
+    /// Whether the instruction under way has an operand behind its name, so that a comma comes next.
+    has_operands: bool,
 }
 
 impl<W: Write> Writer<'_, W> {
@@ -114,7 +116,9 @@ impl<W: Write> Writer<'_, W> {
                 self.operand(*operand, false)?;
                 write!(self.out, ", %bb.{predecessor}")?;
             }
-            self.end(None)?;
+            self.has_operands = true;
+            self.debug_location()?;
+            writeln!(self.out)?;
         }
         self.undefined(&function.undefined_at_start[block])?;
         for instruction in function.instructions_of(block) {
@@ -151,24 +155,35 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// Ends the line of an instruction that is not a terminator.
-    fn end(&mut self, defined: Option<Value>) -> io::Result<()> {
-        let Some(debug) = &self.debug else { return writeln!(self.out) };
-        let Debug { variable, location } = *debug;
-        // PHIs have to stay together, so only what comes behind an instruction with a result describes a value.
-        match defined {
-            Some(value) if self.random.percent(15) => writeln!(
-                self.out,
-                ", debug-location !{location}\n    DBG_VALUE %{value}:{}, $noreg, !{variable}, !DIExpression(), \
-                 debug-location !{location}",
-                opcodes::class(self.function.types[value])
-            ),
-            Some(_) if self.random.percent(3) => writeln!(
-                self.out,
-                "\n    DBG_VALUE $noreg, $noreg, !{variable}, !DIExpression(), debug-location !{location}"
-            ),
-            Some(_) | None => writeln!(self.out, ", debug-location !{location}"),
+    /// Goes on to the next operand of an instruction.
+    fn next(&mut self) -> io::Result<()> {
+        let separator = if self.has_operands { ", " } else { " " };
+        self.has_operands = true;
+        write!(self.out, "{separator}")
+    }
+
+    fn debug_location(&mut self) -> io::Result<()> {
+        if let Some(Debug { location, .. }) = self.debug {
+            self.next()?;
+            write!(self.out, "debug-location !{location}")?;
         }
+        Ok(())
+    }
+
+    /// Says now and then that a register, or none, holds a source variable.
+    fn debug_value(&mut self, defined: Option<Value>) -> io::Result<()> {
+        let Some(Debug { variable, location }) = self.debug else { return Ok(()) };
+        let register = match defined {
+            Some(value) if self.random.percent(15) => {
+                format!("%{value}:{}", opcodes::class(self.function.types[value]))
+            }
+            Some(_) | None if self.random.percent(3) => "$noreg".to_owned(),
+            Some(_) | None => return Ok(()),
+        };
+        writeln!(
+            self.out,
+            "    DBG_VALUE {register}, $noreg, !{variable}, !DIExpression(), debug-location !{location}"
+        )
     }
 
     fn instruction(&mut self, instruction: &Instruction) -> io::Result<()> {
@@ -182,27 +197,37 @@ impl<W: Write> Writer<'_, W> {
         let operands = instruction.operands.range();
         let explicit = operands.start..operands.end - usize::from(instruction.has_implicit_use);
         let Opcode { name, suffix } = self.opcode(instruction);
-        write!(self.out, "{name} ")?;
+        write!(self.out, "{name}")?;
+        self.has_operands = false;
         match instruction.operation {
-            Operation::Constant(constant) => write!(self.out, "{constant}")?,
+            Operation::Constant(constant) => {
+                self.next()?;
+                write!(self.out, "{constant}")?;
+            }
             Operation::Parameter => {
                 let bits = instruction.ty.bits();
+                self.next()?;
                 write!(self.out, "0, 0, 101, 3, {bits}, -1, &param_0, 0")?;
             }
             Operation::Load(space) => {
                 let bits = instruction.ty.bits();
+                self.next()?;
                 write!(self.out, "0, 0, {}, 3, {bits}, -1, ", opcodes::address_space(space))?;
                 self.use_at(explicit.start)?;
                 write!(self.out, ", {}", 8 * self.random.below(16))?;
             }
             Operation::Store(space) => {
+                self.next()?;
                 self.use_at(explicit.start)?;
                 let bits = instruction.ty.bits();
                 write!(self.out, ", 0, 0, {}, {bits}, ", opcodes::address_space(space))?;
                 self.use_at(explicit.start + 1)?;
                 write!(self.out, ", {}", 8 * self.random.below(16))?;
             }
-            Operation::Call => write!(self.out, "0, 0, 101, 3, 32, -1, &retval0, 0")?,
+            Operation::Call => {
+                self.next()?;
+                write!(self.out, "0, 0, 101, 3, 32, -1, &retval0, 0")?;
+            }
             Operation::Binary(_)
             | Operation::Special(_)
             | Operation::MultiplyAdd
@@ -215,10 +240,8 @@ impl<W: Write> Writer<'_, W> {
             | Operation::Pack
             | Operation::Unpack
             | Operation::Assembly { .. } => {
-                for position in explicit.clone() {
-                    if position > explicit.start {
-                        write!(self.out, ", ")?;
-                    }
+                for position in explicit {
+                    self.next()?;
                     if let Use::Integer(constant) = self.function.uses[position]
                         && instruction.ty.is_float()
                     {
@@ -232,12 +255,13 @@ impl<W: Write> Writer<'_, W> {
         }
         write!(self.out, "{suffix}")?;
         self.implicit(instruction)?;
+        self.debug_location()?;
         self.memory_operand(instruction)?;
-        self.end(self.function.results_of(instruction).first().copied())?;
+        writeln!(self.out)?;
         if instruction.operation == Operation::Call {
             writeln!(self.out, "    Callseq_End 0, 1")?;
         }
-        Ok(())
+        self.debug_value(self.function.results_of(instruction).first().copied())
     }
 
     fn opcode(&self, instruction: &Instruction) -> Opcode {
@@ -301,10 +325,12 @@ impl<W: Write> Writer<'_, W> {
             let value = self.function.results[position];
             let dead = if self.flags.dead[position] && self.random.percent(50) { "dead " } else { "" };
             let class = opcodes::class(self.function.types[value]);
-            write!(self.out, ", implicit-def {dead}%{value}:{class}")?;
+            self.next()?;
+            write!(self.out, "implicit-def {dead}%{value}:{class}")?;
         }
         if instruction.has_implicit_use {
-            write!(self.out, ", implicit ")?;
+            self.next()?;
+            write!(self.out, "implicit ")?;
             self.use_at(instruction.operands.range().end - 1)?;
         }
         Ok(())
@@ -394,7 +420,10 @@ impl<W: Write> Writer<'_, W> {
                 self.use_at(position)?;
             }
         }
-        self.end(function.results_of(instruction).first().copied())
+        self.has_operands = true;
+        self.debug_location()?;
+        writeln!(self.out)?;
+        self.debug_value(function.results_of(instruction).first().copied())
     }
 
     fn terminator(&mut self, block: Block) -> io::Result<()> {
