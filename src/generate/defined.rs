@@ -51,7 +51,7 @@ pub(super) fn repair(function: &mut Function, random: &mut Random) {
 }
 
 /// One set of variables for each block.
-struct Sets {
+pub(super) struct Sets {
     words: usize,
     bits: Vec<u64>,
 }
@@ -61,7 +61,7 @@ impl Sets {
         Self { words, bits: vec![0; blocks * words] }
     }
 
-    fn of(&self, block: Block) -> &[u64] {
+    pub(super) fn of(&self, block: Block) -> &[u64] {
         &self.bits[block.index() * self.words..][..self.words]
     }
 
@@ -78,19 +78,19 @@ fn contains(set: &[u64], variable: usize) -> bool {
     set[variable / 64] >> (variable % 64) & 1 != 0
 }
 
-fn members(set: &[u64]) -> impl Iterator<Item = usize> {
+pub(super) fn members(set: &[u64]) -> impl Iterator<Item = usize> {
     (0..set.len() * 64).filter(|&variable| contains(set, variable))
 }
 
 /// What each block does by itself.
-struct Local {
+pub(super) struct Local {
     /// Read before it is written in the block.
     exposed: Sets,
     written: Sets,
 }
 
 impl Local {
-    fn new(function: &Function, words: usize) -> Self {
+    pub(super) fn new(function: &Function, words: usize) -> Self {
         let blocks = function.graph.len();
         let mut local = Self { exposed: Sets::new(blocks, words), written: Sets::new(blocks, words) };
         for block in function.graph.blocks() {
@@ -115,6 +115,32 @@ impl Local {
         local
     }
 
+    /// Takes the definitions into account that a repair has added; `new` sees instructions only.
+    pub(super) fn add_repairs(&mut self, function: &Function) {
+        let mut at_start = vec![0; self.written.words];
+        for block in function.graph.blocks() {
+            at_start.fill(0);
+            function.undefined_at_start[block].iter().for_each(|value| insert(&mut at_start, value.index()));
+            self.define_at_start(block, &at_start);
+            if let Some(Use::Value(value)) = function.bodies[block].condition
+                && function.undefined_at_end[block].contains(&value)
+                && !self.reads_first(function, block, value)
+            {
+                // The definition at the end comes before the terminator that reads it.
+                self.exposed.of_mut(block)[value.index() / 64] &= !(1 << (value.index() % 64));
+            }
+            for value in &function.undefined_at_end[block] {
+                insert(self.written.of_mut(block), value.index());
+            }
+        }
+    }
+
+    /// Whether an instruction, not the terminator, reads a variable; only asked where none writes it.
+    fn reads_first(&self, function: &Function, block: Block, value: Value) -> bool {
+        let mut instructions = function.instructions_of(block).iter();
+        instructions.any(|instruction| function.operands_of(instruction).contains(&Use::Value(value)))
+    }
+
     fn define_at_start(&mut self, block: Block, variables: &[u64]) {
         let exposed = self.exposed.of_mut(block).iter_mut();
         let written = self.written.of_mut(block).iter_mut();
@@ -126,17 +152,17 @@ impl Local {
 }
 
 /// What holds at the start of each block.
-struct Flow {
+pub(super) struct Flow {
     /// A path from an entry comes here without a definition.
     maybe_undefined: Sets,
     /// A path from a definition comes here.
     maybe_defined: Sets,
     /// A path from here comes to a use before a definition.
-    live: Sets,
+    pub(super) live: Sets,
 }
 
 impl Flow {
-    fn new(graph: &Graph, local: &Local) -> Self {
+    pub(super) fn new(graph: &Graph, local: &Local) -> Self {
         let words = local.written.words;
         let mut maybe_undefined = Sets::new(graph.len(), words);
         let mut maybe_defined = Sets::new(graph.len(), words);

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! options ─▶ shape ─▶ graph ─▶ fill ─▶ function ─┬─▶ llvm_ir
-//!            compose           operations        └─▶ defined (late form) ─▶ flags ─▶ machine_ir
+//!            compose           operations        └─▶ defined, webs (late form) ─▶ flags ─▶ machine_ir
 //!            scatter           scope
 //! ```
 //!
@@ -19,6 +19,7 @@ mod fill;
 mod flags;
 mod graph;
 mod index;
+pub mod llvm_ir;
 mod machine_ir;
 mod model;
 mod opcodes;
@@ -28,6 +29,7 @@ mod random;
 mod scatter;
 mod scope;
 mod shape;
+mod webs;
 
 use std::io::{self, BufWriter, Write};
 
@@ -35,6 +37,19 @@ use fill::{Target, fill};
 use model::Function;
 pub use options::{Form, Options, Shape, UnknownName};
 use random::{Random, Stream};
+
+/// Writes a module of `options.functions` kernels; see [`llvm_ir`](mod@llvm_ir) for how they may be launched.
+pub fn llvm_ir(options: &Options, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    llvm_ir::header(&mut out, options)?;
+    for number in 0..options.functions {
+        let seed = options.seed.wrapping_add(number as u64);
+        let function = program(options, seed, Target::LlvmIr);
+        llvm_ir::function(&mut out, options, number, &function, &mut Random::new(seed, Stream::Text))?;
+    }
+    llvm_ir::footer(&mut out, options)?;
+    out.flush()
+}
 
 /// Writes `options.functions` machine functions, one YAML document each.
 pub fn machine_ir(options: &Options, out: impl Write) -> io::Result<()> {
@@ -45,6 +60,7 @@ pub fn machine_ir(options: &Options, out: impl Write) -> io::Result<()> {
         let mut function = program(options, seed, Target::Machine(options.form));
         if options.form == Form::Late {
             defined::repair(&mut function, &mut Random::new(seed, Stream::Repair));
+            webs::split(&mut function);
         }
         machine_ir::function(&mut out, options, number, &function, &mut Random::new(seed, Stream::Text))?;
     }
