@@ -2,8 +2,7 @@
 //!
 //! They follow each use backward and stop the compiler with "Use of %n does not have a corresponding definition on
 //! every path" where they come to a block without predecessors. A use is sound if on every path backward a definition
-//! comes first, and if there is one at all (in a cycle that nothing enters there may be none). Per variable one
-//! of three repairs is chosen:
+//! comes first, before the entry and before any unreachable block. Per variable one of three repairs is chosen:
 //!
 //! - define it at the entry;
 //! - put an `IMPLICIT_DEF` at the end of each predecessor without any definition where another one has a definition,
@@ -176,7 +175,7 @@ impl Flow {
         let mut changed = true;
         while changed {
             changed = false;
-            for &block in &graph.order {
+            for &block in graph.order.iter().filter(|&&block| graph.is_reachable(block)) {
                 for &predecessor in graph.predecessors(block) {
                     for word in 0..words {
                         let written = local.written.of(predecessor)[word];
@@ -200,8 +199,12 @@ impl Flow {
     }
 }
 
+/// Whether the search backward ends at the start of a block.
+///
+/// LLVM places the values of joins by the dominator tree, in which unreachable blocks are missing: a variable that
+/// is live into one would have no value there. So each counts as an entry of its own.
 fn is_entry(graph: &Graph, block: Block) -> bool {
-    block == graph.entry() || graph.predecessors(block).is_empty()
+    block == graph.entry() || !graph.is_reachable(block)
 }
 
 /// Adds bits to a word; whether some are new.

@@ -395,7 +395,10 @@ impl Filler<'_> {
     }
 
     fn takes_implicit(&mut self, operation: Operation) -> bool {
-        let plain = !matches!(operation, Operation::Assembly { .. } | Operation::Undefined | Operation::Copy);
+        let plain = !matches!(
+            operation,
+            Operation::Assembly { .. } | Operation::Undefined | Operation::Copy | Operation::Call
+        );
         self.target != Target::LlvmIr && plain && self.random.percent(2)
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Graph {
 struct Adjacency {
     spans: Table<Block, Span>,
     blocks: Vec<Block>,
+    /// How many edges lead to or from each of `blocks`.
+    edges: Vec<usize>,
 }
 
 impl Adjacency {
@@ -84,6 +86,11 @@ impl Graph {
         self.predecessors.of(block)
     }
 
+    /// How many edges come from each predecessor.
+    pub(super) fn edges_from_predecessors(&self, block: Block) -> &[usize] {
+        &self.predecessors.edges[self.predecessors.spans[block].range()]
+    }
+
     pub(super) fn is_reachable(&self, block: Block) -> bool {
         self.reachable[block]
     }
@@ -105,15 +112,20 @@ impl Graph {
 
 fn successors(terminators: &Table<Block, Terminator>) -> Adjacency {
     let mut blocks = Vec::new();
+    let mut edges: Vec<usize> = Vec::new();
     let mut spans = Table::new();
-    // The last block whose successors named this one: finds repetitions without clearing a set per block.
-    let mut named_by: Table<Block, Option<Block>> = Table::filled(terminators.len(), None);
+    // The last block whose successors named this one, and where: finds repetitions without clearing a set per block.
+    let mut named: Table<Block, Option<(Block, usize)>> = Table::filled(terminators.len(), None);
     for (block, terminator) in terminators.iter() {
         let start = blocks.len();
         let mut add = |target: Block| {
-            if named_by[target] != Some(block) {
-                named_by[target] = Some(block);
-                blocks.push(target);
+            match named[target] {
+                Some((by, position)) if by == block => edges[position] += 1,
+                Some(_) | None => {
+                    named[target] = Some((block, blocks.len()));
+                    blocks.push(target);
+                    edges.push(1);
+                }
             }
         };
         let next = || {
@@ -135,7 +147,7 @@ fn successors(terminators: &Table<Block, Terminator>) -> Adjacency {
         }
         spans.push(Span::new(start..blocks.len()));
     }
-    Adjacency { spans, blocks }
+    Adjacency { spans, blocks, edges }
 }
 
 fn reversed(successors: &Adjacency) -> Adjacency {
@@ -152,13 +164,16 @@ fn reversed(successors: &Adjacency) -> Adjacency {
         spans.push(Span::new(start..total));
     }
     let mut blocks = vec![Block::new(0); total];
+    let mut edges = vec![0; total];
     for block in successors.spans.indexes() {
-        for &target in successors.of(block) {
+        for position in successors.spans[block].range() {
+            let target = successors.blocks[position];
             blocks[ends[target]] = block;
+            edges[ends[target]] = successors.edges[position];
             ends[target] += 1;
         }
     }
-    Adjacency { spans, blocks }
+    Adjacency { spans, blocks, edges }
 }
 
 struct Walk {
@@ -275,6 +290,7 @@ mod tests {
             Graph::new(Table::from_items(vec![branch(1, 1), branch(0, 1), Terminator::Return]), Vec::new());
         assert_eq!(graph.successors(block(0)), [block(1)]);
         assert_eq!(graph.predecessors(block(1)), [block(0), block(1)]);
+        assert_eq!(graph.edges_from_predecessors(block(1)), [2, 1]);
         assert!(!graph.is_reachable(block(2)));
     }
 

@@ -198,33 +198,19 @@ impl<W: Write> Writer<'_, W> {
         for phi in function.phis_of(block) {
             let ty = name(function.types[phi.result]);
             write!(self.out, "  %v{} = phi {ty}", phi.result)?;
-            let operands = function.phi_operands(phi).iter().zip(function.graph.predecessors(block));
-            for (position, (&operand, predecessor)) in operands.enumerate() {
-                let before = if position == 0 { "" } else { "," };
-                let operand = text(operand, function.types[phi.result]);
-                write!(self.out, "{before} [ {operand}, %b{predecessor} ]")?;
-            }
-            writeln!(self.out)?;
+            let operands = function.phi_operands(phi);
+            self.incoming(block, |position, _| text(operands[position], function.types[phi.result]))?;
         }
         if let Some((latch, _)) = self.loops.headers[block] {
             write!(self.out, "  %count.{block} = phi i32")?;
-            for (position, &predecessor) in function.graph.predecessors(block).iter().enumerate() {
-                let before = if position == 0 { "" } else { "," };
-                if predecessor == latch {
-                    write!(self.out, "{before} [ %next.{block}, %b{predecessor} ]")?;
-                } else {
-                    write!(self.out, "{before} [ 0, %b{predecessor} ]")?;
-                }
-            }
-            writeln!(self.out)?;
+            self.incoming(block, |_, predecessor| match predecessor == latch {
+                true => format!("%next.{block}"),
+                false => "0".to_owned(),
+            })?;
         }
         if self.loops.needs_fuel && block != function.graph.entry() {
             write!(self.out, "  %fuel.{block} = phi i32")?;
-            for (position, predecessor) in function.graph.predecessors(block).iter().enumerate() {
-                let before = if position == 0 { "" } else { "," };
-                write!(self.out, "{before} [ %left.{predecessor}, %b{predecessor} ]")?;
-            }
-            writeln!(self.out)?;
+            self.incoming(block, |_, predecessor| format!("%left.{predecessor}"))?;
         }
         if block == function.graph.entry() {
             self.prologue()?;
@@ -233,6 +219,21 @@ impl<W: Write> Writer<'_, W> {
             self.instruction(instruction)?;
         }
         self.terminator(block)
+    }
+
+    /// The operands of a PHI; LLVM wants one for each edge.
+    fn incoming<T: fmt::Display>(&mut self, block: Block, value: impl Fn(usize, Block) -> T) -> io::Result<()> {
+        let graph = &self.function.graph;
+        let mut separator = "";
+        let edges = graph.edges_from_predecessors(block);
+        for (position, (&predecessor, &edges)) in graph.predecessors(block).iter().zip(edges).enumerate() {
+            let value = value(position, predecessor);
+            for _ in 0..edges {
+                write!(self.out, "{separator} [ {value}, %b{predecessor} ]")?;
+                separator = ",";
+            }
+        }
+        writeln!(self.out)
     }
 
     /// One line; with debug info, some lines have the same source line as the one before.

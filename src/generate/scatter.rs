@@ -19,7 +19,7 @@ pub(super) struct Scatter {
     pub(super) unreachable: u32,
     /// A block has nothing to do but fall through.
     pub(super) fall_through: u32,
-    /// Every loop can be left: each block with an edge back has one forward as well.
+    /// Every loop can be left: each block with an edge back has one forward as well, and none leads to the entry.
     pub(super) can_leave: bool,
 }
 
@@ -37,10 +37,12 @@ pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) ->
             let high = if far { high } else { high.min(index + NEAR) };
             random.between(low, high.max(low))
         };
+        let first = usize::from(scatter.can_leave && index > 0);
+        let may_go_back = !scatter.can_leave || index > 0;
         // An unreachable block may lead anywhere, a reachable one only to blocks that are meant to be reached.
         let allowed = |target: usize| reached[target] || !reached[index];
         if random.percent(scatter.endless) && targets[index].is_empty() {
-            let target = near(random, 0, index);
+            let target = near(random, first, index);
             if allowed(target) {
                 targets[index].push(target);
                 continue;
@@ -52,8 +54,8 @@ pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) ->
                 targets[index].push(target);
             }
         }
-        if random.percent(scatter.back) {
-            let target = near(random, 0, index);
+        if may_go_back && random.percent(scatter.back) {
+            let target = near(random, first, index);
             if allowed(target) {
                 targets[index].push(target);
             }
