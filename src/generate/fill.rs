@@ -4,7 +4,7 @@
 //! dominated by its definition. PHI operands come last, from the scopes at the ends of the predecessors.
 //! Variables of the late form are used and defined without such care: `defined` puts that right afterwards.
 
-use super::graph::{Graph, Terminator};
+use super::graph::{Graph, Otherwise, Terminator};
 use super::index::{Block, Entity, Span, Table, Value};
 use super::model::{Body, Comparison, Function, Instruction, Operation, Phi, Special, Type, Use};
 use super::operations;
@@ -23,6 +23,8 @@ pub(super) enum Target {
 pub(super) struct Filler<'a> {
     pub(super) target: Target,
     pub(super) calls: bool,
+    /// Whether shared memory is used: clearing it is too much for a small kernel of LLVM IR.
+    pub(super) shared: bool,
     pub(super) random: &'a mut Random,
     types: Table<Value, Type>,
     variables: Vec<Vec<Value>>,
@@ -44,6 +46,7 @@ pub(super) fn fill(graph: Graph, target: Target, options: &Options, budget: usiz
     let mut filler = Filler {
         target,
         calls: options.calls,
+        shared: target != Target::LlvmIr || budget >= 150,
         random,
         types: Table::new(),
         variables: vec![Vec::new(); Type::ALL.len()],
@@ -98,7 +101,7 @@ impl Filler<'_> {
         let mut scopes: Table<Block, Scope> = Table::filled(blocks, Scope::default());
         // What the ends of the blocks take is known beforehand; the rest is for the blocks to share.
         let mut overhead: usize = graph.blocks().map(|block| self.overhead(&graph, block)).sum();
-        overhead += 3 * long_lived;
+        overhead += long_lived;
         for (position, &block) in graph.order.iter().enumerate() {
             let left = budget.saturating_sub(self.spent + overhead);
             let mean = left / (blocks - position);
@@ -152,12 +155,17 @@ impl Filler<'_> {
     /// Instructions at the end of a block, some of which the emitter adds.
     fn overhead(&self, graph: &Graph, block: Block) -> usize {
         let machine = matches!(self.target, Target::Machine(_));
-        match &graph.terminators[block] {
-            Terminator::Return | Terminator::Jump(_) => 1,
+        let goes_back = graph.successors(block).iter().any(|&target| target <= block);
+        // A count or fuel: an addition, a comparison and an and.
+        let bound = if goes_back && !machine { 3 } else { 0 };
+        bound + match &graph.terminators[block] {
+            Terminator::Return => 1,
             Terminator::FallThrough => 0,
+            // `llc` lays blocks out anew, after which most jumps are gone.
+            Terminator::Jump(_) => usize::from(machine),
             // A fresh comparison is counted where it is made.
-            Terminator::Branch { .. } if machine => 2,
-            Terminator::Branch { .. } => 2,
+            Terminator::Branch { otherwise: Otherwise::Jump(_), .. } if machine => 2,
+            Terminator::Branch { .. } => 1,
             Terminator::Switch(targets) if machine => 2 + targets.len(),
             Terminator::Switch(targets) if targets.len() > 4 => 6,
             Terminator::Switch(targets) => 2 * targets.len(),
@@ -173,7 +181,7 @@ impl Filler<'_> {
         let start = self.instructions.len();
         let spent = self.spent;
         if block == graph.entry() {
-            self.start_function(long_lived);
+            self.start_function(long_lived, budget);
         }
         while self.spent - spent < budget {
             operations::add_one(self);
@@ -207,6 +215,7 @@ impl Filler<'_> {
         if self.random.percent(70) || !self.scope.has(Type::I1) {
             let left = self.operand(Type::I32);
             let right = self.operand_or_constant(Type::I32);
+            let right = self.other_than(left, right, Type::I32);
             let comparison = self.random.pick(&Comparison::ALL);
             let result = self.define(Type::I1);
             self.push(Operation::Compare(comparison), Type::I32, &[result], &[left, right]);
@@ -217,11 +226,13 @@ impl Filler<'_> {
     }
 
     /// Parameters and the long-lived values.
-    fn start_function(&mut self, long_lived: usize) {
+    fn start_function(&mut self, long_lived: usize, budget: usize) {
         if self.target == Target::LlvmIr {
             self.simple(Operation::Special(Special::ThreadIndex), Type::I32);
-            let ty = self.random.pick(&Type::NUMBERS);
-            self.simple(Operation::Parameter, ty);
+            if budget > 4 {
+                let ty = self.random.pick(&Type::NUMBERS);
+                self.simple(Operation::Parameter, ty);
+            }
         }
         for _ in 0..long_lived {
             let ty = self.random.pick(&Type::NUMBERS);
@@ -236,6 +247,10 @@ impl Filler<'_> {
             let ty = self.types[value];
             let other = self.operand(ty);
             operations::combine(self, ty, Use::Value(value), other);
+        }
+        if self.target == Target::LlvmIr {
+            // Without any effect the whole function would be dropped.
+            operations::store(self, Type::I32);
         }
     }
 
@@ -260,7 +275,8 @@ impl Filler<'_> {
         for ty in types {
             let result = self.fresh(ty);
             self.phis.push(Phi { result, operands: Span::EMPTY });
-            self.spent += 1;
+            // In machine code a PHI is an instruction; `llc` coalesces most of them away.
+            self.spent += usize::from(self.target != Target::LlvmIr);
         }
     }
 
@@ -346,6 +362,16 @@ impl Filler<'_> {
             return Use::Integer(self.constant(ty));
         }
         self.operand(ty)
+    }
+
+    /// The right operand, or another one where it is the same as the left: `llc` folds `a < a`, and with a branch
+    /// on it half of the function.
+    pub(super) fn other_than(&mut self, left: Use, right: Use, ty: Type) -> Use {
+        if self.target == Target::LlvmIr && left == right {
+            Use::Value(operations::make(self, ty))
+        } else {
+            right
+        }
     }
 
     /// A constant that every form of an instruction of the type takes.

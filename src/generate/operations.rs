@@ -186,12 +186,15 @@ fn binary(filler: &mut Filler, ty: Type) {
     } else {
         filler.operand(ty)
     };
+    let right = if binary.is_shift() { right } else { filler.other_than(left, right, ty) };
     let result = in_place.unwrap_or_else(|| filler.define(ty));
     filler.push(Operation::Binary(binary), ty, &[result], &[left, right]);
 }
 
 fn compare(filler: &mut Filler, ty: Type) {
-    let operands = [filler.operand(ty), filler.operand_or_constant(ty)];
+    let left = filler.operand(ty);
+    let right = filler.operand_or_constant(ty);
+    let operands = [left, filler.other_than(left, right, ty)];
     let comparison = filler.random.pick(&Comparison::ALL);
     let result = filler.define(Type::I1);
     filler.push(Operation::Compare(comparison), ty, &[result], &operands);
@@ -207,7 +210,7 @@ fn convert(filler: &mut Filler, ty: Type) {
 }
 
 fn space(filler: &mut Filler) -> Space {
-    if filler.random.percent(70) { Space::Global } else { Space::Shared }
+    if !filler.shared || filler.random.percent(70) { Space::Global } else { Space::Shared }
 }
 
 fn address(filler: &mut Filler) -> Use {
@@ -226,7 +229,7 @@ fn load(filler: &mut Filler, ty: Type) -> Value {
     finish(filler, Operation::Load(space), ty, &[operand])
 }
 
-fn store(filler: &mut Filler, ty: Type) {
+pub(super) fn store(filler: &mut Filler, ty: Type) {
     let operands = [filler.operand(ty), address(filler)];
     let space = space(filler);
     filler.push(Operation::Store(space), ty, &[], &operands);
