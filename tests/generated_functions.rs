@@ -31,13 +31,23 @@ fn run(name: &str, arguments: &[&str], file: &Path) -> Result<Output, Box<dyn Er
         return Ok(output);
     }
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    let telling = errors.lines().find(|line| line.contains("***") || line.contains("rror")).unwrap_or(&errors);
+    let telling = errors
+        .lines()
+        .find(|line| line.contains("***") || line.contains("rror"))
+        .unwrap_or(&errors);
     Err(format!("{name} {arguments:?} {}: {telling}", file.display()).into())
 }
 
 /// Writes a module to a file whose name says what is in it, so that a failure can be looked at.
 fn write(options: &Options, extension: &str) -> Result<PathBuf, Box<dyn Error>> {
-    let Options { seed, instructions, shape, form, debug_info, .. } = options;
+    let Options {
+        seed,
+        instructions,
+        shape,
+        form,
+        debug_info,
+        ..
+    } = options;
     let name = format!("{shape}-{form}-{instructions}-{seed}-{debug_info}.{extension}");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = File::create(&path)?;
@@ -64,10 +74,20 @@ fn machine_functions_pass(form: Form) -> Outcome {
             };
             let file = write(&options, "mir")?;
             let common = ["-mtriple=nvptx64", "-x", "mir", "-o", "-"];
-            run("llc", &[&common[..], &["-run-pass=none", "-verify-machineinstrs"]].concat(), &file)?;
+            run(
+                "llc",
+                &[&common[..], &["-run-pass=none", "-verify-machineinstrs"]].concat(),
+                &file,
+            )?;
             // The verifier runs again when the intervals are there and checks them as well.
-            let intervals = run("llc", &[&common[..], &["-passes=print<live-intervals>"]].concat(), &file)?;
-            let printed = String::from_utf8_lossy(&intervals.stderr).matches("Live intervals for").count();
+            let intervals = run(
+                "llc",
+                &[&common[..], &["-passes=print<live-intervals>"]].concat(),
+                &file,
+            )?;
+            let printed = String::from_utf8_lossy(&intervals.stderr)
+                .matches("Live intervals for")
+                .count();
             assert_eq!(printed, functions, "{}", file.display());
             fs::remove_file(file)?;
         }
@@ -87,15 +107,29 @@ fn machine_functions_in_late_form_pass() -> Outcome {
 
 #[test]
 fn llvm_functions_compile() -> Outcome {
-    let targets = [("-O1", "-mcpu=sm_50"), ("-O2", "-mcpu=sm_80"), ("-O3", "-mcpu=sm_100")];
+    let targets = [
+        ("-O1", "-mcpu=sm_50"),
+        ("-O2", "-mcpu=sm_80"),
+        ("-O3", "-mcpu=sm_100"),
+    ];
     for (number, &shape) in Shape::ALL.iter().enumerate() {
         for (instructions, functions, debug_info) in [(12, 10, false), (80, 5, true), (800, 2, false)] {
-            let options =
-                Options { shape, instructions, functions, debug_info, calls: debug_info, ..Options::default() };
+            let options = Options {
+                shape,
+                instructions,
+                functions,
+                debug_info,
+                calls: debug_info,
+                ..Options::default()
+            };
             let file = write(&options, "ll")?;
             run("opt", &["-passes=verify", "-disable-output"], &file)?;
             let (level, processor) = targets[number % targets.len()];
-            run("llc", &[level, processor, "-verify-machineinstrs", "-o", "-"], &file)?;
+            run(
+                "llc",
+                &[level, processor, "-verify-machineinstrs", "-o", "-"],
+                &file,
+            )?;
             fs::remove_file(file)?;
         }
     }
@@ -123,12 +157,21 @@ fn ptx_instructions(ptx: &str) -> usize {
 fn llvm_functions_have_the_size_asked_for() -> Outcome {
     for &shape in Shape::ALL {
         for (instructions, functions) in [(50, 20), (400, 6), (4000, 2)] {
-            let options = Options { shape, instructions, functions, seed: 1000, ..Options::default() };
+            let options = Options {
+                shape,
+                instructions,
+                functions,
+                seed: 1000,
+                ..Options::default()
+            };
             let file = write(&options, "ll")?;
             let output = run("llc", &["-O2", "-mcpu=sm_80", "-o", "-"], &file)?;
             let made = ptx_instructions(&String::from_utf8(output.stdout)?) as f64;
             let ratio = made / (instructions * functions) as f64;
-            assert!((0.7..1.3).contains(&ratio), "{shape}, {instructions} instructions: {ratio:.2} of them");
+            assert!(
+                (0.7..1.3).contains(&ratio),
+                "{shape}, {instructions} instructions: {ratio:.2} of them"
+            );
             fs::remove_file(file)?;
         }
     }
@@ -138,11 +181,17 @@ fn llvm_functions_have_the_size_asked_for() -> Outcome {
 #[test]
 fn machine_functions_have_the_size_asked_for() -> Outcome {
     for form in [Form::Ssa, Form::Late] {
-        let options = Options { form, instructions: 10_000, ..Options::default() };
+        let options = Options {
+            form,
+            instructions: 10_000,
+            ..Options::default()
+        };
         let mut text = Vec::new();
         generate::machine_ir(&options, &mut text)?;
         let text = String::from_utf8(text)?;
-        let indented = text.lines().filter(|line| line.starts_with("    ") && !line.contains("successors:"));
+        let indented = text
+            .lines()
+            .filter(|line| line.starts_with("    ") && !line.contains("successors:"));
         let made = indented.count();
         assert!(made.abs_diff(10_000) < 1000, "{form}: {made}");
     }

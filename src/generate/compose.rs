@@ -63,7 +63,11 @@ pub(super) fn structured(random: &mut Random, composition: Composition, blocks: 
         drafts: Table::new(),
         open: Block::new(0),
         loops: Vec::new(),
-        tasks: vec![Task::Region(Region { blocks: blocks.saturating_sub(1), depth: 0, exit: None })],
+        tasks: vec![Task::Region(Region {
+            blocks: blocks.saturating_sub(1),
+            depth: 0,
+            exit: None,
+        })],
     };
     while let Some(task) = composer.tasks.pop() {
         composer.run(task);
@@ -81,7 +85,10 @@ impl Composer<'_> {
             Task::CloseLoop { header, exit } => {
                 let latch = self.open;
                 self.close(Draft::Branch(header, exit));
-                self.loops.push(CountedLoop { header: self.block(header), latch });
+                self.loops.push(CountedLoop {
+                    header: self.block(header),
+                    latch,
+                });
                 self.place(exit);
             }
         }
@@ -138,7 +145,11 @@ impl Composer<'_> {
             5 => self.early_exit(region),
             _one_block => {
                 let next = self.label();
-                let rest = Region { blocks: blocks - 1, depth, exit };
+                let rest = Region {
+                    blocks: blocks - 1,
+                    depth,
+                    exit,
+                };
                 self.then([Task::JumpTo(next), Task::Place(next), Task::Region(rest)].into_iter());
             }
         }
@@ -191,14 +202,21 @@ impl Composer<'_> {
     fn nested_loop(&mut self, region: Region) {
         let inner = self.share(region.blocks - 2);
         let (header, exit) = (self.label(), self.label());
-        let body = Region { blocks: inner, depth: region.depth + 1, exit: Some(exit) };
+        let body = Region {
+            blocks: inner,
+            depth: region.depth + 1,
+            exit: Some(exit),
+        };
         self.then(
             [
                 Task::JumpTo(header),
                 Task::Place(header),
                 Task::Region(body),
                 Task::CloseLoop { header, exit },
-                Task::Region(Region { blocks: region.blocks - 2 - inner, ..region }),
+                Task::Region(Region {
+                    blocks: region.blocks - 2 - inner,
+                    ..region
+                }),
             ]
             .into_iter(),
         );
@@ -211,7 +229,10 @@ impl Composer<'_> {
                 Task::JumpTo(header),
                 Task::Place(header),
                 Task::CloseLoop { header, exit },
-                Task::Region(Region { blocks: region.blocks - 2, ..region }),
+                Task::Region(Region {
+                    blocks: region.blocks - 2,
+                    ..region
+                }),
             ]
             .into_iter(),
         );
@@ -235,7 +256,11 @@ impl Composer<'_> {
             let blocks = self.random.between(0, rest / 2);
             rest -= blocks;
             let falls_into_next = self.random.percent(15);
-            let target = labels.get(position + 1).copied().filter(|_| falls_into_next).unwrap_or(join);
+            let target = labels
+                .get(position + 1)
+                .copied()
+                .filter(|_| falls_into_next)
+                .unwrap_or(join);
             tasks.extend([
                 Task::Place(label),
                 Task::Region(Region { blocks, ..region }),
@@ -253,7 +278,10 @@ impl Composer<'_> {
         match region.exit.filter(|_| self.random.percent(60)) {
             Some(exit) => {
                 self.close(Draft::Branch(exit, next));
-                let rest = Region { blocks: region.blocks - 1, ..region };
+                let rest = Region {
+                    blocks: region.blocks - 1,
+                    ..region
+                };
                 self.then([Task::Place(next), Task::Region(rest)].into_iter());
             }
             None => {
@@ -261,7 +289,10 @@ impl Composer<'_> {
                 self.close(Draft::Branch(next, last));
                 self.place(last);
                 self.close(Draft::Return);
-                let rest = Region { blocks: region.blocks - 2, ..region };
+                let rest = Region {
+                    blocks: region.blocks - 2,
+                    ..region
+                };
                 self.then([Task::Place(next), Task::Region(rest)].into_iter());
             }
         }
@@ -274,13 +305,23 @@ impl Composer<'_> {
                 Draft::Return => Terminator::Return,
                 Draft::Jump(label) => {
                     let target = self.block(*label);
-                    if is_next(target) { Terminator::FallThrough } else { Terminator::Jump(target) }
+                    if is_next(target) {
+                        Terminator::FallThrough
+                    } else {
+                        Terminator::Jump(target)
+                    }
                 }
                 Draft::Branch(target, other) => {
                     let other = self.block(*other);
-                    let otherwise =
-                        if is_next(other) { Otherwise::FallThrough } else { Otherwise::Jump(other) };
-                    Terminator::Branch { target: self.block(*target), otherwise }
+                    let otherwise = if is_next(other) {
+                        Otherwise::FallThrough
+                    } else {
+                        Otherwise::Jump(other)
+                    };
+                    Terminator::Branch {
+                        target: self.block(*target),
+                        otherwise,
+                    }
                 }
                 Draft::Switch(labels) => {
                     Terminator::Switch(labels.iter().map(|&label| self.block(label)).collect())
@@ -315,7 +356,10 @@ mod tests {
             for block in graph.blocks() {
                 assert!(graph.is_reachable(block));
                 for &target in graph.successors(block).iter().filter(|&&target| target <= block) {
-                    assert!(graph.counted.contains(&CountedLoop { header: target, latch: block }));
+                    assert!(graph.counted.contains(&CountedLoop {
+                        header: target,
+                        latch: block
+                    }));
                 }
             }
         }
@@ -326,7 +370,10 @@ mod tests {
         for blocks in [1, 10, 1000, 100_000] {
             let mut random = Random::new(3, Stream::Graph);
             let made = structured(&mut random, ALL, blocks).len();
-            assert!(made.abs_diff(blocks) <= 2 + blocks / 20, "{made} blocks for {blocks}");
+            assert!(
+                made.abs_diff(blocks) <= 2 + blocks / 20,
+                "{made} blocks for {blocks}"
+            );
         }
     }
 }

@@ -57,7 +57,10 @@ pub(super) struct Sets {
 
 impl Sets {
     fn new(blocks: usize, words: usize) -> Self {
-        Self { words, bits: vec![0; blocks * words] }
+        Self {
+            words,
+            bits: vec![0; blocks * words],
+        }
     }
 
     pub(super) fn of(&self, block: Block) -> &[u64] {
@@ -91,7 +94,10 @@ pub(super) struct Local {
 impl Local {
     pub(super) fn new(function: &Function, words: usize) -> Self {
         let blocks = function.graph.len();
-        let mut local = Self { exposed: Sets::new(blocks, words), written: Sets::new(blocks, words) };
+        let mut local = Self {
+            exposed: Sets::new(blocks, words),
+            written: Sets::new(blocks, words),
+        };
         for block in function.graph.blocks() {
             let mut read = |written: &Sets, operand: &Use| {
                 if let Use::Value(value) = *operand
@@ -102,14 +108,20 @@ impl Local {
                 }
             };
             for instruction in function.instructions_of(block) {
-                function.operands_of(instruction).iter().for_each(|operand| read(&local.written, operand));
+                function
+                    .operands_of(instruction)
+                    .iter()
+                    .for_each(|operand| read(&local.written, operand));
                 for &result in function.results_of(instruction) {
                     if function.is_variable(result) {
                         insert(local.written.of_mut(block), result.index());
                     }
                 }
             }
-            function.bodies[block].condition.iter().for_each(|operand| read(&local.written, operand));
+            function.bodies[block]
+                .condition
+                .iter()
+                .for_each(|operand| read(&local.written, operand));
         }
         local
     }
@@ -119,7 +131,9 @@ impl Local {
         let mut at_start = vec![0; self.written.words];
         for block in function.graph.blocks() {
             at_start.fill(0);
-            function.undefined_at_start[block].iter().for_each(|value| insert(&mut at_start, value.index()));
+            function.undefined_at_start[block]
+                .iter()
+                .for_each(|value| insert(&mut at_start, value.index()));
             self.define_at_start(block, &at_start);
             if let Some(Use::Value(value)) = function.bodies[block].condition
                 && function.undefined_at_end[block].contains(&value)
@@ -195,7 +209,11 @@ impl Flow {
                 }
             }
         }
-        Self { maybe_undefined, maybe_defined, live }
+        Self {
+            maybe_undefined,
+            maybe_defined,
+            live,
+        }
     }
 }
 
@@ -237,7 +255,9 @@ fn join(function: &mut Function, local: &mut Local, flow: &Flow, joined: &[u64])
                 let missing = wanted & !(flow.maybe_defined.of(predecessor)[word] | *written);
                 *written |= missing;
                 changed |= missing != 0;
-                let variables = (0..64).filter(|bit| missing >> bit & 1 != 0).map(|bit| word * 64 + bit);
+                let variables = (0..64)
+                    .filter(|bit| missing >> bit & 1 != 0)
+                    .map(|bit| word * 64 + bit);
                 function.undefined_at_end[predecessor].extend(variables.map(Value::new));
             }
         }

@@ -42,7 +42,13 @@ pub(super) struct Filler<'a> {
 }
 
 /// Fills a graph with about `budget` machine instructions.
-pub(super) fn fill(graph: Graph, target: Target, options: &Options, budget: usize, random: &mut Random) -> Function {
+pub(super) fn fill(
+    graph: Graph,
+    target: Target,
+    options: &Options,
+    budget: usize,
+    random: &mut Random,
+) -> Function {
     let mut filler = Filler {
         target,
         calls: options.calls,
@@ -96,7 +102,11 @@ impl Filler<'_> {
     fn fill(mut self, graph: Graph, long_lived: usize, budget: usize) -> Function {
         let blocks = graph.len();
         let plan = self.plan(&graph);
-        let empty = Body { phis: Span::EMPTY, instructions: Span::EMPTY, condition: None };
+        let empty = Body {
+            phis: Span::EMPTY,
+            instructions: Span::EMPTY,
+            condition: None,
+        };
         let mut bodies = Table::filled(blocks, empty);
         let mut scopes: Table<Block, Scope> = Table::filled(blocks, Scope::default());
         // What the ends of the blocks take is known beforehand; the rest is for the blocks to share.
@@ -105,9 +115,16 @@ impl Filler<'_> {
         for (position, &block) in graph.order.iter().enumerate() {
             let left = budget.saturating_sub(self.spent + overhead);
             let mean = left / (blocks - position);
-            let target = if position + 1 == blocks { mean } else { self.random.between(0, 2 * mean) };
+            let target = if position + 1 == blocks {
+                mean
+            } else {
+                self.random.between(0, 2 * mean)
+            };
             overhead -= self.overhead(&graph, block);
-            self.scope = graph.dominator(block).map(|above| scopes[above].clone()).unwrap_or_default();
+            self.scope = graph
+                .dominator(block)
+                .map(|above| scopes[above].clone())
+                .unwrap_or_default();
             bodies[block] = self.block(&graph, &plan, block, target, long_lived);
             scopes[block] = std::mem::take(&mut self.scope);
         }
@@ -134,7 +151,10 @@ impl Filler<'_> {
             }
             at == graph.entry()
         };
-        let returns = graph.blocks().rev().filter(|&block| graph.terminators[block] == Terminator::Return);
+        let returns = graph
+            .blocks()
+            .rev()
+            .filter(|&block| graph.terminators[block] == Terminator::Return);
         let last = returns.take(8).find(dominated_by_entry);
         let mut phi_types = Table::filled(graph.len(), Vec::new());
         if self.has_phis() {
@@ -145,7 +165,10 @@ impl Filler<'_> {
                 }
             }
         }
-        Plan { last: Some(last.unwrap_or(graph.entry())), phi_types }
+        Plan {
+            last: Some(last.unwrap_or(graph.entry())),
+            phi_types,
+        }
     }
 
     fn has_phis(&self) -> bool {
@@ -158,18 +181,22 @@ impl Filler<'_> {
         let goes_back = graph.successors(block).iter().any(|&target| target <= block);
         // A count or fuel: an addition, a comparison and an and.
         let bound = if goes_back && !machine { 3 } else { 0 };
-        bound + match &graph.terminators[block] {
-            Terminator::Return => 1,
-            Terminator::FallThrough => 0,
-            // `llc` lays blocks out anew, after which most jumps are gone.
-            Terminator::Jump(_) => usize::from(machine),
-            // A fresh comparison is counted where it is made.
-            Terminator::Branch { otherwise: Otherwise::Jump(_), .. } if machine => 2,
-            Terminator::Branch { .. } => 1,
-            Terminator::Switch(targets) if machine => 2 + targets.len(),
-            Terminator::Switch(targets) if targets.len() > 4 => 6,
-            Terminator::Switch(targets) => 2 * targets.len(),
-        }
+        bound
+            + match &graph.terminators[block] {
+                Terminator::Return => 1,
+                Terminator::FallThrough => 0,
+                // `llc` lays blocks out anew, after which most jumps are gone.
+                Terminator::Jump(_) => usize::from(machine),
+                // A fresh comparison is counted where it is made.
+                Terminator::Branch {
+                    otherwise: Otherwise::Jump(_),
+                    ..
+                } if machine => 2,
+                Terminator::Branch { .. } => 1,
+                Terminator::Switch(targets) if machine => 2 + targets.len(),
+                Terminator::Switch(targets) if targets.len() > 4 => 6,
+                Terminator::Switch(targets) => 2 * targets.len(),
+            }
     }
 
     fn block(&mut self, graph: &Graph, plan: &Plan, block: Block, budget: usize, long_lived: usize) -> Body {
@@ -208,7 +235,11 @@ impl Filler<'_> {
         }
         // The terminator is part of the size, as are the instructions that only the printed form has.
         self.spent += self.overhead(graph, block);
-        Body { phis, instructions: Span::new(start..self.instructions.len()), condition }
+        Body {
+            phis,
+            instructions: Span::new(start..self.instructions.len()),
+            condition,
+        }
     }
 
     fn predicate(&mut self) -> Use {
@@ -218,7 +249,12 @@ impl Filler<'_> {
             let right = self.other_than(left, right, Type::I32);
             let comparison = self.random.pick(&Comparison::ALL);
             let result = self.define(Type::I1);
-            self.push(Operation::Compare(comparison), Type::I32, &[result], &[left, right]);
+            self.push(
+                Operation::Compare(comparison),
+                Type::I32,
+                &[result],
+                &[left, right],
+            );
             self.mark_used(result);
             return Use::Value(result);
         }
@@ -262,7 +298,11 @@ impl Filler<'_> {
         let mut types = plan.phi_types[block].clone();
         if graph.dominator(block).is_some() && (predecessors > 1 || self.random.percent(3)) {
             let wide = predecessors > 16;
-            let count = if wide { self.random.index(2) } else { self.random.between(0, 3) };
+            let count = if wide {
+                self.random.index(2)
+            } else {
+                self.random.between(0, 3)
+            };
             for _ in 0..count {
                 let ty = self.random.pick(&Type::ALL);
                 // In LLVM IR a predicate that is merged costs many instructions, which would spoil the size.
@@ -274,7 +314,10 @@ impl Filler<'_> {
         }
         for ty in types {
             let result = self.fresh(ty);
-            self.phis.push(Phi { result, operands: Span::EMPTY });
+            self.phis.push(Phi {
+                result,
+                operands: Span::EMPTY,
+            });
             // In machine code a PHI is an instruction; `llc` coalesces most of them away.
             self.spent += usize::from(self.target != Target::LlvmIr);
         }
@@ -287,7 +330,8 @@ impl Filler<'_> {
                 let start = self.uses.len();
                 for &predecessor in graph.predecessors(block) {
                     let value = scopes[predecessor].pick(ty, self.random);
-                    let value = value.expect("the scope at the end of a predecessor has what the dominator has");
+                    let value =
+                        value.expect("the scope at the end of a predecessor has what the dominator has");
                     self.uses.push(Use::Value(value));
                 }
                 self.phis[index].operands = Span::new(start..self.uses.len());
@@ -436,8 +480,12 @@ impl Filler<'_> {
     }
 
     pub(super) fn push(&mut self, operation: Operation, ty: Type, results: &[Value], operands: &[Use]) {
-        let implicit_use = self.implicit(operation).filter(|&value| !operands.contains(&Use::Value(value)));
-        let implicit_result = self.implicit_result(operation).filter(|value| !results.contains(value));
+        let implicit_use = self
+            .implicit(operation)
+            .filter(|&value| !operands.contains(&Use::Value(value)));
+        let implicit_result = self
+            .implicit_result(operation)
+            .filter(|value| !results.contains(value));
         let first_result = self.results.len();
         self.results.extend_from_slice(results);
         self.results.extend(implicit_result);
@@ -469,7 +517,11 @@ mod tests {
     fn definitions_dominate_uses() {
         for &shape in Shape::ALL {
             for seed in 0..20 {
-                let options = Options { seed, shape, ..Options::default() };
+                let options = Options {
+                    seed,
+                    shape,
+                    ..Options::default()
+                };
                 let mut random = Random::new(seed, Stream::Body);
                 let graph = shape::graph(&options, false, 30, &mut random);
                 let function = fill(graph, Target::Machine(Form::Ssa), &options, 300, &mut random);
@@ -482,7 +534,11 @@ mod tests {
         let mut home: Table<Value, Option<Block>> = Table::filled(function.types.len(), None);
         for block in function.graph.blocks() {
             let phis = function.phis_of(block).iter().map(|phi| phi.result);
-            let results = function.instructions_of(block).iter().flat_map(|i| function.results_of(i)).copied();
+            let results = function
+                .instructions_of(block)
+                .iter()
+                .flat_map(|i| function.results_of(i))
+                .copied();
             for value in phis.chain(results) {
                 assert_eq!(home[value], None, "a value has one definition");
                 home[value] = Some(block);

@@ -29,7 +29,10 @@ enum Next {
 
 pub(super) fn flags(function: &Function) -> Flags {
     let homes = homes(function);
-    let mut flags = Flags { killed: vec![false; function.uses.len()], dead: vec![false; function.results.len()] };
+    let mut flags = Flags {
+        killed: vec![false; function.uses.len()],
+        dead: vec![false; function.results.len()],
+    };
     // The block is kept beside the event, so that events of other blocks need no clearing.
     let mut next: Table<Value, Option<(Block, Next)>> = Table::filled(homes.len(), None);
     for block in function.graph.blocks() {
@@ -114,8 +117,8 @@ fn homes(function: &Function) -> Table<Value, Home> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::index::Entity;
     use super::super::fill::{Target, fill};
+    use super::super::index::Entity;
     use super::super::options::{Form, Options, Shape};
     use super::super::random::{Random, Stream};
     use super::super::shape;
@@ -124,7 +127,11 @@ mod tests {
     /// In one block the flags are easy to check: a killed value is not read again before it is written again.
     #[test]
     fn killed_values_are_not_read_again() {
-        let options = Options { shape: Shape::Straight, form: Form::Late, ..Options::default() };
+        let options = Options {
+            shape: Shape::Straight,
+            form: Form::Late,
+            ..Options::default()
+        };
         let mut random = Random::new(5, Stream::Body);
         let graph = shape::graph(&options, false, 1, &mut random);
         let function = fill(graph, Target::Machine(Form::Late), &options, 500, &mut random);

@@ -10,7 +10,10 @@ pub(super) enum Terminator {
     FallThrough,
     Jump(Block),
     /// Two targets, which may be the same block.
-    Branch { target: Block, otherwise: Otherwise },
+    Branch {
+        target: Block,
+        otherwise: Otherwise,
+    },
     /// A table of targets in which blocks may repeat; never empty.
     Switch(Vec<Block>),
 }
@@ -61,9 +64,21 @@ impl Graph {
     pub(super) fn new(terminators: Table<Block, Terminator>, counted: Vec<CountedLoop>) -> Self {
         let successors = successors(&terminators);
         let predecessors = reversed(&successors);
-        let Walk { order, roots, reachable } = walk(&successors, &predecessors);
+        let Walk {
+            order,
+            roots,
+            reachable,
+        } = walk(&successors, &predecessors);
         let dominators = dominators(&order, &roots, &predecessors);
-        Self { terminators, counted, successors, predecessors, order, reachable, dominators }
+        Self {
+            terminators,
+            counted,
+            successors,
+            predecessors,
+            order,
+            reachable,
+            dominators,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -118,18 +133,19 @@ fn successors(terminators: &Table<Block, Terminator>) -> Adjacency {
     let mut named: Table<Block, Option<(Block, usize)>> = Table::filled(terminators.len(), None);
     for (block, terminator) in terminators.iter() {
         let start = blocks.len();
-        let mut add = |target: Block| {
-            match named[target] {
-                Some((by, position)) if by == block => edges[position] += 1,
-                Some(_) | None => {
-                    named[target] = Some((block, blocks.len()));
-                    blocks.push(target);
-                    edges.push(1);
-                }
+        let mut add = |target: Block| match named[target] {
+            Some((by, position)) if by == block => edges[position] += 1,
+            Some(_) | None => {
+                named[target] = Some((block, blocks.len()));
+                blocks.push(target);
+                edges.push(1);
             }
         };
         let next = || {
-            debug_assert!(block.index() + 1 < terminators.len(), "the last block falls through");
+            debug_assert!(
+                block.index() + 1 < terminators.len(),
+                "the last block falls through"
+            );
             Block::new(block.index() + 1)
         };
         match terminator {
@@ -190,8 +206,14 @@ fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
     let mut reachable = Table::filled(blocks, false);
     let entry = Block::new(0);
     // Blocks without predecessors come before blocks of cycles, so that a cycle with a way in has that as its root.
-    let starts = successors.spans.indexes().filter(|&block| predecessors.of(block).is_empty());
-    for root in std::iter::once(entry).chain(starts).chain(successors.spans.indexes()) {
+    let starts = successors
+        .spans
+        .indexes()
+        .filter(|&block| predecessors.of(block).is_empty());
+    for root in std::iter::once(entry)
+        .chain(starts)
+        .chain(successors.spans.indexes())
+    {
         if seen[root] {
             continue;
         }
@@ -220,7 +242,11 @@ fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
         }
     }
     order.reverse();
-    Walk { order, roots, reachable }
+    Walk {
+        order,
+        roots,
+        reachable,
+    }
 }
 
 /// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
@@ -244,8 +270,13 @@ fn dominators(
             let dominator = if roots[block] {
                 Some(COMMON_ENTRY)
             } else {
-                let known = predecessors.of(block).iter().map(|&predecessor| position[predecessor]);
-                known.filter(|&known| of[known].is_some()).reduce(|left, right| intersect(&of, left, right))
+                let known = predecessors
+                    .of(block)
+                    .iter()
+                    .map(|&predecessor| position[predecessor]);
+                known
+                    .filter(|&known| of[known].is_some())
+                    .reduce(|left, right| intersect(&of, left, right))
             };
             if of[index + 1] != dominator {
                 of[index + 1] = dominator;
@@ -255,7 +286,9 @@ fn dominators(
     }
     let mut dominators = Table::filled(order.len(), None);
     for (index, &block) in order.iter().enumerate() {
-        dominators[block] = of[index + 1].filter(|&at| at != COMMON_ENTRY).map(|at| order[at - 1]);
+        dominators[block] = of[index + 1]
+            .filter(|&at| at != COMMON_ENTRY)
+            .map(|at| order[at - 1]);
     }
     dominators
 }
@@ -281,13 +314,18 @@ mod tests {
     }
 
     fn branch(target: usize, otherwise: usize) -> Terminator {
-        Terminator::Branch { target: block(target), otherwise: Otherwise::Jump(block(otherwise)) }
+        Terminator::Branch {
+            target: block(target),
+            otherwise: Otherwise::Jump(block(otherwise)),
+        }
     }
 
     #[test]
     fn edges_to_the_same_block_count_once() {
-        let graph =
-            Graph::new(Table::from_items(vec![branch(1, 1), branch(0, 1), Terminator::Return]), Vec::new());
+        let graph = Graph::new(
+            Table::from_items(vec![branch(1, 1), branch(0, 1), Terminator::Return]),
+            Vec::new(),
+        );
         assert_eq!(graph.successors(block(0)), [block(1)]);
         assert_eq!(graph.predecessors(block(1)), [block(0), block(1)]);
         assert_eq!(graph.edges_from_predecessors(block(1)), [2, 1]);
@@ -307,7 +345,16 @@ mod tests {
             Vec::new(),
         );
         let found: Vec<_> = graph.blocks().map(|block| graph.dominator(block)).collect();
-        assert_eq!(found, [None, Some(block(0)), Some(block(0)), Some(block(2)), Some(block(3))]);
+        assert_eq!(
+            found,
+            [
+                None,
+                Some(block(0)),
+                Some(block(0)),
+                Some(block(2)),
+                Some(block(3))
+            ]
+        );
     }
 
     #[test]

@@ -58,7 +58,10 @@ impl<I: Entity, T> Table<I, T> {
     }
 
     pub(super) fn from_items(items: Vec<T>) -> Self {
-        Self { items, index: PhantomData }
+        Self {
+            items,
+            index: PhantomData,
+        }
     }
 
     pub(super) fn filled(length: usize, item: T) -> Self
@@ -83,7 +86,10 @@ impl<I: Entity, T> Table<I, T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (I, &T)> {
-        self.items.iter().enumerate().map(|(index, item)| (I::new(index), item))
+        self.items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| (I::new(index), item))
     }
 }
 
@@ -114,7 +120,10 @@ impl Span {
 
     pub(super) fn new(range: Range<usize>) -> Self {
         let narrow = |index| u32::try_from(index).expect("a pool holds fewer than 2^32 items");
-        Self { start: narrow(range.start), end: narrow(range.end) }
+        Self {
+            start: narrow(range.start),
+            end: narrow(range.end),
+        }
     }
 
     pub(super) fn range(self) -> Range<usize> {

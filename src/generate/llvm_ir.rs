@@ -38,7 +38,10 @@ const FUNCTION_NODES: usize = 2;
 pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> {
     writeln!(out, "target triple = \"nvptx64-nvidia-cuda\"\n")?;
     let words = MAX_BLOCK * SHARED_BYTES / 8;
-    writeln!(out, "@shared = internal addrspace(3) global [{words} x i64] poison, align 16\n")?;
+    writeln!(
+        out,
+        "@shared = internal addrspace(3) global [{words} x i64] poison, align 16\n"
+    )?;
     for (name, _) in SPECIALS {
         writeln!(out, "declare i32 @llvm.nvvm.read.ptx.sreg.{name}()")?;
     }
@@ -51,7 +54,10 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     writeln!(out, "declare double @llvm.fma.f64(double, double, double)\n")?;
     if options.calls {
         // Not inlined, or no call would be left; the float is compared only, so that it may be anything.
-        writeln!(out, "define internal i32 @device(i32 %number, float %scale) noinline {{")?;
+        writeln!(
+            out,
+            "define internal i32 @device(i32 %number, float %scale) noinline {{"
+        )?;
         writeln!(out, "  %large = fcmp ogt float %scale, 1.0")?;
         writeln!(out, "  %shifted = lshr i32 %number, 3")?;
         writeln!(out, "  %mixed = mul i32 %number, 17")?;
@@ -61,8 +67,11 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     Ok(())
 }
 
-const SPECIALS: [(&str, Special); 3] =
-    [("tid.x", Special::ThreadIndex), ("ctaid.x", Special::BlockIndex), ("ntid.x", Special::BlockSize)];
+const SPECIALS: [(&str, Special); 3] = [
+    ("tid.x", Special::ThreadIndex),
+    ("ctaid.x", Special::BlockIndex),
+    ("ntid.x", Special::BlockSize),
+];
 
 pub(super) fn footer(out: &mut impl Write, options: &Options) -> io::Result<()> {
     if !options.debug_info {
@@ -70,7 +79,10 @@ pub(super) fn footer(out: &mut impl Write, options: &Options) -> io::Result<()> 
     }
     writeln!(out, "!llvm.dbg.cu = !{{!0}}")?;
     writeln!(out, "!llvm.module.flags = !{{!2}}")?;
-    writeln!(out, "!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: FullDebug)")?;
+    writeln!(
+        out,
+        "!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: FullDebug)"
+    )?;
     writeln!(out, "!1 = !DIFile(filename: \"generated.cu\", directory: \"\")")?;
     writeln!(out, "!2 = !{{i32 2, !\"Debug Info Version\", i32 3}}")?;
     writeln!(out, "!3 = !DISubroutineType(types: !{{null}})")?;
@@ -83,7 +95,11 @@ pub(super) fn footer(out: &mut impl Write, options: &Options) -> io::Result<()> 
              unit: !0, spFlags: DISPFlagDefinition)"
         )?;
         // Locations of single instructions are written in line, with this node as their scope.
-        writeln!(out, "!{} = !DILexicalBlock(scope: !{subprogram}, file: !1, line: 1)", subprogram + 1)?;
+        writeln!(
+            out,
+            "!{} = !DILexicalBlock(scope: !{subprogram}, file: !1, line: 1)",
+            subprogram + 1
+        )?;
     }
     Ok(())
 }
@@ -109,7 +125,15 @@ pub(super) fn function(
     }
     writeln!(out, " {{")?;
     let scope = options.debug_info.then_some(subprogram + 1);
-    let mut writer = Writer { out, function, loops, scope, line: 1, temporary: 0, random };
+    let mut writer = Writer {
+        out,
+        function,
+        loops,
+        scope,
+        line: 1,
+        temporary: 0,
+        random,
+    };
     for block in function.graph.blocks() {
         writer.block(block)?;
     }
@@ -138,7 +162,11 @@ impl Loops {
             let mut back = graph.successors(block).iter().filter(|&&target| target <= block);
             back.any(|&target| latches[block] != Some(target))
         });
-        Self { headers, latches, needs_fuel }
+        Self {
+            headers,
+            latches,
+            needs_fuel,
+        }
     }
 }
 
@@ -199,7 +227,9 @@ impl<W: Write> Writer<'_, W> {
             let ty = name(function.types[phi.result]);
             write!(self.out, "  %v{} = phi {ty}", phi.result)?;
             let operands = function.phi_operands(phi);
-            self.incoming(block, |position, _| text(operands[position], function.types[phi.result]))?;
+            self.incoming(block, |position, _| {
+                text(operands[position], function.types[phi.result])
+            })?;
         }
         if let Some((latch, _)) = self.loops.headers[block] {
             write!(self.out, "  %count.{block} = phi i32")?;
@@ -222,7 +252,11 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// The operands of a PHI; LLVM wants one for each edge.
-    fn incoming<T: fmt::Display>(&mut self, block: Block, value: impl Fn(usize, Block) -> T) -> io::Result<()> {
+    fn incoming<T: fmt::Display>(
+        &mut self,
+        block: Block,
+        value: impl Fn(usize, Block) -> T,
+    ) -> io::Result<()> {
         let graph = &self.function.graph;
         let mut separator = "";
         let edges = graph.edges_from_predecessors(block);
@@ -259,24 +293,38 @@ impl<W: Write> Writer<'_, W> {
 
     /// Where the thread's own memory begins, and clean shared memory.
     fn prologue(&mut self) -> io::Result<()> {
-        self.line(format_args!("%thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"))?;
-        self.line(format_args!("%block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"))?;
-        self.line(format_args!("%block.size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()"))?;
+        self.line(format_args!(
+            "%thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"
+        ))?;
+        self.line(format_args!(
+            "%block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"
+        ))?;
+        self.line(format_args!(
+            "%block.size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()"
+        ))?;
         self.line(format_args!("%before = mul i32 %block, %block.size"))?;
         self.line(format_args!("%global = add i32 %before, %thread"))?;
         self.line(format_args!("%global.wide = zext i32 %global to i64"))?;
         self.line(format_args!("%out.start = mul i64 %global.wide, {OUT_BYTES}"))?;
-        self.line(format_args!("%own.out = getelementptr i8, ptr addrspace(1) %out, i64 %out.start"))?;
+        self.line(format_args!(
+            "%own.out = getelementptr i8, ptr addrspace(1) %out, i64 %out.start"
+        ))?;
         self.line(format_args!("%thread.wide = zext i32 %thread to i64"))?;
-        self.line(format_args!("%shared.start = mul i64 %thread.wide, {SHARED_BYTES}"))?;
-        self.line(format_args!("%own.shared = getelementptr i8, ptr addrspace(3) @shared, i64 %shared.start"))?;
+        self.line(format_args!(
+            "%shared.start = mul i64 %thread.wide, {SHARED_BYTES}"
+        ))?;
+        self.line(format_args!(
+            "%own.shared = getelementptr i8, ptr addrspace(3) @shared, i64 %shared.start"
+        ))?;
         if self.uses_shared() {
             for offset in (0..SHARED_BYTES).step_by(8) {
                 let address = self.temporary();
                 self.line(format_args!(
                     "%t{address} = getelementptr i8, ptr addrspace(3) %own.shared, i64 {offset}"
                 ))?;
-                self.line(format_args!("store i64 {offset}, ptr addrspace(3) %t{address}, align 8"))?;
+                self.line(format_args!(
+                    "store i64 {offset}, ptr addrspace(3) %t{address}, align 8"
+                ))?;
             }
         }
         if self.loops.needs_fuel {
@@ -313,7 +361,10 @@ impl<W: Write> Writer<'_, W> {
             Operation::Special(special) => {
                 let known = SPECIALS.iter().find(|(_, known)| *known == special);
                 let (name, _) = known.expect("the table has every special register");
-                self.line(format_args!("%v{} = call i32 @llvm.nvvm.read.ptx.sreg.{name}()", result()))
+                self.line(format_args!(
+                    "%v{} = call i32 @llvm.nvvm.read.ptx.sreg.{name}()",
+                    result()
+                ))
             }
             Operation::Binary(binary) => self.binary(binary, ty, result(), operands),
             Operation::MultiplyAdd => {
@@ -327,7 +378,12 @@ impl<W: Write> Writer<'_, W> {
                     operand(2)
                 ))
             }
-            Operation::Negate => self.line(format_args!("%v{} = fneg {} {}", result(), type_name(), operand(0))),
+            Operation::Negate => self.line(format_args!(
+                "%v{} = fneg {} {}",
+                result(),
+                type_name(),
+                operand(0)
+            )),
             Operation::Compare(comparison) => {
                 let condition = condition(comparison, ty);
                 self.line(format_args!(
@@ -444,14 +500,21 @@ impl<W: Write> Writer<'_, W> {
     /// A 32-bit amount, masked to what the type allows and converted to it.
     fn shift_amount(&mut self, ty: Type, amount: Use) -> io::Result<String> {
         let masked = self.temporary();
-        self.line(format_args!("%t{masked} = and i32 {}, {}", text(amount, Type::I32), ty.bits() - 1))?;
+        self.line(format_args!(
+            "%t{masked} = and i32 {}, {}",
+            text(amount, Type::I32),
+            ty.bits() - 1
+        ))?;
         let conversion = match ty {
             Type::I16 => "trunc",
             Type::I64 => "zext",
             Type::I1 | Type::I32 | Type::F32 | Type::F64 | Type::B128 => return Ok(format!("%t{masked}")),
         };
         let converted = self.temporary();
-        self.line(format_args!("%t{converted} = {conversion} i32 %t{masked} to {}", name(ty)))?;
+        self.line(format_args!(
+            "%t{converted} = {conversion} i32 %t{masked} to {}",
+            name(ty)
+        ))?;
         Ok(format!("%t{converted}"))
     }
 
@@ -469,12 +532,18 @@ impl<W: Write> Writer<'_, W> {
             (false, true) => "uitofp",
             (true, false) => {
                 // Outside of the integer's range the result would be poison.
-                let (low, high, inside, kept) =
-                    (self.temporary(), self.temporary(), self.temporary(), self.temporary());
+                let (low, high, inside, kept) = (
+                    self.temporary(),
+                    self.temporary(),
+                    self.temporary(),
+                    self.temporary(),
+                );
                 self.line(format_args!("%t{low} = fcmp ogt {from_name} {value}, 0.0"))?;
                 self.line(format_args!("%t{high} = fcmp olt {from_name} {value}, 30000.0"))?;
                 self.line(format_args!("%t{inside} = and i1 %t{low}, %t{high}"))?;
-                self.line(format_args!("%t{kept} = select i1 %t{inside}, {from_name} {value}, {from_name} 7.0"))?;
+                self.line(format_args!(
+                    "%t{kept} = select i1 %t{inside}, {from_name} {value}, {from_name} 7.0"
+                ))?;
                 value = format!("%t{kept}");
                 if signed { "fptosi" } else { "fptoui" }
             }
@@ -482,7 +551,9 @@ impl<W: Write> Writer<'_, W> {
             (false, false) if signed => "sext",
             (false, false) => "zext",
         };
-        self.line(format_args!("%v{result} = {conversion} {from_name} {value} to {to_name}"))
+        self.line(format_args!(
+            "%v{result} = {conversion} {from_name} {value} to {to_name}"
+        ))
     }
 
     /// The value, or zero instead of a NaN.
@@ -494,7 +565,9 @@ impl<W: Write> Writer<'_, W> {
         let (ordered, kept) = (self.temporary(), self.temporary());
         let ty = name(ty);
         self.line(format_args!("%t{ordered} = fcmp ord {ty} {value}, 0.0"))?;
-        self.line(format_args!("%t{kept} = select i1 %t{ordered}, {ty} {value}, {ty} 0.0"))?;
+        self.line(format_args!(
+            "%t{kept} = select i1 %t{ordered}, {ty} {value}, {ty} 0.0"
+        ))?;
         Ok(format!("%t{kept}"))
     }
 
@@ -520,7 +593,11 @@ impl<W: Write> Writer<'_, W> {
             }
             Use::Value(_) | Use::Undefined(_) => {
                 let (masked, wide, address) = (self.temporary(), self.temporary(), self.temporary());
-                self.line(format_args!("%t{masked} = and i32 {}, {}", text(index, Type::I32), count - 1))?;
+                self.line(format_args!(
+                    "%t{masked} = and i32 {}, {}",
+                    text(index, Type::I32),
+                    count - 1
+                ))?;
                 self.line(format_args!("%t{wide} = zext i32 %t{masked} to i64"))?;
                 self.line(format_args!(
                     "%t{address} = getelementptr {element}, ptr addrspace({space}) {base}, i64 %t{wide}"
@@ -564,10 +641,16 @@ impl<W: Write> Writer<'_, W> {
     fn latch(&mut self, header: Block, exit: Block, condition: Use) -> io::Result<()> {
         let (_, trips) = self.loops.headers[header].expect("the latch of a loop knows its header");
         self.line(format_args!("%next.{header} = add i32 %count.{header}, 1"))?;
-        self.line(format_args!("%more.{header} = icmp slt i32 %next.{header}, {trips}"))?;
+        self.line(format_args!(
+            "%more.{header} = icmp slt i32 %next.{header}, {trips}"
+        ))?;
         let condition = text(condition, Type::I1);
-        self.line(format_args!("%again.{header} = and i1 %more.{header}, {condition}"))?;
-        self.line(format_args!("br i1 %again.{header}, label %b{header}, label %b{exit}"))
+        self.line(format_args!(
+            "%again.{header} = and i1 %more.{header}, {condition}"
+        ))?;
+        self.line(format_args!(
+            "br i1 %again.{header}, label %b{header}, label %b{exit}"
+        ))
     }
 
     /// A branch that cannot go back without fuel.
@@ -595,18 +678,30 @@ impl<W: Write> Writer<'_, W> {
     fn switch(&mut self, block: Block, targets: &[Block], index: Use) -> io::Result<()> {
         let masked = self.temporary();
         let mask = targets.len().next_power_of_two() - 1;
-        self.line(format_args!("%t{masked} = and i32 {}, {mask}", text(index, Type::I32)))?;
+        self.line(format_args!(
+            "%t{masked} = and i32 {}, {mask}",
+            text(index, Type::I32)
+        ))?;
         // The default is a way forward, taken without fuel whatever the index is.
-        let forward = targets.iter().position(|&target| target > block).expect("every block has a way forward");
+        let forward = targets
+            .iter()
+            .position(|&target| target > block)
+            .expect("every block has a way forward");
         let mut masked = format!("%t{masked}");
         if targets.iter().any(|&target| target <= block) {
             let (left, guarded) = (self.temporary(), self.temporary());
             self.line(format_args!("%t{left} = icmp sgt i32 %left.{block}, 0"))?;
-            self.line(format_args!("%t{guarded} = select i1 %t{left}, i32 {masked}, i32 {forward}"))?;
+            self.line(format_args!(
+                "%t{guarded} = select i1 %t{left}, i32 {masked}, i32 {forward}"
+            ))?;
             masked = format!("%t{guarded}");
         }
         write!(self.out, "  switch i32 {masked}, label %b{} [", targets[forward])?;
-        for (position, target) in targets.iter().enumerate().filter(|&(position, _)| position != forward) {
+        for (position, target) in targets
+            .iter()
+            .enumerate()
+            .filter(|&(position, _)| position != forward)
+        {
             write!(self.out, " i32 {position}, label %b{target}")?;
         }
         self.line(format_args!("]"))

@@ -28,17 +28,27 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     writeln!(out, "--- |")?;
     for function in 0..options.functions {
         let subprogram = COMMON_NODES + function * FUNCTION_NODES;
-        writeln!(out, "  define void @{}() !dbg !{subprogram} {{", name(options, function))?;
+        writeln!(
+            out,
+            "  define void @{}() !dbg !{subprogram} {{",
+            name(options, function)
+        )?;
         writeln!(out, "    ret void, !dbg !{}", subprogram + 2)?;
         writeln!(out, "  }}")?;
     }
     writeln!(out, "  !llvm.dbg.cu = !{{!0}}")?;
     writeln!(out, "  !llvm.module.flags = !{{!2}}")?;
-    writeln!(out, "  !0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: FullDebug)")?;
+    writeln!(
+        out,
+        "  !0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: FullDebug)"
+    )?;
     writeln!(out, "  !1 = !DIFile(filename: \"generated.cu\", directory: \"\")")?;
     writeln!(out, "  !2 = !{{i32 2, !\"Debug Info Version\", i32 3}}")?;
     writeln!(out, "  !3 = !DISubroutineType(types: !{{null}})")?;
-    writeln!(out, "  !4 = !DIBasicType(name: \"int\", size: 32, encoding: DW_ATE_signed)")?;
+    writeln!(
+        out,
+        "  !4 = !DIBasicType(name: \"int\", size: 32, encoding: DW_ATE_signed)"
+    )?;
     for function in 0..options.functions {
         let subprogram = COMMON_NODES + function * FUNCTION_NODES;
         writeln!(
@@ -52,7 +62,11 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
             "  !{} = !DILocalVariable(name: \"v\", scope: !{subprogram}, file: !1, line: 2, type: !4)",
             subprogram + 1
         )?;
-        writeln!(out, "  !{} = !DILocation(line: 3, column: 1, scope: !{subprogram})", subprogram + 2)?;
+        writeln!(
+            out,
+            "  !{} = !DILocation(line: 3, column: 1, scope: !{subprogram})",
+            subprogram + 2
+        )?;
     }
     writeln!(out, "...")
 }
@@ -70,15 +84,29 @@ pub(super) fn function(
     random: &mut Random,
 ) -> io::Result<()> {
     let node = COMMON_NODES + number * FUNCTION_NODES;
-    let debug = options.debug_info.then_some(Debug { variable: node + 1, location: node + 2 });
-    writeln!(out, "---\nname: {}\ntracksRegLiveness: true", name(options, number))?;
+    let debug = options.debug_info.then_some(Debug {
+        variable: node + 1,
+        location: node + 2,
+    });
+    writeln!(
+        out,
+        "---\nname: {}\ntracksRegLiveness: true",
+        name(options, number)
+    )?;
     if options.form == Form::Late {
         // Said expressly, because a small function may happen to have one definition for each register.
         writeln!(out, "noPhis: true\nisSSA: false")?;
     }
     writeln!(out, "body: |")?;
     let flags = flags(function);
-    let mut writer = Writer { out, function, flags, debug, random, has_operands: false };
+    let mut writer = Writer {
+        out,
+        function,
+        flags,
+        debug,
+        random,
+        has_operands: false,
+    };
     for block in function.graph.blocks() {
         writer.block(block)?;
     }
@@ -109,7 +137,10 @@ impl<W: Write> Writer<'_, W> {
         for phi in function.phis_of(block) {
             self.definition(phi.result, "")?;
             write!(self.out, " = PHI ")?;
-            let operands = function.phi_operands(phi).iter().zip(function.graph.predecessors(block));
+            let operands = function
+                .phi_operands(phi)
+                .iter()
+                .zip(function.graph.predecessors(block));
             for (position, (operand, predecessor)) in operands.enumerate() {
                 let before = if position == 0 { "" } else { ", " };
                 write!(self.out, "{before}")?;
@@ -140,7 +171,11 @@ impl<W: Write> Writer<'_, W> {
         if flags.is_empty() {
             write!(self.out, "    ")?;
         }
-        write!(self.out, "{flags}%{value}:{}", opcodes::class(self.function.types[value]))
+        write!(
+            self.out,
+            "{flags}%{value}:{}",
+            opcodes::class(self.function.types[value])
+        )
     }
 
     /// A register or a constant; a register is written with its class, because a register whose definition comes
@@ -172,7 +207,9 @@ impl<W: Write> Writer<'_, W> {
 
     /// Says now and then that a register, or none, holds a source variable.
     fn debug_value(&mut self, defined: Option<Value>) -> io::Result<()> {
-        let Some(Debug { variable, location }) = self.debug else { return Ok(()) };
+        let Some(Debug { variable, location }) = self.debug else {
+            return Ok(());
+        };
         let register = match defined {
             Some(value) if self.random.percent(15) => {
                 format!("%{value}:{}", opcodes::class(self.function.types[value]))
@@ -212,7 +249,11 @@ impl<W: Write> Writer<'_, W> {
             Operation::Load(space) => {
                 let bits = instruction.ty.bits();
                 self.next()?;
-                write!(self.out, "0, 0, {}, 3, {bits}, -1, ", opcodes::address_space(space))?;
+                write!(
+                    self.out,
+                    "0, 0, {}, 3, {bits}, -1, ",
+                    opcodes::address_space(space)
+                )?;
                 self.use_at(explicit.start)?;
                 write!(self.out, ", {}", 8 * self.random.below(16))?;
             }
@@ -245,7 +286,11 @@ impl<W: Write> Writer<'_, W> {
                     if let Use::Integer(constant) = self.function.uses[position]
                         && instruction.ty.is_float()
                     {
-                        let ty = if instruction.ty.bits() == 32 { "float" } else { "double" };
+                        let ty = if instruction.ty.bits() == 32 {
+                            "float"
+                        } else {
+                            "double"
+                        };
                         write!(self.out, "{ty} {constant}.0")?;
                     } else {
                         self.use_at(position)?;
@@ -268,7 +313,10 @@ impl<W: Write> Writer<'_, W> {
         let Instruction { operation, ty, .. } = *instruction;
         let operands = self.function.operands_of(instruction);
         let constant = matches!(operands.get(1), Some(Use::Integer(_)));
-        let memory = |name: &str| Opcode { name: format!("{name}_i{}", ty.bits()), suffix: "" };
+        let memory = |name: &str| Opcode {
+            name: format!("{name}_i{}", ty.bits()),
+            suffix: "",
+        };
         match operation {
             Operation::Binary(binary) => opcodes::binary(binary, ty, constant),
             Operation::Compare(comparison) => opcodes::compare(comparison, ty, constant),
@@ -305,8 +353,16 @@ impl<W: Write> Writer<'_, W> {
                 write!(self.out, ", ")?;
             }
             let value = self.function.results[position];
-            let dead = if self.flags.dead[position] && self.random.percent(50) { "dead " } else { "" };
-            write!(self.out, "{dead}%{value}:{}", opcodes::class(self.function.types[value]))?;
+            let dead = if self.flags.dead[position] && self.random.percent(50) {
+                "dead "
+            } else {
+                ""
+            };
+            write!(
+                self.out,
+                "{dead}%{value}:{}",
+                opcodes::class(self.function.types[value])
+            )?;
         }
         if !explicit.is_empty() {
             write!(self.out, " = ")?;
@@ -323,7 +379,11 @@ impl<W: Write> Writer<'_, W> {
         if instruction.has_implicit_result {
             let position = instruction.results.range().end - 1;
             let value = self.function.results[position];
-            let dead = if self.flags.dead[position] && self.random.percent(50) { "dead " } else { "" };
+            let dead = if self.flags.dead[position] && self.random.percent(50) {
+                "dead "
+            } else {
+                ""
+            };
             let class = opcodes::class(self.function.types[value]);
             self.next()?;
             write!(self.out, "implicit-def {dead}%{value}:{class}")?;
@@ -340,13 +400,24 @@ impl<W: Write> Writer<'_, W> {
         let bits = instruction.ty.bits();
         match instruction.operation {
             Operation::Load(space) => {
-                write!(self.out, " :: (load (s{bits}), addrspace {})", opcodes::address_space(space))
+                write!(
+                    self.out,
+                    " :: (load (s{bits}), addrspace {})",
+                    opcodes::address_space(space)
+                )
             }
             Operation::Store(space) => {
-                write!(self.out, " :: (store (s{bits}), addrspace {})", opcodes::address_space(space))
+                write!(
+                    self.out,
+                    " :: (store (s{bits}), addrspace {})",
+                    opcodes::address_space(space)
+                )
             }
             Operation::Parameter => {
-                write!(self.out, " :: (dereferenceable invariant load (s{bits}), addrspace 101)")
+                write!(
+                    self.out,
+                    " :: (dereferenceable invariant load (s{bits}), addrspace 101)"
+                )
             }
             Operation::Call => write!(self.out, " :: (load (s{bits}), addrspace 101)"),
             Operation::Constant(_)
@@ -390,7 +461,11 @@ impl<W: Write> Writer<'_, W> {
         /// The first result is the operand behind the text, the extra word and the first flag word.
         const FIRST_RESULT: usize = 3;
         let function = self.function;
-        let side_effect = if self.random.percent(50) { "1 /* sideeffect */" } else { "0" };
+        let side_effect = if self.random.percent(50) {
+            "1 /* sideeffect */"
+        } else {
+            "0"
+        };
         write!(self.out, "    INLINEASM &\"// generated\", {side_effect}")?;
         let results = instruction.results.range();
         let last = results.end - 1;
@@ -399,7 +474,11 @@ impl<W: Write> Writer<'_, W> {
             let is_early = early && position == last;
             let kind = if is_early { EARLY_CLOBBER } else { DEFINITION };
             let flag = opcodes::assembly_flag(function.types[value], kind);
-            let dead = if self.flags.dead[position] && self.random.percent(50) { "dead " } else { "" };
+            let dead = if self.flags.dead[position] && self.random.percent(50) {
+                "dead "
+            } else {
+                ""
+            };
             let early = if is_early { "early-clobber " } else { "" };
             let class = opcodes::class(function.types[value]);
             write!(self.out, ", {flag}, def {dead}{early}%{value}:{class}")?;
@@ -416,7 +495,11 @@ impl<W: Write> Writer<'_, W> {
                 self.use_at(position)?;
                 write!(self.out, "(tied-def {FIRST_RESULT})")?;
             } else {
-                write!(self.out, ", {}, ", opcodes::assembly_flag(function.types[value], USE))?;
+                write!(
+                    self.out,
+                    ", {}, ",
+                    opcodes::assembly_flag(function.types[value], USE)
+                )?;
                 self.use_at(position)?;
             }
         }

@@ -45,7 +45,13 @@ pub fn llvm_ir(options: &Options, out: impl Write) -> io::Result<()> {
     for number in 0..options.functions {
         let seed = options.seed.wrapping_add(number as u64);
         let function = program(options, seed, Target::LlvmIr);
-        llvm_ir::function(&mut out, options, number, &function, &mut Random::new(seed, Stream::Text))?;
+        llvm_ir::function(
+            &mut out,
+            options,
+            number,
+            &function,
+            &mut Random::new(seed, Stream::Text),
+        )?;
     }
     llvm_ir::footer(&mut out, options)?;
     out.flush()
@@ -62,7 +68,13 @@ pub fn machine_ir(options: &Options, out: impl Write) -> io::Result<()> {
             defined::repair(&mut function, &mut Random::new(seed, Stream::Repair));
             webs::split(&mut function);
         }
-        machine_ir::function(&mut out, options, number, &function, &mut Random::new(seed, Stream::Text))?;
+        machine_ir::function(
+            &mut out,
+            options,
+            number,
+            &function,
+            &mut Random::new(seed, Stream::Text),
+        )?;
     }
     out.flush()
 }
@@ -79,5 +91,11 @@ fn program(options: &Options, seed: u64, target: Target) -> Function {
         Target::LlvmIr => options.instructions.saturating_sub(PROLOGUE) * 23 / 20,
         Target::Machine(_) => options.instructions,
     };
-    fill(graph, target, options, budget, &mut Random::new(seed, Stream::Body))
+    fill(
+        graph,
+        target,
+        options,
+        budget,
+        &mut Random::new(seed, Stream::Body),
+    )
 }

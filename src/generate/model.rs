@@ -16,8 +16,15 @@ pub(super) enum Type {
 }
 
 impl Type {
-    pub(super) const ALL: [Self; 7] =
-        [Self::I1, Self::I16, Self::I32, Self::I64, Self::F32, Self::F64, Self::B128];
+    pub(super) const ALL: [Self; 7] = [
+        Self::I1,
+        Self::I16,
+        Self::I32,
+        Self::I64,
+        Self::F32,
+        Self::F64,
+        Self::B128,
+    ];
 
     /// The types that have constants and arithmetic of all kinds.
     pub(super) const NUMBERS: [Self; 5] = [Self::I16, Self::I32, Self::I64, Self::F32, Self::F64];
@@ -63,7 +70,10 @@ pub(super) enum Binary {
 
 impl Binary {
     pub(super) fn is_division(self) -> bool {
-        matches!(self, Self::Divide | Self::DivideUnsigned | Self::Remainder | Self::RemainderUnsigned)
+        matches!(
+            self,
+            Self::Divide | Self::DivideUnsigned | Self::Remainder | Self::RemainderUnsigned
+        )
     }
 
     pub(super) fn is_shift(self) -> bool {
@@ -100,8 +110,14 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Equal, Self::NotEqual, Self::Less, Self::LessOrEqual, Self::Greater, Self::GreaterOrEqual];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Equal,
+        Self::NotEqual,
+        Self::Less,
+        Self::LessOrEqual,
+        Self::Greater,
+        Self::GreaterOrEqual,
+    ];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

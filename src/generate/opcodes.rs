@@ -32,7 +32,10 @@ pub(super) struct Opcode {
 }
 
 fn opcode(name: impl Into<String>, suffix: &'static str) -> Opcode {
-    Opcode { name: name.into(), suffix }
+    Opcode {
+        name: name.into(),
+        suffix,
+    }
 }
 
 /// The rest of an arithmetic float instruction on 32 bits says whether denormals are flushed.

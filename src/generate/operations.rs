@@ -35,12 +35,20 @@ const PREDICATE: [Binary; 3] = [Binary::And, Binary::Or, Binary::Xor];
 pub(super) fn cost(target: Target, instruction: &Instruction, operands: &[Use]) -> usize {
     if target != Target::LlvmIr {
         // A call is a sequence of instructions.
-        return if instruction.operation == Operation::Call { 9 } else { 1 };
+        return if instruction.operation == Operation::Call {
+            9
+        } else {
+            1
+        };
     }
     let wide = instruction.ty == Type::I64;
     match instruction.operation {
         Operation::Binary(binary) if binary.is_division() && !instruction.ty.is_float() => {
-            if wide { 12 } else { 3 }
+            if wide {
+                12
+            } else {
+                3
+            }
         }
         Operation::Binary(binary) if binary.is_shift() && matches!(operands[1], Use::Value(_)) => 2,
         Operation::Convert { .. } if !instruction.ty.is_float() => 3,
@@ -186,7 +194,11 @@ fn binary(filler: &mut Filler, ty: Type) {
     } else {
         filler.operand(ty)
     };
-    let right = if binary.is_shift() { right } else { filler.other_than(left, right, ty) };
+    let right = if binary.is_shift() {
+        right
+    } else {
+        filler.other_than(left, right, ty)
+    };
     let result = in_place.unwrap_or_else(|| filler.define(ty));
     filler.push(Operation::Binary(binary), ty, &[result], &[left, right]);
 }
@@ -210,7 +222,11 @@ fn convert(filler: &mut Filler, ty: Type) {
 }
 
 fn space(filler: &mut Filler) -> Space {
-    if !filler.shared || filler.random.percent(70) { Space::Global } else { Space::Shared }
+    if !filler.shared || filler.random.percent(70) {
+        Space::Global
+    } else {
+        Space::Shared
+    }
 }
 
 fn address(filler: &mut Filler) -> Use {
@@ -274,7 +290,11 @@ fn assembly(filler: &mut Filler) {
     // Results come after the operands, or an operand could be a result that has no value yet.
     while results.len() < count {
         let first_is_tied = tied && results.is_empty();
-        let result_ty = if first_is_tied { ty } else { filler.random.pick(&Type::NUMBERS) };
+        let result_ty = if first_is_tied {
+            ty
+        } else {
+            filler.random.pick(&Type::NUMBERS)
+        };
         results.push(filler.define_fresh(result_ty));
     }
     let early = filler.random.percent(40);
@@ -286,9 +306,17 @@ pub(super) fn make(filler: &mut Filler, ty: Type) -> Value {
     if filler.target == Target::LlvmIr {
         return match ty {
             Type::I1 => {
-                let operands = [filler.operand(Type::I32), Use::Integer(filler.constant(Type::I16))];
+                let operands = [
+                    filler.operand(Type::I32),
+                    Use::Integer(filler.constant(Type::I16)),
+                ];
                 let result = filler.define_fresh(ty);
-                filler.push(Operation::Compare(Comparison::Less), Type::I32, &[result], &operands);
+                filler.push(
+                    Operation::Compare(Comparison::Less),
+                    Type::I32,
+                    &[result],
+                    &operands,
+                );
                 filler.mark_used(result);
                 result
             }
@@ -318,7 +346,10 @@ pub(super) fn source(filler: &mut Filler, ty: Type) -> Value {
             result
         }
         Target::Machine(_) if ty == Type::I32 && filler.random.percent(30) => {
-            let special = filler.random.pick(&[Special::ThreadIndex, Special::BlockIndex, Special::BlockSize]);
+            let special =
+                filler
+                    .random
+                    .pick(&[Special::ThreadIndex, Special::BlockIndex, Special::BlockSize]);
             filler.simple(Operation::Special(special), ty)
         }
         Target::Machine(_) => filler.simple(Operation::Parameter, ty),
@@ -335,7 +366,11 @@ pub(super) fn combine(filler: &mut Filler, ty: Type, left: Use, right: Use) {
 pub(super) fn use_what_is_left(filler: &mut Filler) {
     // Predicates first: they become numbers, which cannot become predicates again.
     while let Some(predicate) = filler.take_unused(Type::I1) {
-        let operands = [filler.operand(Type::I32), filler.operand(Type::I32), Use::Value(predicate)];
+        let operands = [
+            filler.operand(Type::I32),
+            filler.operand(Type::I32),
+            Use::Value(predicate),
+        ];
         finish(filler, Operation::Select, Type::I32, &operands);
     }
     for ty in Type::NUMBERS {

@@ -96,7 +96,13 @@ pub struct UnknownName {
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "unknown {} '{}'; known are {}", self.what, self.name, self.known.join(", "))
+        write!(
+            out,
+            "unknown {} '{}'; known are {}",
+            self.what,
+            self.name,
+            self.known.join(", ")
+        )
     }
 }
 

@@ -28,12 +28,18 @@ const NEAR: usize = 12;
 
 /// A graph of exactly `blocks` blocks.
 pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) -> Graph {
-    let reached: Vec<bool> = (0..blocks).map(|index| index == 0 || !random.percent(scatter.unreachable)).collect();
+    let reached: Vec<bool> = (0..blocks)
+        .map(|index| index == 0 || !random.percent(scatter.unreachable))
+        .collect();
     let mut targets = tree(random, &reached);
     for index in 0..blocks {
         let near = |random: &mut Random, low: usize, high: usize| {
             let far = random.percent(10);
-            let low = if far { low } else { low.max(index.saturating_sub(NEAR)) };
+            let low = if far {
+                low
+            } else {
+                low.max(index.saturating_sub(NEAR))
+            };
             let high = if far { high } else { high.min(index + NEAR) };
             random.between(low, high.max(low))
         };
@@ -86,7 +92,12 @@ pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) ->
 fn tree(random: &mut Random, reached: &[bool]) -> Vec<Vec<usize>> {
     let mut targets: Vec<Vec<usize>> = vec![Vec::new(); reached.len()];
     let mut earlier = vec![0];
-    for (index, _) in reached.iter().enumerate().skip(1).filter(|&(_, &reached)| reached) {
+    for (index, _) in reached
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|&(_, &reached)| reached)
+    {
         let back = match random.below(100) {
             0..50 => 1,
             50..97 => random.between(1, NEAR),
@@ -106,13 +117,20 @@ fn terminator(index: usize, targets: &[usize], falls: bool, random: &mut Random)
         [target] if target == next && (falls || random.percent(60)) => Terminator::FallThrough,
         [target] => Terminator::Jump(Block::new(target)),
         [first, second] => {
-            let (target, other) = if first == next { (second, first) } else { (first, second) };
+            let (target, other) = if first == next {
+                (second, first)
+            } else {
+                (first, second)
+            };
             let otherwise = if other == next && (falls || random.percent(80)) {
                 Otherwise::FallThrough
             } else {
                 Otherwise::Jump(Block::new(other))
             };
-            Terminator::Branch { target: Block::new(target), otherwise }
+            Terminator::Branch {
+                target: Block::new(target),
+                otherwise,
+            }
         }
         _ => {
             let mut table: Vec<Block> = targets.iter().copied().map(Block::new).collect();
@@ -152,7 +170,13 @@ mod tests {
 
     #[test]
     fn without_unreachable_blocks_all_are_reached_and_can_leave() {
-        let scatter = Scatter { back: 40, forward: 30, parallel: 20, can_leave: true, ..Scatter::default() };
+        let scatter = Scatter {
+            back: 40,
+            forward: 30,
+            parallel: 20,
+            can_leave: true,
+            ..Scatter::default()
+        };
         for seed in 0..100 {
             let graph = scattered(&mut Random::new(seed, Stream::Graph), scatter, 1 + seed as usize);
             for block in graph.blocks() {
@@ -165,7 +189,12 @@ mod tests {
 
     #[test]
     fn unreachable_blocks_stay_so() {
-        let scatter = Scatter { back: 30, forward: 30, unreachable: 30, ..Scatter::default() };
+        let scatter = Scatter {
+            back: 30,
+            forward: 30,
+            unreachable: 30,
+            ..Scatter::default()
+        };
         let graph = scattered(&mut Random::new(1, Stream::Graph), scatter, 200);
         let reached = graph.blocks().filter(|&block| graph.is_reachable(block)).count();
         assert!((100..180).contains(&reached), "{reached}");

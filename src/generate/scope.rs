@@ -33,6 +33,10 @@ impl Scope {
     pub(super) fn pick(&self, ty: Type, random: &mut Random) -> Option<Value> {
         let values = &self.values[ty as usize];
         let count = values.iter().flatten().count();
-        if count == 0 { None } else { values[random.index(count)] }
+        if count == 0 {
+            None
+        } else {
+            values[random.index(count)]
+        }
     }
 }

@@ -19,7 +19,12 @@ pub(super) fn graph(options: &Options, terminates: bool, blocks: usize, random: 
         early_exit: 1,
         loop_depth: options.loop_depth,
     };
-    let scatter = Scatter { back: 10, forward: 25, can_leave: terminates, ..Scatter::default() };
+    let scatter = Scatter {
+        back: 10,
+        forward: 25,
+        can_leave: terminates,
+        ..Scatter::default()
+    };
     // Irregularities that a terminating function cannot have are left out.
     let unless_terminates = |percent| if terminates { 0 } else { percent };
     let scattered_with = |random: &mut Random, scatter| scattered(random, scatter, blocks);
@@ -38,13 +43,51 @@ pub(super) fn graph(options: &Options, terminates: bool, blocks: usize, random: 
             };
             structured(random, self_loops, blocks)
         }
-        Shape::Switches => structured(random, Composition { switch: 30, ..composition }, blocks),
+        Shape::Switches => structured(
+            random,
+            Composition {
+                switch: 30,
+                ..composition
+            },
+            blocks,
+        ),
         Shape::HugeSwitch => huge_switch(random, blocks),
-        Shape::Irreducible => scattered_with(random, Scatter { back: 45, forward: 45, ..scatter }),
-        Shape::InfiniteLoops => scattered_with(random, Scatter { endless: unless_terminates(50), ..scatter }),
-        Shape::Unreachable => scattered_with(random, Scatter { unreachable: unless_terminates(30), ..scatter }),
-        Shape::ParallelEdges => scattered_with(random, Scatter { parallel: 60, ..scatter }),
-        Shape::EmptyBlocks => scattered_with(random, Scatter { fall_through: 100, ..scatter }),
+        Shape::Irreducible => scattered_with(
+            random,
+            Scatter {
+                back: 45,
+                forward: 45,
+                ..scatter
+            },
+        ),
+        Shape::InfiniteLoops => scattered_with(
+            random,
+            Scatter {
+                endless: unless_terminates(50),
+                ..scatter
+            },
+        ),
+        Shape::Unreachable => scattered_with(
+            random,
+            Scatter {
+                unreachable: unless_terminates(30),
+                ..scatter
+            },
+        ),
+        Shape::ParallelEdges => scattered_with(
+            random,
+            Scatter {
+                parallel: 60,
+                ..scatter
+            },
+        ),
+        Shape::EmptyBlocks => scattered_with(
+            random,
+            Scatter {
+                fall_through: 100,
+                ..scatter
+            },
+        ),
         Shape::Random | Shape::Mixed => {
             let everything = Scatter {
                 back: 15,
@@ -61,7 +104,11 @@ pub(super) fn graph(options: &Options, terminates: bool, blocks: usize, random: 
 
 /// The shape of one function of a module.
 fn chosen(shape: Shape, random: &mut Random) -> Shape {
-    if shape == Shape::Mixed { random.pick(Shape::ALL) } else { shape }
+    if shape == Shape::Mixed {
+        random.pick(Shape::ALL)
+    } else {
+        shape
+    }
 }
 
 fn scatter_nothing() -> Scatter {

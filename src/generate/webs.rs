@@ -59,7 +59,11 @@ fn find(function: &Function) -> Webs {
     let mut local = Local::new(function, words);
     local.add_repairs(function);
     let flow = Flow::new(&function.graph, &local);
-    let mut webs = Webs { names: Vec::new(), parents: Vec::new(), variables: Vec::new() };
+    let mut webs = Webs {
+        names: Vec::new(),
+        parents: Vec::new(),
+        variables: Vec::new(),
+    };
     // Nodes at the start of each block, of the variables that are live there, in order.
     let mut at_start: Table<Block, Vec<Node>> = Table::new();
     for block in function.graph.blocks() {
@@ -82,7 +86,8 @@ fn find(function: &Function) -> Webs {
             if let Use::Value(value) = *operand
                 && function.is_variable(value)
             {
-                webs.names.push(current[value.index()].expect("a sound use sees a definition"));
+                webs.names
+                    .push(current[value.index()].expect("a sound use sees a definition"));
             }
         };
         for &value in &function.undefined_at_start[block] {
@@ -90,8 +95,14 @@ fn find(function: &Function) -> Webs {
         }
         for instruction in function.instructions_of(block) {
             let operands = function.operands_of(instruction);
-            operands.iter().for_each(|operand| read(&mut webs, &current, operand));
-            for &value in function.results_of(instruction).iter().filter(|&&value| function.is_variable(value)) {
+            operands
+                .iter()
+                .for_each(|operand| read(&mut webs, &current, operand));
+            for &value in function
+                .results_of(instruction)
+                .iter()
+                .filter(|&&value| function.is_variable(value))
+            {
                 let before = current[value.index()].filter(|_| operands.contains(&Use::Value(value)));
                 let node = define(&mut webs, &mut current, value);
                 if let Some(before) = before {
@@ -102,7 +113,10 @@ fn find(function: &Function) -> Webs {
         for &value in &function.undefined_at_end[block] {
             define(&mut webs, &mut current, value);
         }
-        function.bodies[block].condition.iter().for_each(|operand| read(&mut webs, &current, operand));
+        function.bodies[block]
+            .condition
+            .iter()
+            .for_each(|operand| read(&mut webs, &current, operand));
         for &successor in function.graph.successors(block) {
             for &node in &at_start[successor] {
                 let here = current[webs.variables[node as usize].index()];
@@ -132,7 +146,9 @@ fn rename(function: &mut Function, mut webs: Webs) {
     };
     let is_variable = |value: Value| value.index() < function.variables;
     for block in function.graph.blocks() {
-        function.undefined_at_start[block].iter_mut().for_each(|value| *value = register());
+        function.undefined_at_start[block]
+            .iter_mut()
+            .for_each(|value| *value = register());
         for instruction in &function.instructions[function.bodies[block].instructions.range()] {
             for operand in &mut function.uses[instruction.operands.range()] {
                 if let Use::Value(value) = operand
@@ -148,7 +164,9 @@ fn rename(function: &mut Function, mut webs: Webs) {
             }
             keep_tied(instruction, &mut function.uses, &function.results);
         }
-        function.undefined_at_end[block].iter_mut().for_each(|value| *value = register());
+        function.undefined_at_end[block]
+            .iter_mut()
+            .for_each(|value| *value = register());
         if let Some(Use::Value(value)) = &mut function.bodies[block].condition
             && is_variable(*value)
         {
