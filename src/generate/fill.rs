@@ -226,7 +226,7 @@ impl Filler<'_> {
         let condition = match &graph.terminators[block] {
             Terminator::Return | Terminator::FallThrough | Terminator::Jump(_) => None,
             Terminator::Branch { .. } => Some(self.predicate()),
-            Terminator::Switch(_) => Some(self.operand(Type::I32)),
+            Terminator::Switch(_) => Some(self.unpredictable()),
         };
         operations::use_what_is_left(self);
         if let Some(Use::Value(value)) = condition {
@@ -242,9 +242,21 @@ impl Filler<'_> {
         }
     }
 
+    /// A number that decides where to go.
+    ///
+    /// In LLVM IR it comes from memory: of a computed one `llc` may know enough to drop a way, and all behind it.
+    fn unpredictable(&mut self) -> Use {
+        if self.target != Target::LlvmIr {
+            return self.operand(Type::I32);
+        }
+        let value = operations::source(self, Type::I32);
+        self.mark_used(value);
+        Use::Value(value)
+    }
+
     fn predicate(&mut self) -> Use {
-        if self.random.percent(70) || !self.scope.has(Type::I1) {
-            let left = self.operand(Type::I32);
+        if self.target == Target::LlvmIr || self.random.percent(70) || !self.scope.has(Type::I1) {
+            let left = self.unpredictable();
             let right = self.operand_or_constant(Type::I32);
             let right = self.other_than(left, right, Type::I32);
             let comparison = self.random.pick(&Comparison::ALL);
