@@ -99,3 +99,85 @@ fn program(options: &Options, seed: u64, target: Target) -> Function {
         &mut Random::new(seed, Stream::Body),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(options: &Options) -> Vec<u8> {
+        let mut text = Vec::new();
+        machine_ir(options, &mut text).expect("a vector takes all bytes");
+        text
+    }
+
+    fn kernels(options: &Options) -> Vec<u8> {
+        let mut text = Vec::new();
+        llvm_ir(options, &mut text).expect("a vector takes all bytes");
+        text
+    }
+
+    #[test]
+    fn the_same_options_give_the_same_bytes() {
+        for form in [Form::Ssa, Form::Late] {
+            let options = Options {
+                form,
+                shape: Shape::Mixed,
+                functions: 20,
+                debug_info: true,
+                ..Options::default()
+            };
+            assert_eq!(machine(&options), machine(&options));
+            assert_eq!(kernels(&options), kernels(&options));
+        }
+    }
+
+    #[test]
+    fn a_function_of_a_module_can_be_made_alone() {
+        let module = Options {
+            form: Form::Late,
+            shape: Shape::Mixed,
+            functions: 3,
+            ..Options::default()
+        };
+        let alone = |seed| {
+            machine(&Options {
+                seed,
+                functions: 1,
+                ..module.clone()
+            })
+        };
+        assert_eq!(machine(&module), [alone(0), alone(1), alone(2)].concat());
+    }
+
+    /// FNV-1a of what is written: a change here changes every function that a seed stands for.
+    #[test]
+    fn the_bytes_are_pinned() {
+        let hash = |bytes: &[u8]| {
+            bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
+        };
+        let options = Options {
+            shape: Shape::Mixed,
+            functions: 20,
+            calls: true,
+            ..Options::default()
+        };
+        let late = Options {
+            form: Form::Late,
+            ..options.clone()
+        };
+        let found = [
+            hash(&machine(&options)),
+            hash(&machine(&late)),
+            hash(&kernels(&options)),
+        ];
+        assert_eq!(found, PINNED, "{found:#x?}");
+    }
+
+    const PINNED: [u64; 3] = [
+        0x2df6_b1c6_6481_4140,
+        0x0629_9b73_536d_3d76,
+        0x4dcc_3064_0a5f_15ff,
+    ];
+}
