@@ -7,7 +7,7 @@
 //! - `in` has `IN_BYTES` bytes, which are only read; indexes are masked;
 //! - `out` has `OUT_BYTES` bytes for each thread of the grid, which only that thread reads and writes; it has to be
 //!   filled before the launch, as its old content may be read;
-//! - shared memory has `SHARED_BYTES` bytes for each thread of the block, likewise its own, cleared at the start;
+//! - shared memory has `SHARED_BYTES` bytes for each thread of the block, likewise its own, given known values at the start;
 //! - a divisor is odd and positive, a shift amount is masked;
 //! - a float is clamped before it becomes an integer, and a NaN becomes zero before it is stored, as the bits of a
 //!   NaN are not defined;
@@ -291,7 +291,7 @@ impl<W: Write> Writer<'_, W> {
         self.temporary
     }
 
-    /// Where the thread's own memory begins, and clean shared memory.
+    /// Where the thread's own memory begins, and known values in shared memory.
     fn prologue(&mut self) -> io::Result<()> {
         self.line(format_args!(
             "%thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"
@@ -337,9 +337,11 @@ impl<W: Write> Writer<'_, W> {
 
     fn uses_shared(&self) -> bool {
         let mut instructions = self.function.instructions.iter();
-        instructions.any(|instruction| match instruction.operation {
-            Operation::Load(space) | Operation::Store(space) => space == Space::Shared,
-            _other => false,
+        instructions.any(|instruction| {
+            matches!(
+                instruction.operation,
+                Operation::Load(Space::Shared) | Operation::Store(Space::Shared)
+            )
         })
     }
 
@@ -444,12 +446,7 @@ impl<W: Write> Writer<'_, W> {
         let left = text(operands[0], ty);
         let type_name = name(ty);
         if ty.is_float() {
-            let name = match binary {
-                Binary::Subtract => "fsub",
-                Binary::Multiply => "fmul",
-                Binary::Divide => "fdiv",
-                _add => "fadd",
-            };
+            let name = float_name(binary);
             let right = text(operands[1], ty);
             return self.line(format_args!("%v{result} = {name} {type_name} {left}, {right}"));
         }
@@ -487,13 +484,16 @@ impl<W: Write> Writer<'_, W> {
             Binary::MinimumUnsigned => "umin",
             Binary::MaximumUnsigned => "umax",
         };
-        match binary {
-            Binary::Minimum | Binary::Maximum | Binary::MinimumUnsigned | Binary::MaximumUnsigned => {
-                self.line(format_args!(
-                    "%v{result} = call {type_name} @llvm.{name}.{type_name}({type_name} {left}, {type_name} {right})"
-                ))
-            }
-            _plain => self.line(format_args!("%v{result} = {name} {type_name} {left}, {right}")),
+        let is_call = matches!(
+            binary,
+            Binary::Minimum | Binary::Maximum | Binary::MinimumUnsigned | Binary::MaximumUnsigned
+        );
+        if is_call {
+            self.line(format_args!(
+                "%v{result} = call {type_name} @llvm.{name}.{type_name}({type_name} {left}, {type_name} {right})"
+            ))
+        } else {
+            self.line(format_args!("%v{result} = {name} {type_name} {left}, {right}"))
         }
     }
 
@@ -705,6 +705,28 @@ impl<W: Write> Writer<'_, W> {
             write!(self.out, " i32 {position}, label %b{target}")?;
         }
         self.line(format_args!("]"))
+    }
+}
+
+fn float_name(binary: Binary) -> &'static str {
+    match binary {
+        Binary::Add => "fadd",
+        Binary::Subtract => "fsub",
+        Binary::Multiply => "fmul",
+        Binary::Divide => "fdiv",
+        Binary::And
+        | Binary::Or
+        | Binary::Xor
+        | Binary::ShiftLeft
+        | Binary::ShiftRight
+        | Binary::ShiftRightSigned
+        | Binary::Minimum
+        | Binary::Maximum
+        | Binary::MinimumUnsigned
+        | Binary::MaximumUnsigned
+        | Binary::DivideUnsigned
+        | Binary::Remainder
+        | Binary::RemainderUnsigned => unreachable!("{binary:?} is for integers only"),
     }
 }
 

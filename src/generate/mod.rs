@@ -2,8 +2,8 @@
 //!
 //! One random program, two ways to write it down:
 //!
-//! - [`llvm_ir`]: a module of kernels for `llc` and `clang`, of any size, with defined semantics;
-//! - [`machine_ir`]: a `.mir` file with control flow and registers that no front end makes, in SSA or late form.
+//! - [`fn@llvm_ir`]: a module of kernels for `llc` and `clang`, of any size, with defined semantics;
+//! - [`fn@machine_ir`]: a `.mir` file with control flow and registers that no front end makes, in SSA or late form.
 //!
 //! ```text
 //! options ─▶ shape ─▶ graph ─▶ fill ─▶ function ─┬─▶ llvm_ir
