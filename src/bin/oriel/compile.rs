@@ -86,6 +86,8 @@ fn compile(arguments: &CompileArguments) -> Result<Vec<u8>, String> {
             CodeModel::Default,
         )
         .ok_or("LLVM has no such target machine")?;
+    // As llc prints it.
+    machine.set_asm_verbosity(true);
     module.set_triple(&triple);
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     module.verify().map_err(|error| error.to_string())?;
