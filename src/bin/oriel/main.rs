@@ -2,6 +2,7 @@
 
 #[cfg(feature = "llvm")]
 mod compile;
+mod generate;
 mod snapshot;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +21,8 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Write random functions for tests and benchmarks
+    Generate(generate::GenerateArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
 }
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
         Command::Snapshot(arguments) => snapshot::run(&arguments),
     };
     match result {
