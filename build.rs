@@ -109,6 +109,9 @@ fn compile_shim(llvm: &Llvm) {
             format!("\"{}\"", env!("CARGO_PKG_VERSION")).as_str(),
         )
         .cargo_metadata(false);
+    if std::env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+        build.define("NDEBUG", None);
+    }
     if llvm.query(&["--has-rtti"]) == "NO" {
         build.flag("-fno-rtti");
     }
