@@ -571,13 +571,46 @@ bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
                   Twine(Edge.block) + ", but does not reach it");
     FallsThrough = true;
   }
-  // Running into the next block without an edge is wrong unless the input did
-  // so too: code that ends in a trap does.
-  bool Leaves = EndsInBarrier || FallsThrough || Edges.empty() ||
-                is_contained(Targets, Next);
+  bool Leaves = EndsInBarrier || FallsThrough ||
+                (Next != NotPlanned && is_contained(Targets, Next)) ||
+                (Edges.empty() && endsAsInputDid(At));
   if (!Leaves)
     return fail("block " + Twine(Name) + " falls through without an edge");
   return true;
+}
+
+bool PlanChecker::endsAsInputDid(uint32_t At) const {
+  // Control never gets past a trap or a call that does not return, but only
+  // LLVM knows which those are: they may end a block where they did so before.
+  auto LastOf = [&](uint32_t First, uint32_t Last, auto OpcodeOf) {
+    while (First != Last && isDebugOpcode(OpcodeOf(Last - 1)))
+      --Last;
+    return First == Last ? NotPlanned : Last - 1;
+  };
+  uint32_t Last = LastOf(Plan.blocks[At].first_instruction,
+                         Plan.blocks[At + 1].first_instruction,
+                         [&](uint32_t I) { return descriptor(I).getOpcode(); });
+  uint32_t Source = NotPlanned;
+  uint32_t Block = Plan.blocks[At].block;
+  if (Last != NotPlanned) {
+    if (Plan.instructions[Last].action == ORIEL_ACTION_NEW)
+      return false;
+    Source = Plan.instructions[Last].source - 1;
+    Block = llvm::upper_bound(ArrayRef(Snapshot.blocks, Snapshot.block_count),
+                              Source,
+                              [](uint32_t I, const OrielBlock &B) {
+                                return I < B.first_instruction;
+                              }) -
+            Snapshot.blocks - 1;
+  }
+  if (Block >= Snapshot.block_count)
+    return false;
+  const OrielBlock *Old = Snapshot.blocks + Block;
+  return Old[0].first_successor == Old[1].first_successor &&
+         Source == LastOf(Old[0].first_instruction, Old[1].first_instruction,
+                          [&](uint32_t I) {
+                            return Input.instructions()[I]->getOpcode();
+                          });
 }
 
 bool PlanChecker::checkPhis() {

@@ -158,7 +158,7 @@ impl Editor<'_> {
                     .any(|edge| edge.block == block.as_u32())
         };
         if self.order.iter().any(is_target) {
-            return Err(EditError::NoEdge);
+            return Err(EditError::StillReached);
         }
         for edge in std::mem::take(&mut self.blocks[block].successors) {
             self.drop_incoming(Block::from_u32(edge.block), block);
@@ -171,7 +171,7 @@ impl Editor<'_> {
         self.order
             .iter()
             .position(|&other| other == block)
-            .ok_or(EditError::Deleted)
+            .ok_or(EditError::DeletedBlock)
     }
 
     fn is_phi(&self, node: Node) -> bool {

@@ -35,6 +35,12 @@ pub enum EditError {
     /// The instruction is no longer in a block.
     #[error("the instruction was deleted")]
     Deleted,
+    /// The block is no longer in the function.
+    #[error("the block was deleted")]
+    DeletedBlock,
+    /// A block cannot go while something leads to it.
+    #[error("something still leads to the block")]
+    StillReached,
     /// The instruction has fewer operands.
     #[error("the instruction has no operand {0}")]
     NoOperand(usize),
