@@ -367,12 +367,24 @@ bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
                     Twine(I) + " of inline assembly");
     }
   }
-  for (unsigned I = 0, E = MI.getNumOperands(); I != E; ++I)
-    if (MI.getOperand(I).isReg() && MI.getOperand(I).isTied() &&
-        (Count != E ||
-         resolved(Plan.operands[Instruction.first_operand + I]).kind !=
-             ORIEL_OPERAND_REGISTER))
+  auto Planned = [&](unsigned I) -> const OrielOperand & {
+    return resolved(Plan.operands[Instruction.first_operand + I]);
+  };
+  for (unsigned I = 0, E = MI.getNumOperands(); I != E; ++I) {
+    const MachineOperand &MO = MI.getOperand(I);
+    if (!MO.isReg() || !MO.isTied())
+      continue;
+    bool Breaks = Count != E || Planned(I).kind != ORIEL_OPERAND_REGISTER;
+    // Once LLVM has made a pair one register, it has to stay one.
+    if (!Breaks && MO.isDef()) {
+      unsigned Use = MI.findTiedOperandIdx(I);
+      Breaks = MI.getOperand(Use).getReg() == MO.getReg() &&
+               (Planned(Use).kind != ORIEL_OPERAND_REGISTER ||
+                Planned(Use).index != Planned(I).index);
+    }
+    if (Breaks)
       return fail("instruction " + Twine(Number) + " breaks a tied operand");
+  }
   return true;
 }
 
@@ -556,6 +568,11 @@ bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
                                   ArrayRef<uint32_t> Targets) {
   uint32_t Name = Plan.blocks[At].block;
   ArrayRef<OrielEdge> Edges = successors(At);
+  SmallSet<uint32_t, 4> Seen;
+  for (const OrielEdge &Edge : Edges)
+    if (!Seen.insert(Edge.block).second)
+      return fail("block " + Twine(Name) + " has two edges to block " +
+                  Twine(Edge.block));
   for (uint32_t Target : Targets)
     if (none_of(Edges, [=](const OrielEdge &E) { return E.block == Target; }))
       return fail("block " + Twine(Name) + " branches to block " +

@@ -35,7 +35,8 @@ def main(expectation, test, folder, name, stop_after=None):
     edit = llc + shlex.split(os.environ["ORIEL_TEST_PLUGIN"]) + [f"-oriel-edit={folder / name}.edit", str(kernel)]
     output = folder / f"{name}.{'mir' if stop_after else 'ptx'}"
     if stop_after:
-        edit.append(f"-stop-after={stop_after}")
+        # Machine IR is not compiled any further than by the pass itself.
+        edit.append(f"-run-pass={stop_after}" if kernel.suffix == ".mir" else f"-stop-after={stop_after}")
     diagnostics = run(edit + ["-o", str(output)])
     if expectation == "accepted":
         if diagnostics:

@@ -29,9 +29,10 @@
 ; UNCONDITIONAL: $L__BB0_{{[0-9]+}}: // %exit
 ; UNCONDITIONAL-NEXT: ret;
 
-; Both ways of a branch to one block: the edge is listed as often as the input listed it.
+; Both ways of a branch lead to one block: that is one edge with the probability of both.
 ; SAME: bb.1.head:
-; SAME-NEXT: successors: %bb.2(0x40000000), %bb.2(0x40000000)
+; SAME-NEXT: successors: %bb.2(0x80000000)
+; SAME: CBranch {{.*}}, %bb.2
 
 ; NO-EDGE: at stage late {{.*}}: edit script: line 2: there is no edge between these blocks
 ; PHI: at stage ssa {{.*}}: edit script: line 2: the target has PHIs, which would need a value for the new edge

@@ -8,6 +8,7 @@
 ; RUN: %refused NO-EDGE
 ; RUN: %refused NO-EXIT
 ; RUN: %refused PHI
+; RUN: %refused SECOND-VALUE
 
 ; SSA: bb.4.latch:
 ; SSA: PHI {{%[0-9]+}}, %bb.3, {{%[0-9]+}}, %bb.[[NEW:[0-9]+]]
@@ -29,7 +30,8 @@
 ; UNREACHED: at stage late {{.*}}: malformed plan: block 2 branches to block {{[0-9]+}} without an edge
 ; NO-EDGE: at stage late {{.*}}: malformed plan: block 6 falls through without an edge
 ; NO-EXIT: at stage late {{.*}}: malformed plan: block {{[0-9]+}} has an edge to block {{[0-9]+}}, but does not reach it
-; PHI: at stage ssa {{.*}}: edit script: line 4: the target has PHIs, which would need a value for the new edge
+; PHI: at stage ssa {{.*}}: edit script: line 5: the target has PHIs, which would need a value for the new edge
+; SECOND-VALUE: at stage ssa {{.*}}: edit script: line 6: the target has PHIs, which would need a value for the new edge
 
 ;--- SSA.edit
 function k ssa
@@ -76,6 +78,13 @@ new-block detour after bb.5
 append detour: GOTO bb.4
 edge detour to bb.4
 retarget bb.0 from bb.1 to bb.4
+;--- SECOND-VALUE.edit
+function k ssa
+new-block detour after bb.5
+append detour: GOTO bb.4
+edge detour to bb.4
+retarget bb.2 from bb.4 to detour
+retarget bb.3 from bb.4 to detour
 ;--- kernel.ll
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {

@@ -22,13 +22,13 @@
 ; LATE: bb.4.latch:
 ; LATE: bb.2.then:
 
+; LLVM's branch folding puts the exit behind the latch again.
 ; PTX: // %entry
-; PTX: bra.uni
-; PTX: // %exit
-; PTX: ret;
 ; PTX: // %head
 ; PTX: // %else
 ; PTX: // %latch
+; PTX: // %exit
+; PTX: ret;
 ; PTX: // %then
 
 ; ENTRY: at stage ssa {{.*}}: edit script: line 2: the entry block has to stay first

@@ -45,7 +45,7 @@ split before SETP_i32ri#0 as tail
 ;--- LATE.edit
 function k late
 split before ST_i32#0 as tail
-insert before ST_i32#0: ST_i32 7 8 0 1 32 LD_i64#0.0 0 from ST_i32#2
+insert before ST_i32#0: ST_i32 7 8 0 1 32 %3 0
 ;--- WHOLE.edit
 function k late
 split before ST_i32#0 as tail

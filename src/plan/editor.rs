@@ -47,6 +47,9 @@ pub enum EditError {
     /// There is no edge to change.
     #[error("there is no edge between these blocks")]
     NoEdge,
+    /// There is such an edge already.
+    #[error("there is an edge between these blocks already")]
+    EdgeExists,
     /// A PHI of the new target would need a value for the new edge.
     #[error("the target has PHIs, which would need a value for the new edge")]
     PhiNeedsValue,
