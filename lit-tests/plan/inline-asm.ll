@@ -12,7 +12,8 @@
 ; RUN: %refused CONVERGENT
 
 ; SSA: ld.param.b32 [[A:%r[0-9]+]], [k_param_1];
-; SSA: add.u32 {{%r[0-9]+}}, {{%r[0-9]+}}, [[A]];
+; SSA: mov.b32 [[X:%r[0-9]+]], [[A]];
+; SSA: add.u32 [[X]], [[X]], [[X]];
 
 ; TIED: INLINEASM {{.*}} def [[X:%[0-9]+]], {{[0-9]+}} /* reguse tiedto:$0 */, {{(killed )?}}%2(tied-def 3)
 ; TIED: COPY [[X]]
@@ -24,7 +25,7 @@
 ; LATE: mul.lo.u32
 
 ; DESCRIPTION: at stage ssa {{.*}}: malformed plan: instruction {{[0-9]+}} changes operand 2 of inline assembly
-; TEXT: at stage ssa {{.*}}: malformed plan: instruction {{[0-9]+}} changes {{.*}} operand 0
+; TEXT: at stage ssa {{.*}}: malformed plan: instruction {{[0-9]+}} changes operand 0 of inline assembly
 ; KIND: at stage ssa {{.*}}: malformed plan: instruction {{[0-9]+}} changes the kind of operand 7
 ; ONE-OF-A-PAIR: at stage late {{.*}}: malformed plan: instruction {{[0-9]+}} breaks a tied operand
 ; CONVERGENT: at stage ssa {{.*}}: edit script: line 2: the instruction must not be duplicated

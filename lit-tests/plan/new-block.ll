@@ -12,7 +12,7 @@
 
 ; SSA: bb.4.latch:
 ; SSA: PHI {{%[0-9]+}}, %bb.3, {{%[0-9]+}}, %bb.[[NEW:[0-9]+]]
-; SSA: bb.[[NEW]].then:
+; SSA: bb.[[NEW]].exit:
 ; SSA-NEXT: successors: %bb.4(0x80000000)
 ; SSA: ST_i32 3,
 ; SSA-NEXT: GOTO %bb.4

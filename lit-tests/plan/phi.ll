@@ -12,21 +12,21 @@
 ; RUN: %refused NOT-FIRST
 
 ; A loop of one block: what came from it comes from its second part, to itself and to the exit.
-; SPLIT-SELF: bb.1.loop:
+; SPLIT-SELF: bb.2.loop:
 ; SPLIT-SELF-NEXT: successors: %bb.[[TAIL:[0-9]+]](0x80000000)
-; SPLIT-SELF: [[SUM:%[0-9]+]]:b32 = PHI {{%[0-9]+}}, %bb.0, [[NEXT:%[0-9]+]], %bb.[[TAIL]]
+; SPLIT-SELF: PHI {{%[0-9]+}}, %bb.1, [[NEXT:%[0-9]+]], %bb.[[TAIL]]
 ; SPLIT-SELF: bb.[[TAIL]].loop:
-; SPLIT-SELF-NEXT: successors: %bb.1({{.*}}), %bb.2(
-; SPLIT-SELF: [[NEXT]]:b32 = ADD32rr
-; SPLIT-SELF: bb.2.exit:
-; SPLIT-SELF: PHI {{%[0-9]+}}, %bb.0, [[NEXT]], %bb.[[TAIL]]
+; SPLIT-SELF-NEXT: successors: %bb.2({{.*}}), %bb.3(
+; SPLIT-SELF: [[NEXT]]:b32 = ADD32ri
+; SPLIT-SELF: bb.3.exit:
+; SPLIT-SELF: PHI {{%[0-9]+}}, %bb.0, {{%[0-9]+}}, %bb.[[TAIL]]
 
-; DETOUR: bb.1.loop:
-; DETOUR-NEXT: successors: %bb.[[NEW:[0-9]+]]({{.*}}), %bb.2(
-; DETOUR: PHI {{%[0-9]+}}, %bb.0, {{%[0-9]+}}, %bb.[[NEW]]
+; DETOUR: bb.2.loop:
+; DETOUR-NEXT: successors: %bb.[[NEW:[0-9]+]]({{.*}}), %bb.3(
+; DETOUR: PHI {{%[0-9]+}}, %bb.1, {{%[0-9]+}}, %bb.[[NEW]]
 ; DETOUR: CBranch {{.*}}, %bb.[[NEW]]
-; DETOUR: bb.[[NEW]].loop:
-; DETOUR: GOTO %bb.1
+; DETOUR: bb.[[NEW]].exit:
+; DETOUR: GOTO %bb.2
 
 ; DETOUR-PTX: setp.lt.s32
 ; DETOUR-PTX: st.volatile.global.b32 {{.*}}, 9;
@@ -42,53 +42,51 @@
 ; The same value twice over one detour is no loss.
 ; SAME-VALUE: st.volatile.global.b32 {{.*}}, 4;
 
-; MISSING: at stage ssa {{.*}}: malformed plan: the PHI at instruction {{[0-9]+}} does not match the predecessors of block 2
+; MISSING: at stage ssa {{.*}}: malformed plan: the PHI at instruction {{[0-9]+}} does not match the predecessors of block 3
 ; CLASS: at stage ssa {{.*}}: malformed plan: the PHI at instruction {{[0-9]+}} is malformed
-; NOT-FIRST: at stage ssa {{.*}}: malformed plan: block 2 has a PHI after other code
+; NOT-FIRST: at stage ssa {{.*}}: malformed plan: block 3 has a PHI after other code
 
 ;--- SPLIT-SELF.edit
 function k ssa
 split before ADD32rr#0 as tail
 ;--- DETOUR.edit
 function k ssa
-new-block detour after bb.2
-append detour: GOTO bb.1
-edge detour to bb.1
-retarget bb.1 from bb.1 to detour
+new-block detour after bb.3
+append detour: GOTO bb.2
+edge detour to bb.2
+retarget bb.2 from bb.2 to detour
 ;--- DETOUR-PTX.edit
 function k ssa
-new-block detour after bb.2
+new-block detour after bb.3
 append detour: ST_i32 9 8 0 1 32 LD_i64#0.0 0
-append detour: GOTO bb.1
-edge detour to bb.1
-retarget bb.1 from bb.1 to detour
-set ST_i32#0 5 = LD_i64#0.0
+append detour: GOTO bb.2
+edge detour to bb.2
+retarget bb.2 from bb.2 to detour
 ;--- NEW-PHI.edit
 function k ssa
-insert before ST_i32#0: %other:B32 = PHI SETP_i32ri#0.1 bb.0 ADD32rr#0.0 bb.1
+insert before ST_i32#0: %other:B32 = PHI SETP_i32ri#0.1 bb.0 ADD32rr#0.0 bb.2
 clone ST_i32#0 before ST_i32#0 with 0 = %other
 ;--- SWAPPED.edit
 function k ssa
 move PHI#1 before PHI#0
 ;--- SAME-VALUE.edit
 function same ssa
-new-block detour after bb.0
-append detour: ST_i32 4 8 0 1 32 %0 0
+new-block detour after bb.3
+append detour: ST_i32 4 8 0 1 32 LD_i64#0.0 0
 append detour: GOTO bb.3
 edge detour to bb.3
 retarget bb.1 from bb.3 to detour
 retarget bb.2 from bb.3 to detour
-place bb.1 after bb.2
-append bb.1: GOTO detour
+append bb.2: GOTO detour
 ;--- MISSING.edit
 function k ssa
-insert before ST_i32#0: %other:B32 = PHI ADD32rr#0.0 bb.1
+insert before ST_i32#0: %other:B32 = PHI ADD32rr#0.0 bb.2
 ;--- CLASS.edit
 function k ssa
-insert before ST_i32#0: %other:B32 = PHI LD_i64#0.0 bb.0 ADD32rr#0.0 bb.1
+insert before ST_i32#0: %other:B32 = PHI LD_i64#0.0 bb.0 ADD32rr#0.0 bb.2
 ;--- NOT-FIRST.edit
 function k ssa
-insert after ST_i32#0: %other:B32 = PHI SETP_i32ri#0.1 bb.0 ADD32rr#0.0 bb.1
+insert after ST_i32#0: %other:B32 = PHI SETP_i32ri#0.1 bb.0 ADD32rr#0.0 bb.2
 ;--- kernel.ll
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {
