@@ -320,7 +320,8 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
       return fail("kept instruction " + Twine(Number) + " has operands");
     return true;
   case ORIEL_ACTION_CLONE:
-    if (Source->isNotDuplicable() || Source->isConvergent())
+    // A call is one of a sequence that declares its parameters.
+    if (Source->isNotDuplicable() || Source->isConvergent() || Source->isCall())
       return fail("instruction " + Twine(Number) + " clones '" +
                   MF.getSubtarget().getInstrInfo()->getName(
                       Source->getOpcode()) +

@@ -22,6 +22,7 @@ Substitutions:
     %plugin     liboriel.so
     %ptxas      ptxas for the same SM, its output thrown away (feature ptxas)
     %other-llc  an llc of another version (feature other-llvm)
+    %python     the Python that runs lit
     %examples   the folder examples/
 """
 
@@ -40,6 +41,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 config.name = "Oriel"
 config.test_format = lit.formats.ShTest(execute_external=False)
+config.excludes = ["Inputs"]
 config.suffixes = [".ll", ".mir", ".test", ".cl", ".cu"]
 config.test_source_root = str(ROOT / "lit-tests")
 config.test_exec_root = str(ROOT / "target" / "lit-tests")
@@ -110,7 +112,10 @@ config.environment.pop("ORIEL_FLAGS", None)
 nvptx = "-mtriple=nvptx64-nvidia-cuda -mcpu=sm_80"
 checked = f"-load={plugin} -oriel-verify -verify-machineinstrs"
 gpu_source = f"-fpass-plugin={plugin} -S -O2 -I {ROOT}/examples/include"
-opencl = "-x cl -cl-std=CL2.0 --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -cl-no-stdinc"
+opencl = (
+    "-x cl -cl-std=CL2.0 --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -cl-no-stdinc "
+    "-Xclang -target-feature -Xclang +ptx86"
+)
 cuda = (
     "-x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -nostdinc++ "
     "--cuda-feature=+ptx86"
@@ -131,6 +136,7 @@ config.substitutions += [
     ("%clang-cuda", f"{clang} {cuda} {gpu_source}"),
     ("%clang", clang),
     ("%oriel", oriel),
+    ("%python", sys.executable),
     ("%plugin", plugin),
     ("%examples", str(ROOT / "examples")),
 ]

@@ -373,12 +373,12 @@ impl<'a> Editor<'a> {
     /// Adds a copy of an input instruction, with the operands that it had there.
     ///
     /// # Errors
-    /// The instruction is convergent, or LLVM says that it must not be duplicated.
+    /// The instruction is convergent or a call, or LLVM says that it must not be duplicated.
     pub fn clone_instruction(&mut self, instruction: Instruction, at: Position) -> Result<Node, EditError> {
         let original = self.snapshot.instruction(instruction);
         if original
             .opcode_flags()
-            .intersects(OpcodeFlags::NOT_DUPLICABLE | OpcodeFlags::CONVERGENT)
+            .intersects(OpcodeFlags::NOT_DUPLICABLE | OpcodeFlags::CONVERGENT | OpcodeFlags::CALL)
             || original
                 .behavior()
                 .intersects(Behavior::ASM_CONVERGENT | Behavior::ATTACHMENTS)
