@@ -263,10 +263,12 @@ impl Buffer {
 }
 
 impl Launch {
+    /// Threads of a block.
     pub fn threads_per_block(&self) -> u32 {
         self.block.iter().product()
     }
 
+    /// Blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&blocks| u64::from(blocks)).product()
     }
