@@ -121,7 +121,8 @@ void SnapshotExporter::exportRegisterClasses(const MachineFunction &MF) {
     Record.name = addString(Name);
     // LLVM stores predicates in a byte; as registers they have one bit.
     bool IsPredicate = Name == "B1";
-    Record.bits = IsPredicate ? 1 : TRI.getRegSizeInBits(*Class).getFixedValue();
+    Record.bits =
+        IsPredicate ? 1 : TRI.getRegSizeInBits(*Class).getFixedValue();
     Record.file = IsPredicate             ? ORIEL_FILE_PREDICATE
                   : Name == "SpecialRegs" ? ORIEL_FILE_SPECIAL
                                           : ORIEL_FILE_GENERAL;
@@ -160,8 +161,7 @@ void SnapshotExporter::exportFrame(const MachineFunction &MF) {
       Record.offset = Frame.getObjectOffset(I);
     }
     Record.flags |= Frame.isSpillSlotObjectIndex(I) ? ORIEL_FRAME_SPILL : 0;
-    Record.flags |=
-        Frame.isImmutableObjectIndex(I) ? ORIEL_FRAME_IMMUTABLE : 0;
+    Record.flags |= Frame.isImmutableObjectIndex(I) ? ORIEL_FRAME_IMMUTABLE : 0;
     Record.flags |= Frame.isAliasedObjectIndex(I) ? ORIEL_FRAME_ALIASED : 0;
     FrameObjects.push_back(Record);
   }
@@ -327,8 +327,9 @@ static OrielConstantKind constantKind(const fltSemantics &Semantics) {
 }
 
 uint32_t SnapshotExporter::constantIndex(const MachineOperand &MO) {
-  const Constant *C = MO.isFPImm() ? static_cast<const Constant *>(MO.getFPImm())
-                                   : MO.getCImm();
+  const Constant *C = MO.isFPImm()
+                          ? static_cast<const Constant *>(MO.getFPImm())
+                          : MO.getCImm();
   auto [Entry, IsNew] = ConstantIndex.try_emplace(C, Constants.size());
   if (!IsNew)
     return Entry->second;

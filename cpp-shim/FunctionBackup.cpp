@@ -33,9 +33,9 @@ FunctionBackup::FunctionBackup(MachineFunction &MF) : MF(MF) {
     }
     bool HasProbabilities = MBB.hasSuccessorProbabilities();
     for (auto I = MBB.succ_begin(), E = MBB.succ_end(); I != E; ++I)
-      Saved.Successors.push_back(
-          {*I, HasProbabilities ? MBB.getSuccProbability(I)
-                                : BranchProbability::getUnknown()});
+      Saved.Successors.push_back({*I, HasProbabilities
+                                          ? MBB.getSuccProbability(I)
+                                          : BranchProbability::getUnknown()});
     Saved.Predecessors.assign(MBB.pred_begin(), MBB.pred_end());
     Blocks.push_back(std::move(Saved));
   }

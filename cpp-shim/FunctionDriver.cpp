@@ -43,8 +43,8 @@ const OrielSettings *oriel::settingsFor(LLVMContext &Context) {
   static OrielSettings Settings;
   static std::string Problem;
   static bool Valid;
-  std::call_once(Once, [] { Valid = oriel_settings(&Settings,
-                                                   sinkInto(Problem)); });
+  std::call_once(Once,
+                 [] { Valid = oriel_settings(&Settings, sinkInto(Problem)); });
   if (Valid)
     return &Settings;
   // Every module of a process gets the error, but each only once.
@@ -53,8 +53,7 @@ const OrielSettings *oriel::settingsFor(LLVMContext &Context) {
   std::lock_guard<std::mutex> Lock(Mutex);
   if (LastContext != &Context) {
     LastContext = &Context;
-    Context.diagnose(
-        DiagnosticInfoGeneric("oriel: " + Problem, DS_Error));
+    Context.diagnose(DiagnosticInfoGeneric("oriel: " + Problem, DS_Error));
   }
   return nullptr;
 }
@@ -72,9 +71,9 @@ static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
 static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
                               StringRef Reason) {
   const Function &F = MF.getFunction();
-  OptimizationRemarkMissed Remark(
-      "oriel", "UnsupportedFunction",
-      DiagnosticLocation(F.getSubprogram()), &F.getEntryBlock());
+  OptimizationRemarkMissed Remark("oriel", "UnsupportedFunction",
+                                  DiagnosticLocation(F.getSubprogram()),
+                                  &F.getEntryBlock());
   Remark << "function left as LLVM made it at stage "
          << ore::NV("Stage", stageName(Stage)) << ": "
          << ore::NV("Reason", Reason);
@@ -110,8 +109,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
   if (Run)
-    oriel_run_end(Run, &Exporter.snapshot(), &Outcome,
-                  sinkInto(ReportProblem));
+    oriel_run_end(Run, &Exporter.snapshot(), &Outcome, sinkInto(ReportProblem));
   if (!Problem.empty())
     diagnoseFailure(MF, Stage, Problem);
   if (!ReportProblem.empty())

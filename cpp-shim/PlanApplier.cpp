@@ -139,7 +139,8 @@ MachineOperand PlanApplier::makeOperand(const OrielOperand &Operand) {
 
 void PlanApplier::prepareOperands() {
   Operands.reserve(Plan.operand_count);
-  for (const OrielOperand &Operand : ArrayRef(Plan.operands, Plan.operand_count))
+  for (const OrielOperand &Operand :
+       ArrayRef(Plan.operands, Plan.operand_count))
     Operands.push_back(makeOperand(Operand));
 }
 
@@ -422,9 +423,8 @@ void PlanApplier::updateJumpTables() {
     if (!Instruction.source)
       continue;
     uint32_t Source = Instruction.source - 1;
-    StringRef Name =
-        TII.getName(Snapshot.opcodes[Snapshot.instructions[Source].opcode]
-                        .llvm_opcode);
+    StringRef Name = TII.getName(
+        Snapshot.opcodes[Snapshot.instructions[Source].opcode].llvm_opcode);
     if (!Name.starts_with("BRX_"))
       continue;
     const OrielOperand *Old =
@@ -436,8 +436,7 @@ void PlanApplier::updateJumpTables() {
       continue;
     MachineBasicBlock *OldTarget = Blocks[Old->index];
     MachineBasicBlock *NewTarget = Operands[Instruction.first_operand].getMBB();
-    if (OldTarget != NewTarget &&
-        Table < Tables->getJumpTables().size())
+    if (OldTarget != NewTarget && Table < Tables->getJumpTables().size())
       Tables->ReplaceMBBInJumpTable(Table, OldTarget, NewTarget);
   }
 }

@@ -29,6 +29,9 @@ private:
   llvm::StringMap<unsigned> Opcodes;
 };
 
+/// Is \p Opcode one whose register operands are for debuggers only?
+bool isDebugOpcode(unsigned Opcode);
+
 /// Checks a plan whole, before anything is touched. Nothing in the plan is
 /// trusted: every index is checked before it is used.
 class PlanChecker {
@@ -102,6 +105,9 @@ private:
   llvm::ArrayRef<OrielEdge> successors(uint32_t Position) const;
   const llvm::TargetRegisterClass *registerClass(uint32_t Register) const;
 
+  /// The position of a block that the plan drops.
+  static constexpr uint32_t NotPlanned = UINT32_MAX;
+
   const llvm::MachineFunction &MF;
   const SnapshotExporter &Input;
   const OrielSnapshot &Snapshot;
@@ -116,6 +122,23 @@ private:
   /// Which input instructions the plan has used up.
   std::vector<bool> Used;
 };
+
+template <typename Callback>
+void PlanChecker::forEachOperand(uint32_t Number, Callback Visit) const {
+  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
+  if (Instruction.action == ORIEL_ACTION_KEEP) {
+    uint32_t Source = Instruction.source - 1;
+    for (uint32_t I = Snapshot.instructions[Source].first_operand,
+                  E = Snapshot.instructions[Source + 1].first_operand;
+         I != E; ++I)
+      Visit(Snapshot.operands[I]);
+    return;
+  }
+  for (uint32_t I = Instruction.first_operand,
+                E = Plan.instructions[Number + 1].first_operand;
+       I != E; ++I)
+    Visit(resolved(Plan.operands[I]));
+}
 
 } // namespace oriel
 

@@ -54,10 +54,10 @@ static std::string incompatibility() {
     ++Patch;
   std::string Running =
       (Twine(Major) + "." + Twine(Minor) + "." + Twine(Patch)).str();
-  std::string Wanted = (Twine(LLVM_VERSION_MAJOR) + "." +
-                        Twine(LLVM_VERSION_MINOR) + "." +
-                        Twine(LLVM_VERSION_PATCH))
-                           .str();
+  std::string Wanted =
+      (Twine(LLVM_VERSION_MAJOR) + "." + Twine(LLVM_VERSION_MINOR) + "." +
+       Twine(LLVM_VERSION_PATCH))
+          .str();
   return Running == Wanted ? "" : "the host runs LLVM " + Running;
 }
 

@@ -74,21 +74,21 @@ typedef struct OrielFunction {
   OrielString name;
   OrielString triple;
   OrielString cpu;
-  uint64_t entry_frequency;    ///< Unit of the block frequencies; 0: unknown.
-  uint32_t abi_version;        ///< ORIEL_ABI_VERSION.
-  uint32_t stage;              ///< OrielStage.
-  uint32_t flags;              ///< OrielFunctionFlag.
-  uint32_t sm;                 ///< Compute capability times ten: 80 for sm_80.
+  uint64_t entry_frequency; ///< Unit of the block frequencies; 0: unknown.
+  uint32_t abi_version;     ///< ORIEL_ABI_VERSION.
+  uint32_t stage;           ///< OrielStage.
+  uint32_t flags;           ///< OrielFunctionFlag.
+  uint32_t sm;              ///< Compute capability times ten: 80 for sm_80.
   /// PTX ISA version times ten: 83 for 8.3; 0: none asked for, LLVM's default.
   uint32_t ptx_version;
-  uint32_t optimization_level; ///< 0 to 3.
-  uint32_t pointer_bits;       ///< 32 or 64.
-  uint32_t max_threads[3];     ///< `.maxntid`; 0: not given.
+  uint32_t optimization_level;  ///< 0 to 3.
+  uint32_t pointer_bits;        ///< 32 or 64.
+  uint32_t max_threads[3];      ///< `.maxntid`; 0: not given.
   uint32_t required_threads[3]; ///< `.reqntid`; 0: not given.
-  uint32_t cluster_size[3];    ///< `.reqnctapercluster`; 0: not given.
-  uint32_t max_cluster_rank;   ///< `.maxclusterrank`; 0: not given.
-  uint32_t min_blocks_per_sm;  ///< `.minnctapersm`; 0: not given.
-  uint32_t max_registers;      ///< `.maxnreg`; 0: not given.
+  uint32_t cluster_size[3];     ///< `.reqnctapercluster`; 0: not given.
+  uint32_t max_cluster_rank;    ///< `.maxclusterrank`; 0: not given.
+  uint32_t min_blocks_per_sm;   ///< `.minnctapersm`; 0: not given.
+  uint32_t max_registers;       ///< `.maxnreg`; 0: not given.
   uint32_t fixed_frame_objects; ///< Frame objects with a negative index.
 } OrielFunction;
 
@@ -138,17 +138,17 @@ typedef struct OrielInstruction {
 } OrielInstruction;
 
 enum OrielOperandKind {
-  ORIEL_OPERAND_REGISTER = 0,     ///< index: virtual register.
-  ORIEL_OPERAND_NO_REGISTER = 1,  ///< `$noreg`.
-  ORIEL_OPERAND_PHYSICAL = 2,     ///< index: physical register table.
-  ORIEL_OPERAND_IMMEDIATE = 3,    ///< value.
-  ORIEL_OPERAND_CONSTANT = 4,     ///< index: constant table.
-  ORIEL_OPERAND_BLOCK = 5,        ///< index: block.
-  ORIEL_OPERAND_FRAME_INDEX = 6,  ///< index: frame object table.
-  ORIEL_OPERAND_SYMBOL = 7,       ///< index: symbol table; value: offset.
-  ORIEL_OPERAND_VARIABLE = 8,     ///< index: debug variable table.
-  ORIEL_OPERAND_METADATA = 9,     ///< Other metadata; opaque.
-  ORIEL_OPERAND_OPAQUE = 10,      ///< Any other kind; value: LLVM's number.
+  ORIEL_OPERAND_REGISTER = 0,    ///< index: virtual register.
+  ORIEL_OPERAND_NO_REGISTER = 1, ///< `$noreg`.
+  ORIEL_OPERAND_PHYSICAL = 2,    ///< index: physical register table.
+  ORIEL_OPERAND_IMMEDIATE = 3,   ///< value.
+  ORIEL_OPERAND_CONSTANT = 4,    ///< index: constant table.
+  ORIEL_OPERAND_BLOCK = 5,       ///< index: block.
+  ORIEL_OPERAND_FRAME_INDEX = 6, ///< index: frame object table.
+  ORIEL_OPERAND_SYMBOL = 7,      ///< index: symbol table; value: offset.
+  ORIEL_OPERAND_VARIABLE = 8,    ///< index: debug variable table.
+  ORIEL_OPERAND_METADATA = 9,    ///< Other metadata; opaque.
+  ORIEL_OPERAND_OPAQUE = 10,     ///< Any other kind; value: LLVM's number.
   /// Plan only. Operand `value` of input instruction `index`, as it is.
   ORIEL_OPERAND_ORIGINAL = 11,
 };
@@ -244,9 +244,9 @@ enum OrielOpcodeFlag {
   ORIEL_OPCODE_COPY = 1u << 1,
   ORIEL_OPCODE_IMPLICIT_DEF = 1u << 2,
   ORIEL_OPCODE_INLINE_ASM = 1u << 3,
-  ORIEL_OPCODE_DEBUG = 1u << 4,       ///< DBG_VALUE and its relatives.
-  ORIEL_OPCODE_POSITION = 1u << 5,    ///< Labels and CFI.
-  ORIEL_OPCODE_META = 1u << 6,        ///< Emits no instruction.
+  ORIEL_OPCODE_DEBUG = 1u << 4,    ///< DBG_VALUE and its relatives.
+  ORIEL_OPCODE_POSITION = 1u << 5, ///< Labels and CFI.
+  ORIEL_OPCODE_META = 1u << 6,     ///< Emits no instruction.
   ORIEL_OPCODE_PSEUDO = 1u << 7,
   ORIEL_OPCODE_VARIADIC = 1u << 8,
   ORIEL_OPCODE_MAY_LOAD = 1u << 9,
@@ -254,7 +254,7 @@ enum OrielOpcodeFlag {
   ORIEL_OPCODE_SIDE_EFFECTS = 1u << 11,
   ORIEL_OPCODE_CONVERGENT = 1u << 12,
   ORIEL_OPCODE_TERMINATOR = 1u << 13,
-  ORIEL_OPCODE_BARRIER = 1u << 14,    ///< Control never falls through.
+  ORIEL_OPCODE_BARRIER = 1u << 14, ///< Control never falls through.
   ORIEL_OPCODE_BRANCH = 1u << 15,
   ORIEL_OPCODE_INDIRECT_BRANCH = 1u << 16,
   ORIEL_OPCODE_RETURN = 1u << 17,
@@ -275,11 +275,11 @@ enum OrielOpcodeFlag {
 
 /// An opcode that the function uses.
 typedef struct OrielOpcode {
-  OrielString name;      ///< LLVM's: `ADD32rr`.
-  uint32_t flags;        ///< OrielOpcodeFlag.
-  uint16_t operands;     ///< Declared operands, without variadic ones.
-  uint16_t definitions;  ///< Of these, results.
-  uint32_t llvm_opcode;  ///< LLVM's number; changes from version to version.
+  OrielString name;     ///< LLVM's: `ADD32rr`.
+  uint32_t flags;       ///< OrielOpcodeFlag.
+  uint16_t operands;    ///< Declared operands, without variadic ones.
+  uint16_t definitions; ///< Of these, results.
+  uint32_t llvm_opcode; ///< LLVM's number; changes from version to version.
 } OrielOpcode;
 
 /// OrielConstant::kind.
@@ -289,7 +289,7 @@ enum OrielConstantKind {
   ORIEL_CONSTANT_BFLOAT = 2,
   ORIEL_CONSTANT_SINGLE = 3,
   ORIEL_CONSTANT_DOUBLE = 4,
-  ORIEL_CONSTANT_OTHER = 5,   ///< Another format, or over 128 bits; no value.
+  ORIEL_CONSTANT_OTHER = 5, ///< Another format, or over 128 bits; no value.
 };
 
 /// A constant that does not fit an immediate operand.
@@ -451,9 +451,9 @@ typedef struct OrielPlan {
   const OrielEdge *successors;
   const OrielPlanInstruction *instructions; ///< +
   const OrielOperand *operands;
-  const uint32_t *merged;             ///< Input instructions.
-  const uint32_t *new_registers;      ///< Register class of each, an index.
-  const OrielString *opcode_names;    ///< Names of NEW instructions' opcodes.
+  const uint32_t *merged;          ///< Input instructions.
+  const uint32_t *new_registers;   ///< Register class of each, an index.
+  const OrielString *opcode_names; ///< Names of NEW instructions' opcodes.
   const char *strings;
   uint32_t block_count;
   uint32_t successor_count;

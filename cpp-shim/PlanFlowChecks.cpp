@@ -1,0 +1,265 @@
+//===- PlanFlowChecks.cpp - What holds between a plan's instructions ------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Control flow, PHIs, and definitions on every path to a use.
+///
+//===----------------------------------------------------------------------===//
+
+#include "PlanChecker.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/CodeGen/MachineInstr.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/MC/MCInstrDesc.h"
+
+using namespace llvm;
+using namespace oriel;
+
+bool PlanChecker::checkControlFlow() {
+  for (uint32_t I = 0; I != Plan.block_count; ++I)
+    if (!checkBlockShape(I))
+      return false;
+  return true;
+}
+
+bool PlanChecker::checkBlockShape(uint32_t At) {
+  uint32_t Name = Plan.blocks[At].block;
+  bool SawBody = false, SawTerminator = false, EndsInBarrier = false;
+  SmallVector<uint32_t, 4> Targets;
+  for (uint32_t I = Plan.blocks[At].first_instruction,
+                E = Plan.blocks[At + 1].first_instruction;
+       I != E; ++I) {
+    const MCInstrDesc &Desc = descriptor(I);
+    bool IsPhi = Desc.getOpcode() == TargetOpcode::PHI;
+    bool IsDebug = isDebugOpcode(Desc.getOpcode());
+    if (IsPhi && SawBody)
+      return fail("block " + Twine(Name) + " has a PHI after other code");
+    SawBody |= !IsPhi;
+    if (SawTerminator && !Desc.isTerminator() && !IsDebug)
+      return fail("block " + Twine(Name) + " has code after its terminator");
+    if (!Desc.isTerminator())
+      continue;
+    SawTerminator = true;
+    EndsInBarrier |= Desc.isBarrier();
+    forEachOperand(I, [&](const OrielOperand &Operand) {
+      if (Operand.kind == ORIEL_OPERAND_BLOCK)
+        Targets.push_back(Operand.index);
+    });
+  }
+  return checkBlockExits(At, EndsInBarrier, Targets);
+}
+
+bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
+                                  ArrayRef<uint32_t> Targets) {
+  uint32_t Name = Plan.blocks[At].block;
+  ArrayRef<OrielEdge> Edges = successors(At);
+  SmallSet<uint32_t, 4> Seen;
+  for (const OrielEdge &Edge : Edges)
+    if (!Seen.insert(Edge.block).second)
+      return fail("block " + Twine(Name) + " has two edges to block " +
+                  Twine(Edge.block));
+  for (uint32_t Target : Targets)
+    if (none_of(Edges, [=](const OrielEdge &E) { return E.block == Target; }))
+      return fail("block " + Twine(Name) + " branches to block " +
+                  Twine(Target) + " without an edge");
+  uint32_t Next =
+      At + 1 == Plan.block_count ? NotPlanned : Plan.blocks[At + 1].block;
+  bool FallsThrough = false;
+  for (const OrielEdge &Edge : Edges) {
+    if (is_contained(Targets, Edge.block))
+      continue;
+    if (EndsInBarrier || Edge.block != Next)
+      return fail("block " + Twine(Name) + " has an edge to block " +
+                  Twine(Edge.block) + ", but does not reach it");
+    FallsThrough = true;
+  }
+  bool Leaves = EndsInBarrier || FallsThrough ||
+                (Next != NotPlanned && is_contained(Targets, Next)) ||
+                (Edges.empty() && endsAsInputDid(At));
+  if (!Leaves)
+    return fail("block " + Twine(Name) + " falls through without an edge");
+  return true;
+}
+
+bool PlanChecker::endsAsInputDid(uint32_t At) const {
+  // Control never gets past a trap or a call that does not return, but only
+  // LLVM knows which those are: they may end a block where they did so before.
+  auto LastOf = [&](uint32_t First, uint32_t Last, auto OpcodeOf) {
+    while (First != Last && isDebugOpcode(OpcodeOf(Last - 1)))
+      --Last;
+    return First == Last ? NotPlanned : Last - 1;
+  };
+  uint32_t Last = LastOf(Plan.blocks[At].first_instruction,
+                         Plan.blocks[At + 1].first_instruction,
+                         [&](uint32_t I) { return descriptor(I).getOpcode(); });
+  uint32_t Source = NotPlanned;
+  uint32_t Block = Plan.blocks[At].block;
+  if (Last != NotPlanned) {
+    if (Plan.instructions[Last].action == ORIEL_ACTION_NEW)
+      return false;
+    Source = Plan.instructions[Last].source - 1;
+    Block = llvm::upper_bound(ArrayRef(Snapshot.blocks, Snapshot.block_count),
+                              Source,
+                              [](uint32_t I, const OrielBlock &B) {
+                                return I < B.first_instruction;
+                              }) -
+            Snapshot.blocks - 1;
+  }
+  if (Block >= Snapshot.block_count)
+    return false;
+  const OrielBlock *Old = Snapshot.blocks + Block;
+  return Old[0].first_successor == Old[1].first_successor &&
+         Source == LastOf(Old[0].first_instruction, Old[1].first_instruction,
+                          [&](uint32_t I) {
+                            return Input.instructions()[I]->getOpcode();
+                          });
+}
+
+bool PlanChecker::checkPhis() {
+  // Predecessors of each block by position, each once.
+  std::vector<SmallSet<uint32_t, 4>> Predecessors(Plan.block_count);
+  for (uint32_t I = 0; I != Plan.block_count; ++I)
+    for (const OrielEdge &Edge : successors(I))
+      Predecessors[Position[Edge.block]].insert(Plan.blocks[I].block);
+
+  for (uint32_t I = 0; I != Plan.block_count; ++I)
+    for (uint32_t J = Plan.blocks[I].first_instruction,
+                  E = Plan.blocks[I + 1].first_instruction;
+         J != E && descriptor(J).getOpcode() == TargetOpcode::PHI; ++J) {
+      SmallSet<uint32_t, 4> Incoming;
+      uint32_t Count = 0;
+      bool WellFormed = true;
+      uint32_t Class = UINT32_MAX;
+      forEachOperand(J, [&](const OrielOperand &Operand) {
+        bool IsBlock = Count && Count % 2 == 0;
+        WellFormed &= Operand.kind ==
+                      (IsBlock ? ORIEL_OPERAND_BLOCK : ORIEL_OPERAND_REGISTER);
+        if (IsBlock) {
+          Incoming.insert(Operand.index);
+        } else if (Operand.kind == ORIEL_OPERAND_REGISTER) {
+          uint32_t ID = registerClass(Operand.index)->getID();
+          WellFormed &= Class == UINT32_MAX || Class == ID;
+          WellFormed &= bool(Operand.flags & ORIEL_OPERAND_DEF) == (Count == 0);
+          Class = ID;
+        }
+        ++Count;
+      });
+      if (!WellFormed || Count % 2 == 0)
+        return fail("the PHI at instruction " + Twine(J) + " is malformed");
+      bool Same = Incoming.size() == Predecessors[I].size() &&
+                  all_of(Incoming, [&](uint32_t Block) {
+                    return Predecessors[I].contains(Block);
+                  });
+      if (!Same)
+        return fail("the PHI at instruction " + Twine(J) +
+                    " does not match the predecessors of block " +
+                    Twine(Plan.blocks[I].block));
+    }
+  return true;
+}
+
+bool PlanChecker::checkDefinitions() {
+  uint32_t Count = Snapshot.register_count + Plan.new_register_count;
+  std::vector<uint8_t> Definitions(Count, 0);
+  for (uint32_t I = 0; I != Plan.instruction_count; ++I)
+    forEachOperand(I, [&](const OrielOperand &Operand) {
+      if (Operand.kind == ORIEL_OPERAND_REGISTER &&
+          (Operand.flags & ORIEL_OPERAND_DEF) && Definitions[Operand.index] < 2)
+        ++Definitions[Operand.index];
+    });
+  if (Snapshot.function.flags & ORIEL_FUNCTION_SSA)
+    for (uint32_t I = 0; I != Count; ++I)
+      if (Definitions[I] > 1)
+        return fail("register " + Twine(I) + " is defined twice in SSA form");
+
+  uint32_t Undefined = UINT32_MAX;
+  for (uint32_t I = 0; I != Plan.instruction_count; ++I)
+    forEachOperand(I, [&](const OrielOperand &Operand) {
+      if (Operand.kind == ORIEL_OPERAND_REGISTER &&
+          !(Operand.flags &
+            (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF | ORIEL_OPERAND_DEBUG)) &&
+          !Definitions[Operand.index])
+        Undefined = Operand.index;
+    });
+  if (Undefined != UINT32_MAX)
+    return fail("register " + Twine(Undefined) +
+                " is used, but nothing defines it");
+  return true;
+}
+
+bool PlanChecker::checkReachingDefinitions() {
+  // LLVM's verifier misses a use before the definition in the entry block, and
+  // some of its passes crash on one; so uses are followed backwards here until
+  // a definition is met. The entry block must never be reached.
+  uint32_t RegisterCount = Snapshot.register_count + Plan.new_register_count;
+  std::vector<SmallVector<uint32_t, 2>> Predecessors(Plan.block_count);
+  for (uint32_t B = 0; B != Plan.block_count; ++B)
+    for (const OrielEdge &Edge : successors(B))
+      Predecessors[Position[Edge.block]].push_back(B);
+
+  // Block positions by register: where it is defined, where it is live in, and
+  // out of which blocks a PHI takes it.
+  using Place = std::pair<uint32_t, uint32_t>;
+  DenseSet<Place> Defined;
+  std::vector<Place> LiveIn, LiveOut;
+  std::vector<uint32_t> DefinedIn(RegisterCount, NotPlanned);
+  for (uint32_t B = 0; B != Plan.block_count; ++B)
+    for (uint32_t I = Plan.blocks[B].first_instruction,
+                  E = Plan.blocks[B + 1].first_instruction;
+         I != E; ++I) {
+      bool IsPhi = descriptor(I).getOpcode() == TargetOpcode::PHI;
+      uint32_t Value = NotPlanned;
+      forEachOperand(I, [&](const OrielOperand &Operand) {
+        bool IsRead =
+            Operand.kind == ORIEL_OPERAND_REGISTER &&
+            !(Operand.flags &
+              (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF | ORIEL_OPERAND_DEBUG));
+        if (IsPhi) {
+          if (Operand.kind == ORIEL_OPERAND_BLOCK && Value != NotPlanned)
+            LiveOut.push_back({Value, Position[Operand.index]});
+          Value = IsRead ? Operand.index : NotPlanned;
+        } else if (IsRead && DefinedIn[Operand.index] != B) {
+          LiveIn.push_back({Operand.index, B});
+        }
+      });
+      forEachOperand(I, [&](const OrielOperand &Operand) {
+        if (Operand.kind == ORIEL_OPERAND_REGISTER &&
+            (Operand.flags & ORIEL_OPERAND_DEF)) {
+          DefinedIn[Operand.index] = B;
+          Defined.insert({Operand.index, B});
+        }
+      });
+    }
+  for (const Place &Out : LiveOut)
+    if (!Defined.contains(Out))
+      LiveIn.push_back(Out);
+  llvm::sort(LiveIn);
+
+  std::vector<uint32_t> VisitedFor(Plan.block_count, NotPlanned);
+  std::vector<uint32_t> Pending;
+  for (auto [Register, At] : LiveIn) {
+    Pending.push_back(At);
+    while (!Pending.empty()) {
+      uint32_t B = Pending.back();
+      Pending.pop_back();
+      if (VisitedFor[B] == Register)
+        continue;
+      VisitedFor[B] = Register;
+      if (B == 0)
+        return fail("register " + Twine(Register) +
+                    " is used where it may not be defined yet");
+      for (uint32_t Predecessor : Predecessors[B])
+        if (!Defined.contains({Register, Predecessor}))
+          Pending.push_back(Predecessor);
+    }
+  }
+  return true;
+}
