@@ -12,6 +12,10 @@
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/IR/PassManager.h"
 
+namespace llvm {
+class PassBuilder;
+} // namespace llvm
+
 namespace oriel {
 
 /// What both stages' passes for the legacy pass manager do. Passes of one
@@ -60,6 +64,9 @@ private:
   // Passes are moved into their manager.
   std::shared_ptr<FunctionDriver> Driver = std::make_shared<FunctionDriver>();
 };
+
+/// Makes Oriel's passes known to \p Builder.
+void registerWithPassBuilder(llvm::PassBuilder &Builder);
 
 } // namespace oriel
 

@@ -118,7 +118,7 @@ static bool parsePass(StringRef Name, MachineFunctionPassManager &Passes,
   return false;
 }
 
-static void registerWithPassBuilder(PassBuilder &Builder) {
+void oriel::registerWithPassBuilder(PassBuilder &Builder) {
   Builder.registerPipelineParsingCallback(parsePass);
 }
 

@@ -112,6 +112,12 @@ void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,
 /// Fills in an llvm::PassPluginLibraryInfo at \p out and returns \p out.
 void *oriel_fill_pass_plugin_info(void *out);
 
+/// Runs a pipeline of machine passes, written as for `llc -passes=`, on the
+/// machine IR in a file, and writes the result to \p out. Returns zero and
+/// writes to \p error what went wrong.
+int oriel_run_machine_passes(OrielText path, OrielText pipeline, OrielText cpu,
+                             OrielSink out, OrielSink error);
+
 #ifdef __cplusplus
 } // extern "C"
 #endif

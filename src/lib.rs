@@ -29,3 +29,5 @@ pub mod snapshot;
 
 #[cfg(feature = "llvm")]
 mod ffi;
+#[cfg(feature = "llvm")]
+pub use ffi::run_machine_passes;

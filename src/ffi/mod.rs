@@ -4,6 +4,9 @@
 
 mod guard;
 mod options;
+mod passes;
 mod plugin;
 mod run;
 mod text;
+
+pub use passes::run_machine_passes;

@@ -19,6 +19,14 @@ impl OrielText {
         }
     }
 
+    /// A text for the time of a call.
+    pub const fn borrowed(text: &str) -> Self {
+        Self {
+            data: text.as_ptr().cast(),
+            length: text.len(),
+        }
+    }
+
     /// The text.
     ///
     /// # Safety
@@ -42,6 +50,18 @@ pub struct OrielSink {
 }
 
 impl OrielSink {
+    /// A sink that appends to `text`, for as long as `text` is borrowed by nothing else.
+    pub fn into_string(text: &mut String) -> Self {
+        extern "C" fn append(context: *mut c_void, text: OrielText) {
+            // SAFETY: `context` is the string below, and the text lives for the call.
+            unsafe { (*context.cast::<String>()).push_str(&text.as_str()) };
+        }
+        Self {
+            context: (&raw mut *text).cast(),
+            write: append,
+        }
+    }
+
     /// Hands over `text`.
     pub fn send(self, text: &str) {
         (self.write)(

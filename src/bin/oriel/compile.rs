@@ -102,11 +102,12 @@ fn compile(arguments: &CompileArguments) -> Result<Vec<u8>, String> {
         .to_vec())
 }
 
-fn write_output(path: &Path, ptx: &[u8]) -> Result<(), String> {
+/// Writes `text` to a file, or to standard output if `path` is `-`.
+pub fn write_output(path: &Path, text: &[u8]) -> Result<(), String> {
     let written = if path == Path::new("-") {
-        std::io::stdout().lock().write_all(ptx)
+        std::io::stdout().lock().write_all(text)
     } else {
-        std::fs::write(path, ptx)
+        std::fs::write(path, text)
     };
     written.map_err(|error| format!("{}: {error}", path.display()))
 }

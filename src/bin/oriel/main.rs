@@ -3,6 +3,8 @@
 #[cfg(feature = "llvm")]
 mod compile;
 mod generate;
+#[cfg(feature = "llvm")]
+mod passes;
 mod snapshot;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +23,9 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
+    #[cfg(feature = "llvm")]
+    Passes(passes::PassesArguments),
     /// Write random functions for tests and benchmarks
     Generate(generate::GenerateArguments),
     /// Check and print snapshot files
@@ -31,6 +36,8 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
+        #[cfg(feature = "llvm")]
+        Command::Passes(arguments) => passes::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Snapshot(arguments) => snapshot::run(&arguments),
     };

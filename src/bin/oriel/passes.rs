@@ -1,0 +1,43 @@
+//! `oriel passes`: machine passes by LLVM's new pass manager.
+
+use crate::compile::write_output;
+use clap::Args;
+use inkwell::targets::{InitializationConfig, Target};
+use oriel::options;
+use std::path::PathBuf;
+
+/// Options of `oriel passes`.
+#[derive(Args)]
+pub struct PassesArguments {
+    /// Machine IR (.mir)
+    file: PathBuf,
+
+    /// The pipeline, such as oriel-ssa or 'print<oriel-live-intervals>'
+    #[arg(long, value_name = "PIPELINE")]
+    passes: String,
+
+    /// Where the machine IR goes; - is standard output
+    #[arg(short, long, default_value = "-")]
+    output: PathBuf,
+
+    /// Compute capability, such as 80 or 90a [default: LLVM's]
+    #[arg(long, value_name = "SM")]
+    sm: Option<String>,
+
+    /// Oriel's options, as in ORIEL_FLAGS
+    #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
+    oriel: String,
+}
+
+/// Runs the command.
+pub fn run(arguments: &PassesArguments) -> Result<(), String> {
+    options::set_all_on_command_line(&arguments.oriel)?;
+    Target::initialize_nvptx(&InitializationConfig::default());
+    let cpu = arguments
+        .sm
+        .as_ref()
+        .map_or_else(String::new, |sm| format!("sm_{sm}"));
+    let machine_ir = oriel::run_machine_passes(&arguments.file, &arguments.passes, &cpu)
+        .map_err(|problem| format!("{}: {problem}", arguments.file.display()))?;
+    write_output(&arguments.output, machine_ir.as_bytes())
+}
