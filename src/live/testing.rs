@@ -1,0 +1,408 @@
+//! Support for the engine's tests: small functions, random ones, and liveness by definition.
+
+use super::live_interval::LiveIntervals;
+use super::predecessors::Predecessors;
+use super::scan::{defines, definition_slot, reads, use_slot};
+use super::slot_index::{SLOT_COUNT, SlotIndex};
+use crate::entity::{Block, EntityRef, Register};
+use crate::snapshot::abi::{
+    BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionRecord, InstructionRecord, OpcodeFlags,
+    OpcodeRecord, OperandFlags, OperandKind, OperandRecord, RegisterClassRecord, RegisterFile, RegisterFlags,
+    RegisterRecord,
+};
+use crate::snapshot::{Snapshot, SnapshotArrays};
+
+/// Opcodes of test functions.
+pub(super) const PLAIN: u32 = 0;
+pub(super) const PHI: u32 = 1;
+pub(super) const DEBUG: u32 = 2;
+pub(super) const COPY: u32 = 3;
+
+/// A test function under construction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TestFunction {
+    function: FunctionRecord,
+    blocks: Vec<BlockRecord>,
+    edges: Vec<EdgeRecord>,
+    instructions: Vec<InstructionRecord>,
+    operands: Vec<OperandRecord>,
+    registers: Vec<RegisterRecord>,
+    chained: Vec<ChainedOperandRecord>,
+    classes: Vec<RegisterClassRecord>,
+    opcodes: Vec<OpcodeRecord>,
+}
+
+/// A register operand that is written.
+pub(super) fn def(register: u32) -> OperandRecord {
+    operand(register, OperandFlags::DEF)
+}
+
+/// A register operand that is read.
+pub(super) fn read(register: u32) -> OperandRecord {
+    operand(register, OperandFlags::empty())
+}
+
+/// A register operand with flags.
+pub(super) fn operand(register: u32, flags: OperandFlags) -> OperandRecord {
+    OperandRecord {
+        kind: OperandKind::Register as u8,
+        flags: flags.bits(),
+        index: register,
+        ..OperandRecord::default()
+    }
+}
+
+/// A block operand.
+pub(super) fn from(block: u32) -> OperandRecord {
+    OperandRecord {
+        kind: OperandKind::Block as u8,
+        index: block,
+        ..OperandRecord::default()
+    }
+}
+
+impl TestFunction {
+    pub(super) fn new(registers: usize) -> Self {
+        let class = |bits, file: RegisterFile| RegisterClassRecord {
+            bits,
+            file: file as u32,
+            ..RegisterClassRecord::default()
+        };
+        let opcode = |flags: OpcodeFlags| OpcodeRecord {
+            flags: flags.bits(),
+            ..OpcodeRecord::default()
+        };
+        let mut function = Self {
+            classes: vec![
+                class(32, RegisterFile::General),
+                class(1, RegisterFile::Predicate),
+                class(64, RegisterFile::General),
+            ],
+            opcodes: [
+                OpcodeFlags::empty(),
+                OpcodeFlags::PHI,
+                OpcodeFlags::DEBUG,
+                OpcodeFlags::COPY,
+            ]
+            .map(opcode)
+            .into(),
+            ..Self::default()
+        };
+        function.registers = (0..registers)
+            .map(|register| RegisterRecord {
+                register_class: (register % 3) as u16,
+                flags: 0,
+            })
+            .collect();
+        function
+    }
+
+    /// Begins a block with these successors.
+    pub(super) fn block(&mut self, successors: &[u32]) {
+        self.blocks.push(BlockRecord {
+            first_instruction: self.instructions.len() as u32,
+            first_successor: self.edges.len() as u32,
+            number: self.blocks.len() as u32,
+            ..BlockRecord::default()
+        });
+        self.edges.extend(successors.iter().map(|&block| EdgeRecord {
+            block,
+            probability: 0,
+        }));
+    }
+
+    /// Adds an instruction to the last block.
+    pub(super) fn instruction(&mut self, opcode: u32, operands: &[OperandRecord]) {
+        self.instructions.push(InstructionRecord {
+            opcode,
+            first_operand: self.operands.len() as u32,
+            ..InstructionRecord::default()
+        });
+        self.operands.extend_from_slice(operands);
+    }
+
+    /// Adds the sentinels and the operand lists of registers with several definitions; these are in
+    /// the order of `shuffle`'s results.
+    pub(super) fn finish(mut self, mut shuffle: impl FnMut() -> u64) -> Self {
+        self.blocks.push(BlockRecord {
+            first_instruction: self.instructions.len() as u32,
+            first_successor: self.edges.len() as u32,
+            ..BlockRecord::default()
+        });
+        self.instructions.push(InstructionRecord {
+            first_operand: self.operands.len() as u32,
+            ..InstructionRecord::default()
+        });
+        let mut places: Vec<Vec<ChainedOperandRecord>> = vec![Vec::new(); self.registers.len()];
+        let mut definitions = vec![0; self.registers.len()];
+        for (instruction, pair) in self.instructions.windows(2).enumerate() {
+            let range = pair[0].first_operand as usize..pair[1].first_operand as usize;
+            for (number, operand) in self.operands[range].iter().enumerate() {
+                let is_register = operand.kind == OperandKind::Register as u8;
+                if !is_register || operand.flags & OperandFlags::DEBUG.bits() != 0 {
+                    continue;
+                }
+                definitions[operand.index as usize] += usize::from(defines(operand));
+                places[operand.index as usize].push(ChainedOperandRecord {
+                    register: operand.index,
+                    instruction: instruction as u32,
+                    operand: number as u32,
+                });
+            }
+        }
+        for (register, mut places) in places.into_iter().enumerate() {
+            if definitions[register] > 1 {
+                self.registers[register].flags |= RegisterFlags::CHAINED.bits();
+                places.sort_by_cached_key(|_| shuffle());
+                self.chained.extend(places);
+            }
+        }
+        self
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot::new(SnapshotArrays {
+            function: &self.function,
+            blocks: &self.blocks,
+            edges: &self.edges,
+            instructions: &self.instructions,
+            operands: &self.operands,
+            memory_operands: &[],
+            registers: &self.registers,
+            chained_operands: &self.chained,
+            register_classes: &self.classes,
+            opcodes: &self.opcodes,
+            constants: &[],
+            symbols: &[],
+            frame_objects: &[],
+            physical_registers: &[],
+            locations: &[],
+            variables: &[],
+            strings: &[],
+        })
+    }
+}
+
+/// A generator of numbers for random functions (SplitMix64).
+#[derive(Clone, Debug)]
+pub(super) struct Random(pub u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(super) fn below(&mut self, limit: u32) -> u32 {
+        (self.next() % u64::from(limit)) as u32
+    }
+
+    pub(super) fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// A random function: any control flow over blocks that the entry reaches, any mix of registers with
+/// no, one and several definitions, reads that no definition reaches included.
+pub(super) fn random_function(random: &mut Random, blocks: u32, registers: u32, length: u32) -> TestFunction {
+    let mut successors: Vec<Vec<u32>> = vec![Vec::new(); blocks as usize];
+    for block in 1..blocks {
+        let parent = if random.chance(70) {
+            block - 1
+        } else {
+            random.below(block)
+        };
+        successors[parent as usize].push(block);
+    }
+    for _ in 0..random.below(blocks + 1) {
+        let (source, target) = (random.below(blocks), random.below(blocks));
+        // No edge leads back to the entry block of a machine function.
+        if target != 0 {
+            successors[source as usize].push(target);
+        }
+    }
+    let mut function = TestFunction::new(registers as usize);
+    // Most registers get one definition, so that both kinds occur.
+    let single = registers * 3 / 4;
+    let mut undefined: Vec<u32> = (0..single).collect();
+    for block in 0..blocks {
+        function.block(&successors[block as usize]);
+        let preds: Vec<u32> = (0..blocks)
+            .filter(|&other| successors[other as usize].contains(&block))
+            .collect();
+        if !preds.is_empty() && random.chance(40) && !undefined.is_empty() {
+            let position = random.below(undefined.len() as u32) as usize;
+            let mut operands = vec![def(undefined.swap_remove(position))];
+            for &predecessor in &preds {
+                operands.extend([read(random.below(registers)), from(predecessor)]);
+            }
+            function.instruction(PHI, &operands);
+        }
+        for _ in 0..random.below(length + 1) {
+            let operands = random_operands(random, registers, single, &mut undefined);
+            let opcode = if random.chance(5) { DEBUG } else { PLAIN };
+            if opcode == DEBUG {
+                let debug: Vec<_> = (0..2)
+                    .map(|_| operand(random.below(registers), OperandFlags::DEBUG))
+                    .collect();
+                function.instruction(DEBUG, &debug);
+            }
+            function.instruction(PLAIN, &operands);
+        }
+    }
+    let mut order = random.clone();
+    function.finish(move || order.next())
+}
+
+fn random_operands(
+    random: &mut Random,
+    registers: u32,
+    single: u32,
+    undefined: &mut Vec<u32>,
+) -> Vec<OperandRecord> {
+    let mut operands = Vec::new();
+    for _ in 0..random.below(3) {
+        let mut written = if random.chance(75) && !undefined.is_empty() {
+            let position = random.below(undefined.len().min(3) as u32) as usize;
+            def(undefined.remove(position))
+        } else if single < registers {
+            def(single + random.below(registers - single))
+        } else {
+            continue;
+        };
+        if random.chance(10) {
+            written.flags |= OperandFlags::EARLY_CLOBBER.bits();
+        }
+        operands.push(written);
+    }
+    for _ in 0..random.below(4) {
+        let mut used = read(random.below(registers));
+        if random.chance(8) {
+            used.flags |= OperandFlags::UNDEF.bits();
+        }
+        let definitions = operands.iter().filter(|operand| defines(operand)).count() as u32;
+        if definitions > 0 && random.chance(15) {
+            let tied = random.below(definitions);
+            used.tied_to = tied as u8 + 1;
+            used.index = operands[tied as usize].index;
+        }
+        operands.push(used);
+    }
+    operands
+}
+
+/// Which slots a register covers, by definition: one flag for each slot of each entry.
+///
+/// None if the register has several definitions and a read that none of them reaches: no value can
+/// be named there, and what LLVM makes of it depends on the order of uses.
+pub(super) fn covered_slots(
+    snapshot: &Snapshot<'_>,
+    intervals: &LiveIntervals,
+    register: Register,
+) -> Option<Vec<bool>> {
+    let indexes = intervals.indexes();
+    let position = |index: SlotIndex| (index.base() / 4 + index.number() % SLOT_COUNT) as usize;
+    let slots = position(indexes.last_index()) + 1;
+    let (mut defined, mut read) = (vec![false; slots], vec![false; slots]);
+    let mut phi_reads = Vec::new();
+    for instruction in snapshot
+        .instructions()
+        .filter(|&instruction| indexes.has_index(instruction))
+    {
+        let number = indexes.instruction_index(instruction).number();
+        let view = snapshot.instruction(instruction);
+        let records = view.operand_records();
+        let is_phi = view.opcode_flags().contains(OpcodeFlags::PHI);
+        for (place, record) in records.iter().enumerate() {
+            if record.kind != OperandKind::Register as u8 || record.index != register.as_u32() {
+                continue;
+            }
+            if defines(record) {
+                defined[position(definition_slot(number, record))] = true;
+            } else if reads(record) && is_phi {
+                phi_reads.push(Block::from_u32(records[place + 1].index));
+            } else if reads(record) {
+                read[position(use_slot(number, record, records))] = true;
+            }
+        }
+    }
+    // A normal and an early-clobber definition by one instruction are one, and early.
+    for entry in defined.chunks_mut(SLOT_COUNT as usize) {
+        if entry.get(1) == Some(&true) {
+            entry.get_mut(2).into_iter().for_each(|late| *late = false);
+        }
+    }
+    let (start, end) = (
+        |block: Block| position(indexes.block_start(block)),
+        |block: Block| position(indexes.block_end(block)),
+    );
+    let chained = snapshot.arrays().registers[register.index()].flags & RegisterFlags::CHAINED.bits() != 0;
+    let reached = reached_blocks(snapshot, &defined, start, end);
+    if chained && phi_reads.iter().any(|block| !reached[block.index()]) {
+        return None;
+    }
+    let any = defined.contains(&true);
+    let predecessors = Predecessors::new(snapshot);
+    let mut live_in = vec![false; snapshot.block_count()];
+    let mut covered = vec![false; slots];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in snapshot.blocks() {
+            let entered = predecessors
+                .of(block)
+                .iter()
+                .any(|predecessor| reached[predecessor.index()]);
+            let mut live = any && phi_reads.contains(&block)
+                || snapshot
+                    .successors(block)
+                    .any(|successor| live_in[successor.index()]);
+            for slot in (start(block)..end(block)).rev() {
+                covered[slot] = live;
+                if defined[slot] {
+                    live = false;
+                    let dead = slot / 4 * 4 + 3;
+                    covered[slot..dead].fill(true);
+                }
+                let local = defined[start(block)..slot].contains(&true);
+                if chained && read[slot] && !local && !entered {
+                    return None;
+                }
+                live |= any && read[slot];
+            }
+            changed |= live != live_in[block.index()];
+            live_in[block.index()] = live;
+        }
+    }
+    Some(covered)
+}
+
+/// The blocks at whose end a definition may have happened.
+fn reached_blocks(
+    snapshot: &Snapshot<'_>,
+    defined: &[bool],
+    start: impl Fn(Block) -> usize,
+    end: impl Fn(Block) -> usize,
+) -> Vec<bool> {
+    let mut reached: Vec<bool> = snapshot
+        .blocks()
+        .map(|block| defined[start(block)..end(block)].contains(&true))
+        .collect();
+    let predecessors = Predecessors::new(snapshot);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in snapshot.blocks() {
+            let any = predecessors
+                .of(block)
+                .iter()
+                .any(|predecessor| reached[predecessor.index()]);
+            changed |= any && !reached[block.index()];
+            reached[block.index()] |= any;
+        }
+    }
+    reached
+}
