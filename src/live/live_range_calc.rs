@@ -515,3 +515,42 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod timing {
+    use super::*;
+    use crate::live::testing::Kernel;
+    use std::time::Instant;
+
+    #[test]
+    #[ignore = "prints timings; run in release"]
+    fn print_timings() {
+        for size in [16, 100, 1000, 10_000, 100_000, 1_000_000] {
+            let function = Kernel::new(1, size);
+            let snapshot = function.snapshot();
+            let mut calc = LiveRangeCalc::new();
+            let mut intervals = LiveIntervals::default();
+            let (mut numbering, mut engine) = (Vec::new(), Vec::new());
+            let mut outcome = Outcome::default();
+            for _ in 0..(20_000_000 / size).clamp(5, 2000) {
+                let begin = Instant::now();
+                intervals.renumber(&snapshot);
+                let middle = Instant::now();
+                outcome = calc.compute(&snapshot, &mut intervals);
+                engine.push(middle.elapsed());
+                numbering.push(middle - begin);
+            }
+            engine.sort();
+            numbering.sort();
+            let n = snapshot.instruction_count();
+            println!(
+                "{n:8} instructions {:7} blocks {:7} registers: numbering {:6.2} engine {:6.2} ns/instruction, {:5.1} bytes/instruction, {outcome:?}",
+                snapshot.block_count(),
+                snapshot.register_count(),
+                numbering[numbering.len() / 2].as_nanos() as f64 / n as f64,
+                engine[engine.len() / 2].as_nanos() as f64 / n as f64,
+                (calc.memory_bytes() + intervals.memory_bytes()) as f64 / n as f64,
+            );
+        }
+    }
+}
