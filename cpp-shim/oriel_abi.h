@@ -79,7 +79,8 @@ typedef struct OrielFunction {
   uint32_t stage;              ///< OrielStage.
   uint32_t flags;              ///< OrielFunctionFlag.
   uint32_t sm;                 ///< Compute capability times ten: 80 for sm_80.
-  uint32_t ptx_version;        ///< PTX ISA version times ten: 83 for 8.3.
+  /// PTX ISA version times ten: 83 for 8.3; 0: none asked for, LLVM's default.
+  uint32_t ptx_version;
   uint32_t optimization_level; ///< 0 to 3.
   uint32_t pointer_bits;       ///< 32 or 64.
   uint32_t max_threads[3];     ///< `.maxntid`; 0: not given.

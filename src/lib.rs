@@ -1,5 +1,28 @@
 //! Oriel: live ranges, a ptxas-style optimiser and register estimates for LLVM's NVPTX back end.
+//!
+//! ```text
+//!  LLVM MachineFunction ──export──▶ snapshot ──▶ pipeline ──▶ plan ──apply──▶ MachineFunction
+//!                        cpp-shim               src/           cpp-shim
+//! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`entity`] | newtypes for everything addressed by number |
+//! | [`snapshot`] | the exported machine function |
+//! | [`live`] | the live-range engine |
+//! | [`plan`] | what becomes of it |
+//! | [`pipeline`] | what happens to one function at one stage |
+//! | [`options`] | the options of a process |
+//! | [`report`] | one JSON object a function and stage |
+//! | `ffi` | the calls that the C++ shim makes |
 
 pub mod entity;
 pub mod live;
+pub mod options;
+pub mod pipeline;
+pub mod plan;
+pub mod report;
 pub mod snapshot;
+
+#[cfg(feature = "llvm")]
+mod ffi;

@@ -59,7 +59,7 @@ records! {
         48 flags: u32,
         /// Compute capability times ten.
         52 sm: u32,
-        /// PTX ISA version times ten.
+        /// PTX ISA version times ten; zero if none was asked for and LLVM takes its default.
         56 ptx_version: u32,
         60 optimization_level: u32,
         64 pointer_bits: u32,

@@ -12,8 +12,18 @@
 //! | `owned.rs` | a snapshot that owns its arrays |
 //! | `file.rs` | saved to and loaded from a file |
 //! | `text.rs` | printed for people |
+//! | `mutate.rs` | damaged on purpose, for tests |
 
 pub mod abi;
+mod check;
+mod file;
+mod mutate;
+mod owned;
+mod text;
 mod view;
 
+pub use check::SnapshotError;
+pub use file::FileError;
+pub use mutate::damaged;
+pub use owned::OwnedSnapshot;
 pub use view::{InstructionRef, OperandRef, Snapshot, SnapshotArrays};

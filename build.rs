@@ -1,0 +1,132 @@
+//! Finds LLVM, compiles the shim and links both.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The LLVM that Oriel is written for. The back end's passes and opcodes change from version to
+/// version.
+const LLVM_MAJOR: &str = "22";
+const PREFIX_VARIABLE: &str = "LLVM_SYS_221_PREFIX";
+
+fn main() {
+    println!("cargo::rerun-if-changed=cpp-shim");
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
+    println!("cargo::rerun-if-env-changed=PATH");
+    if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {
+        return;
+    }
+    let llvm = match find_llvm() {
+        Ok(llvm) => llvm,
+        Err(problem) => {
+            eprintln!(
+                "\nOriel needs LLVM {LLVM_MAJOR} with its headers: {problem}\n\
+                 Install it:   apt-get install llvm-{LLVM_MAJOR}-dev\n\
+                 or name it:   {PREFIX_VARIABLE}=/path/to/llvm-{LLVM_MAJOR} cargo build\n\
+                 or build only the parts that need no LLVM:   cargo build --no-default-features\n"
+            );
+            std::process::exit(1);
+        }
+    };
+    compile_shim(&llvm);
+    link(&llvm);
+}
+
+/// An LLVM installation, as its `llvm-config` describes it.
+struct Llvm {
+    config: PathBuf,
+    version: String,
+}
+
+impl Llvm {
+    fn query(&self, arguments: &[&str]) -> String {
+        run_config(&self.config, arguments).unwrap_or_else(|problem| panic!("{problem}"))
+    }
+}
+
+fn run_config(config: &Path, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(config)
+        .args(arguments)
+        .output()
+        .map_err(|error| format!("{} cannot be run: {error}", config.display()))?;
+    if !output.status.success() {
+        return Err(format!("{} {} failed", config.display(), arguments.join(" ")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn find_llvm() -> Result<Llvm, String> {
+    let candidates: Vec<PathBuf> = match std::env::var_os(PREFIX_VARIABLE) {
+        Some(prefix) => vec![Path::new(&prefix).join("bin/llvm-config")],
+        None => vec![format!("llvm-config-{LLVM_MAJOR}").into(), "llvm-config".into()],
+    };
+    let mut found = Vec::new();
+    for config in candidates {
+        let Ok(version) = run_config(&config, &["--version"]) else {
+            continue;
+        };
+        if version.split('.').next() == Some(LLVM_MAJOR) {
+            let llvm = Llvm { config, version };
+            let header = Path::new(&llvm.query(&["--includedir"])).join("llvm/CodeGen/MachineFunction.h");
+            if !header.exists() {
+                return Err(format!("{} has no headers", llvm.config.display()));
+            }
+            return Ok(llvm);
+        }
+        found.push(format!("{} is version {version}", config.display()));
+    }
+    Err(match (found.is_empty(), std::env::var(PREFIX_VARIABLE)) {
+        (false, _) => found.join(", "),
+        (true, Ok(prefix)) => format!("there is no bin/llvm-config in {PREFIX_VARIABLE}={prefix}"),
+        (true, Err(_)) => "no llvm-config was found".to_owned(),
+    })
+}
+
+fn compile_shim(llvm: &Llvm) {
+    let mut sources: Vec<PathBuf> = std::fs::read_dir("cpp-shim")
+        .expect("cpp-shim is part of the package")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
+        .collect();
+    sources.sort();
+    let mut build = cc::Build::new();
+    build
+        .cpp(true)
+        .std("c++17")
+        .files(&sources)
+        .include("cpp-shim")
+        .flag("-isystem")
+        .flag(llvm.query(&["--includedir"]))
+        .flag("-fno-exceptions")
+        .flag_if_supported("-Wno-unused-parameter")
+        .flag_if_supported("-Wno-missing-field-initializers")
+        .flag_if_supported("-fvisibility-inlines-hidden")
+        .define("__STDC_CONSTANT_MACROS", None)
+        .define("__STDC_FORMAT_MACROS", None)
+        .define("__STDC_LIMIT_MACROS", None)
+        .define(
+            "ORIEL_VERSION",
+            format!("\"{}\"", env!("CARGO_PKG_VERSION")).as_str(),
+        )
+        .cargo_metadata(false);
+    if llvm.query(&["--has-rtti"]) == "NO" {
+        build.flag("-fno-rtti");
+    }
+    if std::env::var_os("CARGO_CFG_SANITIZE").is_some_and(|sanitizer| sanitizer == "address") {
+        build.flag("-fsanitize=address");
+    }
+    build.compile("oriel_shim");
+}
+
+fn link(llvm: &Llvm) {
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    println!("cargo::rustc-link-search=native={out}");
+    // Nothing calls the shim's registrations; they run when the library is loaded.
+    println!("cargo::rustc-link-lib=static:+whole-archive=oriel_shim");
+    println!("cargo::rustc-link-search=native={}", llvm.query(&["--libdir"]));
+    // A second copy of LLVM in the host's process would register every option twice.
+    println!("cargo::rustc-link-lib=dylib=LLVM-{LLVM_MAJOR}");
+    println!("cargo::rustc-link-lib=dylib=stdc++");
+    println!("cargo::rustc-env=ORIEL_LLVM_VERSION={}", llvm.version);
+    println!("cargo::rustc-env=ORIEL_LLVM_BINDIR={}", llvm.query(&["--bindir"]));
+}

@@ -1,0 +1,384 @@
+//===- Export.cpp - From a machine function to a snapshot -----------------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One pass over the function's blocks, instructions and operands. What is not
+/// an instruction or operand is exported by ExportTables.cpp.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Export.h"
+#include "llvm/CodeGen/MachineBasicBlock.h"
+#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
+#include "llvm/CodeGen/MachineInstr.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/IR/BasicBlock.h"
+#include "llvm/IR/InlineAsm.h"
+
+using namespace llvm;
+using namespace oriel;
+
+bool SnapshotExporter::refuse(const Twine &Reason) {
+  Refusal = Reason.str();
+  return false;
+}
+
+void SnapshotExporter::clear() {
+  Blocks.clear();
+  Edges.clear();
+  Instructions.clear();
+  Operands.clear();
+  MemoryOperands.clear();
+  Registers.clear();
+  ChainedOperands.clear();
+  RegisterClasses.clear();
+  for (const OrielOpcode &Opcode : Opcodes)
+    OpcodeIndex[Opcode.llvm_opcode] = 0;
+  Opcodes.clear();
+  Constants.clear();
+  Symbols.clear();
+  FrameObjects.clear();
+  PhysicalRegisters.clear();
+  Locations.clear();
+  Variables.clear();
+  Strings.clear();
+  BlockPointers.clear();
+  InstructionPointers.clear();
+  SymbolOperands.clear();
+  ConstantOperands.clear();
+  BlockIndex.clear();
+  LocationIndex.clear();
+  SymbolIndex.clear();
+  ConstantIndex.clear();
+  VariableIndex.clear();
+  BaseValueIndex.clear();
+  PhysicalRegisterIndex.clear();
+  LastLocation = nullptr;
+  LastLocationIndex = 0;
+  AnyChained = false;
+  Refusal.clear();
+}
+
+/// Which of \p MBB's properties the snapshot records.
+static uint32_t blockFlags(const MachineBasicBlock &MBB) {
+  uint32_t Flags = 0;
+  if (MBB.hasAddressTaken())
+    Flags |= ORIEL_BLOCK_ADDRESS_TAKEN;
+  if (MBB.hasLabelMustBeEmitted())
+    Flags |= ORIEL_BLOCK_LABEL_USED;
+  if (MBB.isEHPad())
+    Flags |= ORIEL_BLOCK_LANDING_PAD;
+  return Flags;
+}
+
+bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
+                           const MachineBlockFrequencyInfo *Frequencies) {
+  clear();
+  // The array limits come from 32-bit ranges; no real function is near them.
+  if (MF.getInstructionCount() > UINT32_MAX / 16)
+    return refuse("it has too many instructions");
+
+  exportFunction(MF, Stage, Frequencies);
+  exportRegisterClasses(MF);
+  if (!exportRegisters(MF))
+    return false;
+  exportFrame(MF);
+
+  BlockIndex.resize(MF.getNumBlockIDs());
+  for (MachineBasicBlock &MBB : MF) {
+    BlockIndex[MBB.getNumber()] = BlockPointers.size();
+    BlockPointers.push_back(&MBB);
+  }
+
+  for (MachineBasicBlock *MBB : BlockPointers) {
+    OrielBlock Block = {};
+    Block.first_instruction = Instructions.size();
+    Block.first_successor = Edges.size();
+    Block.number = MBB->getNumber();
+    Block.flags = blockFlags(*MBB);
+    if (Frequencies)
+      Block.frequency = Frequencies->getBlockFreq(MBB).getFrequency();
+    if (const BasicBlock *BB = MBB->getBasicBlock())
+      Block.name = addString(BB->getName());
+    Block.log2_alignment = Log2(MBB->getAlignment());
+    Blocks.push_back(Block);
+
+    bool HasProbabilities = MBB->hasSuccessorProbabilities();
+    for (auto I = MBB->succ_begin(), E = MBB->succ_end(); I != E; ++I) {
+      uint32_t Probability = ORIEL_PROBABILITY_UNKNOWN;
+      if (HasProbabilities)
+        Probability = MBB->getSuccProbability(I).getNumerator();
+      Edges.push_back({BlockIndex[(*I)->getNumber()], Probability});
+    }
+    for (MachineInstr &MI : MBB->instrs()) {
+      if (MI.isBundled())
+        return refuse("it contains instruction bundles");
+      InstructionPointers.push_back(&MI);
+      if (!exportInstruction(MI))
+        return false;
+    }
+  }
+
+  OrielBlock BlockSentinel = {};
+  BlockSentinel.first_instruction = Instructions.size();
+  BlockSentinel.first_successor = Edges.size();
+  Blocks.push_back(BlockSentinel);
+  OrielInstruction InstructionSentinel = {};
+  InstructionSentinel.first_operand = Operands.size();
+  InstructionSentinel.first_memory_operand = MemoryOperands.size();
+  Instructions.push_back(InstructionSentinel);
+
+  if (AnyChained)
+    exportChains(MF);
+  publish();
+  return true;
+}
+
+/// What the operand string of inline assembly \p MI declares.
+static uint32_t inlineAsmBehavior(const MachineInstr &MI) {
+  uint64_t Info = MI.getOperand(InlineAsm::MIOp_ExtraInfo).getImm();
+  uint32_t Behavior = 0;
+  if (Info & InlineAsm::Extra_HasSideEffects)
+    Behavior |= ORIEL_BEHAVIOR_ASM_SIDE_EFFECTS;
+  if (Info & InlineAsm::Extra_MayLoad)
+    Behavior |= ORIEL_BEHAVIOR_ASM_MAY_LOAD;
+  if (Info & InlineAsm::Extra_MayStore)
+    Behavior |= ORIEL_BEHAVIOR_ASM_MAY_STORE;
+  if (Info & InlineAsm::Extra_IsConvergent)
+    Behavior |= ORIEL_BEHAVIOR_ASM_CONVERGENT;
+  return Behavior;
+}
+
+/// Does \p MI carry something besides operands, flags and location?
+static bool hasAttachments(const MachineInstr &MI) {
+  return MI.getPreInstrSymbol() || MI.getPostInstrSymbol() ||
+         MI.getHeapAllocMarker() || MI.getPCSections() || MI.getCFIType() ||
+         MI.getMMRAMetadata() || MI.getDeactivationSymbol();
+}
+
+bool SnapshotExporter::exportInstruction(const MachineInstr &MI) {
+  OrielInstruction Instruction;
+  Instruction.opcode = opcodeIndex(MI);
+  Instruction.first_operand = Operands.size();
+  Instruction.first_memory_operand = MemoryOperands.size();
+  Instruction.location = 0;
+  if (const DILocation *Location = MI.getDebugLoc().get())
+    Instruction.location = locationIndex(Location);
+  Instruction.flags = MI.getFlags();
+  Instruction.behavior = 0;
+  if (LLVM_UNLIKELY(MI.isInlineAsm()))
+    Instruction.behavior |= inlineAsmBehavior(MI);
+  if (LLVM_UNLIKELY(hasAttachments(MI)))
+    Instruction.behavior |= ORIEL_BEHAVIOR_ATTACHMENTS;
+  Instructions.push_back(Instruction);
+
+  unsigned Number = 0;
+  for (const MachineOperand &MO : MI.operands())
+    if (!exportOperand(MI, MO, Number++))
+      return false;
+  for (const MachineMemOperand *MMO : MI.memoperands())
+    exportMemoryOperand(*MMO);
+  return true;
+}
+
+void SnapshotExporter::exportRegisterOperand(const MachineOperand &MO,
+                                             OrielOperand &Operand) {
+  uint16_t Flags = 0;
+  if (MO.isDef()) {
+    Flags |= ORIEL_OPERAND_DEF;
+    Flags |= MO.isDead() ? ORIEL_OPERAND_DEAD : 0;
+    Flags |= MO.isEarlyClobber() ? ORIEL_OPERAND_EARLY_CLOBBER : 0;
+  } else {
+    Flags |= MO.isKill() ? ORIEL_OPERAND_KILL : 0;
+    Flags |= MO.isInternalRead() ? ORIEL_OPERAND_INTERNAL_READ : 0;
+    Flags |= MO.isDebug() ? ORIEL_OPERAND_DEBUG : 0;
+  }
+  Flags |= MO.isImplicit() ? ORIEL_OPERAND_IMPLICIT : 0;
+  Flags |= MO.isUndef() ? ORIEL_OPERAND_UNDEF : 0;
+
+  Register Reg = MO.getReg();
+  if (LLVM_LIKELY(Reg.isVirtual())) {
+    Operand.kind = ORIEL_OPERAND_REGISTER;
+    Operand.index = Reg.virtRegIndex();
+    if (MO.isDef()) {
+      // A second definition: LLVM's chain decides how values are numbered.
+      OrielRegister &Record = Registers[Operand.index];
+      if (!(Record.flags & ORIEL_REGISTER_CHAINED) &&
+          !MO.getParent()->getMF()->getRegInfo().hasOneDef(Reg)) {
+        Record.flags |= ORIEL_REGISTER_CHAINED;
+        AnyChained = true;
+      }
+    }
+  } else if (!Reg) {
+    Operand.kind = ORIEL_OPERAND_NO_REGISTER;
+  } else {
+    Flags |= MO.isRenamable() ? ORIEL_OPERAND_RENAMABLE : 0;
+    Operand.kind = ORIEL_OPERAND_PHYSICAL;
+    Operand.index = physicalRegisterIndex(Reg);
+  }
+  Operand.flags = Flags;
+}
+
+bool SnapshotExporter::exportOperand(const MachineInstr &MI,
+                                     const MachineOperand &MO,
+                                     unsigned Number) {
+  OrielOperand Operand = {};
+  switch (MO.getType()) {
+  case MachineOperand::MO_Register:
+    if (MO.getSubReg())
+      return refuse("it uses sub-registers");
+    exportRegisterOperand(MO, Operand);
+    if (MO.isTied())
+      Operand.tied_to =
+          std::min(MI.findTiedOperandIdx(Number) + 1, unsigned(UINT8_MAX));
+    break;
+  case MachineOperand::MO_Immediate:
+    Operand.kind = ORIEL_OPERAND_IMMEDIATE;
+    Operand.value = MO.getImm();
+    break;
+  case MachineOperand::MO_CImmediate:
+  case MachineOperand::MO_FPImmediate:
+    Operand.kind = ORIEL_OPERAND_CONSTANT;
+    Operand.index = constantIndex(MO);
+    break;
+  case MachineOperand::MO_MachineBasicBlock:
+    Operand.kind = ORIEL_OPERAND_BLOCK;
+    Operand.index = BlockIndex[MO.getMBB()->getNumber()];
+    break;
+  case MachineOperand::MO_FrameIndex:
+    Operand.kind = ORIEL_OPERAND_FRAME_INDEX;
+    Operand.index = MO.getIndex() + Snapshot.function.fixed_frame_objects;
+    break;
+  case MachineOperand::MO_ExternalSymbol:
+  case MachineOperand::MO_GlobalAddress:
+  case MachineOperand::MO_BlockAddress:
+    Operand.kind = ORIEL_OPERAND_SYMBOL;
+    Operand.index = symbolIndex(MO);
+    Operand.value = MO.getOffset();
+    break;
+  case MachineOperand::MO_Metadata:
+    if (uint32_t Variable = variableIndex(MO)) {
+      Operand.kind = ORIEL_OPERAND_VARIABLE;
+      Operand.index = Variable - 1;
+    } else {
+      Operand.kind = ORIEL_OPERAND_METADATA;
+    }
+    break;
+  case MachineOperand::MO_RegisterMask:
+  case MachineOperand::MO_RegisterLiveOut:
+    return refuse("it uses register masks");
+  case MachineOperand::MO_ConstantPoolIndex:
+  case MachineOperand::MO_TargetIndex:
+  case MachineOperand::MO_JumpTableIndex:
+  case MachineOperand::MO_MCSymbol:
+  case MachineOperand::MO_CFIIndex:
+  case MachineOperand::MO_IntrinsicID:
+  case MachineOperand::MO_Predicate:
+  case MachineOperand::MO_ShuffleMask:
+  case MachineOperand::MO_DbgInstrRef:
+  case MachineOperand::MO_LaneMask:
+    Operand.kind = ORIEL_OPERAND_OPAQUE;
+    Operand.value = MO.getType();
+    break;
+  }
+  Operands.push_back(Operand);
+  return true;
+}
+
+void SnapshotExporter::exportMemoryOperand(const MachineMemOperand &MMO) {
+  OrielMemoryOperand Memory = {};
+  uint16_t Flags = 0;
+  Flags |= MMO.isLoad() ? ORIEL_MEMORY_LOAD : 0;
+  Flags |= MMO.isStore() ? ORIEL_MEMORY_STORE : 0;
+  Flags |= MMO.isVolatile() ? ORIEL_MEMORY_VOLATILE : 0;
+  Flags |= MMO.isNonTemporal() ? ORIEL_MEMORY_NON_TEMPORAL : 0;
+  Flags |= MMO.isDereferenceable() ? ORIEL_MEMORY_DEREFERENCEABLE : 0;
+  Flags |= MMO.isInvariant() ? ORIEL_MEMORY_INVARIANT : 0;
+  Flags |= MMO.isAtomic() ? ORIEL_MEMORY_ATOMIC : 0;
+  if (MMO.getSize().hasValue() && !MMO.getSize().isScalable()) {
+    Flags |= ORIEL_MEMORY_SIZE_KNOWN;
+    Memory.size_bytes = MMO.getSize().getValue().getFixedValue();
+  }
+  Memory.flags = Flags;
+  Memory.offset = MMO.getOffset();
+  Memory.address_space = MMO.getAddrSpace();
+  Memory.log2_alignment = Log2(MMO.getBaseAlign());
+  Memory.success_ordering = uint8_t(MMO.getSuccessOrdering());
+  Memory.failure_ordering = uint8_t(MMO.getFailureOrdering());
+  Memory.sync_scope = MMO.getSyncScopeID();
+  const void *Base = MMO.getPointerInfo().V.getOpaqueValue();
+  if (Base) {
+    auto [Entry, IsNew] =
+        BaseValueIndex.try_emplace(Base, BaseValueIndex.size() + 1);
+    Memory.base_value = Entry->second;
+    if (const Value *V = MMO.getValue())
+      if (const auto *Global = dyn_cast<GlobalValue>(V))
+        Memory.base_symbol = globalSymbolIndex(*Global) + 1;
+  }
+  MemoryOperands.push_back(Memory);
+}
+
+void SnapshotExporter::exportChains(const MachineFunction &MF) {
+  // Only the operands of chained registers are looked up, so only their
+  // instructions need a number.
+  DenseMap<const MachineInstr *, uint32_t> Numbers;
+  for (size_t I = 0, E = InstructionPointers.size(); I != E; ++I) {
+    uint32_t First = Instructions[I].first_operand;
+    uint32_t Last = Instructions[I + 1].first_operand;
+    for (const OrielOperand &Operand :
+         ArrayRef(Operands).slice(First, Last - First))
+      if (Operand.kind == ORIEL_OPERAND_REGISTER &&
+          (Registers[Operand.index].flags & ORIEL_REGISTER_CHAINED)) {
+        Numbers[InstructionPointers[I]] = I;
+        break;
+      }
+  }
+  const MachineRegisterInfo &MRI = MF.getRegInfo();
+  for (uint32_t R = 0, E = Registers.size(); R != E; ++R) {
+    if (!(Registers[R].flags & ORIEL_REGISTER_CHAINED))
+      continue;
+    for (const MachineOperand &MO :
+         MRI.reg_nodbg_operands(Register::index2VirtReg(R)))
+      ChainedOperands.push_back(
+          {R, Numbers.lookup(MO.getParent()), MO.getOperandNo()});
+  }
+}
+
+void SnapshotExporter::publish() {
+  Snapshot.blocks = Blocks.data();
+  Snapshot.edges = Edges.data();
+  Snapshot.instructions = Instructions.data();
+  Snapshot.operands = Operands.data();
+  Snapshot.memory_operands = MemoryOperands.data();
+  Snapshot.registers = Registers.data();
+  Snapshot.chained_operands = ChainedOperands.data();
+  Snapshot.register_classes = RegisterClasses.data();
+  Snapshot.opcodes = Opcodes.data();
+  Snapshot.constants = Constants.data();
+  Snapshot.symbols = Symbols.data();
+  Snapshot.frame_objects = FrameObjects.data();
+  Snapshot.physical_registers = PhysicalRegisters.data();
+  Snapshot.locations = Locations.data();
+  Snapshot.variables = Variables.data();
+  Snapshot.strings = Strings.data();
+  Snapshot.block_count = Blocks.size() - 1;
+  Snapshot.edge_count = Edges.size();
+  Snapshot.instruction_count = Instructions.size() - 1;
+  Snapshot.operand_count = Operands.size();
+  Snapshot.memory_operand_count = MemoryOperands.size();
+  Snapshot.register_count = Registers.size();
+  Snapshot.chained_operand_count = ChainedOperands.size();
+  Snapshot.register_class_count = RegisterClasses.size();
+  Snapshot.opcode_count = Opcodes.size();
+  Snapshot.constant_count = Constants.size();
+  Snapshot.symbol_count = Symbols.size();
+  Snapshot.frame_object_count = FrameObjects.size();
+  Snapshot.physical_register_count = PhysicalRegisters.size();
+  Snapshot.location_count = Locations.size();
+  Snapshot.variable_count = Variables.size();
+  Snapshot.string_bytes = Strings.size();
+}

@@ -1,0 +1,387 @@
+//===- ExportTables.cpp - The snapshot's tables beside the code -----------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The function's record, registers, opcodes, constants, symbols, frame
+/// objects, source locations and variables.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Export.h"
+#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
+#include "llvm/CodeGen/MachineInstr.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+using namespace oriel;
+
+OrielString SnapshotExporter::addString(StringRef Text) {
+  OrielString Result = {uint32_t(Strings.size()), uint32_t(Text.size())};
+  Strings.append(Text.begin(), Text.end());
+  return Result;
+}
+
+/// Reads up to three comma-separated numbers from a function attribute; what
+/// is not given stays zero, or one after a given number.
+static void readDimensions(const Function &F, StringRef Attribute,
+                           uint32_t Dimensions[3]) {
+  StringRef Text = F.getFnAttribute(Attribute).getValueAsString();
+  if (Text.empty())
+    return;
+  for (unsigned I = 0; I != 3; ++I) {
+    auto [Head, Tail] = Text.split(',');
+    if (Head.trim().getAsInteger(10, Dimensions[I]))
+      Dimensions[I] = 1;
+    Text = Tail;
+  }
+}
+
+void SnapshotExporter::readSubtarget(const MCSubtargetInfo &Subtarget) {
+  if (LastSubtarget != &Subtarget) {
+    LastSubtarget = &Subtarget;
+    PtxVersion = 0;
+    for (const SubtargetFeatureKV &Feature :
+         Subtarget.getEnabledProcessorFeatures()) {
+      StringRef Key = Feature.Key;
+      uint32_t Version;
+      if (Key.consume_front("ptx") && !Key.getAsInteger(10, Version))
+        PtxVersion = std::max(PtxVersion, Version);
+    }
+  }
+  Snapshot.function.ptx_version = PtxVersion;
+
+  StringRef Cpu = Subtarget.getCPU();
+  Snapshot.function.cpu = addString(Cpu);
+  if (Cpu.consume_front("sm_")) {
+    if (Cpu.consume_back("a"))
+      Snapshot.function.flags |= ORIEL_FUNCTION_ARCH_SPECIFIC;
+    else if (Cpu.consume_back("f"))
+      Snapshot.function.flags |= ORIEL_FUNCTION_FAMILY_SPECIFIC;
+    if (Cpu.getAsInteger(10, Snapshot.function.sm))
+      Snapshot.function.sm = 0;
+  }
+}
+
+void SnapshotExporter::exportFunction(
+    MachineFunction &MF, OrielStage Stage,
+    const MachineBlockFrequencyInfo *Frequencies) {
+  const Function &F = MF.getFunction();
+  const MachineFunctionProperties &Properties = MF.getProperties();
+  OrielFunction &Record = Snapshot.function;
+  Record = {};
+  Record.abi_version = ORIEL_ABI_VERSION;
+  Record.module = addString(F.getParent()->getModuleIdentifier());
+  Record.name = addString(MF.getName());
+  Record.triple = addString(MF.getTarget().getTargetTriple().str());
+  Record.stage = Stage;
+  Record.optimization_level = uint32_t(MF.getTarget().getOptLevel());
+  Record.pointer_bits = MF.getDataLayout().getPointerSizeInBits();
+  if (F.getCallingConv() == CallingConv::PTX_Kernel)
+    Record.flags |= ORIEL_FUNCTION_KERNEL;
+  if (Properties.hasIsSSA())
+    Record.flags |= ORIEL_FUNCTION_SSA;
+  if (Properties.hasNoPHIs())
+    Record.flags |= ORIEL_FUNCTION_NO_PHIS;
+  if (F.getSubprogram())
+    Record.flags |= ORIEL_FUNCTION_DEBUG_INFO;
+  if (F.hasOptSize())
+    Record.flags |= ORIEL_FUNCTION_OPT_SIZE;
+  if (F.isConvergent())
+    Record.flags |= ORIEL_FUNCTION_CONVERGENT;
+  if (Frequencies) {
+    Record.flags |= ORIEL_FUNCTION_FREQUENCIES;
+    Record.entry_frequency = Frequencies->getEntryFreq().getFrequency();
+  }
+  readDimensions(F, "nvvm.maxntid", Record.max_threads);
+  readDimensions(F, "nvvm.reqntid", Record.required_threads);
+  readDimensions(F, "nvvm.cluster_dim", Record.cluster_size);
+  Record.max_cluster_rank =
+      F.getFnAttributeAsParsedInteger("nvvm.maxclusterrank");
+  Record.min_blocks_per_sm = F.getFnAttributeAsParsedInteger("nvvm.minctasm");
+  Record.max_registers = F.getFnAttributeAsParsedInteger("nvvm.maxnreg");
+  readSubtarget(MF.getSubtarget());
+}
+
+void SnapshotExporter::exportRegisterClasses(const MachineFunction &MF) {
+  const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
+  for (const TargetRegisterClass *Class : TRI.regclasses()) {
+    StringRef Name = TRI.getRegClassName(Class);
+    OrielRegisterClass Record = {};
+    Record.name = addString(Name);
+    // LLVM stores predicates in a byte; as registers they have one bit.
+    bool IsPredicate = Name == "B1";
+    Record.bits = IsPredicate ? 1 : TRI.getRegSizeInBits(*Class).getFixedValue();
+    Record.file = IsPredicate             ? ORIEL_FILE_PREDICATE
+                  : Name == "SpecialRegs" ? ORIEL_FILE_SPECIAL
+                                          : ORIEL_FILE_GENERAL;
+    RegisterClasses.push_back(Record);
+  }
+}
+
+bool SnapshotExporter::exportRegisters(const MachineFunction &MF) {
+  const MachineRegisterInfo &MRI = MF.getRegInfo();
+  Registers.resize(MRI.getNumVirtRegs());
+  for (uint32_t I = 0, E = Registers.size(); I != E; ++I) {
+    Register Reg = Register::index2VirtReg(I);
+    const TargetRegisterClass *Class = MRI.getRegClassOrNull(Reg);
+    if (!Class)
+      return refuse("it has virtual registers without a class");
+    uint16_t Flags = MRI.reg_empty(Reg) ? ORIEL_REGISTER_UNUSED : 0;
+    Registers[I] = {uint16_t(Class->getID()), Flags};
+  }
+  return true;
+}
+
+void SnapshotExporter::exportFrame(const MachineFunction &MF) {
+  const MachineFrameInfo &Frame = MF.getFrameInfo();
+  Snapshot.function.fixed_frame_objects = Frame.getNumFixedObjects();
+  for (int I = Frame.getObjectIndexBegin(), E = Frame.getObjectIndexEnd();
+       I != E; ++I) {
+    OrielFrameObject Record = {};
+    Record.alignment = Frame.getObjectAlign(I).value();
+    if (Frame.isDeadObjectIndex(I)) {
+      Record.flags |= ORIEL_FRAME_DEAD;
+    } else if (Frame.isVariableSizedObjectIndex(I)) {
+      Record.flags |= ORIEL_FRAME_VARIABLE_SIZE;
+    } else {
+      Record.size_bytes = Frame.getObjectSize(I);
+      Record.offset = Frame.getObjectOffset(I);
+    }
+    Record.flags |= Frame.isSpillSlotObjectIndex(I) ? ORIEL_FRAME_SPILL : 0;
+    Record.flags |=
+        Frame.isImmutableObjectIndex(I) ? ORIEL_FRAME_IMMUTABLE : 0;
+    Record.flags |= Frame.isAliasedObjectIndex(I) ? ORIEL_FRAME_ALIASED : 0;
+    FrameObjects.push_back(Record);
+  }
+}
+
+/// The snapshot's flags of an opcode.
+static uint32_t opcodeFlags(const MachineInstr &MI) {
+  const MCInstrDesc &Desc = MI.getDesc();
+  uint32_t Flags = 0;
+  auto Add = [&Flags](bool Holds, uint32_t Flag) {
+    if (Holds)
+      Flags |= Flag;
+  };
+  Add(MI.isPHI(), ORIEL_OPCODE_PHI);
+  Add(MI.isCopy(), ORIEL_OPCODE_COPY);
+  Add(MI.isImplicitDef(), ORIEL_OPCODE_IMPLICIT_DEF);
+  Add(MI.isInlineAsm(), ORIEL_OPCODE_INLINE_ASM);
+  Add(MI.isDebugOrPseudoInstr(), ORIEL_OPCODE_DEBUG);
+  Add(MI.isPosition(), ORIEL_OPCODE_POSITION);
+  Add(MI.isMetaInstruction(), ORIEL_OPCODE_META);
+  Add(Desc.isPseudo(), ORIEL_OPCODE_PSEUDO);
+  Add(Desc.isVariadic(), ORIEL_OPCODE_VARIADIC);
+  Add(Desc.mayLoad(), ORIEL_OPCODE_MAY_LOAD);
+  Add(Desc.mayStore(), ORIEL_OPCODE_MAY_STORE);
+  Add(Desc.hasUnmodeledSideEffects(), ORIEL_OPCODE_SIDE_EFFECTS);
+  Add(Desc.isConvergent(), ORIEL_OPCODE_CONVERGENT);
+  Add(Desc.isTerminator(), ORIEL_OPCODE_TERMINATOR);
+  Add(Desc.isBarrier(), ORIEL_OPCODE_BARRIER);
+  Add(Desc.isBranch(), ORIEL_OPCODE_BRANCH);
+  Add(Desc.isIndirectBranch(), ORIEL_OPCODE_INDIRECT_BRANCH);
+  Add(Desc.isReturn(), ORIEL_OPCODE_RETURN);
+  Add(Desc.isCall(), ORIEL_OPCODE_CALL);
+  Add(Desc.isCommutable(), ORIEL_OPCODE_COMMUTABLE);
+  Add(Desc.isCompare(), ORIEL_OPCODE_COMPARE);
+  Add(Desc.isSelect(), ORIEL_OPCODE_SELECT);
+  Add(Desc.isMoveImmediate(), ORIEL_OPCODE_MOVE_IMMEDIATE);
+  Add(Desc.isMoveReg(), ORIEL_OPCODE_MOVE_REGISTER);
+  Add(Desc.isRematerializable(), ORIEL_OPCODE_REMATERIALIZABLE);
+  Add(Desc.isAsCheapAsAMove(), ORIEL_OPCODE_CHEAP);
+  Add(Desc.isNotDuplicable(), ORIEL_OPCODE_NOT_DUPLICABLE);
+  Add(Desc.mayRaiseFPException(), ORIEL_OPCODE_MAY_RAISE_FP);
+  Add(Desc.isPredicable(), ORIEL_OPCODE_PREDICABLE);
+  Add(Desc.variadicOpsAreDefs(), ORIEL_OPCODE_VARIADIC_DEFS);
+  Add(Desc.isPreISelOpcode(), ORIEL_OPCODE_PRE_ISEL);
+  return Flags;
+}
+
+uint32_t SnapshotExporter::opcodeIndex(const MachineInstr &MI) {
+  unsigned Opcode = MI.getOpcode();
+  if (LLVM_UNLIKELY(Opcode >= OpcodeIndex.size()))
+    OpcodeIndex.resize(Opcode + 1);
+  uint32_t &Index = OpcodeIndex[Opcode];
+  if (LLVM_LIKELY(Index))
+    return Index - 1;
+  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  const MCInstrDesc &Desc = MI.getDesc();
+  OrielOpcode Record = {};
+  Record.name = addString(TII.getName(Opcode));
+  Record.flags = opcodeFlags(MI);
+  Record.operands = Desc.getNumOperands();
+  Record.definitions = Desc.getNumDefs();
+  Record.llvm_opcode = Opcode;
+  Opcodes.push_back(Record);
+  Index = Opcodes.size();
+  return Index - 1;
+}
+
+uint32_t SnapshotExporter::locationIndex(const DILocation *Location) {
+  if (Location == LastLocation)
+    return LastLocationIndex;
+  // Calls that a location is inlined at come first, so that a location only
+  // refers to smaller indices.
+  SmallVector<const DILocation *, 8> Pending;
+  for (const DILocation *L = Location; L && !LocationIndex.count(L);
+       L = L->getInlinedAt())
+    Pending.push_back(L);
+  for (const DILocation *L : reverse(Pending)) {
+    OrielLocation Record = {};
+    Record.file = addString(L->getFilename());
+    if (const DISubprogram *Subprogram = L->getScope()->getSubprogram())
+      Record.function = addString(Subprogram->getName());
+    Record.line = L->getLine();
+    Record.column = L->getColumn();
+    Record.discriminator = L->getDiscriminator();
+    if (const DILocation *Call = L->getInlinedAt())
+      Record.inlined_at = LocationIndex.lookup(Call);
+    Locations.push_back(Record);
+    LocationIndex[L] = Locations.size();
+  }
+  LastLocation = Location;
+  LastLocationIndex = LocationIndex.lookup(Location);
+  return LastLocationIndex;
+}
+
+uint32_t SnapshotExporter::globalSymbolIndex(const GlobalValue &Global) {
+  auto [Entry, IsNew] = SymbolIndex.try_emplace(&Global, Symbols.size());
+  if (!IsNew)
+    return Entry->second;
+  OrielSymbol Record = {};
+  Record.name = addString(Global.getName());
+  Record.kind = ORIEL_SYMBOL_OTHER;
+  Record.address_space = Global.getAddressSpace();
+  if (Global.isDeclaration())
+    Record.flags |= ORIEL_SYMBOL_DECLARATION;
+  if (Global.hasLocalLinkage())
+    Record.flags |= ORIEL_SYMBOL_INTERNAL;
+  if (const auto *Variable = dyn_cast<GlobalVariable>(&Global)) {
+    Record.kind = ORIEL_SYMBOL_VARIABLE;
+    if (Variable->isConstant())
+      Record.flags |= ORIEL_SYMBOL_CONSTANT;
+    const DataLayout &Layout = Variable->getDataLayout();
+    if (Variable->getValueType()->isSized())
+      Record.size_bytes =
+          Layout.getTypeAllocSize(Variable->getValueType()).getFixedValue();
+    Record.alignment = Layout.getPreferredAlign(Variable).value();
+  } else if (isa<Function>(Global)) {
+    Record.kind = ORIEL_SYMBOL_FUNCTION;
+  }
+  Symbols.push_back(Record);
+  SymbolOperands.push_back(nullptr);
+  return Entry->second;
+}
+
+uint32_t SnapshotExporter::symbolIndex(const MachineOperand &MO) {
+  uint32_t Index;
+  if (MO.isGlobal()) {
+    Index = globalSymbolIndex(*MO.getGlobal());
+  } else {
+    const void *Key = MO.isSymbol()
+                          ? static_cast<const void *>(MO.getSymbolName())
+                          : static_cast<const void *>(MO.getBlockAddress());
+    auto [Entry, IsNew] = SymbolIndex.try_emplace(Key, Symbols.size());
+    Index = Entry->second;
+    if (IsNew) {
+      OrielSymbol Record = {};
+      Record.kind = MO.isSymbol() ? ORIEL_SYMBOL_EXTERNAL : ORIEL_SYMBOL_OTHER;
+      if (MO.isSymbol())
+        Record.name = addString(MO.getSymbolName());
+      Symbols.push_back(Record);
+      SymbolOperands.push_back(nullptr);
+    }
+  }
+  // A plan that names the symbol gets it from the first operand that has it.
+  if (!SymbolOperands[Index])
+    SymbolOperands[Index] = &MO;
+  return Index;
+}
+
+/// Which of the snapshot's formats \p Semantics is.
+static OrielConstantKind constantKind(const fltSemantics &Semantics) {
+  switch (APFloat::SemanticsToEnum(Semantics)) {
+  case APFloat::S_IEEEhalf:
+    return ORIEL_CONSTANT_HALF;
+  case APFloat::S_BFloat:
+    return ORIEL_CONSTANT_BFLOAT;
+  case APFloat::S_IEEEsingle:
+    return ORIEL_CONSTANT_SINGLE;
+  case APFloat::S_IEEEdouble:
+    return ORIEL_CONSTANT_DOUBLE;
+  default:
+    return ORIEL_CONSTANT_OTHER;
+  }
+}
+
+uint32_t SnapshotExporter::constantIndex(const MachineOperand &MO) {
+  const Constant *C = MO.isFPImm() ? static_cast<const Constant *>(MO.getFPImm())
+                                   : MO.getCImm();
+  auto [Entry, IsNew] = ConstantIndex.try_emplace(C, Constants.size());
+  if (!IsNew)
+    return Entry->second;
+  OrielConstant Record = {};
+  APInt Bits;
+  if (MO.isFPImm()) {
+    const APFloat &Value = MO.getFPImm()->getValueAPF();
+    Record.kind = constantKind(Value.getSemantics());
+    Bits = Value.bitcastToAPInt();
+  } else {
+    Record.kind = ORIEL_CONSTANT_INTEGER;
+    Bits = MO.getCImm()->getValue();
+  }
+  Record.bits = Bits.getBitWidth();
+  if (Record.bits > 128) {
+    Record.kind = ORIEL_CONSTANT_OTHER;
+  } else {
+    Record.low = Bits.getRawData()[0];
+    if (Bits.getNumWords() > 1)
+      Record.high = Bits.getRawData()[1];
+  }
+  Constants.push_back(Record);
+  ConstantOperands.push_back(&MO);
+  return Entry->second;
+}
+
+uint32_t SnapshotExporter::variableIndex(const MachineOperand &MO) {
+  const auto *Variable = dyn_cast<DILocalVariable>(MO.getMetadata());
+  if (!Variable)
+    return 0;
+  auto [Entry, IsNew] =
+      VariableIndex.try_emplace(Variable, Variables.size() + 1);
+  if (!IsNew)
+    return Entry->second;
+  OrielVariable Record = {};
+  Record.name = addString(Variable->getName());
+  if (const DISubprogram *Subprogram = Variable->getScope()->getSubprogram())
+    Record.function = addString(Subprogram->getName());
+  Record.line = Variable->getLine();
+  Record.argument = Variable->getArg();
+  Variables.push_back(Record);
+  return Entry->second;
+}
+
+uint32_t SnapshotExporter::physicalRegisterIndex(Register Reg) {
+  auto [Entry, IsNew] =
+      PhysicalRegisterIndex.try_emplace(Reg.id(), PhysicalRegisters.size());
+  if (IsNew) {
+    const TargetRegisterInfo &TRI =
+        *BlockPointers.front()->getParent()->getSubtarget().getRegisterInfo();
+    OrielPhysicalRegister Record = {};
+    Record.name = addString(TRI.getName(Reg.asMCReg()));
+    Record.number = Reg.id();
+    PhysicalRegisters.push_back(Record);
+  }
+  return Entry->second;
+}

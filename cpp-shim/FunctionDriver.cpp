@@ -1,0 +1,168 @@
+//===- FunctionDriver.cpp - Oriel's work on one machine function ----------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Whatever goes wrong on the way leaves the function as LLVM made it, with one
+/// diagnostic.
+///
+//===----------------------------------------------------------------------===//
+
+#include "FunctionDriver.h"
+#include "FunctionBackup.h"
+#include "PlanApplier.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include <mutex>
+
+using namespace llvm;
+using namespace oriel;
+
+StringRef oriel::stageName(OrielStage Stage) {
+  return Stage == ORIEL_STAGE_SSA ? "ssa" : "late";
+}
+
+bool oriel::isCandidate(const MachineFunction &MF) {
+  return MF.getTarget().getTargetTriple().isNVPTX() && !MF.empty() &&
+         MF.getTarget().getOptLevel() != CodeGenOptLevel::None &&
+         !MF.getFunction().hasOptNone();
+}
+
+const OrielSettings *oriel::settingsFor(LLVMContext &Context) {
+  static std::once_flag Once;
+  static OrielSettings Settings;
+  static std::string Problem;
+  static bool Valid;
+  std::call_once(Once, [] { Valid = oriel_settings(&Settings,
+                                                   sinkInto(Problem)); });
+  if (Valid)
+    return &Settings;
+  // Every module of a process gets the error, but each only once.
+  static std::mutex Mutex;
+  static const LLVMContext *LastContext = nullptr;
+  std::lock_guard<std::mutex> Lock(Mutex);
+  if (LastContext != &Context) {
+    LastContext = &Context;
+    Context.diagnose(
+        DiagnosticInfoGeneric("oriel: " + Problem, DS_Error));
+  }
+  return nullptr;
+}
+
+/// Says that \p MF stays as LLVM made it.
+static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
+                            StringRef Problem) {
+  MF.getFunction().getContext().diagnose(DiagnosticInfoGeneric(
+      "oriel: function '" + MF.getName() + "' at stage " + stageName(Stage) +
+          " is left as LLVM made it: " + Problem,
+      DS_Warning));
+}
+
+/// Says that Oriel does not work on \p MF, to those who ask for remarks.
+static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
+                              StringRef Reason) {
+  const Function &F = MF.getFunction();
+  OptimizationRemarkMissed Remark(
+      "oriel", "UnsupportedFunction",
+      DiagnosticLocation(F.getSubprogram()), &F.getEntryBlock());
+  Remark << "function left as LLVM made it at stage "
+         << ore::NV("Stage", stageName(Stage)) << ": "
+         << ore::NV("Reason", Reason);
+  F.getContext().diagnose(Remark);
+}
+
+bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
+                         const MachineBlockFrequencyInfo *Frequencies) {
+  const OrielSettings *Settings = settingsFor(MF.getFunction().getContext());
+  if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
+    return false;
+
+  Stopwatch ExportTime;
+  if (!Exporter.run(MF, Stage, Frequencies)) {
+    remarkUnsupported(MF, Stage, Exporter.refusal());
+    return false;
+  }
+  OrielOutcome Outcome = {};
+  Outcome.export_ns = ExportTime.nanoseconds();
+
+  std::string Problem;
+  OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), sinkInto(Problem));
+  const OrielPlan *Plan = Run ? oriel_run_plan(Run) : nullptr;
+  Outcome.result =
+      Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
+  if (Plan) {
+    Stopwatch ApplyTime;
+    WriteBack Done = writeBack(MF, *Plan, *Settings);
+    Outcome.apply_ns = ApplyTime.nanoseconds();
+    Outcome.result = Done.Result;
+    Problem = std::move(Done.Problem);
+  }
+  Outcome.problem = toText(Problem);
+  std::string ReportProblem;
+  if (Run)
+    oriel_run_end(Run, &Exporter.snapshot(), &Outcome,
+                  sinkInto(ReportProblem));
+  if (!Problem.empty())
+    diagnoseFailure(MF, Stage, Problem);
+  if (!ReportProblem.empty())
+    MF.getFunction().getContext().diagnose(
+        DiagnosticInfoGeneric("oriel: " + ReportProblem, DS_Error));
+  return Outcome.result == ORIEL_RESULT_CHANGED;
+}
+
+/// What LLVM's verifier finds in \p MF; empty if nothing.
+static std::string verify(const MachineFunction &MF) {
+  std::string Findings;
+  raw_string_ostream Stream(Findings);
+  MF.verify(static_cast<Pass *>(nullptr), "After Oriel", &Stream,
+            /*AbortOnError=*/false);
+  return Findings;
+}
+
+/// The first finding in what LLVM's verifier printed.
+static StringRef firstFinding(StringRef Findings) {
+  size_t Start = Findings.find("*** ");
+  if (Start == StringRef::npos)
+    return Findings.trim().split('\n').first;
+  return Findings.drop_front(Start + 4).split('\n').first.rtrim("* ");
+}
+
+FunctionDriver::WriteBack
+FunctionDriver::writeBack(MachineFunction &MF, const OrielPlan &Plan,
+                          const OrielSettings &Settings) {
+  PlanChecker Checker(MF, Exporter, Plan, Names);
+  if (!Checker.check())
+    return {ORIEL_RESULT_FAILED, "malformed plan: " + Checker.problem()};
+
+  PlanApplier Applier(MF, Exporter, Plan, Checker.opcodes());
+  if (Checker.isIdentity()) {
+    Applier.rebuild();
+    return {ORIEL_RESULT_IDENTITY, ""};
+  }
+
+  std::unique_ptr<FunctionBackup> Backup;
+  if (Settings.verify)
+    Backup = std::make_unique<FunctionBackup>(MF);
+  Applier.apply();
+  if (Settings.verify) {
+    std::string Findings = verify(MF);
+    if (Settings.fail_verification)
+      Findings += "*** failure on request ***";
+    if (!Findings.empty()) {
+      Backup->restore();
+      return {ORIEL_RESULT_FAILED, "LLVM's verifier refuses the result: " +
+                                       firstFinding(Findings).str()};
+    }
+  }
+  Applier.commit();
+  return {ORIEL_RESULT_CHANGED, ""};
+}

@@ -1,0 +1,49 @@
+//===- FunctionDriver.h - Oriel's work on one machine function --*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_FUNCTIONDRIVER_H
+#define ORIEL_FUNCTIONDRIVER_H
+
+#include "Export.h"
+#include "PlanChecker.h"
+#include "Support.h"
+
+namespace oriel {
+
+/// Export, ask the library, write back: the part that both pass managers share.
+class FunctionDriver {
+public:
+  /// Runs Oriel on \p MF. Returns true if the function changed.
+  bool run(llvm::MachineFunction &MF, OrielStage Stage,
+           const llvm::MachineBlockFrequencyInfo *Frequencies);
+
+private:
+  /// What became of a plan, and why if it came to nothing.
+  struct WriteBack {
+    OrielResult Result;
+    std::string Problem;
+  };
+  WriteBack writeBack(llvm::MachineFunction &MF, const OrielPlan &Plan,
+                      const OrielSettings &Settings);
+
+  SnapshotExporter Exporter;
+  OpcodeNames Names;
+};
+
+/// Oriel's name for \p Stage: `ssa` or `late`.
+llvm::StringRef stageName(OrielStage Stage);
+
+/// Is \p MF a function that Oriel works on at all?
+bool isCandidate(const llvm::MachineFunction &MF);
+
+/// Reads the options once. Wrong ones are reported as an error on \p Context,
+/// and there are none then.
+const OrielSettings *settingsFor(llvm::LLVMContext &Context);
+
+} // namespace oriel
+
+#endif // ORIEL_FUNCTIONDRIVER_H

@@ -1,0 +1,63 @@
+//===- Options.cpp - Oriel's options on the host's command line -----------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The library has the table of options and judges their values; here each
+/// becomes an option of LLVM's command line.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace llvm;
+using namespace oriel;
+
+namespace {
+
+/// Hands a value to the library.
+class ValueParser : public cl::parser<std::string> {
+public:
+  using cl::parser<std::string>::parser;
+
+  bool parse(cl::Option &O, StringRef Name, StringRef Argument,
+             std::string &Value) {
+    std::string Error;
+    if (!oriel_option_set(toText(Name), toText(Argument), sinkInto(Error)))
+      return O.error(Error, Name);
+    Value = Argument.str();
+    return false;
+  }
+};
+
+using LibraryOption = cl::list<std::string, bool, ValueParser>;
+
+/// Registers the table's options for as long as the library is loaded.
+class LibraryOptions {
+public:
+  LibraryOptions() {
+    static cl::OptionCategory Category(
+        "Oriel options", "Live ranges, optimiser and report for NVPTX");
+    for (size_t I = 0, E = oriel_option_count(); I != E; ++I) {
+      OrielOptionInfo Info = oriel_option_info(I);
+      bool IsSwitch = Info.value.length == 0;
+      Options.push_back(std::make_unique<LibraryOption>(
+          toStringRef(Info.name), cl::desc(toStringRef(Info.help)),
+          cl::cat(Category),
+          IsSwitch ? cl::ValueDisallowed : cl::ValueRequired));
+      if (!IsSwitch)
+        Options.back()->setValueStr(toStringRef(Info.value));
+    }
+  }
+
+private:
+  std::vector<std::unique_ptr<LibraryOption>> Options;
+};
+
+} // namespace
+
+static LibraryOptions Registered;

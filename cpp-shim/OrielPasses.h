@@ -1,0 +1,61 @@
+//===- OrielPasses.h - Oriel's machine passes -------------------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_ORIELPASSES_H
+#define ORIEL_ORIELPASSES_H
+
+#include "FunctionDriver.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/IR/PassManager.h"
+
+namespace oriel {
+
+/// What both stages' passes for the legacy pass manager do.
+class OrielPass : public llvm::MachineFunctionPass {
+public:
+  OrielPass(char &ID, OrielStage Stage)
+      : MachineFunctionPass(ID), Stage(Stage) {}
+
+  bool runOnMachineFunction(llvm::MachineFunction &MF) override;
+  void getAnalysisUsage(llvm::AnalysisUsage &Usage) const override;
+
+private:
+  OrielStage Stage;
+  FunctionDriver Driver;
+};
+
+/// `oriel-ssa`: at the end of LLVM's machine SSA passes.
+class OrielSSA : public OrielPass {
+public:
+  static char ID;
+  OrielSSA() : OrielPass(ID, ORIEL_STAGE_SSA) {}
+  llvm::StringRef getPassName() const override { return "Oriel (SSA)"; }
+};
+
+/// `oriel-late`: after scheduling and stack slot colouring.
+class OrielLate : public OrielPass {
+public:
+  static char ID;
+  OrielLate() : OrielPass(ID, ORIEL_STAGE_LATE) {}
+  llvm::StringRef getPassName() const override { return "Oriel (late)"; }
+};
+
+/// The same for the new pass manager.
+template <OrielStage Stage>
+class OrielNewPass : public llvm::PassInfoMixin<OrielNewPass<Stage>> {
+public:
+  llvm::PreservedAnalyses run(llvm::MachineFunction &MF,
+                              llvm::MachineFunctionAnalysisManager &Analyses);
+
+private:
+  // Passes are moved into their manager.
+  std::shared_ptr<FunctionDriver> Driver = std::make_shared<FunctionDriver>();
+};
+
+} // namespace oriel
+
+#endif // ORIEL_ORIELPASSES_H

@@ -1,0 +1,87 @@
+//===- PlanApplier.h - Builds what a plan describes -------------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_PLANAPPLIER_H
+#define ORIEL_PLANAPPLIER_H
+
+#include "Export.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineOperand.h"
+#include <vector>
+
+namespace oriel {
+
+/// Applies a plan that a PlanChecker has accepted. Instructions that stay are
+/// moved, never copied: with an identity plan nothing changes, not even the
+/// order of use lists.
+class PlanApplier {
+public:
+  PlanApplier(llvm::MachineFunction &MF, const SnapshotExporter &Input,
+              const OrielPlan &Plan, const std::vector<unsigned> &Opcodes)
+      : MF(MF), Input(Input), Plan(Plan), Opcodes(Opcodes) {}
+
+  /// Rebuilds the function's body. Blocks that the plan drops stay behind,
+  /// empty and unconnected, so that a FunctionBackup can still put them back.
+  void apply();
+
+  /// Rebuilds the function from a plan that changes nothing.
+  void rebuild();
+
+  /// Makes the result final: deletes dropped blocks and updates jump tables.
+  void commit();
+
+private:
+  void createRegisters();
+  void createBlocks();
+  void prepareOperands();
+  void gatherMergedProperties();
+  void layOutBlocks();
+  void placeInstructions();
+  void deleteUnused();
+  void connectBlocks();
+  void updateJumpTables();
+  void deleteDroppedBlocks();
+  void repairFlags();
+
+  llvm::SmallVector<llvm::MachineBasicBlock *, 4> droppedBlocks() const;
+  llvm::MachineInstr *build(uint32_t Number);
+  llvm::MachineInstr *buildNew(uint32_t Number);
+  void replaceOperands(llvm::MachineInstr &MI, uint32_t Number);
+  llvm::MachineOperand makeOperand(const OrielOperand &Operand);
+  llvm::Register registerFor(uint32_t Number) const;
+
+  /// What an instruction takes over from those it stands for, read before any
+  /// of them changes.
+  struct Inherited {
+    llvm::DebugLoc Location;
+    uint32_t Flags = 0;
+    llvm::SmallVector<llvm::MachineMemOperand *, 2> MemoryOperands;
+  };
+  Inherited inherit(uint32_t Number) const;
+
+  llvm::MachineFunction &MF;
+  const SnapshotExporter &Input;
+  const OrielPlan &Plan;
+  const std::vector<unsigned> &Opcodes;
+
+  /// Blocks by plan number: the input's and the new ones.
+  std::vector<llvm::MachineBasicBlock *> Blocks;
+  /// New registers by order.
+  std::vector<llvm::Register> NewRegisters;
+  /// LLVM's operand of each of the plan's operands.
+  std::vector<llvm::MachineOperand> Operands;
+  /// Of the instructions that are new or stand for several, by plan number.
+  llvm::DenseMap<uint32_t, Inherited> InheritedBy;
+  /// Clones' patterns as they were, by plan number.
+  llvm::DenseMap<uint32_t, llvm::MachineInstr *> CloneOf;
+  /// Input instructions that the new body has.
+  std::vector<bool> Stays;
+};
+
+} // namespace oriel
+
+#endif // ORIEL_PLANAPPLIER_H

@@ -1,0 +1,103 @@
+//===- PlanChecker.h - Is a plan fit to be applied? -------------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_PLANCHECKER_H
+#define ORIEL_PLANCHECKER_H
+
+#include "Export.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include <string>
+#include <vector>
+
+namespace oriel {
+
+/// LLVM's opcodes by name.
+class OpcodeNames {
+public:
+  /// The opcode called \p Name, or nothing.
+  std::optional<unsigned> find(const llvm::TargetInstrInfo &TII,
+                               llvm::StringRef Name);
+
+private:
+  const llvm::TargetInstrInfo *Source = nullptr;
+  llvm::StringMap<unsigned> Opcodes;
+};
+
+/// Checks a plan whole, before anything is touched. Nothing in the plan is
+/// trusted: every index is checked before it is used.
+class PlanChecker {
+public:
+  PlanChecker(const llvm::MachineFunction &MF, const SnapshotExporter &Input,
+              const OrielPlan &Plan, OpcodeNames &Names)
+      : MF(MF), Input(Input), Snapshot(Input.snapshot()), Plan(Plan),
+        Names(Names) {}
+
+  /// Returns true if the plan can be applied; otherwise problem() says why it
+  /// cannot.
+  bool check();
+
+  const std::string &problem() const { return Problem; }
+
+  /// LLVM's opcode of each of the plan's opcode names.
+  const std::vector<unsigned> &opcodes() const { return Opcodes; }
+
+  /// Does the plan leave everything as it is?
+  bool isIdentity() const;
+
+private:
+  bool fail(const llvm::Twine &Message);
+
+  bool checkArrays();
+  bool checkNewRegisters();
+  bool checkOpcodeNames();
+  bool checkBlocks();
+  bool checkInstructions();
+  bool checkInstruction(uint32_t Number);
+  bool checkOperands(uint32_t Number, const llvm::MCInstrDesc &Desc);
+  bool checkOperand(uint32_t Number, uint32_t OperandNumber,
+                    const llvm::MCInstrDesc &Desc);
+  bool checkRegisterOperand(uint32_t Number, uint32_t OperandNumber,
+                            const llvm::MCInstrDesc &Desc,
+                            const OrielOperand &Operand);
+  bool checkOriginalOperand(uint32_t Number, const OrielOperand &Operand);
+  bool checkReplacement(uint32_t Number, const llvm::MachineInstr &MI);
+  bool checkControlFlow();
+  bool checkBlockShape(uint32_t Position);
+  bool checkBlockExits(uint32_t Position, bool EndsInBarrier,
+                       llvm::ArrayRef<uint32_t> Targets);
+  bool checkPhis();
+  bool checkDefinitions();
+  bool checkReachingDefinitions();
+
+  /// The opcode of plan instruction \p Number.
+  const llvm::MCInstrDesc &descriptor(uint32_t Number) const;
+  /// Calls \p Visit with each operand of plan instruction \p Number, ORIGINAL
+  /// ones resolved.
+  template <typename Callback>
+  void forEachOperand(uint32_t Number, Callback Visit) const;
+  /// The operand that an ORIGINAL one stands for; others are returned as is.
+  const OrielOperand &resolved(const OrielOperand &Operand) const;
+  llvm::ArrayRef<OrielEdge> successors(uint32_t Position) const;
+  const llvm::TargetRegisterClass *registerClass(uint32_t Register) const;
+
+  const llvm::MachineFunction &MF;
+  const SnapshotExporter &Input;
+  const OrielSnapshot &Snapshot;
+  const OrielPlan &Plan;
+  OpcodeNames &Names;
+  std::string Problem;
+  std::vector<unsigned> Opcodes;
+  /// Position in the plan's layout of each block, or NotPlanned.
+  std::vector<uint32_t> Position;
+  /// Which input instructions the plan has used up.
+  std::vector<bool> Used;
+};
+
+} // namespace oriel
+
+#endif // ORIEL_PLANCHECKER_H

@@ -1,0 +1,144 @@
+//===- Registration.cpp - How Oriel gets into code generation -------------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Inserts Oriel's passes into NVPTX's code generation, offers them to the new
+/// pass manager, and stays out of an LLVM that it was not built for.
+///
+//===----------------------------------------------------------------------===//
+
+#include "OrielPasses.h"
+#include "llvm-c/Core.h"
+#include "llvm/CodeGen/MachinePassManager.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/PassRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/RegisterTargetPassConfigCallback.h"
+#include "llvm/Target/TargetMachine.h"
+#include <dlfcn.h>
+
+using namespace llvm;
+using namespace oriel;
+
+//===----------------------------------------------------------------------===//
+// Version
+//===----------------------------------------------------------------------===//
+
+/// The file of the LLVM that the host runs, if it is not the one that Oriel is
+/// linked to; empty if it is. A host with another LLVM has brought its own, and
+/// its symbols come first.
+static std::string otherLLVM() {
+  void *First = dlsym(RTLD_DEFAULT, "LLVMContextCreate");
+  if (!First || First == reinterpret_cast<void *>(&LLVMContextCreate))
+    return "";
+  Dl_info Info;
+  return dladdr(First, &Info) && Info.dli_fname ? Info.dli_fname : "(unknown)";
+}
+
+/// Why Oriel cannot work in this process; empty if it can.
+static std::string incompatibility() {
+  std::string Other = otherLLVM();
+  if (!Other.empty())
+    return "the host runs another LLVM, " + Other;
+  unsigned Major = 0, Minor = 0, Patch = 0;
+  LLVMGetVersion(&Major, &Minor, &Patch);
+  if (oriel_pretend_other_llvm())
+    ++Patch;
+  std::string Running =
+      (Twine(Major) + "." + Twine(Minor) + "." + Twine(Patch)).str();
+  std::string Wanted = (Twine(LLVM_VERSION_MAJOR) + "." +
+                        Twine(LLVM_VERSION_MINOR) + "." +
+                        Twine(LLVM_VERSION_PATCH))
+                           .str();
+  return Running == Wanted ? "" : "the host runs LLVM " + Running;
+}
+
+/// Checks once, and says so once, whether Oriel can work in this process.
+static bool isCompatible() {
+  static bool Compatible = [] {
+    std::string Reason = incompatibility();
+    if (!Reason.empty())
+      errs() << "oriel: built for LLVM " LLVM_VERSION_STRING ", but " << Reason
+             << "; the plug-in stays inactive\n";
+    return Reason.empty();
+  }();
+  return Compatible;
+}
+
+//===----------------------------------------------------------------------===//
+// Legacy pass manager
+//===----------------------------------------------------------------------===//
+
+/// The ID of the pass that the command line calls \p Name, or null.
+static AnalysisID findPass(StringRef Name) {
+  const PassInfo *Info = PassRegistry::getPassRegistry()->getPassInfo(Name);
+  return Info ? Info->getTypeInfo() : nullptr;
+}
+
+static void addPasses(TargetMachine &TM, PassManagerBase &,
+                      TargetPassConfig *Config) {
+  if (!TM.getTargetTriple().isNVPTX() ||
+      TM.getOptLevel() == CodeGenOptLevel::None || !isCompatible())
+    return;
+  AnalysisID EndOfSSA = findPass("nvptx-proxyreg-erasure");
+  if (!EndOfSSA) {
+    errs() << "oriel: this LLVM has no pass nvptx-proxyreg-erasure; the "
+              "plug-in stays inactive\n";
+    return;
+  }
+  Config->insertPass(EndOfSSA, &OrielSSA::ID);
+  Config->insertPass(&StackSlotColoringID, &OrielLate::ID);
+}
+
+static RegisterTargetPassConfigCallback Callback(addPasses);
+
+//===----------------------------------------------------------------------===//
+// New pass manager
+//===----------------------------------------------------------------------===//
+
+static bool parsePass(StringRef Name, MachineFunctionPassManager &Passes,
+                      ArrayRef<PassBuilder::PipelineElement>) {
+  if (Name == "oriel-ssa") {
+    Passes.addPass(OrielNewPass<ORIEL_STAGE_SSA>());
+    return true;
+  }
+  if (Name == "oriel-late") {
+    Passes.addPass(OrielNewPass<ORIEL_STAGE_LATE>());
+    return true;
+  }
+  return false;
+}
+
+static void registerWithPassBuilder(PassBuilder &Builder) {
+  Builder.registerPipelineParsingCallback(parsePass);
+}
+
+/// What a host with another LLVM gets to call.
+static void registerNothing(PassBuilder &) {}
+
+void *oriel_fill_pass_plugin_info(void *Out) {
+  auto *Info = static_cast<PassPluginLibraryInfo *>(Out);
+  Info->APIVersion = LLVM_PLUGIN_API_VERSION;
+  Info->PluginName = "oriel";
+  Info->PluginVersion = ORIEL_VERSION;
+  if (!isCompatible()) {
+    // Older hosts' records end here.
+    Info->RegisterPassBuilderCallbacks = registerNothing;
+    return Out;
+  }
+  Info->RegisterPassBuilderCallbacks = registerWithPassBuilder;
+  Info->PreCodeGenCallback = nullptr;
+  return Out;
+}
+
+/// A host that loads Oriel without asking for the record above has to learn,
+/// too, that it is the wrong one.
+[[maybe_unused]] static bool CheckedAtLoad = isCompatible();

@@ -1,0 +1,50 @@
+//===- Support.h - Small helpers of the shim --------------------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_SUPPORT_H
+#define ORIEL_SUPPORT_H
+
+#include "oriel_ffi.h"
+#include "llvm/ADT/StringRef.h"
+#include <chrono>
+#include <string>
+
+namespace oriel {
+
+inline llvm::StringRef toStringRef(OrielText Text) {
+  return llvm::StringRef(Text.data, Text.length);
+}
+
+inline OrielText toText(llvm::StringRef Text) {
+  return {Text.data(), Text.size()};
+}
+
+/// A sink that appends to a string.
+inline OrielSink sinkInto(std::string &Text) {
+  return {&Text, [](void *Context, OrielText Piece) {
+            static_cast<std::string *>(Context)->append(Piece.data,
+                                                        Piece.length);
+          }};
+}
+
+/// Nanoseconds since the construction.
+class Stopwatch {
+public:
+  uint64_t nanoseconds() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now() - Start)
+        .count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point Start =
+      std::chrono::steady_clock::now();
+};
+
+} // namespace oriel
+
+#endif // ORIEL_SUPPORT_H

@@ -1,0 +1,119 @@
+//===- oriel_ffi.h - The calls between the shim and the Rust library ------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Declares what `src/ffi/` exports to the shim. Internal: shim and library are
+/// built together. No call unwinds.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_FFI_H
+#define ORIEL_FFI_H
+
+#include "oriel_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// UTF-8, not zero-terminated.
+typedef struct OrielText {
+  const char *data;
+  size_t length;
+} OrielText;
+
+/// Receives a text during a call.
+typedef struct OrielSink {
+  void *context;
+  void (*write)(void *context, OrielText text);
+} OrielSink;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+typedef struct OrielOptionInfo {
+  OrielText name;
+  OrielText value; ///< What stands for the value in help; empty for a switch.
+  OrielText help;
+} OrielOptionInfo;
+
+size_t oriel_option_count(void);
+OrielOptionInfo oriel_option_info(size_t index);
+
+/// Sets an option as given on the host's command line. Returns zero and writes
+/// to \p error if the value is not allowed.
+int oriel_option_set(OrielText name, OrielText value, OrielSink error);
+
+enum OrielMode {
+  ORIEL_MODE_OFF = 0,
+  ORIEL_MODE_ANALYZE = 1,
+  ORIEL_MODE_OPTIMIZE = 2,
+};
+
+/// What the shim has to know of the options.
+typedef struct OrielSettings {
+  uint32_t mode; ///< OrielMode.
+  uint32_t verify;
+  uint32_t fail_verification; ///< Behave as if verification had failed.
+} OrielSettings;
+
+/// Reads the options: the environment's first, then the command line's.
+/// Returns zero and writes to \p error if the environment's are wrong.
+int oriel_settings(OrielSettings *settings, OrielSink error);
+
+/// Do the environment's options ask to behave as if the host ran another LLVM
+/// version? For tests.
+int oriel_pretend_other_llvm(void);
+
+//===----------------------------------------------------------------------===//
+// One function
+//===----------------------------------------------------------------------===//
+
+/// The library's work on one function at one stage.
+typedef struct OrielRun OrielRun;
+
+/// Does the work. What goes wrong is written to \p problem, and there is no
+/// plan then. Null only if not even that could be done.
+OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, OrielSink problem);
+
+/// What to make of the function; null if it stays as it is. Lives as long as
+/// the run.
+const OrielPlan *oriel_run_plan(const OrielRun *run);
+
+enum OrielResult {
+  ORIEL_RESULT_UNCHANGED = 0, ///< There was no plan.
+  ORIEL_RESULT_IDENTITY = 1,  ///< Rebuilt exactly as it was.
+  ORIEL_RESULT_CHANGED = 2,   ///< The plan was applied.
+  ORIEL_RESULT_FAILED = 3,    ///< Left as LLVM made it; see the problem.
+};
+
+/// What the shim did with the plan.
+typedef struct OrielOutcome {
+  uint32_t result; ///< OrielResult.
+  uint32_t reserved;
+  uint64_t export_ns;
+  uint64_t apply_ns;
+  OrielText problem;
+} OrielOutcome;
+
+/// Ends the run, writes its report and frees it.
+void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,
+                   const OrielOutcome *outcome, OrielSink problem);
+
+//===----------------------------------------------------------------------===//
+// What the shim provides
+//===----------------------------------------------------------------------===//
+
+/// Fills in an llvm::PassPluginLibraryInfo at \p out and returns \p out.
+void *oriel_fill_pass_plugin_info(void *out);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // ORIEL_FFI_H

@@ -1,0 +1,9 @@
+//! The calls that the shim makes: convert, guard, delegate.
+//!
+//! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
+
+mod guard;
+mod options;
+mod plugin;
+mod run;
+mod text;

@@ -1,0 +1,95 @@
+//! Options: the table for the host's command line, and what the shim has to know.
+
+use super::guard::guarded;
+use super::text::{OrielSink, OrielText};
+use crate::options::{self, Fault, Mode, Options, TABLE};
+
+/// `OrielOptionInfo`.
+#[repr(C)]
+pub struct OrielOptionInfo {
+    name: OrielText,
+    value: OrielText,
+    help: OrielText,
+}
+
+/// `OrielSettings`.
+#[repr(C)]
+pub struct OrielSettings {
+    mode: u32,
+    verify: u32,
+    fail_verification: u32,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_option_count() -> usize {
+    TABLE.len()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_option_info(index: usize) -> OrielOptionInfo {
+    // Out of range would be the shim's mistake; an abort here says so at load time.
+    let spec = &TABLE[index];
+    OrielOptionInfo {
+        name: OrielText::from_static(spec.name),
+        value: OrielText::from_static(spec.value),
+        help: OrielText::from_static(spec.help),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_option_set(name: OrielText, value: OrielText, error: OrielSink) -> i32 {
+    // SAFETY: the shim's texts live for the call.
+    let (name, value) = unsafe { (name.as_str(), value.as_str()) };
+    match guarded(|| options::set_on_command_line(&name, &value)) {
+        Ok(Ok(())) => 1,
+        Ok(Err(problem)) | Err(problem) => {
+            error.send(&problem);
+            0
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_settings(settings: &mut OrielSettings, error: OrielSink) -> i32 {
+    match guarded(options::process_options) {
+        Ok(Ok(options)) => {
+            *settings = settings_of(options);
+            1
+        }
+        Ok(Err(problem)) => {
+            error.send(problem);
+            0
+        }
+        Err(problem) => {
+            error.send(&problem);
+            0
+        }
+    }
+}
+
+fn settings_of(options: &Options) -> OrielSettings {
+    let mode = match options.mode {
+        Mode::Off => 0,
+        Mode::Analyze => 1,
+        Mode::Optimize => 2,
+    };
+    let fail_verification = options.fault == Some(Fault::FailedVerification);
+    OrielSettings {
+        mode,
+        verify: (options.verify || fail_verification).into(),
+        fail_verification: fail_verification.into(),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_pretend_other_llvm() -> i32 {
+    let options = guarded(Options::from_environment);
+    matches!(
+        options,
+        Ok(Ok(Options {
+            fault: Some(Fault::OtherLlvm),
+            ..
+        }))
+    )
+    .into()
+}

@@ -1,0 +1,268 @@
+//! One function at one stage: snapshot in, plan out, report at the end.
+
+use super::guard::guarded;
+use super::text::{OrielSink, OrielText};
+use crate::options::{self, Options};
+use crate::pipeline;
+use crate::plan::Plan;
+use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
+use crate::report::{self, FunctionReport, Outcome};
+use crate::snapshot::abi::{
+    ABI_VERSION, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
+    FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeRecord, OperandRecord,
+    PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterRecord, StringRecord, SymbolRecord,
+    VariableRecord,
+};
+use crate::snapshot::{Snapshot, SnapshotArrays};
+use std::time::{Duration, Instant};
+
+/// `OrielSnapshot`.
+#[repr(C)]
+pub struct OrielSnapshot {
+    function: FunctionRecord,
+    blocks: *const BlockRecord,
+    edges: *const EdgeRecord,
+    instructions: *const InstructionRecord,
+    operands: *const OperandRecord,
+    memory_operands: *const MemoryOperandRecord,
+    registers: *const RegisterRecord,
+    chained_operands: *const ChainedOperandRecord,
+    register_classes: *const RegisterClassRecord,
+    opcodes: *const OpcodeRecord,
+    constants: *const ConstantRecord,
+    symbols: *const SymbolRecord,
+    frame_objects: *const FrameObjectRecord,
+    physical_registers: *const PhysicalRegisterRecord,
+    locations: *const LocationRecord,
+    variables: *const VariableRecord,
+    strings: *const u8,
+    block_count: u32,
+    edge_count: u32,
+    instruction_count: u32,
+    operand_count: u32,
+    memory_operand_count: u32,
+    register_count: u32,
+    chained_operand_count: u32,
+    register_class_count: u32,
+    opcode_count: u32,
+    constant_count: u32,
+    symbol_count: u32,
+    frame_object_count: u32,
+    physical_register_count: u32,
+    location_count: u32,
+    variable_count: u32,
+    string_bytes: u32,
+}
+
+const _: () = {
+    assert!(size_of::<OrielSnapshot>() == 120 + 16 * 8 + 16 * 4);
+    assert!(std::mem::offset_of!(OrielSnapshot, blocks) == 120);
+    assert!(std::mem::offset_of!(OrielSnapshot, block_count) == 248);
+};
+
+/// The slice that a pointer and a count stand for.
+///
+/// # Safety
+/// `data` is valid for `count` records for as long as the result is used, or `count` is zero.
+unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller vouches for the records.
+    unsafe { std::slice::from_raw_parts(data, count) }
+}
+
+impl OrielSnapshot {
+    /// A view of the arrays.
+    ///
+    /// # Safety
+    /// Every array is valid for its count, `blocks` and `instructions` for one more.
+    pub(super) unsafe fn view(&self) -> Snapshot<'_> {
+        let count = |count: u32| count as usize;
+        // SAFETY: the caller vouches for all arrays.
+        unsafe {
+            Snapshot::new(SnapshotArrays {
+                function: &self.function,
+                blocks: slice(self.blocks, count(self.block_count) + 1),
+                edges: slice(self.edges, count(self.edge_count)),
+                instructions: slice(self.instructions, count(self.instruction_count) + 1),
+                operands: slice(self.operands, count(self.operand_count)),
+                memory_operands: slice(self.memory_operands, count(self.memory_operand_count)),
+                registers: slice(self.registers, count(self.register_count)),
+                chained_operands: slice(self.chained_operands, count(self.chained_operand_count)),
+                register_classes: slice(self.register_classes, count(self.register_class_count)),
+                opcodes: slice(self.opcodes, count(self.opcode_count)),
+                constants: slice(self.constants, count(self.constant_count)),
+                symbols: slice(self.symbols, count(self.symbol_count)),
+                frame_objects: slice(self.frame_objects, count(self.frame_object_count)),
+                physical_registers: slice(self.physical_registers, count(self.physical_register_count)),
+                locations: slice(self.locations, count(self.location_count)),
+                variables: slice(self.variables, count(self.variable_count)),
+                strings: slice(self.strings, count(self.string_bytes)),
+            })
+        }
+    }
+}
+
+/// `OrielPlan`.
+#[repr(C)]
+pub struct OrielPlan {
+    blocks: *const PlanBlockRecord,
+    successors: *const EdgeRecord,
+    instructions: *const PlanInstructionRecord,
+    operands: *const OperandRecord,
+    merged: *const u32,
+    new_registers: *const u32,
+    opcode_names: *const StringRecord,
+    strings: *const u8,
+    block_count: u32,
+    successor_count: u32,
+    instruction_count: u32,
+    operand_count: u32,
+    merged_count: u32,
+    new_register_count: u32,
+    opcode_name_count: u32,
+    string_bytes: u32,
+    abi_version: u32,
+    reserved: u32,
+}
+
+const _: () = {
+    assert!(size_of::<OrielPlan>() == 8 * 8 + 10 * 4);
+    assert!(std::mem::offset_of!(OrielPlan, block_count) == 64);
+};
+
+impl OrielPlan {
+    /// The pointers to a plan's arrays; valid as long as the plan is.
+    fn of(plan: &Plan) -> Self {
+        Self {
+            blocks: plan.blocks.as_ptr(),
+            successors: plan.successors.as_ptr(),
+            instructions: plan.instructions.as_ptr(),
+            operands: plan.operands.as_ptr(),
+            merged: plan.merged.as_ptr(),
+            new_registers: plan.new_registers.as_ptr(),
+            opcode_names: plan.opcode_names.as_ptr(),
+            strings: plan.strings.as_ptr(),
+            block_count: plan.blocks.len().saturating_sub(1) as u32,
+            successor_count: plan.successors.len() as u32,
+            instruction_count: plan.instructions.len().saturating_sub(1) as u32,
+            operand_count: plan.operands.len() as u32,
+            merged_count: plan.merged.len() as u32,
+            new_register_count: plan.new_registers.len() as u32,
+            opcode_name_count: plan.opcode_names.len() as u32,
+            string_bytes: plan.strings.len() as u32,
+            abi_version: ABI_VERSION,
+            reserved: 0,
+        }
+    }
+}
+
+/// `OrielOutcome`.
+#[repr(C)]
+pub struct OrielOutcome {
+    result: u32,
+    reserved: u32,
+    export_ns: u64,
+    apply_ns: u64,
+    problem: OrielText,
+}
+
+/// `OrielRun`: the library's work on one function at one stage.
+pub struct OrielRun {
+    options: &'static Options,
+    /// The plan, and the pointers to it that the shim gets.
+    plan: Option<(Plan, OrielPlan)>,
+    library_time: Duration,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_begin(snapshot: &OrielSnapshot, problem: OrielSink) -> Option<Box<OrielRun>> {
+    let start = Instant::now();
+    let options = options::process_options().ok()?;
+    // SAFETY: the exporter fills every array for its count, sentinels included.
+    let view = unsafe { snapshot.view() };
+    let plan = match guarded(|| pipeline::run(&view, options)) {
+        Ok(Ok(plan)) => plan,
+        Ok(Err(message)) | Err(message) => {
+            problem.send(&message);
+            None
+        }
+    };
+    let plan = plan.map(|plan| {
+        let pointers = OrielPlan::of(&plan);
+        (plan, pointers)
+    });
+    Some(Box::new(OrielRun {
+        options,
+        plan,
+        library_time: start.elapsed(),
+    }))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_plan(run: &OrielRun) -> Option<&OrielPlan> {
+    run.plan.as_ref().map(|(_, pointers)| pointers)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_end(
+    run: Box<OrielRun>,
+    snapshot: &OrielSnapshot,
+    outcome: &OrielOutcome,
+    problem: OrielSink,
+) {
+    let Some(target) = &run.options.report else {
+        return;
+    };
+    // SAFETY: the exporter's arrays and the problem's text live until this call returns.
+    let (view, text) = unsafe { (snapshot.view(), outcome.problem.as_str()) };
+    let written = guarded(|| report::write_line(target, &function_report(&run, &view, outcome, &text)));
+    if let Ok(Err(message)) | Err(message) = written {
+        problem.send(&message);
+    }
+}
+
+fn function_report<'a>(
+    run: &OrielRun,
+    snapshot: &Snapshot<'a>,
+    outcome: &OrielOutcome,
+    problem: &'a str,
+) -> FunctionReport<'a> {
+    let instructions_in = report::count_instructions(snapshot);
+    let result = match outcome.result {
+        0 => Outcome::Unchanged,
+        1 => Outcome::Identity,
+        2 => Outcome::Changed,
+        _ => Outcome::Failed,
+    };
+    let instructions_out = match &run.plan {
+        Some((plan, _)) if result == Outcome::Changed => {
+            let debug = snapshot.instruction_count() - instructions_in;
+            plan.instruction_count() - debug
+        }
+        _ => instructions_in,
+    };
+    let is_used = |register: &&RegisterRecord| {
+        !RegisterFlags::from_bits_truncate(register.flags).contains(RegisterFlags::UNUSED)
+    };
+    let library_ns = run.library_time.as_nanos() as u64;
+    FunctionReport {
+        module: snapshot.module_name(),
+        function: snapshot.name(),
+        is_kernel: snapshot.is_kernel(),
+        sm: snapshot.function().sm,
+        ptx_version: snapshot.function().ptx_version,
+        stage: snapshot.stage().name(),
+        blocks: snapshot.block_count(),
+        instructions_in,
+        instructions_out,
+        registers: snapshot.arrays().registers.iter().filter(is_used).count(),
+        outcome: result,
+        problem: (!problem.is_empty()).then_some(problem),
+        export_ns: outcome.export_ns,
+        library_ns,
+        apply_ns: outcome.apply_ns,
+        oriel_ns: outcome.export_ns + library_ns + outcome.apply_ns,
+    }
+}

@@ -1,0 +1,103 @@
+//! The report: one JSON object a function and stage.
+//!
+//! `docs/report.md` describes the fields.
+
+use crate::options::ReportTarget;
+use crate::snapshot::Snapshot;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// What became of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// There was nothing to change.
+    Unchanged,
+    /// It was rebuilt exactly as it was.
+    Identity,
+    /// It was changed.
+    Changed,
+    /// Something went wrong; it is as LLVM made it.
+    Failed,
+}
+
+/// One line of the report. Times are in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionReport<'a> {
+    /// The module's name.
+    pub module: std::borrow::Cow<'a, str>,
+    /// The function's name.
+    pub function: std::borrow::Cow<'a, str>,
+    /// Is it an entry point?
+    pub is_kernel: bool,
+    /// Compute capability times ten.
+    pub sm: u32,
+    /// PTX ISA version times ten; zero if none was asked for and LLVM takes its default.
+    pub ptx_version: u32,
+    /// `ssa` or `late`.
+    pub stage: &'static str,
+    /// Blocks before.
+    pub blocks: usize,
+    /// Instructions before, debug instructions not counted.
+    pub instructions_in: usize,
+    /// Instructions afterwards, debug instructions not counted.
+    pub instructions_out: usize,
+    /// Virtual registers that an operand mentions, before.
+    pub registers: usize,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<&'a str>,
+    /// From LLVM's function to the snapshot.
+    pub export_ns: u64,
+    /// In the library.
+    pub library_ns: u64,
+    /// From the plan to LLVM's function.
+    pub apply_ns: u64,
+    /// The sum of the three.
+    pub oriel_ns: u64,
+}
+
+/// Number of instructions that are no debug instructions.
+pub fn count_instructions(snapshot: &Snapshot<'_>) -> usize {
+    snapshot
+        .instructions()
+        .filter(|&instruction| !snapshot.instruction(instruction).is_debug())
+        .count()
+}
+
+/// The process's report file. A file is opened once, so that the functions of all modules that a
+/// process compiles end up in it.
+static REPORT_FILE: OnceLock<Result<Mutex<File>, String>> = OnceLock::new();
+
+/// Appends a line to the report.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_line(target: &ReportTarget, report: &FunctionReport<'_>) -> Result<(), String> {
+    let mut line = serde_json::to_string(report).map_err(|error| error.to_string())?;
+    line.push('\n');
+    let written: io::Result<()> = match target {
+        ReportTarget::Stdout => {
+            let mut out = io::stdout().lock();
+            out.write_all(line.as_bytes()).and_then(|()| out.flush())
+        }
+        ReportTarget::File(path) => {
+            let open = || match File::create(path) {
+                Ok(file) => Ok(Mutex::new(file)),
+                Err(error) => Err(format!(
+                    "the report {} cannot be written: {error}",
+                    path.display()
+                )),
+            };
+            let file = REPORT_FILE.get_or_init(open).as_ref().map_err(String::clone)?;
+            file.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .write_all(line.as_bytes())
+        }
+    };
+    written.map_err(|error| format!("the report cannot be written: {error}"))
+}

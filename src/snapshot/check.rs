@@ -1,0 +1,399 @@
+//! Is a snapshot well formed?
+//!
+//! A snapshot from a file is checked before anything looks at it: every index in range, every range
+//! in order, every number that stands for an enumerator known. After that the accessors of
+//! [`Snapshot`] cannot fail.
+
+use super::abi::{
+    ABI_VERSION, ConstantKind, OpcodeFlags, OperandFlags, OperandKind, PROBABILITY_DENOMINATOR,
+    PROBABILITY_UNKNOWN, RegisterFile, RegisterFlags, Stage, StringRecord, SymbolKind,
+};
+use super::view::Snapshot;
+use crate::entity::{EntityRef, Instruction};
+
+/// What is wrong with a snapshot, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct SnapshotError {
+    /// The record, such as `operand 12`.
+    pub place: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+type Checked = Result<(), SnapshotError>;
+
+fn fail<T>(place: impl Into<String>, problem: impl Into<String>) -> Result<T, SnapshotError> {
+    Err(SnapshotError {
+        place: place.into(),
+        problem: problem.into(),
+    })
+}
+
+/// Fails unless `index` is below `count`.
+fn in_range(place: impl Fn() -> String, what: &str, index: u32, count: usize) -> Checked {
+    if (index as usize) < count {
+        return Ok(());
+    }
+    fail(
+        place(),
+        format!("{what} {index} does not exist; there are {count}"),
+    )
+}
+
+/// Fails unless the one-based `index` is zero or at most `count`.
+fn optional_in_range(place: impl Fn() -> String, what: &str, index: u32, count: usize) -> Checked {
+    if (index as usize) <= count {
+        return Ok(());
+    }
+    fail(
+        place(),
+        format!("{what} {} does not exist; there are {count}", index - 1),
+    )
+}
+
+/// Fails unless the starts of consecutive ranges ascend from zero to `total`.
+fn ascending(name: &str, what: &str, starts: impl Iterator<Item = u32>, total: usize) -> Checked {
+    let mut previous = 0;
+    for (index, start) in starts.enumerate() {
+        if start < previous || (index == 0 && start != 0) {
+            return fail(
+                format!("{name} {index}"),
+                format!("its {what} start at {start}, before {previous}"),
+            );
+        }
+        previous = start;
+    }
+    if previous as usize != total {
+        return fail(
+            format!("the last {name}"),
+            format!("its {what} end at {previous}, not at {total}"),
+        );
+    }
+    Ok(())
+}
+
+impl Snapshot<'_> {
+    /// Checks that every record is valid, so that no accessor can fail.
+    ///
+    /// # Errors
+    /// The first invalid record found.
+    pub fn check(&self) -> Checked {
+        self.check_strings()?;
+        self.check_function()?;
+        self.check_ranges()?;
+        self.check_tables()?;
+        self.check_blocks()?;
+        self.check_instructions()?;
+        self.check_chains()
+    }
+
+    fn check_strings(&self) -> Checked {
+        let arrays = self.arrays();
+        let size = arrays.strings.len() as u64;
+        let check = |place: String, string: StringRecord| {
+            if u64::from(string.offset) + u64::from(string.length) <= size {
+                return Ok(());
+            }
+            fail(place, format!("its text is outside the {size} string bytes"))
+        };
+        let function = arrays.function;
+        for (name, string) in [
+            ("module", function.module),
+            ("name", function.name),
+            ("triple", function.triple),
+            ("cpu", function.cpu),
+        ] {
+            check(format!("function {name}"), string)?;
+        }
+        macro_rules! check_all {
+            ($($array:ident: $($field:ident),*;)*) => {$(
+                for (index, record) in arrays.$array.iter().enumerate() {
+                    $( check(format!("{} {index}", stringify!($array)), record.$field)?; )*
+                }
+            )*};
+        }
+        check_all! {
+            blocks: name;
+            register_classes: name;
+            opcodes: name;
+            symbols: name;
+            physical_registers: name;
+            locations: file, function;
+            variables: name, function;
+        }
+        Ok(())
+    }
+
+    fn check_function(&self) -> Checked {
+        let function = self.function();
+        if function.abi_version != ABI_VERSION {
+            return fail(
+                "function",
+                format!("it has ABI version {}, not {ABI_VERSION}", function.abi_version),
+            );
+        }
+        if Stage::from_abi(function.stage).is_none() {
+            return fail("function", format!("stage {} is unknown", function.stage));
+        }
+        if function.fixed_frame_objects as usize > self.arrays().frame_objects.len() {
+            return fail("function", "it has more fixed frame objects than frame objects");
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&self) -> Checked {
+        let arrays = self.arrays();
+        ascending(
+            "block",
+            "instructions",
+            arrays.blocks.iter().map(|block| block.first_instruction),
+            self.instruction_count(),
+        )?;
+        ascending(
+            "block",
+            "edges",
+            arrays.blocks.iter().map(|block| block.first_successor),
+            arrays.edges.len(),
+        )?;
+        ascending(
+            "instruction",
+            "operands",
+            arrays
+                .instructions
+                .iter()
+                .map(|instruction| instruction.first_operand),
+            arrays.operands.len(),
+        )?;
+        ascending(
+            "instruction",
+            "memory operands",
+            arrays
+                .instructions
+                .iter()
+                .map(|instruction| instruction.first_memory_operand),
+            arrays.memory_operands.len(),
+        )
+    }
+
+    fn check_tables(&self) -> Checked {
+        let arrays = self.arrays();
+        for (index, class) in arrays.register_classes.iter().enumerate() {
+            if RegisterFile::from_abi(class.file).is_none() {
+                return fail(
+                    format!("register class {index}"),
+                    format!("register file {} is unknown", class.file),
+                );
+            }
+        }
+        for (index, register) in arrays.registers.iter().enumerate() {
+            in_range(
+                || format!("register {index}"),
+                "register class",
+                register.register_class.into(),
+                arrays.register_classes.len(),
+            )?;
+        }
+        for (index, constant) in arrays.constants.iter().enumerate() {
+            if ConstantKind::from_abi(constant.kind).is_none() {
+                return fail(
+                    format!("constant {index}"),
+                    format!("kind {} is unknown", constant.kind),
+                );
+            }
+        }
+        for (index, symbol) in arrays.symbols.iter().enumerate() {
+            if SymbolKind::from_abi(symbol.kind).is_none() {
+                return fail(
+                    format!("symbol {index}"),
+                    format!("kind {} is unknown", symbol.kind),
+                );
+            }
+        }
+        for (index, location) in arrays.locations.iter().enumerate() {
+            // Calls come before what is inlined at them, so no chain has a cycle.
+            optional_in_range(
+                || format!("location {index}"),
+                "location",
+                location.inlined_at,
+                index,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check_blocks(&self) -> Checked {
+        let arrays = self.arrays();
+        let count = self.block_count();
+        for (index, edge) in arrays.edges.iter().enumerate() {
+            in_range(|| format!("edge {index}"), "block", edge.block, count)?;
+            if edge.probability > PROBABILITY_DENOMINATOR && edge.probability != PROBABILITY_UNKNOWN {
+                return fail(format!("edge {index}"), "its probability is above one");
+            }
+        }
+        let mut numbers: Vec<u32> = arrays.blocks[..count].iter().map(|block| block.number).collect();
+        numbers.sort_unstable();
+        if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
+            return fail("blocks", format!("number {} occurs twice", pair[0]));
+        }
+        Ok(())
+    }
+
+    fn check_instructions(&self) -> Checked {
+        let arrays = self.arrays();
+        for index in 0..self.instruction_count() {
+            let record = &arrays.instructions[index];
+            let place = || format!("instruction {index}");
+            in_range(place, "opcode", record.opcode, arrays.opcodes.len())?;
+            optional_in_range(place, "location", record.location, arrays.locations.len())?;
+            self.check_operands(Instruction::new(index))?;
+        }
+        for (index, memory) in arrays.memory_operands.iter().enumerate() {
+            optional_in_range(
+                || format!("memory operand {index}"),
+                "symbol",
+                memory.base_symbol,
+                arrays.symbols.len(),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check_operands(&self, instruction: Instruction) -> Checked {
+        let arrays = self.arrays();
+        let operands = self.instruction(instruction).operand_records();
+        let is_phi = self
+            .instruction(instruction)
+            .opcode_flags()
+            .contains(OpcodeFlags::PHI);
+        for (number, operand) in operands.iter().enumerate() {
+            let place = || format!("operand {number} of instruction {}", instruction.index());
+            let Some(kind) = OperandKind::from_abi(operand.kind.into()) else {
+                return fail(place(), format!("kind {} is unknown", operand.kind));
+            };
+            if OperandFlags::from_bits(operand.flags).is_none() {
+                return fail(place(), format!("flags {:#x} are unknown", operand.flags));
+            }
+            let (what, count) = match kind {
+                OperandKind::Register => ("register", arrays.registers.len()),
+                OperandKind::Physical => ("physical register", arrays.physical_registers.len()),
+                OperandKind::Constant => ("constant", arrays.constants.len()),
+                OperandKind::Block => ("block", self.block_count()),
+                OperandKind::FrameIndex => ("frame object", arrays.frame_objects.len()),
+                OperandKind::Symbol => ("symbol", arrays.symbols.len()),
+                OperandKind::Variable => ("variable", arrays.variables.len()),
+                OperandKind::Original => return fail(place(), "only plans refer to other operands"),
+                OperandKind::NoRegister
+                | OperandKind::Immediate
+                | OperandKind::Metadata
+                | OperandKind::Opaque => continue,
+            };
+            in_range(place, what, operand.index, count)?;
+            // A tie past what eight bits hold is saturated, so it may point anywhere behind.
+            if operand.tied_to != u8::MAX {
+                optional_in_range(place, "operand", operand.tied_to.into(), operands.len())?;
+            }
+        }
+        if is_phi && !is_well_formed_phi(operands) {
+            return fail(
+                format!("instruction {}", instruction.index()),
+                "a PHI is a definition and pairs of register and block",
+            );
+        }
+        Ok(())
+    }
+
+    fn check_chains(&self) -> Checked {
+        let arrays = self.arrays();
+        let mut previous = 0;
+        for (index, chained) in arrays.chained_operands.iter().enumerate() {
+            let place = || format!("chained operand {index}");
+            if chained.register < previous {
+                return fail(place(), "registers are out of order");
+            }
+            previous = chained.register;
+            in_range(place, "register", chained.register, arrays.registers.len())?;
+            in_range(
+                place,
+                "instruction",
+                chained.instruction,
+                self.instruction_count(),
+            )?;
+            let operands = self
+                .instruction(Instruction::new(chained.instruction as usize))
+                .operand_records();
+            in_range(place, "operand", chained.operand, operands.len())?;
+            let operand = &operands[chained.operand as usize];
+            if operand.kind != OperandKind::Register as u8 || operand.index != chained.register {
+                return fail(place(), "it is another register's operand");
+            }
+            let flags = RegisterFlags::from_bits_truncate(arrays.registers[chained.register as usize].flags);
+            if !flags.contains(RegisterFlags::CHAINED) {
+                return fail(place(), "its register is not marked as chained");
+            }
+        }
+        self.check_chains_complete()
+    }
+
+    /// Every register with several definitions has all its operands listed, each once.
+    fn check_chains_complete(&self) -> Checked {
+        let arrays = self.arrays();
+        let mut definitions = vec![0u32; arrays.registers.len()];
+        let mut operands = vec![0u32; arrays.registers.len()];
+        let is_counted = |operand: &&super::abi::OperandRecord| {
+            operand.kind == OperandKind::Register as u8
+                && !OperandFlags::from_bits_truncate(operand.flags).contains(OperandFlags::DEBUG)
+        };
+        for operand in arrays.operands.iter().filter(is_counted) {
+            operands[operand.index as usize] += 1;
+            let is_definition = OperandFlags::from_bits_truncate(operand.flags).contains(OperandFlags::DEF);
+            definitions[operand.index as usize] += u32::from(is_definition);
+        }
+        let mut places: Vec<(u32, u32)> = arrays
+            .chained_operands
+            .iter()
+            .map(|chained| (chained.instruction, chained.operand))
+            .collect();
+        places.sort_unstable();
+        if places.windows(2).any(|pair| pair[0] == pair[1]) {
+            return fail("chained operands", "an operand is listed twice");
+        }
+        let mut listed = vec![0u32; arrays.registers.len()];
+        for chained in arrays.chained_operands {
+            listed[chained.register as usize] += 1;
+        }
+        for (index, record) in arrays.registers.iter().enumerate() {
+            let chained = RegisterFlags::from_bits_truncate(record.flags).contains(RegisterFlags::CHAINED);
+            if chained != (definitions[index] > 1) {
+                return fail(
+                    format!("register {index}"),
+                    "it is marked as chained if and only if it has several definitions",
+                );
+            }
+            if chained && listed[index] != operands[index] {
+                return fail(
+                    format!("register {index}"),
+                    format!("{} of its {} operands are listed", listed[index], operands[index]),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A definition, then pairs of register (or nothing) and block.
+fn is_well_formed_phi(operands: &[super::abi::OperandRecord]) -> bool {
+    let Some((definition, incoming)) = operands.split_first() else {
+        return false;
+    };
+    let is_register = |operand: &super::abi::OperandRecord| operand.kind == OperandKind::Register as u8;
+    let is_definition = |operand: &super::abi::OperandRecord| {
+        OperandFlags::from_bits_truncate(operand.flags).contains(OperandFlags::DEF)
+    };
+    is_register(definition)
+        && is_definition(definition)
+        && incoming.len().is_multiple_of(2)
+        && incoming.chunks_exact(2).all(|pair| {
+            is_register(&pair[0]) && !is_definition(&pair[0]) && pair[1].kind == OperandKind::Block as u8
+        })
+}

@@ -1,0 +1,229 @@
+//! Snapshots in files: the bug report format, the fuzzers' input and the way to use Oriel's analyses
+//! without LLVM.
+//!
+//! Little-endian. A header, then the arrays one after the other, each starting on a multiple of
+//! eight bytes:
+//!
+//! | offset | size | content |
+//! |---|---|---|
+//! | 0 | 8 | `ORIELSNP` |
+//! | 8 | 4 | version, [`ABI_VERSION`] |
+//! | 12 | 4 | CRC-32 of everything from offset 16 on |
+//! | 16 | 16 × 4 | number of records of each array, sentinels included |
+//! | 80 | 120 | the function record |
+//! | 200 | … | the arrays, in the order of `cpp-shim/oriel_abi.h`, the string bytes last |
+
+use super::abi::{ABI_VERSION, FunctionRecord};
+use super::check::SnapshotError;
+use super::owned::OwnedSnapshot;
+use super::view::Snapshot;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8; 8] = b"ORIELSNP";
+const ARRAYS: usize = 16;
+const COUNTS_AT: usize = 16;
+const FUNCTION_AT: usize = COUNTS_AT + 4 * ARRAYS;
+const DATA_AT: usize = FUNCTION_AT + size_of::<FunctionRecord>();
+
+/// Why a snapshot file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The bytes are not a snapshot of this version.
+    #[error("not a usable snapshot, at byte {offset}: {problem}")]
+    Format {
+        /// Where in the file.
+        offset: usize,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// The file has the right form, but a record in it is wrong.
+    #[error("not a usable snapshot: {0}")]
+    Content(#[from] SnapshotError),
+}
+
+fn format_error<T>(offset: usize, problem: impl Into<String>) -> Result<T, FileError> {
+    Err(FileError::Format {
+        offset,
+        problem: problem.into(),
+    })
+}
+
+/// Applies a macro to the names of all arrays but the string bytes, in file order.
+macro_rules! for_each_array {
+    ($apply:ident) => {
+        $apply! {
+            blocks edges instructions operands memory_operands registers chained_operands
+            register_classes opcodes constants symbols frame_objects physical_registers
+            locations variables
+        }
+    };
+}
+
+impl Snapshot<'_> {
+    /// The snapshot as a file's bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let arrays = self.arrays();
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&ABI_VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        macro_rules! counts {
+            ($($name:ident)*) => {
+                [$( arrays.$name.len(), )* arrays.strings.len()]
+            };
+        }
+        let counts: [usize; ARRAYS] = for_each_array!(counts);
+        for count in counts {
+            bytes.extend_from_slice(&(count as u32).to_le_bytes());
+        }
+        bytes.extend_from_slice(bytemuck::bytes_of(arrays.function));
+        let mut append = |content: &[u8]| {
+            bytes.extend_from_slice(content);
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+        };
+        macro_rules! contents {
+            ($($name:ident)*) => {
+                $( append(bytemuck::cast_slice(arrays.$name)); )*
+            };
+        }
+        for_each_array!(contents);
+        append(arrays.strings);
+        let checksum = crc32fast::hash(&bytes[COUNTS_AT..]);
+        bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Writes the snapshot to `path`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), FileError> {
+        let write = || std::fs::File::create(path)?.write_all(&self.to_bytes());
+        write().map_err(|error| FileError::Io {
+            path: path.to_owned(),
+            error,
+        })
+    }
+
+    /// The usual name of this snapshot's file: function and stage, and a checksum of module and
+    /// function where the name alone is no file name.
+    pub fn file_name(&self) -> String {
+        const LONGEST: usize = 80;
+        let name = self.name();
+        let mut safe: String = name
+            .chars()
+            .take(LONGEST)
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || c == '_' {
+                    c
+                } else {
+                    '-'
+                }
+            })
+            .collect();
+        if safe != name || safe.is_empty() {
+            let identity = format!("{}\n{name}", self.module_name());
+            safe = format!("{safe}-{:08x}", crc32fast::hash(identity.as_bytes()));
+        }
+        format!("{safe}.{}.oriel", self.stage().name())
+    }
+}
+
+/// Copies the next array out of `bytes`, which start at `*offset` of the file.
+fn take_array<T: bytemuck::Pod>(
+    bytes: &[u8],
+    offset: &mut usize,
+    count: usize,
+    name: &str,
+) -> Result<Vec<T>, FileError> {
+    let start = *offset;
+    let size = count.saturating_mul(size_of::<T>());
+    let Some(content) = start.checked_add(size).and_then(|end| bytes.get(start..end)) else {
+        return format_error(
+            start,
+            format!("{count} records of the array '{name}' go past the end of the file"),
+        );
+    };
+    *offset = (start + size).next_multiple_of(8);
+    Ok(bytemuck::pod_collect_to_vec(content))
+}
+
+impl OwnedSnapshot {
+    /// Reads a snapshot from a file's bytes and checks it.
+    ///
+    /// # Errors
+    /// The bytes are damaged, of another version, or describe no valid snapshot.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
+        let snapshot = Self::from_bytes_unchecked(bytes)?;
+        snapshot.view().check()?;
+        Ok(snapshot)
+    }
+
+    /// Reads the arrays; what is in them is still unknown.
+    fn from_bytes_unchecked(bytes: &[u8]) -> Result<Self, FileError> {
+        if cfg!(target_endian = "big") {
+            return format_error(0, "snapshot files can only be read on little-endian machines");
+        }
+        if bytes.len() < DATA_AT {
+            return format_error(
+                bytes.len(),
+                format!("the file ends before its header does, at {DATA_AT}"),
+            );
+        }
+        if &bytes[..8] != MAGIC {
+            return format_error(0, "the file does not start with ORIELSNP");
+        }
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        if word(8) != ABI_VERSION {
+            return format_error(8, format!("version {} is not {ABI_VERSION}", word(8)));
+        }
+        if word(12) != crc32fast::hash(&bytes[COUNTS_AT..]) {
+            return format_error(12, "the checksum does not match; the file is damaged");
+        }
+        let mut snapshot = Self {
+            function: bytemuck::pod_read_unaligned(&bytes[FUNCTION_AT..DATA_AT]),
+            ..Self::default()
+        };
+        let mut offset = DATA_AT;
+        let mut counts_at = COUNTS_AT;
+        macro_rules! take {
+            ($($name:ident)*) => {
+                $(
+                    snapshot.$name =
+                        take_array(bytes, &mut offset, word(counts_at) as usize, stringify!($name))?;
+                    counts_at += 4;
+                )*
+            };
+        }
+        for_each_array!(take);
+        snapshot.strings = take_array(bytes, &mut offset, word(counts_at) as usize, "strings")?;
+        if offset != bytes.len() {
+            return format_error(offset, "the file goes on after its last array");
+        }
+        if snapshot.blocks.is_empty() || snapshot.instructions.is_empty() {
+            return format_error(COUNTS_AT, "the sentinel blocks or instructions are missing");
+        }
+        Ok(snapshot)
+    }
+
+    /// Reads a snapshot from `path` and checks it.
+    ///
+    /// # Errors
+    /// As [`OwnedSnapshot::from_bytes`], and if the file cannot be read.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        let bytes = std::fs::read(path).map_err(|error| FileError::Io {
+            path: path.to_owned(),
+            error,
+        })?;
+        Self::from_bytes(&bytes)
+    }
+}
