@@ -17,8 +17,11 @@
 //! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
 //! | `predecessors.rs`, `dominators.rs` | the graph |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
+//! | `compare.rs`, `bench.rs` | LLVM's intervals as the judge, of the result and of the time |
 //! | `verify.rs` | is a result consistent with its function? |
 
+pub mod bench;
+pub mod compare;
 mod dataflow;
 mod dominators;
 mod endpoints;
