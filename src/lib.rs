@@ -13,14 +13,19 @@
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
+//! | [`generate`] | random functions for tests and benchmarks |
+//! | [`launch`] | how an example's kernels are launched |
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
 pub mod entity;
+pub mod generate;
+pub mod launch;
 pub mod live;
 pub mod options;
 pub mod pipeline;
 pub mod plan;
+mod random;
 pub mod report;
 pub mod snapshot;
 

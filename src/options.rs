@@ -243,15 +243,8 @@ impl Options {
     /// # Errors
     /// As [`Options::set`], with the option named.
     pub fn set_all(&mut self, flags: &str) -> Result<(), String> {
-        let words = shlex::split(flags).ok_or_else(|| format!("unbalanced quotes in '{flags}'"))?;
-        for word in words {
-            let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
-            let Some(name) = name.filter(|name| !name.is_empty()) else {
-                return Err(format!(
-                    "'{word}' is no option; options look like -oriel-report=FILE"
-                ));
-            };
-            let (name, value) = name.split_once('=').unwrap_or((name, ""));
+        for word in split_flags(flags)? {
+            let (name, value) = split_flag(&word)?;
             self.set(name, value)
                 .map_err(|problem| match TABLE.iter().any(|spec| spec.name == name) {
                     true => format!("-{name}: {problem}"),
@@ -279,6 +272,22 @@ impl Options {
     }
 }
 
+/// The options in a line of text, with the shell's quoting.
+fn split_flags(flags: &str) -> Result<Vec<String>, String> {
+    shlex::split(flags).ok_or_else(|| format!("unbalanced quotes in '{flags}'"))
+}
+
+/// Name and value of `-name=value`, `--name=value` or `-name`.
+fn split_flag(word: &str) -> Result<(&str, &str), String> {
+    let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return Err(format!(
+            "'{word}' is no option; options look like -oriel-report=FILE"
+        ));
+    };
+    Ok(name.split_once('=').unwrap_or((name, "")))
+}
+
 /// What the host's command line set, in order.
 static COMMAND_LINE: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
@@ -295,6 +304,19 @@ pub fn set_on_command_line(name: &str, value: &str) -> Result<(), String> {
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     command_line.push((name.to_owned(), value.to_owned()));
+    Ok(())
+}
+
+/// Takes note of options written as in [`ENVIRONMENT`], as if they stood on the host's command line.
+///
+/// # Errors
+/// As [`Options::set_all`].
+pub fn set_all_on_command_line(flags: &str) -> Result<(), String> {
+    Options::default().set_all(flags)?;
+    for word in split_flags(flags)? {
+        let (name, value) = split_flag(&word)?;
+        set_on_command_line(name, value)?;
+    }
     Ok(())
 }
 

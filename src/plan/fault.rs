@@ -3,9 +3,9 @@
 use super::abi::PlanAction;
 use super::{Editor, NewInstruction, Operand, Plan, Position};
 use crate::entity::{EntityRef, Instruction, RegisterClass};
+use crate::random::{Random, Stream};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{OpcodeFlags, OperandKind, OperandRecord, RegisterFile, StringRecord};
-use fastrand::Rng;
 
 /// A plan that the shim has to refuse: its first instruction does not exist.
 pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
@@ -20,14 +20,19 @@ pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
 /// terminators, or at its end. The shim then behaves as if LLVM's verifier had refused the result.
 pub fn intrusive(snapshot: &Snapshot<'_>) -> Plan {
     let classes = snapshot.arrays().register_classes;
-    let general = classes.iter().position(|class| class.file == RegisterFile::General as u32);
+    let general = classes
+        .iter()
+        .position(|class| class.file == RegisterFile::General as u32);
     let Some(class) = general.map(RegisterClass::new) else {
         return malformed(snapshot);
     };
     let mut editor = Editor::new(*snapshot);
     for block in snapshot.blocks() {
         let is_terminator = |instruction: &Instruction| {
-            snapshot.instruction(*instruction).opcode_flags().contains(OpcodeFlags::TERMINATOR)
+            snapshot
+                .instruction(*instruction)
+                .opcode_flags()
+                .contains(OpcodeFlags::TERMINATOR)
         };
         let terminators = snapshot.instructions_of(block).filter(is_terminator).count();
         let index = snapshot.instruction_range(block).len() - terminators;
@@ -47,16 +52,18 @@ pub fn intrusive(snapshot: &Snapshot<'_>) -> Plan {
 /// A damaged plan, the same for the same `seed`: an identity plan, or one with every instruction
 /// rewritten to itself, with up to six random changes.
 pub fn mutated(snapshot: &Snapshot<'_>, seed: u64) -> Plan {
-    let mut random = Rng::with_seed(seed);
+    let mut random = Random::new(seed, Stream::PlanMutation);
     let mut plan = Plan::identity(snapshot);
-    if random.bool() {
+    if random.coin() {
         spell_out(&mut plan, snapshot);
     }
-    if random.bool() {
+    if random.coin() {
         // Mostly classes and names that exist, so that what is behind them is reached.
         let classes = snapshot.arrays().register_classes.len() as u32;
         let general = classes.saturating_sub(1).max(1);
-        plan.new_registers = (0..random.u32(1..4)).map(|_| random.u32(..general)).collect();
+        plan.new_registers = (0..random.between(1, 3))
+            .map(|_| random.below(general.into()) as u32)
+            .collect();
         for name in [
             "COPY",
             "IMPLICIT_DEF",
@@ -64,18 +71,18 @@ pub fn mutated(snapshot: &Snapshot<'_>, seed: u64) -> Plan {
             "GOTO",
             "ADD32rr",
             "Return",
-            "nonsense",
+            "CBranch",
         ] {
             let (offset, length) = (plan.strings.len() as u32, name.len() as u32);
             plan.opcode_names.push(StringRecord { offset, length });
             plan.strings.extend_from_slice(name.as_bytes());
         }
-        if random.u32(..16) == 0 {
-            plan.new_registers.push(random.u32(..));
+        if random.below(16) == 0 {
+            plan.new_registers.push(random.word());
             plan.strings[0] ^= 0x20;
         }
     }
-    for _ in 0..random.usize(1..=6) {
+    for _ in 0..random.between(1, 6) {
         mutate_once(&mut plan, &mut random);
     }
     plan
@@ -117,26 +124,26 @@ fn spell_out(plan: &mut Plan, snapshot: &Snapshot<'_>) {
 }
 
 /// A number near what it replaces, or far off.
-fn other_number(old: u32, random: &mut Rng) -> u32 {
-    match random.u32(..6) {
+fn other_number(old: u32, random: &mut Random) -> u32 {
+    match random.below(6) {
         0 => old.wrapping_add(1),
         1 => old.wrapping_sub(1),
         2 => 0,
         3 => u32::MAX,
-        4 => random.u32(..32),
-        _ => random.u32(..),
+        4 => random.below(32) as u32,
+        _ => random.word(),
     }
 }
 
-fn mutate_once(plan: &mut Plan, random: &mut Rng) {
-    fn pick(length: usize, random: &mut Rng) -> Option<usize> {
-        (length != 0).then(|| random.usize(..length))
+fn mutate_once(plan: &mut Plan, random: &mut Random) {
+    fn pick(length: usize, random: &mut Random) -> Option<usize> {
+        (length != 0).then(|| random.index(length))
     }
-    match random.u32(..10) {
+    match random.below(10) {
         0 => {
             if let Some(at) = pick(plan.blocks.len(), random) {
                 let block = &mut plan.blocks[at];
-                let field = match random.u32(..4) {
+                let field = match random.below(4) {
                     0 => &mut block.block,
                     1 => &mut block.origin,
                     2 => &mut block.first_instruction,
@@ -148,7 +155,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Rng) {
         1 => {
             if let Some(at) = pick(plan.successors.len(), random) {
                 let edge = &mut plan.successors[at];
-                let field = if random.bool() {
+                let field = if random.coin() {
                     &mut edge.block
                 } else {
                     &mut edge.probability
@@ -159,7 +166,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Rng) {
         2 | 3 => {
             if let Some(at) = pick(plan.instructions.len(), random) {
                 let instruction = &mut plan.instructions[at];
-                let field = match random.u32(..5) {
+                let field = match random.below(5) {
                     0 => &mut instruction.action,
                     1 => &mut instruction.source,
                     2 => &mut instruction.opcode,
@@ -172,11 +179,11 @@ fn mutate_once(plan: &mut Plan, random: &mut Rng) {
         4 | 5 => {
             if let Some(at) = pick(plan.operands.len(), random) {
                 let operand = &mut plan.operands[at];
-                match random.u32(..5) {
-                    0 => operand.kind = random.u8(..14),
-                    1 => operand.flags ^= 1 << random.u32(..16),
-                    2 => operand.value = i64::from(random.i32(..)),
-                    3 => operand.tied_to = random.u8(..),
+                match random.below(5) {
+                    0 => operand.kind = random.below(14) as u8,
+                    1 => operand.flags ^= 1 << random.below(16),
+                    2 => operand.value = i64::from(random.word() as i32),
+                    3 => operand.tied_to = random.word() as u8,
                     _ => operand.index = other_number(operand.index, random),
                 }
             }
@@ -185,7 +192,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Rng) {
             // Order: within the limits of the form this is often still a valid plan.
             if plan.instructions.len() > 2 {
                 let last = plan.instructions.len() - 1;
-                let (a, b) = (random.usize(..last), random.usize(..last));
+                let (a, b) = (random.index(last), random.index(last));
                 let (first, second) = (plan.instructions[a], plan.instructions[b]);
                 plan.instructions[a].source = second.source;
                 plan.instructions[b].source = first.source;
@@ -194,7 +201,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Rng) {
         7 => {
             if plan.blocks.len() > 2 {
                 let last = plan.blocks.len() - 1;
-                let (a, b) = (random.usize(..last), random.usize(..last));
+                let (a, b) = (random.index(last), random.index(last));
                 let (first, second) = (plan.blocks[a].block, plan.blocks[b].block);
                 plan.blocks[a].block = second;
                 plan.blocks[b].block = first;
@@ -203,7 +210,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Rng) {
         8 => {
             // An instruction less.
             if plan.instructions.len() > 1 && plan.operands.is_empty() {
-                let at = random.usize(..plan.instructions.len() - 1);
+                let at = random.index(plan.instructions.len() - 1);
                 plan.instructions.remove(at);
                 for block in &mut plan.blocks {
                     block.first_instruction -= u32::from(block.first_instruction as usize > at);
@@ -211,7 +218,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Rng) {
             }
         }
         _ => {
-            let merged = random.u32(..64);
+            let merged = random.below(64) as u32;
             plan.merged.push(merged);
             let end = plan.merged.len() as u32;
             if let Some(sentinel) = plan.instructions.last_mut() {

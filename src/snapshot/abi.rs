@@ -26,7 +26,7 @@ macro_rules! records {
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
             #[repr(C)]
             pub struct $name {
-                $( $(#[$field_doc])* pub $field: $ty, )*
+                $( $(#[$field_doc])* #[doc = ""] #[doc = concat!("At byte ", stringify!($offset), ".")] pub $field: $ty, )*
             }
             const _: () = {
                 assert!(size_of::<$name>() == $size);

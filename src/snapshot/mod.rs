@@ -24,6 +24,6 @@ mod view;
 
 pub use check::SnapshotError;
 pub use file::FileError;
-pub use mutate::damaged;
+pub use mutate::{damaged, try_to_use};
 pub use owned::OwnedSnapshot;
 pub use view::{InstructionRef, OperandRef, Snapshot, SnapshotArrays};

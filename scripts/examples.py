@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""List and compile the example kernels. The clang and llc command lines of the examples are written here only.
+
+    scripts/examples.py list
+    scripts/examples.py compile SOURCE --sm 80 -O2 [-g] -o out.bc
+    scripts/examples.py assemble SOURCE --sm 80 -O2 [-g] -o out.ptx
+    scripts/examples.py check [SOURCE ...] [--sm 50,80] [-O 1,2,3] [--jobs N]
+
+clang and llc come from the folder in ORIEL_LLVM_BIN if it is set, else from `llvm-config-22 --bindir`, else from
+`llvm-config --bindir`. ptxas comes from LLVM_PTXAS_EXECUTABLE if it is set, else from PATH; `check` does without
+it if there is none.
+"""
+
+import argparse
+import concurrent.futures
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+
+# PTX 8.6 is the first version that knows sm_100, and it still accepts sm_50. The NVPTX back end has one subtarget a
+# module and does not read the `target-features` attribute of functions: llc must get the feature as -mattr too.
+PTX_FEATURE = "+ptx86"
+SM_VERSIONS = ("50", "70", "80", "90", "100")
+OPT_LEVELS = ("1", "2", "3")
+PTXAS_SM_VERSIONS = ("80", "90", "100")
+
+
+def examples():
+    """All kernel sources, relative to the root of the repository, sorted."""
+    sources = [path for path in EXAMPLES.rglob("*") if path.suffix in (".cu", ".cl")]
+    return sorted(path.relative_to(ROOT) for path in sources)
+
+
+@functools.cache
+def llvm_bin():
+    """The folder that clang and llc are run from."""
+    if folder := os.environ.get("ORIEL_LLVM_BIN"):
+        if not (Path(folder) / "clang").exists():
+            sys.exit(f"examples.py: ORIEL_LLVM_BIN is {folder}, where there is no clang")
+        return Path(folder)
+    for config in ("llvm-config-22", "llvm-config"):
+        if shutil.which(config):
+            output = subprocess.run([config, "--bindir"], check=True, capture_output=True, text=True)
+            return Path(output.stdout.strip())
+    sys.exit("examples.py: set ORIEL_LLVM_BIN to the folder of clang and llc: there is no llvm-config in PATH")
+
+
+@functools.cache
+def resource_dir():
+    """Where clang keeps its own headers."""
+    command = [llvm_bin() / "clang", "-print-resource-dir"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def clang_command(source, output_bc, sm="80", opt_level="2", debug=False):
+    """The command that compiles `source` to bitcode; to be run in the root of the repository.
+
+    The paths in the output are relative to that root, so that two checkouts give the same bytes.
+    """
+    source = Path(source)
+    if source.is_absolute():
+        if not source.is_relative_to(ROOT):
+            sys.exit(f"examples.py: {source} is not below {ROOT}: debug information is relative to it")
+        source = source.relative_to(ROOT)
+    command = [str(llvm_bin() / "clang")]
+    if source.suffix == ".cl":
+        command += ["-x", "cl", "-cl-std=CL2.0", "--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}"]
+        command += ["-nogpulib", "-cl-no-stdinc", "-Xclang", "-target-feature", "-Xclang", PTX_FEATURE]
+    else:
+        command += ["-x", "cuda", "-std=c++17", "--cuda-device-only", f"--cuda-gpu-arch=sm_{sm}"]
+        command += [f"--cuda-feature={PTX_FEATURE}", "-nocudainc", "-nocudalib", "-nostdinc++"]
+        command += ["-fno-gpu-flush-denormals-to-zero"]
+    command += ["-I", "examples/include", f"-O{opt_level}"]
+    # threadIdx and its like are unsigned, and GPU code mixes them with int as a matter of course.
+    command += ["-Wall", "-Wextra", "-Wno-sign-compare", "-Werror"]
+    command += ["-fdebug-compilation-dir=.", f"-ffile-prefix-map={resource_dir()}=clang"]
+    if debug:
+        # clang reduces -g to line tables for optimised device code; the examples want variables as well.
+        command += ["-g", "-Xclang", "-debug-info-kind=constructor"]
+    return command + ["-emit-llvm", "-c", str(source), "-o", str(output_bc)]
+
+
+def llc_command(input_bc, output_ptx, sm="80", opt_level="2"):
+    """The command that turns the bitcode of `clang_command` into PTX."""
+    command = [str(llvm_bin() / "llc"), f"-mcpu=sm_{sm}", f"-mattr={PTX_FEATURE}", f"-O{opt_level}"]
+    return command + [str(input_bc), "-o", str(output_ptx)]
+
+
+def ptxas_executable():
+    """ptxas, or None."""
+    return os.environ.get("LLVM_PTXAS_EXECUTABLE") or shutil.which("ptxas")
+
+
+def run_quietly(command):
+    """Runs a command; what it prints, warnings included, or why it failed. Empty if all is well."""
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    printed = (result.stdout + result.stderr).strip()
+    return printed if result.returncode == 0 else f"exit status {result.returncode}\n{printed}"
+
+
+def check_one(source, sm, opt_level, debug):
+    """clang, llc and, where it is asked for, ptxas on one configuration; returns (name, problem or "")."""
+    name = f"{source} sm_{sm} -O{opt_level}{' -g' if debug else ''}"
+    with tempfile.TemporaryDirectory() as folder:
+        bitcode, ptx = Path(folder) / "out.bc", Path(folder) / "out.ptx"
+        commands = [clang_command(source, bitcode, sm, opt_level, debug), llc_command(bitcode, ptx, sm, opt_level)]
+        ptxas = ptxas_executable()
+        if ptxas and sm in PTXAS_SM_VERSIONS and opt_level == "2":
+            commands.append([ptxas, f"-arch=sm_{sm}", str(ptx), "-o", str(Path(folder) / "out.cubin")])
+        for command in commands:
+            if problem := run_quietly(command):
+                return name, f"{Path(command[0]).name}: {problem}"
+        for line in ptx.read_text().splitlines():
+            if line.startswith(".extern .func"):
+                return name, f"unresolved function: {line}"
+    return name, ""
+
+
+def check(arguments):
+    """Every source in every configuration; 1 if one of them has a problem."""
+    sources = [Path(source) for source in arguments.sources] or examples()
+    work = [
+        (source, sm, opt_level, debug)
+        for source in sources
+        for sm in arguments.sm.split(",")
+        for opt_level in arguments.opt_level.split(",")
+        for debug in (False, True)
+    ]
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for name, problem in pool.map(lambda item: check_one(*item), work):
+            if problem:
+                failures += 1
+                print(f"FAIL {name}\n{problem}", flush=True)
+    print(f"{len(work) - failures} of {len(work)} configurations of {len(sources)} sources compiled without a message")
+    return 1 if failures else 0
+
+
+def compile_one(arguments):
+    """`compile` and `assemble`: the exit status of the first command that fails, else 0."""
+    configuration = (arguments.sm, arguments.opt_level)
+    if arguments.action == "compile":
+        command = clang_command(Path(arguments.source).resolve(), Path(arguments.output).resolve(), *configuration,
+                                arguments.debug)
+        return subprocess.run(command, cwd=ROOT, check=False).returncode
+    with tempfile.TemporaryDirectory() as folder:
+        bitcode = Path(folder) / "out.bc"
+        clang = clang_command(Path(arguments.source).resolve(), bitcode, *configuration, arguments.debug)
+        llc = llc_command(bitcode, Path(arguments.output).resolve(), *configuration)
+        for command in (clang, llc):
+            if status := subprocess.run(command, cwd=ROOT, check=False).returncode:
+                return status
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    actions = parser.add_subparsers(dest="action", required=True)
+    actions.add_parser("list", help="print the kernel sources")
+    for action, output in (("compile", "bitcode"), ("assemble", "PTX")):
+        sub = actions.add_parser(action, help=f"compile one source to {output}")
+        sub.add_argument("source")
+        sub.add_argument("--sm", default="80", choices=SM_VERSIONS)
+        sub.add_argument("-O", dest="opt_level", default="2", choices=("0",) + OPT_LEVELS)
+        sub.add_argument("-g", dest="debug", action="store_true")
+        sub.add_argument("-o", dest="output", required=True)
+    sub = actions.add_parser("check", help="compile every source in every configuration and report problems")
+    sub.add_argument("sources", nargs="*")
+    sub.add_argument("--sm", default=",".join(SM_VERSIONS))
+    sub.add_argument("-O", dest="opt_level", default=",".join(OPT_LEVELS))
+    sub.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.action == "list":
+        print("\n".join(str(source) for source in examples()))
+        return 0
+    return check(arguments) if arguments.action == "check" else compile_one(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+//! `oriel`: the command line tool.
+
+#[cfg(feature = "llvm")]
+mod compile;
+mod snapshot;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Live ranges, a ptxas-style optimiser and register estimates for NVPTX.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
+    #[cfg(feature = "llvm")]
+    Compile(compile::CompileArguments),
+    /// Check and print snapshot files
+    Snapshot(snapshot::SnapshotArguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        #[cfg(feature = "llvm")]
+        Command::Compile(arguments) => compile::run(&arguments),
+        Command::Snapshot(arguments) => snapshot::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("oriel: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What the caller chooses.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! define_names {
+    ($(#[$documentation:meta])* $enumeration:ident, $what:literal {
+        $($(#[$variant_documentation:meta])* $variant:ident = $name:literal,)*
+    }) => {
+        $(#[$documentation])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $enumeration {
+            $($(#[$variant_documentation])* $variant,)*
+        }
+
+        impl $enumeration {
+            /// Every variant, in the order in which the documentation lists them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name that `Display` writes and `FromStr` reads.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        impl fmt::Display for $enumeration {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.pad(self.name())
+            }
+        }
+
+        impl FromStr for $enumeration {
+            type Err = UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, UnknownName> {
+                Self::ALL.iter().copied().find(|variant| variant.name() == text).ok_or_else(|| UnknownName {
+                    what: $what,
+                    name: text.to_owned(),
+                    known: &[$($name),*],
+                })
+            }
+        }
+    };
+}
+
+define_names! {
+    /// The control flow of a function.
+    Shape, "shape" {
+        /// One block.
+        Straight = "straight",
+        /// Nested loops, diamonds, switches and early exits, as a front end makes them.
+        Structured = "structured",
+        /// A chain of loops of one block each.
+        SelfLoops = "self-loops",
+        /// Switches one after the other and inside each other.
+        Switches = "switches",
+        /// One switch with as many targets as the function has blocks.
+        HugeSwitch = "huge-switch",
+        /// Edges between random blocks: mostly loops with several entries.
+        Irreducible = "irreducible",
+        /// Random edges, and loops that nothing leaves.
+        InfiniteLoops = "infinite-loops",
+        /// Random edges, and blocks that nothing reaches, alone and in cycles.
+        Unreachable = "unreachable",
+        /// Random edges, many of them twice between the same two blocks.
+        ParallelEdges = "parallel-edges",
+        /// Random edges, and many blocks without an instruction that fall through to the next.
+        EmptyBlocks = "empty-blocks",
+        /// Random edges with a little of all of it.
+        Random = "random",
+        /// One of the others, chosen for each function.
+        Mixed = "mixed",
+    }
+}
+
+define_names! {
+    /// The state of the machine code that is generated.
+    Form, "form" {
+        /// Static single assignment: each register has one definition, which dominates its uses; PHIs at joins.
+        Ssa = "ssa",
+        /// After PHI elimination: no PHIs, registers with several definitions, values defined on some paths only.
+        Late = "late",
+    }
+}
+
+/// A name that stands for nothing, and those that would.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    what: &'static str,
+    name: String,
+    known: &'static [&'static str],
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "unknown {} '{}'; known are {}",
+            self.what,
+            self.name,
+            self.known.join(", ")
+        )
+    }
+}
+
+impl Error for UnknownName {}
+
+/// What to generate.
+///
+/// The same options give the same bytes, on every platform and with every later version that does not say
+/// otherwise in its release notes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Seed of the first function; function `k` of a module has the seed `seed + k`, so that any function of a
+    /// module can be generated again alone.
+    pub seed: u64,
+    /// Machine instructions of each function, approximately: from 10 to a few million. Machine IR has this number
+    /// of instructions within a few percent; of LLVM IR `llc -O2` makes this number within 30 %.
+    pub instructions: usize,
+    /// Functions in the module.
+    pub functions: usize,
+    /// Control flow. LLVM IR has to terminate, so there `InfiniteLoops` is bounded as all its loops are, and
+    /// blocks that nothing reaches, which `llc` would drop at once, are left out.
+    pub shape: Shape,
+    /// Machine instructions of a block on average. 1 gives as many blocks as the size allows.
+    pub block_size: usize,
+    /// How deep loops nest in the structured shapes.
+    pub loop_depth: usize,
+    /// Values that are defined at the entry and used at the end, at most one for eight instructions.
+    pub long_lived: usize,
+    /// Debug locations, and in machine IR `DBG_VALUE`s as well.
+    pub debug_info: bool,
+    /// Calls of device functions.
+    pub calls: bool,
+    /// Form of the machine IR; LLVM IR has no use for it.
+    pub form: Form,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            instructions: 200,
+            functions: 1,
+            shape: Shape::Structured,
+            block_size: 8,
+            loop_depth: 3,
+            long_lived: 4,
+            debug_info: false,
+            calls: false,
+            form: Form::Ssa,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for &shape in Shape::ALL {
+            assert_eq!(shape.to_string().parse(), Ok(shape));
+        }
+        for &form in Form::ALL {
+            assert_eq!(form.to_string().parse(), Ok(form));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_those_that_are_known() {
+        let error = "pretzel".parse::<Form>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown form 'pretzel'; known are ssa, late");
+    }
+}

@@ -1,0 +1,268 @@
+//! Launch descriptions: which kernels of an example run, on which buffers, and how their results compare.
+//!
+//! The format is written down in `docs/launch-format.md`. [`LaunchDescription::load`] reads a file and checks it
+//! whole, so that everything here can be used without a further check: buffers exist, offsets are in range, values fit
+//! their types, grids and blocks are within the limits of CUDA.
+
+mod check;
+mod compare;
+mod element;
+mod random;
+mod raw;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use compare::{Comparison, Difference};
+pub use element::Element;
+pub use random::SplitMix64;
+pub use raw::{Number, Role};
+use thiserror::Error;
+
+/// Why a launch description is not usable.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    /// Not TOML, an unknown key, or a value of the wrong kind; `message` names the line and what is allowed.
+    #[error("{}: {message}", path.display())]
+    Syntax { path: PathBuf, message: String },
+    /// A value that is well formed but not allowed; `key` is the way to it, such as `launch[1].arguments[0]`.
+    #[error("{}: {key}: {problem}", path.display())]
+    Invalid {
+        path: PathBuf,
+        key: String,
+        problem: String,
+    },
+}
+
+/// A checked description: buffers, and the launches that run on them in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaunchDescription {
+    /// What the launches compute, in a sentence.
+    pub description: String,
+    buffers: Vec<Buffer>,
+    /// In the order in which they run; each sees what the ones before it wrote.
+    pub launches: Vec<Launch>,
+}
+
+/// A buffer of a [`LaunchDescription`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(u32);
+
+impl BufferId {
+    /// Position of the buffer in [`LaunchDescription::buffers`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Memory that the kernels read or write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Buffer {
+    pub name: String,
+    pub element: Element,
+    /// Number of elements, at least one.
+    pub length: usize,
+    pub role: Role,
+    pub initial: Initial,
+    /// How two runs' final contents compare. Buffers of role `in` are compared exactly: a kernel may not write them.
+    pub comparison: Comparison,
+}
+
+/// What a buffer holds before the first launch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Initial {
+    Zero,
+    Constant(Number),
+    /// Element `i` is `start + i * step`.
+    Sequence {
+        start: Number,
+        step: Number,
+    },
+    /// Both bounds included for integers, only the lower one for floating point.
+    Uniform {
+        seed: u64,
+        low: Number,
+        high: Number,
+    },
+    /// Random bits, which for floating point includes infinities and NaNs.
+    Random {
+        seed: u64,
+    },
+    /// One value an element.
+    Values(Vec<Number>),
+}
+
+/// One kernel launch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Launch {
+    pub kernel: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Size of the `extern __shared__` array.
+    pub dynamic_shared_bytes: u32,
+    pub arguments: Vec<Argument>,
+}
+
+/// One kernel argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Argument {
+    /// The address of a byte of a buffer.
+    Buffer { buffer: BufferId, offset_bytes: u64 },
+    /// A number, little endian, in as many bytes as its type has.
+    Scalar { element: Element, bytes: Vec<u8> },
+    /// A struct by value whose layout the description's author has worked out.
+    Bytes(Vec<u8>),
+    /// A struct by value, each field at its natural alignment.
+    Struct(Vec<Argument>),
+}
+
+/// Alignment in bytes of every buffer's first byte: what `cudaMalloc` promises, and what vector accesses rely on.
+pub const BUFFER_ALIGNMENT: u64 = 256;
+
+impl LaunchDescription {
+    /// Reads and checks the description in `path`.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, LaunchError> {
+        let path = path.as_ref();
+        let text = fs::read_to_string(path).map_err(|source| LaunchError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(&text, path)
+    }
+
+    /// Checks the description in `text`; `path` only names it in errors.
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, LaunchError> {
+        let path = path.as_ref();
+        let raw = toml::from_str(text).map_err(|error| LaunchError::Syntax {
+            path: path.to_owned(),
+            message: error.to_string().trim_end().to_owned(),
+        })?;
+        check::description(raw).map_err(|check::Problem { key, problem }| LaunchError::Invalid {
+            path: path.to_owned(),
+            key,
+            problem,
+        })
+    }
+
+    /// All buffers, in the order of the file.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The buffer that an argument names.
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.index()]
+    }
+
+    /// The buffer of a name.
+    pub fn find_buffer(&self, name: &str) -> Option<BufferId> {
+        let index = self.buffers.iter().position(|buffer| buffer.name == name)?;
+        Some(BufferId(
+            u32::try_from(index).expect("checked: fewer than 2^32 buffers"),
+        ))
+    }
+}
+
+impl Buffer {
+    pub fn size_bytes(&self) -> usize {
+        self.length * self.element.size_bytes()
+    }
+
+    /// The contents before the first launch, little endian.
+    pub fn initial_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.size_bytes());
+        let mut push = |number: Number| {
+            let encoded = self
+                .element
+                .encode(number)
+                .expect("checked: every value fits the element type");
+            bytes.extend_from_slice(&encoded);
+        };
+        match &self.initial {
+            Initial::Zero => bytes.resize(self.size_bytes(), 0),
+            Initial::Constant(value) => (0..self.length).for_each(|_| push(*value)),
+            Initial::Sequence { start, step } => {
+                (0..self.length).for_each(|index| push(start.plus_multiple(*step, index)));
+            }
+            Initial::Uniform { seed, low, high } => {
+                let is_float = self.element.is_float();
+                SplitMix64::new(*seed)
+                    .take(self.length)
+                    .for_each(|bits| push(random::uniform(bits, *low, *high, is_float)));
+            }
+            Initial::Random { seed } => {
+                let size = self.element.size_bytes();
+                SplitMix64::new(*seed)
+                    .take(self.length)
+                    .for_each(|bits| bytes.extend_from_slice(&bits.to_le_bytes()[..size]));
+            }
+            Initial::Values(values) => values.iter().for_each(|value| push(*value)),
+        }
+        bytes
+    }
+
+    /// Compares the final contents of two runs; both must be [`size_bytes`](Self::size_bytes) long.
+    pub fn compare(&self, expected: &[u8], actual: &[u8]) -> Result<(), Difference> {
+        assert_eq!(
+            expected.len(),
+            self.size_bytes(),
+            "expected contents of {}",
+            self.name
+        );
+        assert_eq!(
+            actual.len(),
+            self.size_bytes(),
+            "actual contents of {}",
+            self.name
+        );
+        self.comparison.compare(self.element, expected, actual)
+    }
+}
+
+impl Launch {
+    pub fn threads_per_block(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&blocks| u64::from(blocks)).product()
+    }
+}
+
+impl Argument {
+    /// Alignment of the argument in the kernel's parameter space; raw bytes have that of a byte.
+    pub fn alignment(&self) -> usize {
+        match self {
+            Argument::Buffer { .. } => 8,
+            Argument::Scalar { bytes, .. } => bytes.len(),
+            Argument::Bytes(_) => 1,
+            Argument::Struct(fields) => fields.iter().map(Argument::alignment).max().unwrap_or(1),
+        }
+    }
+
+    /// The argument as the kernel sees it, given the address of each buffer's first byte.
+    pub fn to_bytes(&self, address_of: &dyn Fn(BufferId) -> u64) -> Vec<u8> {
+        match self {
+            Argument::Buffer { buffer, offset_bytes } => {
+                (address_of(*buffer) + offset_bytes).to_le_bytes().to_vec()
+            }
+            Argument::Scalar { bytes, .. } | Argument::Bytes(bytes) => bytes.clone(),
+            Argument::Struct(fields) => {
+                let mut bytes = Vec::new();
+                for field in fields {
+                    bytes.resize(bytes.len().next_multiple_of(field.alignment()), 0);
+                    bytes.extend(field.to_bytes(address_of));
+                }
+                bytes.resize(bytes.len().next_multiple_of(self.alignment()), 0);
+                bytes
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
