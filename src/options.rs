@@ -113,7 +113,11 @@ pub const TABLE: &[OptionSpec] = &[
         apply: |options, value| {
             options.bench_repetitions = match value.parse() {
                 Ok(repetitions @ 1..=1_000_000) => repetitions,
-                _ => return Err(format!("'{value}' is not allowed; allowed is a number from 1 to 1000000")),
+                _ => {
+                    return Err(format!(
+                        "'{value}' is not allowed; allowed is a number from 1 to 1000000"
+                    ));
+                }
             };
             Ok(())
         },

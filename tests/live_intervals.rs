@@ -40,20 +40,35 @@ fn setting(name: &str, default: u64) -> u64 {
 
 /// Generates a module and compares all its functions.
 fn compare(options: &Options) -> Result<(), String> {
-    let Options { seed, shape, form, instructions, .. } = options;
+    let Options {
+        seed,
+        shape,
+        form,
+        instructions,
+        ..
+    } = options;
     let name = format!("live-{shape}-{form}-{instructions}-{seed}.mir");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = File::create(&path).map_err(|error| error.to_string())?;
     generate::machine_ir(options, file).map_err(|error| error.to_string())?;
     let output = Command::new(llvm_tools().join("llc"))
         .arg(format!("-load={}", plugin().display()))
-        .args(["-run-pass=oriel-check-intervals", "-mtriple=nvptx64-nvidia-cuda", "-o", "/dev/null"])
+        .args([
+            "-run-pass=oriel-check-intervals",
+            "-mtriple=nvptx64-nvidia-cuda",
+            "-o",
+            "/dev/null",
+        ])
         .arg(&path)
         .output()
         .map_err(|error| error.to_string())?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{}:\n{}", path.display(), &errors[..errors.len().min(4000)]));
+        return Err(format!(
+            "{}:\n{}",
+            path.display(),
+            &errors[..errors.len().min(4000)]
+        ));
     }
     // Modules that agree are of no further interest; one that differs stays to be looked at.
     std::fs::remove_file(&path).map_err(|error| error.to_string())

@@ -121,9 +121,8 @@ pub fn medians(samples: &[Sample]) -> Sample {
 /// Prints the medians of `samples` to standard output as one JSON object.
 pub fn report(snapshot: &Snapshot<'_>, samples: &[Sample]) {
     let median = medians(samples);
-    let is_used = |register: &&crate::snapshot::abi::RegisterRecord| {
-        register.flags & RegisterFlags::UNUSED.bits() == 0
-    };
+    let is_used =
+        |register: &&crate::snapshot::abi::RegisterRecord| register.flags & RegisterFlags::UNUSED.bits() == 0;
     let instructions = report::count_instructions(snapshot);
     let stage = snapshot.stage().name();
     print(&Line {
@@ -177,7 +176,10 @@ fn totals(stage: &'static str, functions: &[(usize, Sample)]) -> Totals {
     Totals {
         total: stage,
         functions: functions.len(),
-        instructions: functions.iter().map(|(instructions, _)| *instructions as u64).sum(),
+        instructions: functions
+            .iter()
+            .map(|(instructions, _)| *instructions as u64)
+            .sum(),
         llvm_ns,
         llvm_dominators_ns: sum(|sample| sample.llvm_dominators_ns),
         oriel_ns,
@@ -222,7 +224,10 @@ mod tests {
         let median = medians(&[sample(10), sample(900), sample(30)]);
         assert_eq!(median.engine_ns, 30);
         let totals = totals("ssa", &[(10, median), (2000, median)]);
-        assert_eq!((totals.functions, totals.instructions, totals.llvm_ns), (2, 2010, 600));
+        assert_eq!(
+            (totals.functions, totals.instructions, totals.llvm_ns),
+            (2, 2010, 600)
+        );
         assert_eq!(totals.ratio, 10.0);
         assert_eq!(totals.median_ratio_large, Some(10.0));
         assert_eq!(totals.least_ratio_with_export, Some(300.0 / 80.0));

@@ -94,7 +94,10 @@ fn compare_numbering(
         .chain([indexes.last_index().number()])
         .collect();
     if starts != theirs.block_starts {
-        differences.push(format!("block starts: {starts:?}, LLVM: {:?}", theirs.block_starts));
+        differences.push(format!(
+            "block starts: {starts:?}, LLVM: {:?}",
+            theirs.block_starts
+        ));
     }
     for (instruction, &number) in snapshot.instructions().zip(theirs.instruction_indexes) {
         let our_number = match indexes.has_index(instruction) {
@@ -120,12 +123,24 @@ fn compare_intervals(ours: &LiveIntervals, theirs: &ForeignIntervals<'_>, differ
             // A read that no definition reaches: LLVM's segments have no value there.
             continue;
         }
-        let (ours, theirs) = (ours.interval(register), LiveRange { segments: &segments, values: &values });
+        let (ours, theirs) = (
+            ours.interval(register),
+            LiveRange {
+                segments: &segments,
+                values: &values,
+            },
+        );
         if present && (ours.segments != theirs.segments || ours.values != theirs.values) {
             differences.push(format!(
                 "Oriel: {}\nLLVM:  {}",
-                LiveInterval { register, range: ours },
-                LiveInterval { register, range: theirs }
+                LiveInterval {
+                    register,
+                    range: ours
+                },
+                LiveInterval {
+                    register,
+                    range: theirs
+                }
             ));
         }
     }
@@ -159,7 +174,12 @@ fn read_range(
     foreign.iter().all(|segment| segment.value != NONE)
 }
 
-fn compare_engines(ours: &LiveIntervals, other: &LiveIntervals, bypass: Bypass, differences: &mut Vec<String>) {
+fn compare_engines(
+    ours: &LiveIntervals,
+    other: &LiveIntervals,
+    bypass: Bypass,
+    differences: &mut Vec<String>,
+) {
     for index in 0..ours.register_count() {
         let register = Register::new(index);
         let (one, two) = (ours.interval(register), other.interval(register));

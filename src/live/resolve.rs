@@ -6,27 +6,23 @@
 //! values meet, PHI values are made by propagation down the dominator tree (the algorithm of LLVM's
 //! SSAUpdater).
 //!
-//! What differs is the cost. LLVM clears a map of all blocks for every register; here the state of
-//! a block carries the number of the resolution that it belongs to. The dominator tree is computed
-//! when the first PHI value may be needed.
+//! What differs is the cost. LLVM clears a map of all blocks for every register and searches the range
+//! in every block on the way; here the state of a block, 16 bytes, says which register it belongs
+//! to and whether that has anything in the block, pieces of neighbouring blocks are added as one,
+//! and the dominator tree is computed when the first PHI value may be needed. The reference's
+//! per-block `VNInfo` nodes are made for the blocks that need a value, not for all.
 
-use super::dataflow::block_of;
 use super::dominators::Dominators;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment};
 use super::predecessors::Predecessors;
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::SlotIndex;
 use super::value::{VNInfo, ValueNumber};
-use crate::entity::{Block, EntityRef, Instruction, PackedOption, Register, entity_impl};
+use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::{ChainedOperandRecord, OpcodeFlags};
+use crate::snapshot::abi::{ChainedOperandRecord, OpcodeFlags, OperandRecord};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
-
-/// A node of the arena.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct NodeId(u32);
-entity_impl!(NodeId, "node");
 
 /// Above this many blocks LLVM sorts them by number before it makes PHI values.
 const UNSORTED_BLOCKS: usize = 4;
@@ -38,19 +34,39 @@ struct Value {
     block: Block,
 }
 
+/// What is known of a block in the resolution of one register. The numbers of resolutions say whether
+/// it is known at all; the first resolution has the number 1.
+#[derive(Clone, Copy, Debug, Default)]
+struct BlockState {
+    /// The resolution in which the block was found to be live-out.
+    live_out: u32,
+    /// The resolution in which a segment was put into the block that may not reach its end.
+    occupied: u32,
+    /// The live-out value plus one; zero: not known.
+    value: u32,
+    /// The block that defines it.
+    defining: u32,
+}
+
+/// The states of all blocks, and the resolution that they are read for.
+#[derive(Debug, Default)]
+struct BlockStates {
+    states: Vec<BlockState>,
+    resolution: u32,
+}
+
 /// Resolves values. Memory is kept from function to function.
 #[derive(Debug, Default)]
 pub(super) struct Resolver {
     arena: Bump,
-    node_of: Vec<PackedOption<NodeId>>,
+    states: BlockStates,
+    /// Block of each instruction.
+    block_of: Vec<Block>,
     dominators: Dominators,
     dominators_known: bool,
-    generation: u64,
     range: Range,
     /// Blocks where the register has to be live-in.
     work_list: Vec<Block>,
-    /// Of these, those whose value propagation has to find.
-    live_in: Vec<NodeId>,
     /// PHI values made since the function began.
     pub phi_values: u64,
 }
@@ -68,46 +84,57 @@ struct Input<'a> {
     starts: &'a [SlotIndex],
     numbers: &'a [u32],
     predecessors: &'a Predecessors,
+    /// Are LLVM's block numbers in layout order?
+    numbered_in_order: bool,
 }
 
-impl Input<'_> {
+impl<'a> Input<'a> {
     fn range(&self, block: Block) -> (SlotIndex, SlotIndex) {
         (self.starts[block.index()], self.starts[block.index() + 1])
     }
+
+    /// The operands of the instruction of `place`, its opcode, and its number if it has one.
+    fn operands(&self, place: &ChainedOperandRecord) -> (&'a [OperandRecord], u32, Option<u32>) {
+        let arrays = self.snapshot.arrays();
+        let index = place.instruction as usize;
+        let (record, next) = (&arrays.instructions[index], &arrays.instructions[index + 1]);
+        let operands = &arrays.operands[record.first_operand as usize..next.first_operand as usize];
+        let number = Some(self.numbers[index]).filter(|number| number.is_multiple_of(4));
+        (operands, record.opcode, number)
+    }
 }
 
-/// The per-block nodes, in the arena.
-struct Nodes<'a> {
-    nodes: ArenaVec<'a, VNInfo>,
-    node_of: &'a mut [PackedOption<NodeId>],
-}
-
-impl Nodes<'_> {
-    fn of(&mut self, block: Block) -> &mut VNInfo {
-        let id = self.id(block);
-        &mut self.nodes[id.index()]
+impl BlockStates {
+    fn reset(&mut self, blocks: usize) {
+        self.states.clear();
+        self.states.resize(blocks, BlockState::default());
+        self.resolution = 0;
     }
 
-    fn id(&mut self, block: Block) -> NodeId {
-        if let Some(id) = self.node_of[block.index()].expand() {
-            return id;
+    /// Is the block known to be live-out?
+    fn is_live_out(&self, block: Block) -> bool {
+        self.states[block.index()].live_out == self.resolution
+    }
+
+    /// The value that leaves the block and the block that defines it, if they are known.
+    fn live_out(&self, block: Block) -> Option<(ValueNumber, Block)> {
+        let state = self.states[block.index()];
+        if state.live_out != self.resolution {
+            return None;
         }
-        let id = NodeId::new(self.nodes.len());
-        self.nodes.push(VNInfo::new(block));
-        self.node_of[block.index()] = id.into();
-        id
+        let value = state.value.checked_sub(1)?;
+        Some((ValueNumber::from_u32(value), Block::from_u32(state.defining)))
     }
 
-    fn is_live_out(&self, block: Block, generation: u64) -> bool {
-        self.node_of[block.index()]
-            .expand()
-            .is_some_and(|id| self.nodes[id.index()].is_live_out(generation))
+    fn set_live_out(&mut self, block: Block, value: Option<(ValueNumber, Block)>) {
+        let state = &mut self.states[block.index()];
+        state.live_out = self.resolution;
+        state.value = value.map_or(0, |(value, _)| value.as_u32() + 1);
+        state.defining = value.map_or(0, |(_, block)| block.as_u32());
     }
 
-    /// The value that leaves the block in this resolution.
-    fn live_out(&self, block: Block, generation: u64) -> Option<(ValueNumber, Block)> {
-        let node = &self.nodes[self.node_of[block.index()].expand()?.index()];
-        node.is_live_out(generation).then(|| node.live_out()).flatten()
+    fn occupy(&mut self, block: Block) {
+        self.states[block.index()].occupied = self.resolution;
     }
 }
 
@@ -130,218 +157,244 @@ impl Resolver {
         if chained.is_empty() {
             return;
         }
-        let mut node_of = std::mem::take(&mut self.node_of);
-        node_of.clear();
-        node_of.resize(snapshot.block_count(), PackedOption::default());
+        self.states.reset(snapshot.block_count());
+        self.block_of.clear();
+        for block in snapshot.blocks() {
+            self.block_of.resize(snapshot.instruction_range(block).end, block);
+        }
+        let numbered_in_order = snapshot
+            .arrays()
+            .blocks
+            .split_last()
+            .is_some_and(|(_, blocks)| blocks.is_sorted_by_key(|block| block.number));
         let arena = std::mem::take(&mut self.arena);
-        let mut nodes = Nodes {
-            nodes: ArenaVec::new_in(&arena),
-            node_of: &mut node_of,
-        };
+        let mut nodes = ArenaVec::new_in(&arena);
         for operands in chained.chunk_by(|a, b| a.register == b.register) {
             let input = Input {
                 snapshot: *snapshot,
                 starts: &result.indexes.block_starts,
                 numbers: &result.indexes.instruction_numbers,
                 predecessors,
+                numbered_in_order,
             };
             self.resolve(&input, &mut nodes, operands);
             self.append(Register::from_u32(operands[0].register), result);
         }
         drop(nodes);
         self.arena = arena;
-        self.node_of = node_of;
     }
 
     /// Computes the range of the register whose operands are given.
-    fn resolve(&mut self, input: &Input<'_>, nodes: &mut Nodes<'_>, operands: &[ChainedOperandRecord]) {
-        self.generation += 1;
+    fn resolve(
+        &mut self,
+        input: &Input<'_>,
+        nodes: &mut ArenaVec<'_, VNInfo>,
+        operands: &[ChainedOperandRecord],
+    ) {
+        self.states.resolution += 1;
         self.range.segments.clear();
         self.range.values.clear();
-        let mut hint = Block::new(0);
         for place in operands {
-            let instruction = input
-                .snapshot
-                .instruction(Instruction::from_u32(place.instruction));
-            let operand = &instruction.operand_records()[place.operand as usize];
-            let number = input.numbers[place.instruction as usize];
-            if defines(operand) && number.is_multiple_of(4) {
-                let definition = definition_slot(number, operand);
-                hint = block_of(input.starts, definition, hint);
-                self.range.create_dead_definition(definition, hint);
+            let (records, _, number) = input.operands(place);
+            let operand = &records[place.operand as usize];
+            if let Some(number) = number.filter(|_| defines(operand)) {
+                let block = self.block_of[place.instruction as usize];
+                self.states.occupy(block);
+                self.range
+                    .create_dead_definition(definition_slot(number, operand), block);
             }
         }
         for place in operands {
-            let instruction = input
-                .snapshot
-                .instruction(Instruction::from_u32(place.instruction));
-            let records = instruction.operand_records();
+            let (records, opcode, number) = input.operands(place);
             let operand = &records[place.operand as usize];
-            let number = input.numbers[place.instruction as usize];
-            if !reads(operand) || !number.is_multiple_of(4) {
+            let Some(number) = number.filter(|_| reads(operand)) else {
                 continue;
-            }
-            if instruction.opcode_flags().contains(OpcodeFlags::PHI) {
+            };
+            let phi = OpcodeFlags::PHI.bits();
+            if input.snapshot.arrays().opcodes[opcode as usize].flags & phi != 0 {
                 let predecessor = Block::from_u32(records[place.operand as usize + 1].index);
                 let (_, end) = input.range(predecessor);
                 self.extend(input, nodes, predecessor, end);
             } else {
                 let slot = use_slot(number, operand, records);
-                hint = block_of(input.starts, slot, hint);
-                self.extend(input, nodes, hint, slot);
+                self.extend(input, nodes, self.block_of[place.instruction as usize], slot);
             }
         }
     }
 
     /// Makes the range reach `slot`, which belongs to `block`.
-    fn extend(&mut self, input: &Input<'_>, nodes: &mut Nodes<'_>, block: Block, slot: SlotIndex) {
+    fn extend(&mut self, input: &Input<'_>, nodes: &mut ArenaVec<'_, VNInfo>, block: Block, slot: SlotIndex) {
         let (start, _) = input.range(block);
         if self.range.extend_in_block(start, slot).is_some() {
             return;
         }
-        if self.find_reaching_definitions(input, nodes, block, slot) {
-            return;
-        }
-        if !self.dominators_known {
-            self.dominators.compute(&input.snapshot, input.predecessors);
-            self.dominators_known = true;
-        }
-        for position in 0..self.live_in.len() {
-            let node = &mut nodes.nodes[self.live_in[position].index()];
-            if !self.dominators.is_reachable(node.block()) {
-                node.settle();
+        let mut kill = Some(slot);
+        match self.find_reaching_definitions(input, block, &mut kill) {
+            Reaching::Nothing => {}
+            Reaching::One(value) => self.add_pieces(input, block, kill, value),
+            Reaching::Several => {
+                if !self.dominators_known {
+                    self.dominators.compute(&input.snapshot, input.predecessors);
+                    self.dominators_known = true;
+                }
+                self.make_nodes(input, nodes, block, kill);
+                self.propagate_values(input, nodes);
+                self.add_node_pieces(nodes);
             }
         }
-        self.propagate_values(input, nodes);
-        self.add_live_in_pieces(nodes);
     }
 
-    /// Searches back from `block` for the values that reach `slot`. If there is only one, adds the
-    /// pieces where it is live and returns true. Otherwise leaves the blocks in `live_in`.
+    /// Searches back from `block` for the values that reach its start, and collects the blocks where
+    /// the register is live-in in `work_list`. If the search comes back to `block`, the value is not
+    /// killed there after all.
     fn find_reaching_definitions(
         &mut self,
         input: &Input<'_>,
-        nodes: &mut Nodes<'_>,
         block: Block,
-        slot: SlotIndex,
-    ) -> bool {
-        let generation = self.generation;
-        let mut kill = Some(slot);
-        let mut unique = true;
-        let mut found: Option<ValueNumber> = None;
-        let mut meet = |value: ValueNumber| {
-            unique &= found.is_none_or(|found| found == value);
-            found = Some(value);
-        };
+        kill: &mut Option<SlotIndex>,
+    ) -> Reaching {
+        let mut reaching = Reaching::Nothing;
         self.work_list.clear();
         self.work_list.push(block);
         let mut next = 0;
         while let Some(&current) = self.work_list.get(next) {
             next += 1;
             for &predecessor in input.predecessors.of(current) {
-                if nodes.is_live_out(predecessor, generation) {
-                    if let Some((value, _)) = nodes.of(predecessor).live_out() {
-                        meet(value);
+                let resolution = self.states.resolution;
+                let state = &mut self.states.states[predecessor.index()];
+                if state.live_out == resolution {
+                    if let Some(value) = state.value.checked_sub(1) {
+                        reaching.meet(ValueNumber::from_u32(value));
                     }
                     continue;
                 }
-                let (start, end) = input.range(predecessor);
-                let value = self.range.extend_in_block(start, end);
-                let with_block = value.map(|value| (value, self.range.block_of(value)));
-                nodes.of(predecessor).set_live_out(generation, with_block);
-                match value {
-                    Some(value) => meet(value),
-                    None if predecessor == block => kill = None,
-                    None => self.work_list.push(predecessor),
+                state.live_out = resolution;
+                state.value = 0;
+                if state.occupied == resolution {
+                    let (start, end) = input.range(predecessor);
+                    if let Some(value) = self.range.extend_in_block(start, end) {
+                        state.value = value.as_u32() + 1;
+                        state.defining = self.range.block_of(value).as_u32();
+                        reaching.meet(value);
+                        continue;
+                    }
+                }
+                if predecessor == block {
+                    *kill = None;
+                } else {
+                    self.work_list.push(predecessor);
                 }
             }
         }
-        if self.work_list.len() > UNSORTED_BLOCKS {
-            self.work_list
-                .sort_unstable_by_key(|&block| input.snapshot.block(block).number);
+        if matches!(reaching, Reaching::Nothing) {
+            // Without any definition nothing is live, and other uses must not stop here.
+            for &searched in &self.work_list {
+                self.states.states[searched.index()].live_out = 0;
+            }
+        } else if self.work_list.len() > UNSORTED_BLOCKS {
+            if input.numbered_in_order {
+                self.work_list.sort_unstable();
+            } else {
+                self.work_list
+                    .sort_unstable_by_key(|&block| input.snapshot.block(block).number);
+            }
         }
+        reaching
+    }
 
-        if unique {
-            let Some(value) = found else {
-                // Without any definition nothing is live, and other uses must not stop here.
-                for &searched in &self.work_list {
-                    nodes.of(searched).set_live_out(0, None);
-                }
-                return true;
-            };
-            let with_block = Some((value, self.range.block_of(value)));
-            for &live in &self.work_list {
-                let (start, mut end) = input.range(live);
-                match kill {
-                    Some(kill) if live == block => end = kill,
-                    _ => nodes.of(live).set_live_out(generation, with_block),
-                }
-                self.range.add_segment(start, end, value);
-            }
-            return true;
-        }
-        self.live_in.clear();
+    /// Adds the blocks of `work_list` to the range of their only value, neighbours together.
+    fn add_pieces(&mut self, input: &Input<'_>, block: Block, kill: Option<SlotIndex>, value: ValueNumber) {
+        let with_block = Some((value, self.range.block_of(value)));
+        let mut run: Option<(SlotIndex, SlotIndex)> = None;
         for &live in &self.work_list {
-            let (start, end) = input.range(live);
-            let id = nodes.id(live);
-            let kill = kill.filter(|_| live == block);
-            nodes.nodes[id.index()].need_live_in(start, end, kill);
-            self.live_in.push(id);
+            let (start, mut end) = input.range(live);
+            match kill {
+                Some(kill) if live == block => {
+                    end = kill;
+                    self.states.occupy(live);
+                }
+                _ => self.states.set_live_out(live, with_block),
+            }
+            run = match run {
+                Some((first, last)) if last == start => Some((first, end)),
+                Some((first, last)) => {
+                    self.range.add_segment(first, last, value);
+                    Some((start, end))
+                }
+                None => Some((start, end)),
+            };
         }
-        false
+        if let Some((first, last)) = run {
+            self.range.add_segment(first, last, value);
+        }
+    }
+
+    /// Makes nodes of the blocks of `work_list`, in its order. Blocks that the entry does not reach get
+    /// no value.
+    fn make_nodes(
+        &self,
+        input: &Input<'_>,
+        nodes: &mut ArenaVec<'_, VNInfo>,
+        block: Block,
+        kill: Option<SlotIndex>,
+    ) {
+        nodes.clear();
+        for &live in &self.work_list {
+            if self.dominators.is_reachable(live) {
+                let dominator = self
+                    .dominators
+                    .immediate(live)
+                    .filter(|&dominator| self.states.is_live_out(dominator));
+                let kill = kill.filter(|_| live == block);
+                nodes.push(VNInfo::new(live, dominator, input.range(live), kill));
+            }
+        }
     }
 
     /// Propagates live-out values down the dominator tree and makes PHI values where a block is in the
     /// dominance frontier of a value, until nothing changes. A value only ever moves down the
     /// tree and every PHI is made once, which bounds the passes.
-    fn propagate_values(&mut self, input: &Input<'_>, nodes: &mut Nodes<'_>) {
-        let generation = self.generation;
+    fn propagate_values(&mut self, input: &Input<'_>, nodes: &mut ArenaVec<'_, VNInfo>) {
+        let bound = 2 * nodes.len() as u64 + 2;
         let mut changed = true;
         while changed {
             changed = false;
-            for position in 0..self.live_in.len() {
-                let id = self.live_in[position];
-                if !nodes.nodes[id.index()].needs_live_in() {
-                    continue;
-                }
-                let block = nodes.nodes[id.index()].block();
-                let dominator = self
-                    .dominators
-                    .immediate(block)
-                    .filter(|&dominator| nodes.is_live_out(dominator, generation));
-                let incoming = dominator.and_then(|dominator| nodes.live_out(dominator, generation));
+            for node in nodes.iter_mut().filter(|node| node.is_pending()) {
+                let pass = node.count_pass();
+                debug_assert!(
+                    pass <= bound,
+                    "values settle in as many passes as there are blocks"
+                );
+                let block = node.block();
+                let dominator = node.dominator();
+                let incoming = dominator.and_then(|dominator| self.states.live_out(dominator));
                 let needs_phi = dominator.is_none_or(|dominator| {
+                    let same = incoming.map(|(value, _)| value);
                     input.predecessors.of(block).iter().any(|&predecessor| {
-                        nodes
-                            .live_out(predecessor, generation)
+                        self.states
+                            .live_out(predecessor)
                             .is_some_and(|(value, defining)| {
-                                Some(value) != incoming.map(|(value, _)| value)
-                                    && self.dominators.dominates(dominator, defining)
+                                Some(value) != same && self.dominators.dominates(dominator, defining)
                             })
                     })
                 });
-                let node = &mut nodes.nodes[id.index()];
                 if needs_phi {
                     changed = true;
                     self.phi_values += 1;
-                    let (start, end) = node.live_in_piece();
+                    let (start, end) = node.piece();
                     let value = self.range.new_value(start, block);
                     self.range.add_segment(start, end, value);
                     node.settle();
-                    if !node.is_killed() {
-                        node.set_live_out(generation, Some((value, block)));
+                    if node.is_killed() {
+                        self.states.occupy(block);
+                    } else {
+                        self.states.set_live_out(block, Some((value, block)));
                     }
                 } else if let Some((value, _)) = incoming {
-                    node.set_live_in(value);
-                    if node.is_killed() {
-                        continue;
-                    }
-                    let known = node
-                        .live_out()
-                        .filter(|_| node.is_live_out(generation))
-                        .map(|(value, _)| value);
-                    if known != Some(value) {
-                        node.set_live_out(generation, incoming);
+                    node.set_value(value);
+                    let known = self.states.live_out(block).map(|(value, _)| value);
+                    if !node.is_killed() && known != Some(value) {
+                        self.states.set_live_out(block, incoming);
                         changed = true;
                     }
                 }
@@ -349,21 +402,31 @@ impl Resolver {
         }
     }
 
-    /// Adds the pieces of blocks that got their value from their dominator.
-    fn add_live_in_pieces(&mut self, nodes: &mut Nodes<'_>) {
-        for id in self.live_in.drain(..) {
-            let node = &mut nodes.nodes[id.index()];
-            if !node.needs_live_in() {
-                continue;
-            }
+    /// Adds the pieces of blocks that got their value from their dominator, neighbours with the same
+    /// value together.
+    fn add_node_pieces(&mut self, nodes: &mut ArenaVec<'_, VNInfo>) {
+        let mut run: Option<(SlotIndex, SlotIndex, ValueNumber)> = None;
+        for node in nodes.iter_mut().filter(|node| node.is_pending()) {
             node.settle();
-            let Some(value) = node.live_in() else { continue };
-            let (start, end) = node.live_in_piece();
-            if !node.is_killed() {
-                let block = self.range.block_of(value);
-                node.set_live_out(self.generation, Some((value, block)));
+            let Some(value) = node.value() else { continue };
+            let (start, end) = node.piece();
+            if node.is_killed() {
+                self.states.occupy(node.block());
+            } else {
+                let defining = self.range.block_of(value);
+                self.states.set_live_out(node.block(), Some((value, defining)));
             }
-            self.range.add_segment(start, end, value);
+            run = match run {
+                Some((first, last, same)) if last == start && same == value => Some((first, end, value)),
+                Some((first, last, other)) => {
+                    self.range.add_segment(first, last, other);
+                    Some((start, end, value))
+                }
+                None => Some((start, end, value)),
+            };
+        }
+        if let Some((first, last, value)) = run {
+            self.range.add_segment(first, last, value);
         }
     }
 
@@ -388,10 +451,28 @@ impl Resolver {
     pub(super) fn memory_bytes(&self) -> usize {
         self.arena.allocated_bytes()
             + self.dominators.memory_bytes()
-            + self.node_of.capacity() * size_of::<PackedOption<NodeId>>()
+            + self.states.states.capacity() * size_of::<BlockState>()
             + self.range.segments.capacity() * size_of::<LiveSegment>()
             + self.range.values.capacity() * size_of::<Value>()
-            + (self.work_list.capacity() + self.live_in.capacity()) * size_of::<u32>()
+            + (self.work_list.capacity() + self.block_of.capacity()) * size_of::<Block>()
+    }
+}
+
+/// The values that a search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reaching {
+    Nothing,
+    One(ValueNumber),
+    Several,
+}
+
+impl Reaching {
+    fn meet(&mut self, value: ValueNumber) {
+        *self = match *self {
+            Self::Nothing => Self::One(value),
+            Self::One(same) if same == value => Self::One(value),
+            _ => Self::Several,
+        };
     }
 }
 

@@ -18,13 +18,12 @@ impl ValueNumber {
     pub const ZERO: Self = Self(0);
 }
 
-/// A piece of a range inside a block, as the node buffers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A piece of a range inside a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub(super) struct Endpoint {
-    pub start: u64,
-    pub end: u64,
-    pub value: u64,
+struct Endpoint {
+    start: u64,
+    end: u64,
 }
 
 /// A buffer with its inline storage: in use in the low half of `size`, room in the high half.
@@ -40,20 +39,20 @@ impl<T, const N: usize> Inline<T, N> {
     const CAPACITY: u64 = (N as u64) << 32;
 }
 
-/// State of one block while the values of one register are resolved.
+/// A block whose live-in value is being looked for, in the resolution of one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct VNInfo {
-    /// The piece that the block's live-in value covers; in use while that value is not settled.
-    endpoints: Inline<Endpoint, 2>,
+    /// The piece that the live-in value covers; in use while that value is not settled.
+    endpoints: Inline<Endpoint, 3>,
     /// Where the live-in value is read last, if it does not leave the block.
     kills: Inline<u64, 2>,
-    /// The block that defines the live-out value, plus one.
-    defining_block: u64,
-    /// The register that the live-out value belongs to, by number of its resolution.
-    generation: u64,
+    /// The block's immediate dominator plus one; zero: it has none that is live-out.
+    dominator: u64,
+    /// Passes that looked for the value so far.
+    passes: u64,
     block: u32,
-    /// The live-out value plus one; zero: not assigned.
+    /// The live-in value plus one, as far as it is known; zero: it is not.
     value: u32,
 }
 
@@ -64,32 +63,38 @@ const _: () = {
     assert!(offset_of!(VNInfo, endpoints.items) == 0x10);
     assert!(offset_of!(VNInfo, kills) == 0x40);
     assert!(offset_of!(VNInfo, kills.items) == 0x50);
-    assert!(offset_of!(VNInfo, defining_block) == 0x60);
-    assert!(offset_of!(VNInfo, generation) == 0x68);
+    assert!(offset_of!(VNInfo, dominator) == 0x60);
+    assert!(offset_of!(VNInfo, passes) == 0x68);
     assert!(offset_of!(VNInfo, block) == 0x70);
     assert!(offset_of!(VNInfo, value) == 0x74);
 };
 
 impl VNInfo {
-    /// A node for `block` that no register has used yet.
-    pub(super) fn new(block: Block) -> Self {
+    /// A node for `block`, whose live-in piece reaches from `start` to `kill` or, if the value leaves
+    /// the block, to `end`.
+    pub(super) fn new(
+        block: Block,
+        dominator: Option<Block>,
+        (start, end): (SlotIndex, SlotIndex),
+        kill: Option<SlotIndex>,
+    ) -> Self {
+        let piece = Endpoint {
+            start: u64::from(start.number()),
+            end: u64::from(kill.unwrap_or(end).number()),
+        };
         Self {
             endpoints: Inline {
                 reserved: 0,
-                size: Inline::<Endpoint, 2>::CAPACITY,
-                items: [Endpoint {
-                    start: 0,
-                    end: 0,
-                    value: 0,
-                }; 2],
+                size: Inline::<Endpoint, 3>::CAPACITY | 1,
+                items: [piece, Endpoint::default(), Endpoint::default()],
             },
             kills: Inline {
                 reserved: 0,
-                size: Inline::<u64, 2>::CAPACITY,
-                items: [0; 2],
+                size: Inline::<u64, 2>::CAPACITY | u64::from(kill.is_some()),
+                items: [kill.map_or(0, |kill| u64::from(kill.number())), 0],
             },
-            defining_block: 0,
-            generation: 0,
+            dominator: dominator.map_or(0, |dominator| u64::from(dominator.as_u32()) + 1),
+            passes: 0,
             block: block.as_u32(),
             value: 0,
         }
@@ -100,51 +105,23 @@ impl VNInfo {
         Block::from_u32(self.block)
     }
 
-    /// Is the block known to be live-out in this resolution?
-    pub(super) fn is_live_out(&self, generation: u64) -> bool {
-        self.generation == generation
+    /// The immediate dominator.
+    pub(super) fn dominator(&self) -> Option<Block> {
+        (self.dominator as u32).checked_sub(1).map(Block::from_u32)
     }
 
-    /// The value that leaves the block and the block that defines it; none while it is not known.
-    pub(super) fn live_out(&self) -> Option<(ValueNumber, Block)> {
-        let value = self.value.checked_sub(1)?;
-        Some((
-            ValueNumber::from_u32(value),
-            Block::from_u32(self.defining_block as u32 - 1),
-        ))
-    }
-
-    /// The block is live-out, with this value if it is known.
-    pub(super) fn set_live_out(&mut self, generation: u64, value: Option<(ValueNumber, Block)>) {
-        self.generation = generation;
-        self.value = value.map_or(0, |(value, _)| value.as_u32() + 1);
-        self.defining_block = value.map_or(0, |(_, block)| u64::from(block.as_u32()) + 1);
-    }
-
-    /// The block needs a live-in value, from its `start` to `kill` or, if it leaves the block, `end`.
-    pub(super) fn need_live_in(&mut self, start: SlotIndex, end: SlotIndex, kill: Option<SlotIndex>) {
-        self.endpoints.size = Inline::<Endpoint, 2>::CAPACITY | 1;
-        self.endpoints.items[0] = Endpoint {
-            start: u64::from(start.number()),
-            end: u64::from(kill.unwrap_or(end).number()),
-            value: 0,
-        };
-        self.kills.size = Inline::<u64, 2>::CAPACITY | u64::from(kill.is_some());
-        self.kills.items[0] = kill.map_or(0, |kill| u64::from(kill.number()));
-    }
-
-    /// Is a live-in value still needed?
-    pub(super) fn needs_live_in(&self) -> bool {
+    /// Is the live-in value still looked for?
+    pub(super) fn is_pending(&self) -> bool {
         self.endpoints.size as u32 != 0
     }
 
-    /// The live-in value is final.
+    /// The live-in value is final, and its piece is in the range.
     pub(super) fn settle(&mut self) {
-        self.endpoints.size = Inline::<Endpoint, 2>::CAPACITY;
+        self.endpoints.size = Inline::<Endpoint, 3>::CAPACITY;
     }
 
     /// Where the live-in piece begins and ends.
-    pub(super) fn live_in_piece(&self) -> (SlotIndex, SlotIndex) {
+    pub(super) fn piece(&self) -> (SlotIndex, SlotIndex) {
         let piece = &self.endpoints.items[0];
         (
             SlotIndex::from_number(piece.start as u32),
@@ -157,15 +134,19 @@ impl VNInfo {
         self.kills.size as u32 != 0
     }
 
-    /// The live-in value as far as it is known, and the block that defines it.
-    pub(super) fn live_in(&self) -> Option<ValueNumber> {
-        (self.endpoints.items[0].value as u32)
-            .checked_sub(1)
-            .map(ValueNumber::from_u32)
+    /// The live-in value as far as it is known.
+    pub fn value(&self) -> Option<ValueNumber> {
+        self.value.checked_sub(1).map(ValueNumber::from_u32)
+    }
+
+    /// Counts a pass that looks for the value, and returns how many there were before.
+    pub(super) fn count_pass(&mut self) -> u64 {
+        self.passes += 1;
+        self.passes - 1
     }
 
     /// Remembers the live-in value.
-    pub(super) fn set_live_in(&mut self, value: ValueNumber) {
-        self.endpoints.items[0].value = u64::from(value.as_u32()) + 1;
+    pub(super) fn set_value(&mut self, value: ValueNumber) {
+        self.value = value.as_u32() + 1;
     }
 }
