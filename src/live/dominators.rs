@@ -20,6 +20,9 @@ pub struct Dominators {
     immediate: Vec<PackedOption<Block>>,
     /// By block: first and last number of its subtree in a walk of the tree; (0, 0) if unreachable.
     interval: Vec<(u32, u32)>,
+    /// Where the children of each block begin in `children`; one more for the end.
+    first_child: Vec<u32>,
+    children: Vec<Block>,
     work: Work,
 }
 
@@ -62,6 +65,35 @@ impl Dominators {
             self.immediate[self.work.block[index].index()] = dominator.into();
         }
         self.number_tree();
+        self.list_children();
+    }
+
+    fn list_children(&mut self) {
+        let blocks = self.immediate.len();
+        self.first_child.clear();
+        self.first_child.resize(blocks + 2, 0);
+        // Counts are kept two places up, so that filling a list moves its begin into place.
+        for parent in self.immediate.iter().filter_map(|parent| parent.expand()) {
+            self.first_child[parent.index() + 2] += 1;
+        }
+        for block in 2..self.first_child.len() {
+            self.first_child[block] += self.first_child[block - 1];
+        }
+        self.children.clear();
+        self.children.resize(blocks, Block::new(0));
+        for (index, parent) in self.immediate.iter().enumerate() {
+            if let Some(parent) = parent.expand() {
+                let next = &mut self.first_child[parent.index() + 1];
+                self.children[*next as usize] = Block::new(index);
+                *next += 1;
+            }
+        }
+    }
+
+    /// The blocks that a block dominates immediately.
+    pub fn children(&self, block: Block) -> &[Block] {
+        let index = block.index();
+        &self.children[self.first_child[index] as usize..self.first_child[index + 1] as usize]
     }
 
     /// Can the entry reach the block?
@@ -86,7 +118,9 @@ impl Dominators {
         let work = &self.work;
         self.immediate.capacity() * size_of::<PackedOption<Block>>()
             + self.interval.capacity() * size_of::<(u32, u32)>()
-            + (work.number.capacity()
+            + (self.first_child.capacity()
+                + self.children.capacity()
+                + work.number.capacity()
                 + work.block.capacity()
                 + work.parent.capacity()
                 + work.semi.capacity()

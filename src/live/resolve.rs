@@ -10,7 +10,7 @@
 //! in every block on the way; here the state of a block, 16 bytes, says which register it belongs
 //! to and whether that has anything in the block, pieces of neighbouring blocks are added as one,
 //! and the dominator tree is computed when the first PHI value may be needed. The reference's
-//! per-block `VNInfo` nodes are made for the blocks that need a value, not for all.
+//! `VNInfo` nodes are made where a PHI value is, not for every block.
 
 use super::dominators::Dominators;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment};
@@ -23,6 +23,9 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{ChainedOperandRecord, OpcodeFlags, OperandRecord};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
+
+/// From this many blocks on, a set of their numbers is cheaper than sorting.
+const BLOCKS_FOR_SET: usize = 24;
 
 /// Above this many blocks LLVM sorts them by number before it makes PHI values.
 const UNSORTED_BLOCKS: usize = 4;
@@ -63,7 +66,15 @@ pub(super) struct Resolver {
     /// Block of each instruction.
     block_of: Vec<Block>,
     dominators: Dominators,
+    /// Are the dominators and their tree's children computed for this function?
     dominators_known: bool,
+    order: NumberOrder,
+    /// Position of each block in `work_list`, if it is there.
+    position_of: Vec<u32>,
+    /// Positions of blocks that have no PHI value.
+    pending: Vec<u64>,
+    /// Positions of blocks that have to be visited.
+    dirty: Vec<u64>,
     range: Range,
     /// Blocks where the register has to be live-in.
     work_list: Vec<Block>,
@@ -84,8 +95,76 @@ struct Input<'a> {
     starts: &'a [SlotIndex],
     numbers: &'a [u32],
     predecessors: &'a Predecessors,
-    /// Are LLVM's block numbers in layout order?
-    numbered_in_order: bool,
+}
+
+/// The order of LLVM's block numbers.
+#[derive(Debug, Default)]
+struct NumberOrder {
+    /// Place of each block in the order; empty if the numbers are in layout order.
+    rank: Vec<u32>,
+    /// The blocks in order; empty if that is layout order.
+    blocks: Vec<Block>,
+    /// A set of places, to sort with; empty between uses.
+    set: Vec<u64>,
+}
+
+impl NumberOrder {
+    fn compute(&mut self, snapshot: &Snapshot<'_>) {
+        let count = snapshot.block_count();
+        let number = |block: Block| snapshot.block(block).number;
+        self.set.clear();
+        self.set.resize(count.div_ceil(64), 0);
+        self.rank.clear();
+        self.blocks.clear();
+        if !snapshot.blocks().is_sorted_by_key(number) {
+            self.blocks.extend(snapshot.blocks());
+            self.blocks.sort_unstable_by_key(|&block| number(block));
+            self.rank.resize(count, 0);
+            for (rank, block) in self.blocks.iter().enumerate() {
+                self.rank[block.index()] = rank as u32;
+            }
+        }
+    }
+
+    fn rank(&self, block: Block) -> usize {
+        self.rank
+            .get(block.index())
+            .map_or(block.index(), |&rank| rank as usize)
+    }
+
+    /// Sorts different blocks by LLVM's number.
+    fn sort(&mut self, blocks: &mut [Block]) {
+        if blocks.len() < BLOCKS_FOR_SET {
+            if self.rank.is_empty() {
+                blocks.sort_unstable();
+            } else {
+                blocks.sort_unstable_by_key(|&block| self.rank(block));
+            }
+            return;
+        }
+        let (mut first, mut last) = (self.set.len(), 0);
+        for &block in &*blocks {
+            let rank = self.rank(block);
+            self.set[rank / 64] |= 1 << (rank % 64);
+            first = first.min(rank / 64);
+            last = last.max(rank / 64);
+        }
+        let mut next = blocks.iter_mut();
+        for word in first..=last {
+            let mut bits = std::mem::take(&mut self.set[word]);
+            while bits != 0 {
+                let rank = word * 64 + bits.trailing_zeros() as usize;
+                let block = self.blocks.get(rank).copied().unwrap_or(Block::new(rank));
+                *next.next().expect("there are as many places as blocks") = block;
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        (self.rank.capacity() + self.blocks.capacity()) * size_of::<u32>()
+            + self.set.capacity() * size_of::<u64>()
+    }
 }
 
 impl<'a> Input<'a> {
@@ -162,11 +241,9 @@ impl Resolver {
         for block in snapshot.blocks() {
             self.block_of.resize(snapshot.instruction_range(block).end, block);
         }
-        let numbered_in_order = snapshot
-            .arrays()
-            .blocks
-            .split_last()
-            .is_some_and(|(_, blocks)| blocks.is_sorted_by_key(|block| block.number));
+        self.order.compute(snapshot);
+        self.position_of.clear();
+        self.position_of.resize(snapshot.block_count(), 0);
         let arena = std::mem::take(&mut self.arena);
         let mut nodes = ArenaVec::new_in(&arena);
         for operands in chained.chunk_by(|a, b| a.register == b.register) {
@@ -175,7 +252,6 @@ impl Resolver {
                 starts: &result.indexes.block_starts,
                 numbers: &result.indexes.instruction_numbers,
                 predecessors,
-                numbered_in_order,
             };
             self.resolve(&input, &mut nodes, operands);
             self.append(Register::from_u32(operands[0].register), result);
@@ -237,9 +313,14 @@ impl Resolver {
                     self.dominators.compute(&input.snapshot, input.predecessors);
                     self.dominators_known = true;
                 }
-                self.make_nodes(input, nodes, block, kill);
-                self.propagate_values(input, nodes);
-                self.add_node_pieces(nodes);
+                self.order_live_in_blocks();
+                let mut search = Search {
+                    use_block: block,
+                    kill,
+                    killed_value: None,
+                };
+                self.propagate_values(input, &mut search, nodes);
+                self.add_settled_pieces(input, &search);
             }
         }
     }
@@ -292,12 +373,7 @@ impl Resolver {
                 self.states.states[searched.index()].live_out = 0;
             }
         } else if self.work_list.len() > UNSORTED_BLOCKS {
-            if input.numbered_in_order {
-                self.work_list.sort_unstable();
-            } else {
-                self.work_list
-                    .sort_unstable_by_key(|&block| input.snapshot.block(block).number);
-            }
+            self.order.sort(&mut self.work_list);
         }
         reaching
     }
@@ -329,93 +405,149 @@ impl Resolver {
         }
     }
 
-    /// Makes nodes of the blocks of `work_list`, in its order. Blocks that the entry does not reach get
-    /// no value.
-    fn make_nodes(
-        &self,
-        input: &Input<'_>,
-        nodes: &mut ArenaVec<'_, VNInfo>,
-        block: Block,
-        kill: Option<SlotIndex>,
-    ) {
-        nodes.clear();
-        for &live in &self.work_list {
-            if self.dominators.is_reachable(live) {
-                let dominator = self
-                    .dominators
-                    .immediate(live)
-                    .filter(|&dominator| self.states.is_live_out(dominator));
-                let kill = kill.filter(|_| live == block);
-                nodes.push(VNInfo::new(live, dominator, input.range(live), kill));
+    /// Keeps the blocks of `work_list` that the entry reaches, as only they get a value, and notes
+    /// their positions.
+    fn order_live_in_blocks(&mut self) {
+        let Self {
+            work_list,
+            dominators,
+            position_of,
+            ..
+        } = self;
+        work_list.retain(|&block| dominators.is_reachable(block));
+        for (position, block) in work_list.iter().enumerate() {
+            position_of[block.index()] = position as u32;
+        }
+        let words = work_list.len().div_ceil(64);
+        self.pending.clear();
+        self.pending.resize(words, u64::MAX);
+        self.dirty.clear();
+        self.dirty.resize(words, 0);
+    }
+
+    /// Propagates live-out values down the dominator tree and makes PHI values where a block is in the
+    /// dominance frontier of a value, until nothing changes.
+    ///
+    /// The first pass visits all blocks in order. Later ones visit, in the same order, those for which
+    /// a predecessor or the dominator got another value since; LLVM visits all, but a visit with the
+    /// same inputs changes nothing. A value only ever moves down the tree and every PHI is made once,
+    /// which bounds the passes.
+    fn propagate_values(&mut self, input: &Input<'_>, search: &mut Search, nodes: &mut ArenaVec<'_, VNInfo>) {
+        for position in 0..self.work_list.len() {
+            self.dirty[position / 64] &= !(1 << (position % 64));
+            self.visit(input, search, nodes, position);
+        }
+        while self.dirty.iter().any(|&word| word != 0) {
+            for word in 0..self.dirty.len() {
+                // A visit may mark blocks before and behind it; those behind it belong to this pass.
+                let mut ahead = u64::MAX;
+                loop {
+                    let bits = self.dirty[word] & ahead;
+                    if bits == 0 {
+                        break;
+                    }
+                    let bit = bits.trailing_zeros();
+                    self.dirty[word] &= !(1 << bit);
+                    ahead = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
+                    self.visit(input, search, nodes, word * 64 + bit as usize);
+                }
             }
         }
     }
 
-    /// Propagates live-out values down the dominator tree and makes PHI values where a block is in the
-    /// dominance frontier of a value, until nothing changes. A value only ever moves down the
-    /// tree and every PHI is made once, which bounds the passes.
-    fn propagate_values(&mut self, input: &Input<'_>, nodes: &mut ArenaVec<'_, VNInfo>) {
-        let bound = 2 * nodes.len() as u64 + 2;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for node in nodes.iter_mut().filter(|node| node.is_pending()) {
-                let pass = node.count_pass();
-                debug_assert!(
-                    pass <= bound,
-                    "values settle in as many passes as there are blocks"
-                );
-                let block = node.block();
-                let dominator = node.dominator();
-                let incoming = dominator.and_then(|dominator| self.states.live_out(dominator));
-                let needs_phi = dominator.is_none_or(|dominator| {
-                    let same = incoming.map(|(value, _)| value);
-                    input.predecessors.of(block).iter().any(|&predecessor| {
-                        self.states
-                            .live_out(predecessor)
-                            .is_some_and(|(value, defining)| {
-                                Some(value) != same && self.dominators.dominates(dominator, defining)
-                            })
-                    })
-                });
-                if needs_phi {
-                    changed = true;
-                    self.phi_values += 1;
-                    let (start, end) = node.piece();
-                    let value = self.range.new_value(start, block);
-                    self.range.add_segment(start, end, value);
-                    node.settle();
-                    if node.is_killed() {
-                        self.states.occupy(block);
-                    } else {
-                        self.states.set_live_out(block, Some((value, block)));
-                    }
-                } else if let Some((value, _)) = incoming {
-                    node.set_value(value);
-                    let known = self.states.live_out(block).map(|(value, _)| value);
-                    if !node.is_killed() && known != Some(value) {
-                        self.states.set_live_out(block, incoming);
-                        changed = true;
-                    }
-                }
+    /// Looks for the live-in value of the block at `position`, unless it has a PHI value already.
+    fn visit(
+        &mut self,
+        input: &Input<'_>,
+        search: &mut Search,
+        nodes: &mut ArenaVec<'_, VNInfo>,
+        position: usize,
+    ) {
+        if self.pending[position / 64] >> (position % 64) & 1 == 0 {
+            return;
+        }
+        let block = self.work_list[position];
+        let dominator = self
+            .dominators
+            .immediate(block)
+            .filter(|&dominator| self.states.is_live_out(dominator));
+        let incoming = dominator.and_then(|dominator| self.states.live_out(dominator));
+        let needs_phi = match dominator {
+            None => true,
+            Some(dominator) => {
+                let same = incoming.map(|(value, _)| value);
+                input.predecessors.of(block).iter().any(|&predecessor| {
+                    self.states
+                        .live_out(predecessor)
+                        .is_some_and(|(value, defining)| {
+                            Some(value) != same && self.dominators.dominates(dominator, defining)
+                        })
+                })
+            }
+        };
+        let kill = search.kill.filter(|_| block == search.use_block);
+        if needs_phi {
+            self.phi_values += 1;
+            let (start, end) = input.range(block);
+            let value = self.range.new_value(start, block);
+            let resolution = u64::from(self.states.resolution);
+            nodes.push(VNInfo::new(
+                value,
+                block,
+                dominator,
+                (start, end),
+                kill,
+                resolution,
+            ));
+            self.range.add_segment(start, kill.unwrap_or(end), value);
+            self.pending[position / 64] &= !(1 << (position % 64));
+            if kill.is_some() {
+                self.states.occupy(block);
+            } else {
+                self.states.set_live_out(block, Some((value, block)));
+                self.mark_dependents(input, block);
+            }
+        } else if let Some((value, _)) = incoming {
+            if kill.is_some() {
+                search.killed_value = Some(value);
+            } else if self.states.live_out(block).map(|(value, _)| value) != Some(value) {
+                self.states.set_live_out(block, incoming);
+                self.mark_dependents(input, block);
+            }
+        }
+    }
+
+    /// The live-out value of `block` changed: blocks that read it have to be visited again.
+    fn mark_dependents(&mut self, input: &Input<'_>, block: Block) {
+        let successors = input.snapshot.edges(block).iter();
+        let successors = successors.map(|edge| Block::from_u32(edge.block));
+        for dependent in successors.chain(self.dominators.children(block).iter().copied()) {
+            let position = self.position_of[dependent.index()] as usize;
+            if self.work_list.get(position) == Some(&dependent) {
+                self.dirty[position / 64] |= 1 << (position % 64);
             }
         }
     }
 
     /// Adds the pieces of blocks that got their value from their dominator, neighbours with the same
     /// value together.
-    fn add_node_pieces(&mut self, nodes: &mut ArenaVec<'_, VNInfo>) {
+    fn add_settled_pieces(&mut self, input: &Input<'_>, search: &Search) {
         let mut run: Option<(SlotIndex, SlotIndex, ValueNumber)> = None;
-        for node in nodes.iter_mut().filter(|node| node.is_pending()) {
-            node.settle();
-            let Some(value) = node.value() else { continue };
-            let (start, end) = node.piece();
-            if node.is_killed() {
-                self.states.occupy(node.block());
-            } else {
-                let defining = self.range.block_of(value);
-                self.states.set_live_out(node.block(), Some((value, defining)));
+        for (position, &block) in self.work_list.iter().enumerate() {
+            if self.pending[position / 64] >> (position % 64) & 1 == 0 {
+                continue;
             }
+            let (start, mut end) = input.range(block);
+            let kill = search.kill.filter(|_| block == search.use_block);
+            let value = match kill {
+                Some(kill) => {
+                    end = kill;
+                    self.states.occupy(block);
+                    search.killed_value
+                }
+                None => self.states.live_out(block).map(|(value, _)| value),
+            };
+            let Some(value) = value else { continue };
             run = match run {
                 Some((first, last, same)) if last == start && same == value => Some((first, end, value)),
                 Some((first, last, other)) => {
@@ -451,11 +583,24 @@ impl Resolver {
     pub(super) fn memory_bytes(&self) -> usize {
         self.arena.allocated_bytes()
             + self.dominators.memory_bytes()
+            + self.order.memory_bytes()
             + self.states.states.capacity() * size_of::<BlockState>()
             + self.range.segments.capacity() * size_of::<LiveSegment>()
             + self.range.values.capacity() * size_of::<Value>()
-            + (self.work_list.capacity() + self.block_of.capacity()) * size_of::<Block>()
+            + (self.work_list.capacity() + self.block_of.capacity() + self.position_of.capacity())
+                * size_of::<u32>()
+            + (self.dirty.capacity() + self.pending.capacity()) * size_of::<u64>()
     }
+}
+
+/// The search for the value that one use reads.
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    use_block: Block,
+    /// Where the value is read, unless it is live through the block.
+    kill: Option<SlotIndex>,
+    /// The value that is read there, if the block gets it from its dominator.
+    killed_value: Option<ValueNumber>,
 }
 
 /// The values that a search found.

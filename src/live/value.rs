@@ -39,20 +39,19 @@ impl<T, const N: usize> Inline<T, N> {
     const CAPACITY: u64 = (N as u64) << 32;
 }
 
-/// A block whose live-in value is being looked for, in the resolution of one register.
+/// A PHI value: what phase 6 makes where several values meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct VNInfo {
-    /// The piece that the live-in value covers; in use while that value is not settled.
+    /// The piece of the block that the value covers from the block's start.
     endpoints: Inline<Endpoint, 3>,
-    /// Where the live-in value is read last, if it does not leave the block.
+    /// Where the value is read last, if it does not leave the block.
     kills: Inline<u64, 2>,
     /// The block's immediate dominator plus one; zero: it has none that is live-out.
     dominator: u64,
-    /// Passes that looked for the value so far.
-    passes: u64,
+    /// Which use of the register led to the value, counted from one.
+    resolution: u64,
     block: u32,
-    /// The live-in value plus one, as far as it is known; zero: it is not.
     value: u32,
 }
 
@@ -64,19 +63,21 @@ const _: () = {
     assert!(offset_of!(VNInfo, kills) == 0x40);
     assert!(offset_of!(VNInfo, kills.items) == 0x50);
     assert!(offset_of!(VNInfo, dominator) == 0x60);
-    assert!(offset_of!(VNInfo, passes) == 0x68);
+    assert!(offset_of!(VNInfo, resolution) == 0x68);
     assert!(offset_of!(VNInfo, block) == 0x70);
     assert!(offset_of!(VNInfo, value) == 0x74);
 };
 
 impl VNInfo {
-    /// A node for `block`, whose live-in piece reaches from `start` to `kill` or, if the value leaves
-    /// the block, to `end`.
+    /// The PHI value `value` of `block`, live from `start` to `kill` or, if it leaves the block, to
+    /// `end`.
     pub(super) fn new(
+        value: ValueNumber,
         block: Block,
         dominator: Option<Block>,
         (start, end): (SlotIndex, SlotIndex),
         kill: Option<SlotIndex>,
+        resolution: u64,
     ) -> Self {
         let piece = Endpoint {
             start: u64::from(start.number()),
@@ -94,34 +95,24 @@ impl VNInfo {
                 items: [kill.map_or(0, |kill| u64::from(kill.number())), 0],
             },
             dominator: dominator.map_or(0, |dominator| u64::from(dominator.as_u32()) + 1),
-            passes: 0,
+            resolution,
             block: block.as_u32(),
-            value: 0,
+            value: value.as_u32(),
         }
     }
 
-    /// The block.
+    /// The block where the value is defined.
     pub fn block(&self) -> Block {
         Block::from_u32(self.block)
     }
 
-    /// The immediate dominator.
-    pub(super) fn dominator(&self) -> Option<Block> {
-        (self.dominator as u32).checked_sub(1).map(Block::from_u32)
+    /// The value's number in its range.
+    pub fn value(&self) -> ValueNumber {
+        ValueNumber::from_u32(self.value)
     }
 
-    /// Is the live-in value still looked for?
-    pub(super) fn is_pending(&self) -> bool {
-        self.endpoints.size as u32 != 0
-    }
-
-    /// The live-in value is final, and its piece is in the range.
-    pub(super) fn settle(&mut self) {
-        self.endpoints.size = Inline::<Endpoint, 3>::CAPACITY;
-    }
-
-    /// Where the live-in piece begins and ends.
-    pub(super) fn piece(&self) -> (SlotIndex, SlotIndex) {
+    /// The piece that the value covers from the block's start.
+    pub fn piece(&self) -> (SlotIndex, SlotIndex) {
         let piece = &self.endpoints.items[0];
         (
             SlotIndex::from_number(piece.start as u32),
@@ -129,24 +120,8 @@ impl VNInfo {
         )
     }
 
-    /// Does the live-in value end in the block?
-    pub(super) fn is_killed(&self) -> bool {
+    /// Does the value end in the block?
+    pub fn is_killed(&self) -> bool {
         self.kills.size as u32 != 0
-    }
-
-    /// The live-in value as far as it is known.
-    pub fn value(&self) -> Option<ValueNumber> {
-        self.value.checked_sub(1).map(ValueNumber::from_u32)
-    }
-
-    /// Counts a pass that looks for the value, and returns how many there were before.
-    pub(super) fn count_pass(&mut self) -> u64 {
-        self.passes += 1;
-        self.passes - 1
-    }
-
-    /// Remembers the live-in value.
-    pub(super) fn set_value(&mut self, value: ValueNumber) {
-        self.value = value.as_u32() + 1;
     }
 }

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "llvm")]
 mod compile;
+mod live;
 mod snapshot;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +21,10 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Time live intervals
+    Bench(live::BenchArguments),
+    /// Print live intervals of snapshots
+    Live(live::LiveArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
 }
@@ -28,6 +33,8 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
+        Command::Bench(arguments) => live::run_bench(&arguments),
+        Command::Live(arguments) => live::run(&arguments),
         Command::Snapshot(arguments) => snapshot::run(&arguments),
     };
     match result {
