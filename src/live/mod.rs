@@ -18,6 +18,7 @@
 //! | `predecessors.rs`, `dominators.rs` | the graph |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
 //! | `compare.rs`, `bench.rs` | LLVM's intervals as the judge, of the result and of the time |
+//! | `pressure.rs` | registers live at once, by file |
 //! | `verify.rs` | is a result consistent with its function? |
 
 pub mod bench;
@@ -28,6 +29,7 @@ mod endpoints;
 mod live_interval;
 mod live_range_calc;
 mod predecessors;
+pub mod pressure;
 mod print;
 mod query;
 mod resolve;
