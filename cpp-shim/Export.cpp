@@ -78,10 +78,6 @@ static uint32_t blockFlags(const MachineBasicBlock &MBB) {
 bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
                            const MachineBlockFrequencyInfo *Frequencies) {
   clear();
-  // The array limits come from 32-bit ranges; no real function is near them.
-  if (MF.getInstructionCount() > UINT32_MAX / 16)
-    return refuse("it has too many instructions");
-
   exportFunction(MF, Stage, Frequencies);
   exportRegisterClasses(MF);
   if (!exportRegisters(MF))
@@ -132,6 +128,9 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
   InstructionSentinel.first_memory_operand = MemoryOperands.size();
   Instructions.push_back(InstructionSentinel);
 
+  // Ranges have 32 bits, and so do operand numbers; no real function is near.
+  if (Operands.size() > UINT32_MAX || Strings.size() > UINT32_MAX)
+    return refuse("it is too large");
   if (AnyChained)
     exportChains(MF);
   publish();
@@ -205,13 +204,13 @@ void SnapshotExporter::exportRegisterOperand(const MachineOperand &MO,
     Operand.kind = ORIEL_OPERAND_REGISTER;
     Operand.index = Reg.virtRegIndex();
     if (MO.isDef()) {
-      // A second definition: LLVM's chain decides how values are numbered.
-      OrielRegister &Record = Registers[Operand.index];
-      if (!(Record.flags & ORIEL_REGISTER_CHAINED) &&
-          !MO.getParent()->getMF()->getRegInfo().hasOneDef(Reg)) {
-        Record.flags |= ORIEL_REGISTER_CHAINED;
+      // Of a second definition on, LLVM's chain decides how values are
+      // numbered.
+      if (LLVM_UNLIKELY(IsDefined[Operand.index])) {
+        Registers[Operand.index].flags |= ORIEL_REGISTER_CHAINED;
         AnyChained = true;
       }
+      IsDefined[Operand.index] = true;
     }
   } else if (!Reg) {
     Operand.kind = ORIEL_OPERAND_NO_REGISTER;

@@ -120,6 +120,8 @@ private:
   llvm::DenseMap<unsigned, uint32_t> PhysicalRegisterIndex;
   const llvm::DILocation *LastLocation = nullptr;
   uint32_t LastLocationIndex = 0;
+  /// Which registers a definition has been seen of; a byte each.
+  std::vector<uint8_t> IsDefined;
   bool AnyChained = false;
 
   /// What the last subtarget's feature list said.

@@ -132,6 +132,7 @@ void SnapshotExporter::exportRegisterClasses(const MachineFunction &MF) {
 bool SnapshotExporter::exportRegisters(const MachineFunction &MF) {
   const MachineRegisterInfo &MRI = MF.getRegInfo();
   Registers.resize(MRI.getNumVirtRegs());
+  IsDefined.assign(MRI.getNumVirtRegs(), false);
   for (uint32_t I = 0, E = Registers.size(); I != E; ++I) {
     Register Reg = Register::index2VirtReg(I);
     const TargetRegisterClass *Class = MRI.getRegClassOrNull(Reg);

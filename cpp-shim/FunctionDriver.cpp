@@ -15,6 +15,7 @@
 #include "FunctionBackup.h"
 #include "Oracle.h"
 #include "PlanApplier.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -125,21 +126,29 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   return Outcome.result == ORIEL_RESULT_CHANGED;
 }
 
-/// What LLVM's verifier finds in \p MF; empty if nothing.
-static std::string verify(const MachineFunction &MF) {
-  std::string Findings;
-  raw_string_ostream Stream(Findings);
+/// How often LLVM's verifier makes each of its findings in \p MF.
+static StringMap<unsigned> verify(const MachineFunction &MF) {
+  std::string Text;
+  raw_string_ostream Stream(Text);
   MF.verify(static_cast<Pass *>(nullptr), "After Oriel", &Stream,
             /*AbortOnError=*/false);
+  StringMap<unsigned> Findings;
+  SmallVector<StringRef, 0> Lines;
+  StringRef(Text).split(Lines, '\n');
+  for (StringRef Line : Lines)
+    if (Line.consume_front("*** ") && Line.consume_back(" ***"))
+      ++Findings[Line];
   return Findings;
 }
 
-/// The first finding in what LLVM's verifier printed.
-static StringRef firstFinding(StringRef Findings) {
-  size_t Start = Findings.find("*** ");
-  if (Start == StringRef::npos)
-    return Findings.trim().split('\n').first;
-  return Findings.drop_front(Start + 4).split('\n').first.rtrim("* ");
+/// A finding that \p After has more often than \p Before; empty if none. LLVM
+/// itself makes functions in which its verifier finds something.
+static StringRef newFinding(const StringMap<unsigned> &Before,
+                            const StringMap<unsigned> &After) {
+  for (const auto &Finding : After)
+    if (Finding.second > Before.lookup(Finding.first()))
+      return Finding.first();
+  return "";
 }
 
 FunctionDriver::WriteBack
@@ -156,17 +165,21 @@ FunctionDriver::writeBack(MachineFunction &MF, const OrielPlan &Plan,
   }
 
   std::unique_ptr<FunctionBackup> Backup;
-  if (Settings.verify)
+  StringMap<unsigned> FindingsBefore;
+  if (Settings.verify) {
     Backup = std::make_unique<FunctionBackup>(MF);
+    FindingsBefore = verify(MF);
+  }
   Applier.apply();
   if (Settings.verify) {
-    std::string Findings = verify(MF);
+    StringMap<unsigned> Findings = verify(MF);
     if (Settings.fail_verification)
-      Findings += "*** failure on request ***";
-    if (!Findings.empty()) {
+      ++Findings["failure on request"];
+    StringRef Finding = newFinding(FindingsBefore, Findings);
+    if (!Finding.empty()) {
       Backup->restore();
-      return {ORIEL_RESULT_FAILED, "LLVM's verifier refuses the result: " +
-                                       firstFinding(Findings).str()};
+      return {ORIEL_RESULT_FAILED,
+              "LLVM's verifier refuses the result: " + Finding.str()};
     }
   }
   Applier.commit();

@@ -437,6 +437,14 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
     return fail("operand " + Twine(OperandNumber) + " of instruction " +
                 Twine(Number) + " " + What);
   };
+  // What LLVM put there may stay, even where its own description of the opcode
+  // disagrees: it describes the symbol of MOV64_PARAM as a register.
+  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
+  if (Raw.kind == ORIEL_OPERAND_ORIGINAL &&
+      Operand.kind != ORIEL_OPERAND_REGISTER &&
+      Instruction.action != ORIEL_ACTION_NEW &&
+      Raw.index == Instruction.source - 1 && Raw.value == OperandNumber)
+    return true;
   bool IsDeclared = OperandNumber < Desc.getNumOperands();
   bool WantsRegister =
       IsDeclared && Desc.operands()[OperandNumber].RegClass >= 0 &&

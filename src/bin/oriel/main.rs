@@ -2,6 +2,7 @@
 
 #[cfg(feature = "llvm")]
 mod compile;
+mod generate;
 mod live;
 mod snapshot;
 
@@ -25,6 +26,8 @@ enum Command {
     Bench(live::BenchArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
+    /// Write random functions for tests and benchmarks
+    Generate(generate::GenerateArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
 }
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Bench(arguments) => live::run_bench(&arguments),
         Command::Live(arguments) => live::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
         Command::Snapshot(arguments) => snapshot::run(&arguments),
     };
     match result {

@@ -1,0 +1,54 @@
+# `make run` shows Oriel at work, `make test` runs everything that CI runs. See README.md.
+
+CARGO ?= cargo
+PYTHON ?= python3
+
+.PHONY: run test build setup setup-test lint unit lit identity valgrind mutate clean help
+
+help:
+	@echo "make run       build, compile every example without and with Oriel, print a table"
+	@echo "make test      all tests, linters and the format check"
+	@echo "make lint unit lit identity mutate valgrind    the parts of make test"
+
+run: setup build
+	$(PYTHON) scripts/run_examples.py
+
+test: setup-test lint build unit lit identity mutate valgrind
+	@echo "make test: everything passed"
+
+setup:
+	@scripts/setup.sh run
+
+setup-test:
+	@scripts/setup.sh test
+
+build:
+	$(CARGO) build --release
+
+lint:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	$(CARGO) clippy --no-default-features --all-targets -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --no-deps --quiet
+
+unit:
+	$(CARGO) test --release
+
+lit:
+	scripts/run_lit.sh
+
+# Every example, exported and rebuilt, byte for byte.
+identity:
+	$(PYTHON) scripts/check_identity.py
+
+# Damaged snapshots and plans.
+mutate:
+	$(PYTHON) scripts/check_mutations.py
+
+# The shim under valgrind, over all examples.
+valgrind:
+	$(PYTHON) scripts/check_memory.py
+
+clean:
+	$(CARGO) clean
+	rm -rf build

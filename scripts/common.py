@@ -1,0 +1,94 @@
+"""What the scripts share: where things are, running commands in parallel with progress, reading PTX."""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def target_dir():
+    """The folder that cargo builds into."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def plugin():
+    """The plug-in to test: ORIEL_PLUGIN if it is set, else the release build, else the debug build."""
+    if named := os.environ.get("ORIEL_PLUGIN"):
+        return Path(named)
+    for profile in ("release", "debug"):
+        path = target_dir() / profile / "liboriel.so"
+        if path.exists():
+            return path
+    sys.exit(f"{Path(sys.argv[0]).name}: liboriel.so is not built yet; run `cargo build --release`")
+
+
+def run(command, **options):
+    """Runs a command in the root of the repository; its output, or RuntimeError with what it printed."""
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)
+    if result.returncode != 0:
+        shown = " ".join(str(word) for word in command)
+        raise RuntimeError(f"exit status {result.returncode}: {shown}\n{result.stdout}{result.stderr}")
+    return result
+
+
+class Progress:
+    """A line on standard error that says how far a long step is; on a terminal it is rewritten in place."""
+
+    def __init__(self, title, total):
+        self.title, self.total, self.done = title, total, 0
+        self.on_terminal = sys.stderr.isatty()
+        self.shown_at = 0.0
+        self.start = time.monotonic()
+
+    def step(self):
+        self.done += 1
+        now = time.monotonic()
+        if self.done == self.total or now - self.shown_at >= (0.2 if self.on_terminal else 15):
+            self.shown_at = now
+            text = f"{self.title}: {self.done} of {self.total}, {now - self.start:.0f} s"
+            end = "\n" if self.done == self.total or not self.on_terminal else ""
+            print(f"\r{text}" if self.on_terminal else text, end=end, file=sys.stderr, flush=True)
+
+
+def parallel(title, work, items):
+    """`work` of each of `items`, in order, computed on all cores with progress shown."""
+    items = list(items)
+    progress = Progress(title, len(items))
+
+    def one(item):
+        result = work(item)
+        progress.step()
+        return result
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(one, items))
+
+
+FUNCTION_START = re.compile(r"^(?:\.visible |\.weak |\.extern )*\.(entry|func)\s*(?:\([^)]*\)\s*)?([\w$.]+)")
+
+
+def count_ptx_instructions(ptx):
+    """Number of instructions of each function that the PTX text defines."""
+    counts, name, inside = {}, None, False
+    for line in ptx.splitlines():
+        code = line.split("//")[0].strip()
+        if match := FUNCTION_START.match(line):
+            name = match.group(2)
+        elif line.startswith(".visible .func") or line.startswith(".func") or line.startswith(".weak .func"):
+            name = None
+        elif name is None and not inside and re.match(r"^[\w$.]+\($|^[\w$.]+$", code):
+            # A function with a result: its name is on a line of its own.
+            name = code.rstrip("(")
+        if line.startswith("{"):
+            inside = True
+            counts[name] = 0
+        elif line.startswith("}"):
+            inside, name = False, None
+        elif inside and code.endswith(";") and not code.startswith((".", "{", "}")):
+            counts[name] += 1
+    return counts

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Installs what building, running and testing Oriel needs, as far as it is missing. Without the right to install,
+# says exactly what to run.
+#
+#   scripts/setup.sh          what `make run` needs
+#   scripts/setup.sh test     also what `make test` needs
+set -euo pipefail
+
+packages=(llvm-22-dev llvm-22-tools clang-22)
+commands=(llvm-config-22 clang-22 g++ python3)
+if [[ "${1:-run}" == test ]]; then
+  packages+=(valgrind)
+  commands+=(valgrind)
+fi
+
+missing=()
+for command in "${commands[@]}"; do
+  command -v "$command" >/dev/null || missing+=("$command")
+done
+[[ -d "$(llvm-config-22 --includedir 2>/dev/null)/llvm/CodeGen" ]] || missing+=("LLVM 22's headers")
+[[ -x "$(llvm-config-22 --bindir 2>/dev/null)/FileCheck" ]] || missing+=("LLVM 22's FileCheck")
+
+if ((${#missing[@]})); then
+  command -v g++ >/dev/null || packages+=(g++)
+  command -v python3 >/dev/null || packages+=(python3)
+  install="apt-get update && apt-get install -y ${packages[*]}"
+  printf 'Missing:'; printf ' %s,' "${missing[@]}" | sed 's/,$//'; echo
+  if [[ "$(id -u)" != 0 ]]; then
+    echo "Run this as root, then start again:"
+    echo "  $install"
+    exit 1
+  fi
+  if ! command -v apt-get >/dev/null; then
+    echo "Install LLVM 22 with its development files and tools, and clang 22, with this system's package manager."
+    exit 1
+  fi
+  echo "Installing: ${packages[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq "${packages[@]}" >/dev/null
+fi
+
+if ! command -v cargo >/dev/null; then
+  echo "Missing: cargo. Install Rust 1.94 or newer (https://rustup.rs), then start again."
+  exit 1
+fi
