@@ -335,7 +335,7 @@ impl Composer<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::crate::random::Stream;
+    use crate::random::Stream;
     use super::*;
 
     const ALL: Composition = Composition {

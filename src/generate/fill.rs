@@ -521,7 +521,7 @@ impl Filler<'_> {
 mod tests {
     use super::super::options::Shape;
     use super::super::shape;
-    use super::crate::random::Stream;
+    use crate::random::Stream;
     use super::*;
 
     /// The emitters and LLVM rely on it: in static single assignment every operand is dominated by its definition.

@@ -121,7 +121,7 @@ mod tests {
     use super::super::index::Entity;
     use super::super::options::{Form, Options, Shape};
     use super::super::shape;
-    use super::crate::random::{Random, Stream};
+    use crate::random::{Random, Stream};
     use super::*;
 
     /// In one block the flags are easy to check: a killed value is not read again before it is written again.

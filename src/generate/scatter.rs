@@ -165,7 +165,7 @@ pub(super) fn huge_switch(random: &mut Random, blocks: usize) -> Graph {
 
 #[cfg(test)]
 mod tests {
-    use super::crate::random::Stream;
+    use crate::random::Stream;
     use super::*;
 
     #[test]
