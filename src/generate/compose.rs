@@ -335,8 +335,8 @@ impl Composer<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::random::Stream;
     use super::*;
+    use crate::random::Stream;
 
     const ALL: Composition = Composition {
         diamond: 2,

@@ -521,8 +521,8 @@ impl Filler<'_> {
 mod tests {
     use super::super::options::Shape;
     use super::super::shape;
-    use crate::random::Stream;
     use super::*;
+    use crate::random::Stream;
 
     /// The emitters and LLVM rely on it: in static single assignment every operand is dominated by its definition.
     #[test]

@@ -121,8 +121,8 @@ mod tests {
     use super::super::index::Entity;
     use super::super::options::{Form, Options, Shape};
     use super::super::shape;
-    use crate::random::{Random, Stream};
     use super::*;
+    use crate::random::{Random, Stream};
 
     /// In one block the flags are easy to check: a killed value is not read again before it is written again.
     #[test]

@@ -165,8 +165,8 @@ pub(super) fn huge_switch(random: &mut Random, blocks: usize) -> Graph {
 
 #[cfg(test)]
 mod tests {
-    use crate::random::Stream;
     use super::*;
+    use crate::random::Stream;
 
     #[test]
     fn without_unreachable_blocks_all_are_reached_and_can_leave() {

@@ -7,10 +7,12 @@
 
 use super::dataflow::Dataflow;
 use super::endpoints::{Endpoints, LocalWalk};
-use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange};
 use super::predecessors::Predecessors;
 use super::resolve::Resolver;
 use super::scan::Scan;
+use super::slot_index::SlotIndex;
+use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
 use crate::entity::Register;
 use crate::snapshot::Snapshot;
@@ -114,6 +116,20 @@ impl LiveRangeCalc {
         }
         self.resolver.run(snapshot, &self.predecessors, intervals); // 6
         self.finish(intervals, global) //                           8
+    }
+
+    /// Makes `range` reach each of `uses`, with PHI values where several values meet. What
+    /// [`LiveIntervals::extend_to`] does.
+    pub(super) fn extend(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        indexes: &SlotIndexes,
+        range: &mut OwnedLiveRange,
+        uses: &[SlotIndex],
+    ) {
+        self.predecessors.compute(snapshot);
+        self.resolver
+            .extend_range(snapshot, indexes, &self.predecessors, range, uses);
     }
 
     /// Phase 1: a new function begins, and the results of the last one go.
@@ -261,12 +277,11 @@ impl LiveIntervals {
 mod tests {
     use super::*;
     use crate::entity::EntityRef;
-    use crate::live::slot_index::SlotIndex;
+    use crate::live::FindingKind;
     use crate::live::testing::{
         COPY, DEBUG, PHI, PLAIN, Random, TestFunction, covered_slots, def, from, operand, random_function,
         read,
     };
-    use crate::live::{FindingKind, SlotIndexes};
     use crate::snapshot::abi::OperandFlags;
     use proptest::prelude::*;
 

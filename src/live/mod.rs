@@ -18,6 +18,7 @@
 //! | `predecessors.rs`, `dominators.rs` | the graph |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
 //! | `compare.rs`, `bench.rs` | LLVM's intervals as the judge, of the result and of the time |
+//! | `range_update.rs`, `update.rs` | changes to ranges, while the function changes |
 //! | `pressure.rs` | registers live at once, by file |
 //! | `verify.rs` | is a result consistent with its function? |
 
@@ -32,6 +33,7 @@ mod predecessors;
 pub mod pressure;
 mod print;
 mod query;
+mod range_update;
 mod resolve;
 mod scan;
 mod segment;
@@ -41,6 +43,7 @@ mod slot_indexes;
 mod slot_update;
 #[cfg(test)]
 mod testing;
+mod update;
 mod value;
 mod verify;
 
@@ -54,5 +57,6 @@ pub use segment_table::{SegmentId, SegmentTable};
 pub use slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
 pub use slot_indexes::SlotIndexes;
 pub use slot_update::{Place, Renumbering};
+pub use update::Shrunk;
 pub use value::{VNInfo, ValueNumber};
 pub use verify::{Finding, FindingKind};

@@ -6,7 +6,7 @@
 
 use super::live_interval::LiveIntervals;
 use super::slot_index::SlotIndex;
-use crate::entity::{Block, EntityRef, Register};
+use crate::entity::{Block, Register};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::RegisterFile;
 
@@ -61,19 +61,26 @@ impl FilePressure {
     /// Units live at `index`.
     pub fn at(&self, index: SlotIndex) -> u32 {
         let next = self.points.partition_point(|point| point.index <= index);
-        next.checked_sub(1).map_or(0, |position| self.points[position].units)
+        next.checked_sub(1)
+            .map_or(0, |position| self.points[position].units)
     }
 
     /// The most units live at once between `start` and `end`, the end not included.
     pub fn peak_between(&self, start: SlotIndex, end: SlotIndex) -> Peak {
-        let mut peak = Peak { units: self.at(start), index: None };
+        let mut peak = Peak {
+            units: self.at(start),
+            index: None,
+        };
         if peak.units > 0 {
             peak.index = Some(start);
         }
         let first = self.points.partition_point(|point| point.index <= start);
         for point in self.points[first..].iter().take_while(|point| point.index < end) {
             if point.units > peak.units {
-                peak = Peak { units: point.units, index: Some(point.index) };
+                peak = Peak {
+                    units: point.units,
+                    index: Some(point.index),
+                };
             }
         }
         peak
@@ -83,7 +90,10 @@ impl FilePressure {
     pub fn peak(&self) -> Peak {
         self.points.iter().fold(Peak::default(), |peak, point| {
             if point.units > peak.units {
-                Peak { units: point.units, index: Some(point.index) }
+                Peak {
+                    units: point.units,
+                    index: Some(point.index),
+                }
             } else {
                 peak
             }
@@ -171,7 +181,10 @@ fn accumulate(mut changes: Vec<(SlotIndex, i64)>) -> FilePressure {
         units += at_one_index.iter().map(|(_, change)| change).sum::<i64>();
         let units = u32::try_from(units).expect("ranges end after they begin");
         if points.last().map_or(0, |last| last.units) != units {
-            points.push(PressurePoint { index: at_one_index[0].0, units });
+            points.push(PressurePoint {
+                index: at_one_index[0].0,
+                units,
+            });
         }
     }
     FilePressure { points }
@@ -199,6 +212,7 @@ impl LiveIntervals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entity::EntityRef;
     use crate::live::LiveRangeCalc;
     use crate::live::testing::{PLAIN, Random, TestFunction, def, random_function, read};
     use proptest::prelude::*;
@@ -218,14 +232,20 @@ mod tests {
         let intervals = LiveRangeCalc::new().analyze(&snapshot);
         let pressure = Pressure::new(&intervals, &snapshot);
         let peak = pressure.file(File::General).peak();
-        assert_eq!((peak.units, peak.index.unwrap().to_string()), (3, "32r".to_owned()));
+        assert_eq!(
+            (peak.units, peak.index.unwrap().to_string()),
+            (3, "32r".to_owned())
+        );
         let live = intervals.live_at_peak(&snapshot, &pressure, File::General);
         assert_eq!(live, [Register::new(0), Register::new(2)]);
         assert_eq!(pressure.file(File::Predicate).peak().units, 1);
         assert_eq!((pressure.excess(2), pressure.excess(DEFAULT_BUDGET)), (1, 0));
         let above = pressure.file(File::General).above(2);
         assert_eq!(above.len(), 1);
-        assert_eq!((above[0].0.to_string(), above[0].1.to_string()), ("32r".into(), "64r".into()));
+        assert_eq!(
+            (above[0].0.to_string(), above[0].1.to_string()),
+            ("32r".into(), "64r".into())
+        );
         let block = pressure.block_peak(&intervals, File::General, Block::new(0));
         assert_eq!(block, peak);
     }

@@ -13,10 +13,11 @@
 //! `VNInfo` nodes are made where a PHI value is, not for every block.
 
 use super::dominators::Dominators;
-use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange};
 use super::predecessors::Predecessors;
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::SlotIndex;
+use super::slot_indexes::SlotIndexes;
 use super::value::{VNInfo, ValueNumber};
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::snapshot::Snapshot;
@@ -258,6 +259,72 @@ impl Resolver {
         }
         drop(nodes);
         self.arena = arena;
+    }
+
+    /// Makes an existing range reach each of `uses`: slots of instructions, and ends of blocks.
+    pub(super) fn extend_range(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        indexes: &SlotIndexes,
+        predecessors: &Predecessors,
+        range: &mut OwnedLiveRange,
+        uses: &[SlotIndex],
+    ) {
+        self.begin();
+        self.states.reset(snapshot.block_count());
+        self.order.compute(snapshot);
+        self.position_of.clear();
+        self.position_of.resize(snapshot.block_count(), 0);
+        let mut starts: Vec<SlotIndex> = snapshot
+            .blocks()
+            .map(|block| indexes.block_start(block))
+            .collect();
+        starts.push(indexes.last_index());
+        assert!(
+            starts.is_sorted(),
+            "blocks are in the order in which they were numbered"
+        );
+        let input = Input {
+            snapshot: *snapshot,
+            starts: &starts,
+            numbers: &[],
+            predecessors,
+        };
+
+        self.states.resolution += 1;
+        self.range.segments.clear();
+        self.range.segments.extend_from_slice(&range.segments);
+        self.range.values.clear();
+        for &definition in &range.values {
+            // Nothing refers to the definition of an unused value.
+            let definition = definition.expand().unwrap_or(SlotIndex::ZERO);
+            let block = indexes
+                .block_at(definition)
+                .expect("values are defined in blocks");
+            self.range.values.push(Value { definition, block });
+        }
+        for segment in &range.segments {
+            let mut index = segment.start;
+            while let Some(block) = indexes.block_at(index).filter(|_| index < segment.end) {
+                self.states.occupy(block);
+                index = indexes.block_end(block);
+            }
+        }
+        let arena = std::mem::take(&mut self.arena);
+        let mut nodes = ArenaVec::new_in(&arena);
+        for &slot in uses {
+            let block = indexes.block_before(slot).expect("a use is in a block");
+            self.extend(&input, &mut nodes, block, slot);
+        }
+        drop(nodes);
+        self.arena = arena;
+        range.segments.clear();
+        range.segments.extend_from_slice(&self.range.segments);
+        let known = range.values.len();
+        let made = self.range.values[known..].iter();
+        range
+            .values
+            .extend(made.map(|value| PackedOption::from(value.definition)));
     }
 
     /// Computes the range of the register whose operands are given.

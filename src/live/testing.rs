@@ -4,7 +4,8 @@ use super::live_interval::LiveIntervals;
 use super::predecessors::Predecessors;
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::{SLOT_COUNT, SlotIndex};
-use crate::entity::{Block, EntityRef, Register};
+use super::slot_indexes::SlotIndexes;
+use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::snapshot::abi::{
     BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionRecord, InstructionRecord, OpcodeFlags,
     OpcodeRecord, OperandFlags, OperandKind, OperandRecord, RegisterClassRecord, RegisterFile, RegisterFlags,
@@ -160,6 +161,101 @@ impl TestFunction {
         self
     }
 
+    /// The finished function with its instructions in another order, given by their old positions.
+    pub(super) fn permuted(&self, order: &[usize]) -> Self {
+        let mut result = self.clone();
+        result.instructions.clear();
+        result.operands.clear();
+        let mut new_position = vec![0; order.len()];
+        for (position, &old) in order.iter().enumerate() {
+            new_position[old] = position as u32;
+            let record = self.instructions[old];
+            let operands = record.first_operand as usize..self.instructions[old + 1].first_operand as usize;
+            result.instruction(record.opcode, &self.operands[operands]);
+        }
+        result.instruction(PLAIN, &[]);
+        for place in &mut result.chained {
+            place.instruction = new_position[place.instruction as usize];
+        }
+        result
+    }
+
+    /// Changes register operands in place; definitions stay definitions.
+    pub(super) fn change_operands(&mut self, mut change: impl FnMut(&mut OperandRecord)) {
+        let is_register = |operand: &&mut OperandRecord| operand.kind == OperandKind::Register as u8;
+        self.operands.iter_mut().filter(is_register).for_each(&mut change);
+    }
+
+    /// Computes anew which registers have several definitions, after operands were changed.
+    fn relist(mut self) -> Self {
+        self.blocks.pop();
+        self.instructions.pop();
+        for register in &mut self.registers {
+            register.flags = 0;
+        }
+        self.chained.clear();
+        self.finish(|| 0)
+    }
+
+    /// The function with operands of `register` renamed to what `owner` says for their slot, and with
+    /// `registers` registers.
+    pub(super) fn renamed(
+        &self,
+        register: Register,
+        registers: usize,
+        owner: impl Fn(SlotIndex, bool) -> Option<Register>,
+        indexes: &SlotIndexes,
+    ) -> Self {
+        let mut result = self.clone();
+        result
+            .registers
+            .resize(registers.max(self.registers.len()), RegisterRecord::default());
+        for instruction in self.snapshot().instructions() {
+            if !indexes.has_index(instruction) {
+                continue;
+            }
+            let number = indexes.instruction_index(instruction).number();
+            let first = self.instructions[instruction.index()].first_operand as usize;
+            let last = self.instructions[instruction.index() + 1].first_operand as usize;
+            let records = &self.operands[first..last];
+            let is_phi = self.instructions[instruction.index()].opcode == PHI;
+            for (place, record) in records.iter().enumerate() {
+                if record.kind != OperandKind::Register as u8 || record.index != register.as_u32() {
+                    continue;
+                }
+                let owner = if defines(record) {
+                    owner(definition_slot(number, record), false)
+                } else if reads(record) && is_phi {
+                    owner(indexes.block_end(Block::from_u32(records[place + 1].index)), true)
+                } else if reads(record) {
+                    owner(use_slot(number, record, records), true)
+                } else {
+                    None
+                };
+                if let Some(owner) = owner {
+                    result.operands[first + place].index = owner.as_u32();
+                }
+            }
+        }
+        result.relist()
+    }
+
+    /// The function without the copy `instruction`, `source` renamed to `result`.
+    pub(super) fn joined(&self, result: Register, source: Register, instruction: Instruction) -> Self {
+        let mut joined = self.clone();
+        let first = self.instructions[instruction.index()].first_operand as usize;
+        for operand in &mut joined.operands[first..first + 2] {
+            operand.kind = OperandKind::Immediate as u8;
+        }
+        joined.instructions[instruction.index()].opcode = PLAIN;
+        joined.change_operands(|operand| {
+            if operand.index == source.as_u32() {
+                operand.index = result.as_u32();
+            }
+        });
+        joined.relist()
+    }
+
     pub(super) fn snapshot(&self) -> Snapshot<'_> {
         Snapshot::new(SnapshotArrays {
             function: &self.function,
@@ -250,7 +346,16 @@ pub(super) fn random_function(random: &mut Random, blocks: u32, registers: u32, 
                     .collect();
                 function.instruction(DEBUG, &debug);
             }
-            function.instruction(PLAIN, &operands);
+            let plain_copy = operands.len() >= 2
+                && defines(&operands[0])
+                && operands[0].flags & OperandFlags::EARLY_CLOBBER.bits() == 0
+                && reads(&operands[1]);
+            if plain_copy && random.chance(40) {
+                let source = read(operands[1].index);
+                function.instruction(COPY, &[operands[0], source]);
+            } else {
+                function.instruction(PLAIN, &operands);
+            }
         }
     }
     let mut order = random.clone();
@@ -410,7 +515,6 @@ fn reached_blocks(
 /// A kernel of about `instructions` instructions in SSA form: nested ifs and loops over short blocks,
 /// most values read soon after they are computed, some long after.
 pub(super) struct Kernel {
-    pub function: TestFunction,
     random: Random,
     blocks: Vec<(Vec<u32>, Vec<(u32, Vec<OperandRecord>)>)>,
     visible: Vec<u32>,
@@ -421,7 +525,6 @@ pub(super) struct Kernel {
 impl Kernel {
     pub(super) fn new(seed: u64, instructions: u32) -> TestFunction {
         let mut kernel = Self {
-            function: TestFunction::new(0),
             random: Random(seed),
             blocks: vec![(Vec::new(), Vec::new())],
             visible: Vec::new(),
