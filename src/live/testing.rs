@@ -89,6 +89,7 @@ impl TestFunction {
             .into(),
             ..Self::default()
         };
+        function.function.abi_version = crate::snapshot::abi::ABI_VERSION;
         function.registers = (0..registers)
             .map(|register| RegisterRecord {
                 register_class: (register % 3) as u16,
