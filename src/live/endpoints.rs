@@ -7,9 +7,9 @@
 //! value, and segments that touch are one.
 
 use super::dataflow::{Dataflow, block_of};
-use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::scan::{Scan, UpwardUseId};
-use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS};
+use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, for_each_bit};
 use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
 use crate::entity::{Block, EntityRef, PackedOption};
@@ -98,42 +98,49 @@ impl Endpoints {
                 next_in.for_each(|bit| self.begin(bit, starts[next.index()]));
                 next_in = BatchSet::EMPTY;
             }
-            next_in.difference(&live_out).for_each(|bit| self.begin(bit, end));
-            live_out
-                .difference(&next_in)
-                .for_each(|bit| self.cursors[usize::from(bit.0)].open_end = end);
-
             let mut kills = 0;
-            definitions.for_each(|bit| {
-                let cursor = &mut self.cursors[usize::from(bit.0)];
-                if !live_out.contains(bit) {
-                    cursor.open_end = cursor.local_end;
-                    kills += 1;
+            for word in 0..BatchSet::WORDS {
+                let (live_in, live_out) = (live_in.word(word), live_out.word(word));
+                let (definitions, next_in) = (definitions.word(word), next_in.word(word));
+                if live_in | live_out | definitions | next_in == 0 {
+                    continue;
                 }
-                let definition = cursor.definition;
-                if live_in.contains(bit) {
+                for_each_bit(word, next_in & !live_out, |bit| self.begin(bit, end));
+                for_each_bit(word, live_out & !next_in, |bit| self.cursor(bit).open_end = end);
+                for_each_bit(word, definitions, |bit| {
+                    let mask = 1 << (bit.0 % 64);
+                    let cursor = self.cursor(bit);
+                    if live_out & mask == 0 {
+                        cursor.open_end = cursor.local_end;
+                        kills += 1;
+                    }
+                    let definition = cursor.definition;
+                    if live_in & mask == 0 {
+                        self.begin(bit, definition);
+                        return;
+                    }
                     // Read before it is defined: only where paths without a definition exist.
                     let read = self.last_read(bit, block, scan);
                     if read != definition {
                         self.begin(bit, definition);
-                        self.cursors[usize::from(bit.0)].open_end = read;
+                        self.cursor(bit).open_end = read;
                     }
-                } else {
-                    self.begin(bit, definition);
-                }
-            });
-            live_in
-                .difference(&live_out)
-                .difference(&definitions)
-                .for_each(|bit| {
-                    self.cursors[usize::from(bit.0)].open_end = self.last_read(bit, block, scan);
+                });
+                for_each_bit(word, live_in & !live_out & !definitions, |bit| {
+                    let read = self.last_read(bit, block, scan);
+                    self.cursor(bit).open_end = read;
                     kills += 1;
                 });
+            }
             table.get_mut(id).set_kill_count(kills);
             next = block;
             next_in = live_in;
         });
         next_in.for_each(|bit| self.begin(bit, starts[next.index()]));
+    }
+
+    fn cursor(&mut self, bit: BatchBit) -> &mut Cursor {
+        &mut self.cursors[usize::from(bit.0)]
     }
 
     /// The open segment of `bit` begins at `start`.
@@ -173,6 +180,8 @@ impl Endpoints {
             end: SlotIndex::ZERO,
             value: ValueNumber::ZERO,
         };
+        make_room(&mut result.segments, self.pieces.len());
+        make_room(&mut result.values, self.cursors.len());
         result
             .segments
             .resize(result.segments.len() + self.pieces.len(), filler);

@@ -105,6 +105,14 @@ impl IntervalRecord {
     }
 }
 
+/// Makes room for `additional` elements, growing by an eighth at least. Doubling would leave up to half
+/// of the largest arrays empty, and they are what the engine's memory consists of.
+pub(super) fn make_room<T>(vector: &mut Vec<T>, additional: usize) {
+    if vector.capacity() - vector.len() < additional {
+        vector.reserve_exact(additional.max(vector.len() / 8));
+    }
+}
+
 /// The live intervals of a function.
 #[derive(Clone, Debug, Default)]
 pub struct LiveIntervals {

@@ -7,7 +7,7 @@
 
 use super::dataflow::Dataflow;
 use super::endpoints::{Endpoints, LocalWalk};
-use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
 use super::predecessors::Predecessors;
 use super::resolve::Resolver;
 use super::scan::Scan;
@@ -178,8 +178,8 @@ impl LiveRangeCalc {
         self.scan.run(snapshot, &intervals.indexes);
         let chained = RegisterFlags::CHAINED.bits();
         let registers = snapshot.arrays().registers;
-        intervals.segments.reserve(registers.len());
-        intervals.values.reserve(registers.len());
+        make_room(&mut intervals.segments, registers.len());
+        make_room(&mut intervals.values, registers.len());
         for ((state, record), register) in self
             .scan
             .registers

@@ -13,7 +13,7 @@
 //! `VNInfo` nodes are made where a PHI value is, not for every block.
 
 use super::dominators::Dominators;
-use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
 use super::predecessors::Predecessors;
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::SlotIndex;
@@ -637,6 +637,8 @@ impl Resolver {
             first_value: result.values.len() as u32,
             value_count: self.range.values.len() as u32,
         };
+        make_room(&mut result.segments, self.range.segments.len());
+        make_room(&mut result.values, self.range.values.len());
         result.segments.extend_from_slice(&self.range.segments);
         result.values.extend(
             self.range

@@ -6,6 +6,7 @@
 //! reach, and the predecessors that a PHI reads the register from. Registers with several
 //! definitions are left to [`resolve`](super::resolve).
 
+use super::live_interval::make_room;
 use super::slot_index::{Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, PackedOption, Register, entity_impl};
@@ -216,6 +217,7 @@ impl Scan {
             self.crossing.push(register);
         }
         let id = UpwardUseId::new(self.upward_uses.len());
+        make_room(&mut self.upward_uses, 1);
         self.upward_uses.push(UpwardUse {
             block,
             last: slot,

@@ -69,14 +69,22 @@ impl BatchSet {
         self.general.iter().fold(self.predicate, |all, word| all | word) == 0
     }
 
+    /// Words of a set: the general ones, then that of the predicates.
+    pub const WORDS: usize = GENERAL_WORDS + 1;
+
+    /// A word of the set; bit *b* of word *w* is the register with the batch bit 64·*w* + *b*.
+    pub fn word(&self, word: usize) -> u64 {
+        if word < GENERAL_WORDS {
+            self.general[word]
+        } else {
+            self.predicate
+        }
+    }
+
     /// Calls `visit` with each member, in ascending order.
     pub fn for_each(&self, mut visit: impl FnMut(BatchBit)) {
-        for (position, &word) in self.general.iter().chain([&self.predicate]).enumerate() {
-            let mut word = word;
-            while word != 0 {
-                visit(BatchBit((position * 64) as u16 + word.trailing_zeros() as u16));
-                word &= word - 1;
-            }
+        for word in 0..Self::WORDS {
+            for_each_bit(word, self.word(word), &mut visit);
         }
     }
 
@@ -96,6 +104,15 @@ impl BatchSet {
             .get(usize::from(bit.0 / 64))
             .unwrap_or(&self.predicate);
         word >> (bit.0 % 64) & 1 != 0
+    }
+}
+
+/// Calls `visit` with each register that `bits`, word `word` of a set, contains.
+#[inline]
+pub(super) fn for_each_bit(word: usize, mut bits: u64, mut visit: impl FnMut(BatchBit)) {
+    while bits != 0 {
+        visit(BatchBit((word * 64) as u16 + bits.trailing_zeros() as u16));
+        bits &= bits - 1;
     }
 }
 

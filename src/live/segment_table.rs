@@ -6,6 +6,7 @@
 //! four-byte positions: a table of segments would spend 296 bytes on every free place, which in a
 //! function of 100k blocks is most of the engine's memory.
 
+use super::live_interval::make_room;
 use super::segment::{EMPTY_KEY, Segment, TOMBSTONE_KEY};
 use super::slot_index::SlotIndex;
 use crate::entity::{EntityRef, PackedOption, entity_impl};
@@ -95,6 +96,7 @@ impl SegmentTable {
         }
         let id = SegmentId::new(self.segments.len());
         self.slots[position] = id.into();
+        make_room(&mut self.segments, 1);
         self.segments.push(Segment::new(start, instruction_count));
         self.live += 1;
         (id, true)
