@@ -495,14 +495,23 @@ impl Resolver {
     /// Propagates live-out values down the dominator tree and makes PHI values where a block is in the
     /// dominance frontier of a value, until nothing changes.
     ///
-    /// The first pass visits all blocks in order. Later ones visit, in the same order, those for which
-    /// a predecessor or the dominator got another value since; LLVM visits all, but a visit with the
-    /// same inputs changes nothing. A value only ever moves down the tree and every PHI is made once,
-    /// which bounds the passes.
+    /// The first pass visits all blocks in order, the second those where paths join and those that come
+    /// before their dominator. From then on a block is visited again, in the same order, when a
+    /// predecessor or its dominator got another value; LLVM visits all, but a visit with the same
+    /// inputs changes nothing. A value only ever moves down the tree and every PHI is made once, which
+    /// bounds the passes.
     fn propagate_values(&mut self, input: &Input<'_>, search: &mut Search, nodes: &mut ArenaVec<'_, VNInfo>) {
         for position in 0..self.work_list.len() {
-            self.dirty[position / 64] &= !(1 << (position % 64));
-            self.visit(input, search, nodes, position);
+            self.visit::<false>(input, search, nodes, position);
+        }
+        for (position, &block) in self.work_list.iter().enumerate() {
+            let joins = input.predecessors.of(block).len() != 1;
+            let early = self
+                .dominators
+                .immediate(block)
+                .is_some_and(|dominator| self.position_of[dominator.index()] as usize > position);
+            let mark = u64::from(joins || early) << (position % 64);
+            self.dirty[position / 64] |= mark & self.pending[position / 64];
         }
         while self.dirty.iter().any(|&word| word != 0) {
             for word in 0..self.dirty.len() {
@@ -516,14 +525,15 @@ impl Resolver {
                     let bit = bits.trailing_zeros();
                     self.dirty[word] &= !(1 << bit);
                     ahead = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
-                    self.visit(input, search, nodes, word * 64 + bit as usize);
+                    self.visit::<true>(input, search, nodes, word * 64 + bit as usize);
                 }
             }
         }
     }
 
-    /// Looks for the live-in value of the block at `position`, unless it has a PHI value already.
-    fn visit(
+    /// Looks for the live-in value of the block at `position`, unless it has a PHI value already. With
+    /// `MARK`, blocks that read a value that changes are marked to be visited.
+    fn visit<const MARK: bool>(
         &mut self,
         input: &Input<'_>,
         search: &mut Search,
@@ -539,11 +549,14 @@ impl Resolver {
             .immediate(block)
             .filter(|&dominator| self.states.is_live_out(dominator));
         let incoming = dominator.and_then(|dominator| self.states.live_out(dominator));
+        let predecessors = input.predecessors.of(block);
         let needs_phi = match dominator {
             None => true,
+            // Its only predecessor dominates it.
+            Some(_) if predecessors.len() == 1 => false,
             Some(dominator) => {
                 let same = incoming.map(|(value, _)| value);
-                input.predecessors.of(block).iter().any(|&predecessor| {
+                predecessors.iter().any(|&predecessor| {
                     self.states
                         .live_out(predecessor)
                         .is_some_and(|(value, defining)| {
@@ -572,14 +585,18 @@ impl Resolver {
                 self.states.occupy(block);
             } else {
                 self.states.set_live_out(block, Some((value, block)));
-                self.mark_dependents(input, block);
+                if MARK {
+                    self.mark_dependents(input, block);
+                }
             }
         } else if let Some((value, _)) = incoming {
             if kill.is_some() {
                 search.killed_value = Some(value);
             } else if self.states.live_out(block).map(|(value, _)| value) != Some(value) {
                 self.states.set_live_out(block, incoming);
-                self.mark_dependents(input, block);
+                if MARK {
+                    self.mark_dependents(input, block);
+                }
             }
         }
     }
