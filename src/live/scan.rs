@@ -10,7 +10,9 @@ use super::live_interval::make_room;
 use super::slot_index::{Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, PackedOption, Register, entity_impl};
-use crate::snapshot::abi::{OpcodeFlags, OperandFlags, OperandKind, OperandRecord, RegisterFlags};
+use crate::snapshot::abi::{
+    InstructionRecord, OpcodeFlags, OperandFlags, OperandKind, OperandRecord, RegisterFlags,
+};
 use crate::snapshot::{Snapshot, SnapshotArrays};
 
 /// A block that reads a register before it defines it.
@@ -168,6 +170,12 @@ impl Scan {
                         let state = &mut self.registers[register.index()];
                         state.definition = definition.into();
                         state.end = definition.dead_slot().into();
+                        if definition.is_early_clobber() {
+                            let earlier = (&records[..=position], numbers);
+                            self.take_back_late_reads(
+                                arrays, register, definition, operands, place, earlier, first_use,
+                            );
+                        }
                     }
                 } else if operand.flags & NOT_READ != 0 {
                     let state = &mut self.registers[register.index()];
@@ -180,6 +188,58 @@ impl Scan {
                 } else {
                     let slot = use_slot(number, operand, operands);
                     self.read(arrays, register, slot, block, start, first_use);
+                }
+            }
+        }
+    }
+
+    /// An early-clobber definition reaches reads by the same instruction, also those whose operands come
+    /// first; these were taken for reads of what enters the block.
+    #[cold]
+    #[allow(clippy::too_many_arguments, reason = "the place in the scan, for a rare case")]
+    fn take_back_late_reads(
+        &mut self,
+        arrays: &SnapshotArrays<'_>,
+        register: Register,
+        definition: SlotIndex,
+        operands: &[OperandRecord],
+        place: usize,
+        earlier: (&[InstructionRecord], &[u32]),
+        first_use: UpwardUseId,
+    ) {
+        let is_read = |operand: &&OperandRecord| {
+            operand.kind == REGISTER && operand.index == register.as_u32() && reads(operand)
+        };
+        let number = definition.base();
+        let is_late = |operand: &OperandRecord| use_slot(number, operand, operands) > definition;
+        if !operands[..place].iter().filter(is_read).any(is_late) {
+            return;
+        }
+        // What is left: reads at the definition's slot, and those of earlier instructions.
+        let here = operands[..place]
+            .iter()
+            .filter(is_read)
+            .filter(|operand| !is_late(operand));
+        let mut last: Option<SlotIndex> = here.map(|_| definition).next();
+        let (records, numbers) = earlier;
+        for (pair, &number) in records.windows(2).zip(numbers) {
+            let operands = &arrays.operands[pair[0].first_operand as usize..pair[1].first_operand as usize];
+            if number.is_multiple_of(4) && !self.is_phi[pair[0].opcode as usize] {
+                for operand in operands.iter().filter(is_read) {
+                    last = last.max(Some(use_slot(number, operand, operands)));
+                }
+            }
+        }
+        let state = &mut self.registers[register.index()];
+        let Some(id) = state.upward.expand().filter(|&id| id >= first_use) else {
+            return;
+        };
+        match last {
+            Some(last) => self.upward_uses[id.index()].last = last,
+            None => {
+                state.upward = self.upward_uses[id.index()].previous;
+                if !state.crosses_blocks() {
+                    self.crossing.retain(|&other| other != register);
                 }
             }
         }

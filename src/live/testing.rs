@@ -397,6 +397,10 @@ fn random_operands(
         }
         operands.push(used);
     }
+    // Implicit definitions come behind what is read.
+    if random.chance(20) && operands.iter().all(|operand| operand.tied_to == 0) {
+        operands.reverse();
+    }
     operands
 }
 
