@@ -3,24 +3,21 @@
 CARGO ?= cargo
 PYTHON ?= python3
 
-.PHONY: run test build setup setup-test lint unit lit identity valgrind mutate clean help
+.PHONY: run test build setup lint unit lit identity memory mutate clean help
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity mutate valgrind    the parts of make test"
+	@echo "make lint unit lit identity mutate memory    the parts of make test"
 
 run: setup build
 	$(PYTHON) scripts/run_examples.py
 
-test: setup-test lint build unit lit identity mutate valgrind
+test: setup lint build unit lit identity mutate memory
 	@echo "make test: everything passed"
 
 setup:
-	@scripts/setup.sh run
-
-setup-test:
-	@scripts/setup.sh test
+	@scripts/setup.sh
 
 build:
 	$(CARGO) build --release
@@ -45,8 +42,8 @@ identity:
 mutate:
 	$(PYTHON) scripts/check_mutations.py
 
-# The shim under valgrind, over all examples.
-valgrind:
+# The shim with AddressSanitizer, over all examples.
+memory:
 	$(PYTHON) scripts/check_memory.py
 
 clean:

@@ -13,6 +13,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
     println!("cargo::rerun-if-env-changed=PATH");
+    println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
     if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {
         return;
     }
@@ -35,7 +36,6 @@ fn main() {
 /// An LLVM installation, as its `llvm-config` describes it.
 struct Llvm {
     config: PathBuf,
-    version: String,
 }
 
 impl Llvm {
@@ -66,7 +66,7 @@ fn find_llvm() -> Result<Llvm, String> {
             continue;
         };
         if version.split('.').next() == Some(LLVM_MAJOR) {
-            let llvm = Llvm { config, version };
+            let llvm = Llvm { config };
             let header = Path::new(&llvm.query(&["--includedir"])).join("llvm/CodeGen/MachineFunction.h");
             if !header.exists() {
                 return Err(format!("{} has no headers", llvm.config.display()));
@@ -109,13 +109,21 @@ fn compile_shim(llvm: &Llvm) {
             format!("\"{}\"", env!("CARGO_PKG_VERSION")).as_str(),
         )
         .cargo_metadata(false);
+    if std::env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+        build.define("NDEBUG", None);
+    }
     if llvm.query(&["--has-rtti"]) == "NO" {
         build.flag("-fno-rtti");
     }
-    if std::env::var_os("CARGO_CFG_SANITIZE").is_some_and(|sanitizer| sanitizer == "address") {
-        build.flag("-fsanitize=address");
+    if sanitizes_addresses() {
+        build.flag("-fsanitize=address").flag("-fno-omit-frame-pointer");
     }
     build.compile("oriel_shim");
+}
+
+/// Is the shim built with AddressSanitizer? `scripts/check_memory.py` asks for it.
+fn sanitizes_addresses() -> bool {
+    std::env::var_os("ORIEL_SANITIZE").is_some_and(|sanitizer| sanitizer == "address")
 }
 
 fn link(llvm: &Llvm) {
@@ -127,6 +135,9 @@ fn link(llvm: &Llvm) {
     // A second copy of LLVM in the host's process would register every option twice.
     println!("cargo::rustc-link-lib=dylib=LLVM-{LLVM_MAJOR}");
     println!("cargo::rustc-link-lib=dylib=stdc++");
-    println!("cargo::rustc-env=ORIEL_LLVM_VERSION={}", llvm.version);
-    println!("cargo::rustc-env=ORIEL_LLVM_BINDIR={}", llvm.query(&["--bindir"]));
+    if sanitizes_addresses() {
+        println!("cargo::rustc-link-lib=dylib=asan");
+    }
+    // LLVM keeps pointers to the plug-in's options and callbacks until the process ends.
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-z,nodelete");
 }

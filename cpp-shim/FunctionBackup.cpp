@@ -12,6 +12,7 @@
 
 #include "FunctionBackup.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -35,6 +36,7 @@ FunctionBackup::FunctionBackup(MachineFunction &MF) : MF(MF) {
       Saved.Successors.push_back(
           {*I, HasProbabilities ? MBB.getSuccProbability(I)
                                 : BranchProbability::getUnknown()});
+    Saved.Predecessors.assign(MBB.pred_begin(), MBB.pred_end());
     Blocks.push_back(std::move(Saved));
   }
   const MachineRegisterInfo &MRI = MF.getRegInfo();
@@ -77,6 +79,10 @@ void FunctionBackup::restore() {
       else
         Saved.MBB->addSuccessor(Successor, Probability);
   }
+  // Adding edges gave every block its predecessors, in another order: later
+  // passes walk them.
+  for (Block &Saved : Blocks)
+    llvm::copy(Saved.Predecessors, Saved.MBB->pred_begin());
   restoreUseLists();
   Restored = true;
 }

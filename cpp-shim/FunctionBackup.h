@@ -33,6 +33,7 @@ private:
     std::vector<llvm::MachineInstr *> Copies;
     std::vector<std::pair<llvm::MachineBasicBlock *, llvm::BranchProbability>>
         Successors;
+    std::vector<llvm::MachineBasicBlock *> Predecessors;
   };
   struct OperandPlace {
     llvm::MachineInstr *Copy;

@@ -34,7 +34,16 @@ public:
   }
 };
 
-using LibraryOption = cl::list<std::string, bool, ValueParser>;
+/// The same for an option without a value.
+class SwitchParser : public ValueParser {
+public:
+  using ValueParser::ValueParser;
+
+  StringRef getValueName() const override { return ""; }
+};
+
+template <typename Parser>
+using LibraryOption = cl::list<std::string, bool, Parser>;
 
 /// Registers the table's options for as long as the library is loaded.
 class LibraryOptions {
@@ -44,18 +53,25 @@ public:
         "Oriel options", "Live ranges, optimiser and report for NVPTX");
     for (size_t I = 0, E = oriel_option_count(); I != E; ++I) {
       OrielOptionInfo Info = oriel_option_info(I);
-      bool IsSwitch = Info.value.length == 0;
-      Options.push_back(std::make_unique<LibraryOption>(
-          toStringRef(Info.name), cl::desc(toStringRef(Info.help)),
-          cl::cat(Category),
-          IsSwitch ? cl::ValueDisallowed : cl::ValueRequired));
-      if (!IsSwitch)
-        Options.back()->setValueStr(toStringRef(Info.value));
+      if (Info.value.length == 0) {
+        add<SwitchParser>(Info, Category, cl::ValueDisallowed);
+        continue;
+      }
+      add<ValueParser>(Info, Category, cl::ValueRequired);
+      Options.back()->setValueStr(toStringRef(Info.value));
     }
   }
 
 private:
-  std::vector<std::unique_ptr<LibraryOption>> Options;
+  template <typename Parser>
+  void add(const OrielOptionInfo &Info, cl::OptionCategory &Category,
+           cl::ValueExpected Value) {
+    Options.push_back(std::make_unique<LibraryOption<Parser>>(
+        toStringRef(Info.name), cl::desc(toStringRef(Info.help)),
+        cl::cat(Category), Value));
+  }
+
+  std::vector<std::unique_ptr<cl::Option>> Options;
 };
 
 } // namespace

@@ -30,8 +30,8 @@ bool OrielPass::runOnMachineFunction(MachineFunction &MF) {
     return false;
   auto *Frequencies =
       getAnalysisIfAvailable<MachineBlockFrequencyInfoWrapperPass>();
-  return Driver.run(MF, Stage,
-                    Frequencies ? &Frequencies->getMBFI() : nullptr);
+  return Driver->run(MF, Stage,
+                     Frequencies ? &Frequencies->getMBFI() : nullptr);
 }
 
 void OrielPass::getAnalysisUsage(AnalysisUsage &Usage) const {

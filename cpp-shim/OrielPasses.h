@@ -14,25 +14,28 @@
 
 namespace oriel {
 
-/// What both stages' passes for the legacy pass manager do.
+/// What both stages' passes for the legacy pass manager do. Passes of one
+/// pipeline share a driver, and with it the memory of the snapshots.
 class OrielPass : public llvm::MachineFunctionPass {
 public:
-  OrielPass(char &ID, OrielStage Stage)
-      : MachineFunctionPass(ID), Stage(Stage) {}
+  OrielPass(char &ID, OrielStage Stage, std::shared_ptr<FunctionDriver> Driver)
+      : MachineFunctionPass(ID), Stage(Stage), Driver(std::move(Driver)) {}
 
   bool runOnMachineFunction(llvm::MachineFunction &MF) override;
   void getAnalysisUsage(llvm::AnalysisUsage &Usage) const override;
 
 private:
   OrielStage Stage;
-  FunctionDriver Driver;
+  std::shared_ptr<FunctionDriver> Driver;
 };
 
 /// `oriel-ssa`: at the end of LLVM's machine SSA passes.
 class OrielSSA : public OrielPass {
 public:
   static char ID;
-  OrielSSA() : OrielPass(ID, ORIEL_STAGE_SSA) {}
+  explicit OrielSSA(std::shared_ptr<FunctionDriver> Driver =
+                        std::make_shared<FunctionDriver>())
+      : OrielPass(ID, ORIEL_STAGE_SSA, std::move(Driver)) {}
   llvm::StringRef getPassName() const override { return "Oriel (SSA)"; }
 };
 
@@ -40,7 +43,9 @@ public:
 class OrielLate : public OrielPass {
 public:
   static char ID;
-  OrielLate() : OrielPass(ID, ORIEL_STAGE_LATE) {}
+  explicit OrielLate(std::shared_ptr<FunctionDriver> Driver =
+                         std::make_shared<FunctionDriver>())
+      : OrielPass(ID, ORIEL_STAGE_LATE, std::move(Driver)) {}
   llvm::StringRef getPassName() const override { return "Oriel (late)"; }
 };
 

@@ -320,7 +320,8 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
       return fail("kept instruction " + Twine(Number) + " has operands");
     return true;
   case ORIEL_ACTION_CLONE:
-    if (Source->isNotDuplicable() || Source->isConvergent())
+    // A call is one of a sequence that declares its parameters.
+    if (Source->isNotDuplicable() || Source->isConvergent() || Source->isCall())
       return fail("instruction " + Twine(Number) + " clones '" +
                   MF.getSubtarget().getInstrInfo()->getName(
                       Source->getOpcode()) +
@@ -367,12 +368,24 @@ bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
                     Twine(I) + " of inline assembly");
     }
   }
-  for (unsigned I = 0, E = MI.getNumOperands(); I != E; ++I)
-    if (MI.getOperand(I).isReg() && MI.getOperand(I).isTied() &&
-        (Count != E ||
-         resolved(Plan.operands[Instruction.first_operand + I]).kind !=
-             ORIEL_OPERAND_REGISTER))
+  auto Planned = [&](unsigned I) -> const OrielOperand & {
+    return resolved(Plan.operands[Instruction.first_operand + I]);
+  };
+  for (unsigned I = 0, E = MI.getNumOperands(); I != E; ++I) {
+    const MachineOperand &MO = MI.getOperand(I);
+    if (!MO.isReg() || !MO.isTied())
+      continue;
+    bool Breaks = Count != E || Planned(I).kind != ORIEL_OPERAND_REGISTER;
+    // Once LLVM has made a pair one register, it has to stay one.
+    if (!Breaks && MO.isDef()) {
+      unsigned Use = MI.findTiedOperandIdx(I);
+      Breaks = MI.getOperand(Use).getReg() == MO.getReg() &&
+               (Planned(Use).kind != ORIEL_OPERAND_REGISTER ||
+                Planned(Use).index != Planned(I).index);
+    }
+    if (Breaks)
       return fail("instruction " + Twine(Number) + " breaks a tied operand");
+  }
   return true;
 }
 
@@ -564,6 +577,11 @@ bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
                                   ArrayRef<uint32_t> Targets) {
   uint32_t Name = Plan.blocks[At].block;
   ArrayRef<OrielEdge> Edges = successors(At);
+  SmallSet<uint32_t, 4> Seen;
+  for (const OrielEdge &Edge : Edges)
+    if (!Seen.insert(Edge.block).second)
+      return fail("block " + Twine(Name) + " has two edges to block " +
+                  Twine(Edge.block));
   for (uint32_t Target : Targets)
     if (none_of(Edges, [=](const OrielEdge &E) { return E.block == Target; }))
       return fail("block " + Twine(Name) + " branches to block " +
@@ -579,13 +597,46 @@ bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
                   Twine(Edge.block) + ", but does not reach it");
     FallsThrough = true;
   }
-  // Running into the next block without an edge is wrong unless the input did
-  // so too: code that ends in a trap does.
-  bool Leaves = EndsInBarrier || FallsThrough || Edges.empty() ||
-                is_contained(Targets, Next);
+  bool Leaves = EndsInBarrier || FallsThrough ||
+                (Next != NotPlanned && is_contained(Targets, Next)) ||
+                (Edges.empty() && endsAsInputDid(At));
   if (!Leaves)
     return fail("block " + Twine(Name) + " falls through without an edge");
   return true;
+}
+
+bool PlanChecker::endsAsInputDid(uint32_t At) const {
+  // Control never gets past a trap or a call that does not return, but only
+  // LLVM knows which those are: they may end a block where they did so before.
+  auto LastOf = [&](uint32_t First, uint32_t Last, auto OpcodeOf) {
+    while (First != Last && isDebugOpcode(OpcodeOf(Last - 1)))
+      --Last;
+    return First == Last ? NotPlanned : Last - 1;
+  };
+  uint32_t Last = LastOf(Plan.blocks[At].first_instruction,
+                         Plan.blocks[At + 1].first_instruction,
+                         [&](uint32_t I) { return descriptor(I).getOpcode(); });
+  uint32_t Source = NotPlanned;
+  uint32_t Block = Plan.blocks[At].block;
+  if (Last != NotPlanned) {
+    if (Plan.instructions[Last].action == ORIEL_ACTION_NEW)
+      return false;
+    Source = Plan.instructions[Last].source - 1;
+    Block = llvm::upper_bound(ArrayRef(Snapshot.blocks, Snapshot.block_count),
+                              Source,
+                              [](uint32_t I, const OrielBlock &B) {
+                                return I < B.first_instruction;
+                              }) -
+            Snapshot.blocks - 1;
+  }
+  if (Block >= Snapshot.block_count)
+    return false;
+  const OrielBlock *Old = Snapshot.blocks + Block;
+  return Old[0].first_successor == Old[1].first_successor &&
+         Source == LastOf(Old[0].first_instruction, Old[1].first_instruction,
+                          [&](uint32_t I) {
+                            return Input.instructions()[I]->getOpcode();
+                          });
 }
 
 bool PlanChecker::checkPhis() {

@@ -70,6 +70,9 @@ private:
   bool checkBlockShape(uint32_t Position);
   bool checkBlockExits(uint32_t Position, bool EndsInBarrier,
                        llvm::ArrayRef<uint32_t> Targets);
+  /// Does the block at \p Position, which leads nowhere, end like an input
+  /// block that leads nowhere?
+  bool endsAsInputDid(uint32_t Position) const;
   bool checkPhis();
   bool checkDefinitions();
   bool checkReachingDefinitions();

@@ -95,8 +95,9 @@ static void addPasses(TargetMachine &TM, PassManagerBase &,
               "plug-in stays inactive\n";
     return;
   }
-  Config->insertPass(EndOfSSA, &OrielSSA::ID);
-  Config->insertPass(&StackSlotColoringID, &OrielLate::ID);
+  auto Driver = std::make_shared<FunctionDriver>();
+  Config->insertPass(EndOfSSA, new OrielSSA(Driver));
+  Config->insertPass(&StackSlotColoringID, new OrielLate(Driver));
 }
 
 static RegisterTargetPassConfigCallback Callback(addPasses);

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Runs llc with Oriel under valgrind over all examples: no invalid access and no leak that Oriel is part of.
+"""Runs llc with Oriel over all examples and looks for memory errors and leaks.
 
-    scripts/check_memory.py [SOURCE ...]
+    scripts/check_memory.py [SOURCE ...]              the shim built with AddressSanitizer
+    scripts/check_memory.py --valgrind [SOURCE ...]   the usual build under valgrind; much slower
+
+Each function is exported, saved and rebuilt, then changed, refused and put back.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -14,20 +18,35 @@ import examples
 
 VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite", "--num-callers=30"]
+RUNS = (["-oriel-phases=none", "-oriel-report=report.json", "-oriel-snapshot=."],
+        ["-oriel-inject-fault=failed-verification"])
 
 
-def check(source):
-    """What valgrind finds, or an empty text. Each function is rebuilt, and changed and put back."""
-    with tempfile.TemporaryDirectory() as folder:
-        bitcode = Path(folder) / "in.bc"
+def sanitized_build():
+    """Builds the plug-in with an AddressSanitizer shim; it and the environment that it runs in."""
+    folder = common.target_dir() / "sanitized"
+    environment = {**os.environ, "ORIEL_SANITIZE": "address"}
+    common.run(["cargo", "build", "--lib", "--target-dir", folder], env=environment)
+    runtime = common.run(["g++", "-print-file-name=libasan.so"]).stdout.strip()
+    return folder / "debug" / "liboriel.so", {
+        **os.environ,
+        "LD_PRELOAD": runtime,
+        "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:detect_odr_violation=0",
+    }
+
+
+def check(source, prefix, plugin, environment):
+    """What is found in one source, or an empty text."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bitcode = folder / "in.bc"
         try:
             common.run(examples.clang_command(source, bitcode, debug=True))
-            llc = [*VALGRIND, *examples.llc_command(bitcode, Path(folder) / "out.ptx"), f"-load={common.plugin()}"]
-            snapshots = Path(folder) / "snapshots"
-            snapshots.mkdir()
-            common.run([*llc, "-oriel-phases=none", f"-oriel-report={folder}/report.json",
-                        f"-oriel-snapshot={snapshots}"])
-            common.run([*llc, "-oriel-inject-fault=failed-verification"])
+            for options in RUNS:
+                options = [option.replace("report.json", f"{folder}/report.json").replace("=.", f"={folder}")
+                           for option in options]
+                llc = examples.llc_command(bitcode, folder / "out.ptx")
+                common.run([*prefix, *llc, f"-load={plugin}", *options], env=environment)
         except (RuntimeError, OSError) as error:
             return f"{source}: {error}"
     return ""
@@ -35,10 +54,17 @@ def check(source):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--valgrind", action="store_true")
     parser.add_argument("sources", nargs="*")
     arguments = parser.parse_args()
+    if arguments.valgrind:
+        prefix, plugin, environment = VALGRIND, common.plugin(), None
+    else:
+        prefix = []
+        plugin, environment = sanitized_build()
     sources = arguments.sources or examples.examples()
-    problems = [problem for problem in common.parallel("valgrind", check, sources) if problem]
+    found = common.parallel("memory", lambda source: check(source, prefix, plugin, environment), sources)
+    problems = [problem for problem in found if problem]
     print("".join(f"FAIL {problem}\n" for problem in problems), end="")
     print(f"memory: {len(sources) - len(problems)} passed, {len(problems)} failed")
     return 1 if problems else 0

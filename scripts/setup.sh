@@ -1,18 +1,10 @@
 #!/usr/bin/env bash
 # Installs what building, running and testing Oriel needs, as far as it is missing. Without the right to install,
 # says exactly what to run.
-#
-#   scripts/setup.sh          what `make run` needs
-#   scripts/setup.sh test     also what `make test` needs
 set -euo pipefail
 
 packages=(llvm-22-dev llvm-22-tools clang-22)
 commands=(llvm-config-22 clang-22 g++ python3)
-if [[ "${1:-run}" == test ]]; then
-  packages+=(valgrind)
-  commands+=(valgrind)
-fi
-
 missing=()
 for command in "${commands[@]}"; do
   command -v "$command" >/dev/null || missing+=("$command")

@@ -20,13 +20,16 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Option<Plan>, S
     match options.fault {
         Some(Fault::Panic) => panic!("panic on request"),
         Some(Fault::MalformedPlan) => return Ok(Some(fault::malformed(snapshot))),
-        Some(Fault::FailedVerification) => return Ok(Some(fault::intrusive(snapshot))),
+        Some(Fault::FailedVerification) if options.edit_script.is_none() => {
+            return Ok(Some(fault::intrusive(snapshot)));
+        }
         Some(Fault::MutatedPlan(seed)) => {
             let identity = format!("{} {}", snapshot.name(), snapshot.stage().name());
             let seed = seed << 32 | u64::from(crc32fast::hash(identity.as_bytes()));
             return Ok(Some(fault::mutated(snapshot, seed)));
         }
-        Some(Fault::OtherLlvm) | None => {}
+        // Whatever an edit script does is undone.
+        Some(Fault::FailedVerification | Fault::OtherLlvm) | None => {}
     }
     if options.mode != Mode::Optimize {
         return Ok(None);

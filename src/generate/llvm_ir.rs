@@ -23,12 +23,19 @@ use super::model::{Binary, Comparison, Function, Instruction, Operation, Space, 
 use super::options::Options;
 use crate::random::Random;
 
+/// Threads that a block of a generated kernel's launch may have at most.
 pub const MAX_BLOCK: usize = 64;
+/// Blocks that the grid of a generated kernel's launch may have at most.
 pub const MAX_GRID: usize = 1024;
+/// Size in bytes of the buffer that a kernel reads.
 pub const IN_BYTES: usize = 4096;
+/// Bytes of the output buffer that belong to one thread.
 pub const OUT_BYTES: usize = 256;
+/// Bytes of shared memory that belong to one thread.
 pub const SHARED_BYTES: usize = 128;
+/// How often the body of a counted loop runs at most.
 pub const MAX_TRIPS: usize = 4;
+/// How often all edges back that are not those of counted loops are taken in one run at most.
 pub const FUEL: usize = 64;
 
 /// Metadata nodes before those of the functions, and of each function.

@@ -10,7 +10,12 @@ pub enum Comparison {
     /// Byte for byte.
     Exact,
     /// `|actual - expected| <= absolute + relative * |expected|`; two NaNs are equal, and so are equal infinities.
-    Tolerance { absolute: f64, relative: f64 },
+    Tolerance {
+        /// In units of the value.
+        absolute: f64,
+        /// As a share of the expected value.
+        relative: f64,
+    },
     /// The same elements in any order: the place of each came from an atomic operation.
     Unordered,
 }
@@ -21,7 +26,9 @@ pub enum Comparison {
 pub struct Difference {
     /// Index of the element; for [`Comparison::Unordered`] among the elements in sorted order.
     pub index: usize,
+    /// The value that it should have.
     pub expected: String,
+    /// The value that it has.
     pub actual: String,
 }
 

@@ -10,17 +10,29 @@ use super::Number;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Element {
+    /// A signed integer of 8 bits.
     I8,
+    /// An unsigned integer of 8 bits.
     U8,
+    /// A signed integer of 16 bits.
     I16,
+    /// An unsigned integer of 16 bits.
     U16,
+    /// A signed integer of 32 bits.
     I32,
+    /// An unsigned integer of 32 bits.
     U32,
+    /// A signed integer of 64 bits.
     I64,
+    /// An unsigned integer of 64 bits.
     U64,
+    /// IEEE binary16.
     F16,
+    /// bfloat16: binary32 without its lower half.
     Bf16,
+    /// IEEE binary32.
     F32,
+    /// IEEE binary64.
     F64,
 }
 
@@ -41,6 +53,7 @@ const BF16: SmallFloat = SmallFloat {
 };
 
 impl Element {
+    /// Every type.
     pub const ALL: [Element; 12] = [
         Element::I8,
         Element::U8,
@@ -56,6 +69,7 @@ impl Element {
         Element::F64,
     ];
 
+    /// Size of an element in bytes.
     pub fn size_bytes(self) -> usize {
         match self {
             Element::I8 | Element::U8 => 1,
@@ -65,6 +79,7 @@ impl Element {
         }
     }
 
+    /// Is it a floating point type?
     pub fn is_float(self) -> bool {
         self.integer_range().is_none()
     }

@@ -22,16 +22,30 @@ use thiserror::Error;
 /// Why a launch description is not usable.
 #[derive(Debug, Error)]
 pub enum LaunchError {
+    /// The file cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// Not TOML, an unknown key, or a value of the wrong kind; `message` names the line and what is allowed.
     #[error("{}: {message}", path.display())]
-    Syntax { path: PathBuf, message: String },
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with its line.
+        message: String,
+    },
     /// A value that is well formed but not allowed; `key` is the way to it, such as `launch[1].arguments[0]`.
     #[error("{}: {key}: {problem}", path.display())]
     Invalid {
+        /// The file.
         path: PathBuf,
+        /// The way to the value.
         key: String,
+        /// What is wrong with it, and what is allowed.
         problem: String,
     },
 }
@@ -60,11 +74,15 @@ impl BufferId {
 /// Memory that the kernels read or write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Buffer {
+    /// Its name, by which arguments refer to it.
     pub name: String,
+    /// The type of its elements.
     pub element: Element,
     /// Number of elements, at least one.
     pub length: usize,
+    /// Who reads and who writes it.
     pub role: Role,
+    /// What it holds before the first launch.
     pub initial: Initial,
     /// How two runs' final contents compare. Buffers of role `in` are compared exactly: a kernel may not write them.
     pub comparison: Comparison,
@@ -73,21 +91,29 @@ pub struct Buffer {
 /// What a buffer holds before the first launch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Initial {
+    /// Zero bytes.
     Zero,
+    /// The same value in every element.
     Constant(Number),
     /// Element `i` is `start + i * step`.
     Sequence {
+        /// Element 0.
         start: Number,
+        /// From one element to the next.
         step: Number,
     },
     /// Both bounds included for integers, only the lower one for floating point.
     Uniform {
+        /// Where the random stream starts.
         seed: u64,
+        /// The smallest value.
         low: Number,
+        /// The largest value.
         high: Number,
     },
     /// Random bits, which for floating point includes infinities and NaNs.
     Random {
+        /// Where the random stream starts.
         seed: u64,
     },
     /// One value an element.
@@ -97,6 +123,7 @@ pub enum Initial {
 /// One kernel launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
+    /// The kernel's name, as PTX has it.
     pub kernel: String,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
@@ -104,6 +131,7 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Size of the `extern __shared__` array.
     pub dynamic_shared_bytes: u32,
+    /// In the order of the kernel's parameters.
     pub arguments: Vec<Argument>,
 }
 
@@ -111,9 +139,19 @@ pub struct Launch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     /// The address of a byte of a buffer.
-    Buffer { buffer: BufferId, offset_bytes: u64 },
+    Buffer {
+        /// The buffer.
+        buffer: BufferId,
+        /// From the buffer's first byte on.
+        offset_bytes: u64,
+    },
     /// A number, little endian, in as many bytes as its type has.
-    Scalar { element: Element, bytes: Vec<u8> },
+    Scalar {
+        /// The parameter's type.
+        element: Element,
+        /// Its value.
+        bytes: Vec<u8>,
+    },
     /// A struct by value whose layout the description's author has worked out.
     Bytes(Vec<u8>),
     /// A struct by value, each field at its natural alignment.
@@ -168,6 +206,7 @@ impl LaunchDescription {
 }
 
 impl Buffer {
+    /// Its size in bytes.
     pub fn size_bytes(&self) -> usize {
         self.length * self.element.size_bytes()
     }
@@ -224,10 +263,12 @@ impl Buffer {
 }
 
 impl Launch {
+    /// Threads of a block.
     pub fn threads_per_block(&self) -> u32 {
         self.block.iter().product()
     }
 
+    /// Blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&blocks| u64::from(blocks)).product()
     }

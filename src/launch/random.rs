@@ -10,6 +10,7 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
+    /// The sequence that starts at `seed`.
     pub fn new(seed: u64) -> Self {
         SplitMix64 { state: seed }
     }

@@ -137,6 +137,7 @@ impl RawArgument {
 pub enum Number {
     /// Between -2^63 and 2^64 - 1 where it was read from a file.
     Integer(i128),
+    /// A double.
     Float(f64),
 }
 

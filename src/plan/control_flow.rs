@@ -2,7 +2,9 @@
 
 use super::editor::{EditBlock, EditError, Editor, Node, Position};
 use crate::entity::{Block, EntityRef};
-use crate::snapshot::abi::{EdgeRecord, OpcodeFlags, OperandKind, OperandRecord, PROBABILITY_DENOMINATOR};
+use crate::snapshot::abi::{
+    EdgeRecord, OpcodeFlags, OperandKind, OperandRecord, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN,
+};
 
 impl Editor<'_> {
     /// Adds an empty block behind `after` in the layout. It belongs to the IR block of `after`.
@@ -54,19 +56,24 @@ impl Editor<'_> {
         Ok(tail)
     }
 
-    /// Adds an edge of the given probability (a numerator over [`PROBABILITY_DENOMINATOR`]); the
-    /// branch itself is up to the caller.
+    /// Adds an edge; the branch itself is up to the caller. The only edge of a block is always taken;
+    /// of several nothing is known any more, so that LLVM takes them as equally likely.
     ///
     /// # Errors
-    /// `to` has PHIs, which would need a value.
-    pub fn add_edge(&mut self, from: Block, to: Block, probability: u32) -> Result<(), EditError> {
-        let is_new = self.blocks[from]
-            .successors
-            .iter()
-            .all(|edge| edge.block != to.as_u32());
-        if is_new && self.has_phis(to) {
+    /// There is such an edge, or `to` has PHIs, which would need a value. A new block that nothing leads
+    /// to yet may have the edge all the same: [`Editor::retarget`] brings the value.
+    pub fn add_edge(&mut self, from: Block, to: Block) -> Result<(), EditError> {
+        if self.has_edge(from, to) {
+            return Err(EditError::EdgeExists);
+        }
+        let is_detour = self.is_new_block(from) && !self.is_reached(from);
+        if self.has_phis(to) && !is_detour {
             return Err(EditError::PhiNeedsValue);
         }
+        let probability = match self.blocks[from].successors.is_empty() {
+            true => PROBABILITY_DENOMINATOR,
+            false => PROBABILITY_UNKNOWN,
+        };
         self.blocks[from].successors.push(EdgeRecord {
             block: to.as_u32(),
             probability,
@@ -74,34 +81,48 @@ impl Editor<'_> {
         Ok(())
     }
 
+    fn has_edge(&self, from: Block, to: Block) -> bool {
+        let mut edges = self.blocks[from].successors.iter();
+        edges.any(|edge| edge.block == to.as_u32())
+    }
+
+    fn is_new_block(&self, block: Block) -> bool {
+        block.index() >= self.snapshot.block_count()
+    }
+
+    /// Does another block lead to `block`?
+    fn is_reached(&self, block: Block) -> bool {
+        let mut others = self.order.iter().filter(|&&other| other != block);
+        others.any(|&other| self.has_edge(other, block))
+    }
+
     /// Makes the edge from `block` to `old` lead to `new`, in the branches and in the edges.
     ///
-    /// PHIs of `old` lose the value for `block`. If `new` is an empty detour that only leads to `old`
-    /// (an edge being split), they take it from there instead.
+    /// PHIs of `old` lose the value for `block`. If `new` is a detour that only leads to `old` (an edge
+    /// being split), they take it from there instead.
     ///
     /// # Errors
-    /// There is no such edge, or `new` has PHIs, which would need a value.
+    /// There is no such edge, or a PHI would need a value: one of `new`, or one of `old`, if a second
+    /// edge is led over a new detour with another value than the first.
     pub fn retarget(&mut self, block: Block, old: Block, new: Block) -> Result<(), EditError> {
-        let leads_to = |edge: &EdgeRecord, target: Block| edge.block == target.as_u32();
-        if !self.blocks[block]
-            .successors
-            .iter()
-            .any(|edge| leads_to(edge, old))
-        {
+        if !self.has_edge(block, old) {
             return Err(EditError::NoEdge);
         }
-        let already_there = self.blocks[block]
-            .successors
-            .iter()
-            .any(|edge| leads_to(edge, new));
+        if old == new {
+            return Ok(());
+        }
+        let already_there = self.has_edge(block, new);
         if self.has_phis(new) && !already_there {
             return Err(EditError::PhiNeedsValue);
         }
-        for edge in &mut self.blocks[block].successors {
-            if edge.block == old.as_u32() {
-                edge.block = new.as_u32();
-            }
+        let leads_to_old = |edge: &EdgeRecord| edge.block == old.as_u32();
+        let is_detour =
+            !self.blocks[new].successors.is_empty() && self.blocks[new].successors.iter().all(leads_to_old);
+        let has_value = self.has_incoming(old, new);
+        if is_detour && has_value && self.is_new_block(new) && !self.same_incoming(old, block, new) {
+            return Err(EditError::PhiNeedsValue);
         }
+        self.move_edge(block, old, new);
         for node in self.blocks[block].nodes.clone() {
             if self.opcode_flags(node).contains(OpcodeFlags::TERMINATOR)
                 && self.operands(node).iter().any(|operand| is_block(operand, old))
@@ -115,14 +136,32 @@ impl Editor<'_> {
                 }
             }
         }
-        let is_detour = self.blocks[new].successors.iter().all(|edge| leads_to(edge, old))
-            && !self.blocks[new].successors.is_empty();
-        if is_detour && !self.has_incoming(old, new) {
+        if is_detour && !has_value {
             self.rename_incoming(old, block, new);
         } else {
             self.drop_incoming(old, block);
         }
         Ok(())
+    }
+
+    /// Makes the edge from `block` to `old` lead to `new`; LLVM wants one edge to a block, so an edge
+    /// that is there already takes up its probability.
+    fn move_edge(&mut self, block: Block, old: Block, new: Block) {
+        let edges = &mut self.blocks[block].successors;
+        let Some(from) = edges.iter().position(|edge| edge.block == old.as_u32()) else {
+            return;
+        };
+        let Some(to) = edges.iter().position(|edge| edge.block == new.as_u32()) else {
+            edges[from].block = new.as_u32();
+            return;
+        };
+        let (moved, kept) = (edges[from].probability, edges[to].probability);
+        edges[to].probability = if moved == PROBABILITY_UNKNOWN || kept == PROBABILITY_UNKNOWN {
+            PROBABILITY_UNKNOWN
+        } else {
+            moved.saturating_add(kept).min(PROBABILITY_DENOMINATOR)
+        };
+        edges.remove(from);
     }
 
     /// Puts a block behind another in the layout.
@@ -158,7 +197,7 @@ impl Editor<'_> {
                     .any(|edge| edge.block == block.as_u32())
         };
         if self.order.iter().any(is_target) {
-            return Err(EditError::NoEdge);
+            return Err(EditError::StillReached);
         }
         for edge in std::mem::take(&mut self.blocks[block].successors) {
             self.drop_incoming(Block::from_u32(edge.block), block);
@@ -171,7 +210,7 @@ impl Editor<'_> {
         self.order
             .iter()
             .position(|&other| other == block)
-            .ok_or(EditError::Deleted)
+            .ok_or(EditError::DeletedBlock)
     }
 
     fn is_phi(&self, node: Node) -> bool {
@@ -202,6 +241,19 @@ impl Editor<'_> {
                 .iter()
                 .any(|operand| is_block(operand, predecessor))
         })
+    }
+
+    /// Do all PHIs of `block` have the same value for both predecessors?
+    fn same_incoming(&self, block: Block, one: Block, other: Block) -> bool {
+        let value = |phi: Node, predecessor: Block| {
+            let operands = &self.operands(phi)[1..];
+            let mut pairs = operands.chunks_exact(2);
+            pairs
+                .find(|pair| is_block(&pair[1], predecessor))
+                .map(|pair| pair[0].index)
+        };
+        let phis = self.phis(block);
+        phis.iter().all(|&phi| value(phi, one) == value(phi, other))
     }
 
     /// Makes the PHIs of `block` expect from `new` what came from `old`.

@@ -35,12 +35,21 @@ pub enum EditError {
     /// The instruction is no longer in a block.
     #[error("the instruction was deleted")]
     Deleted,
+    /// The block is no longer in the function.
+    #[error("the block was deleted")]
+    DeletedBlock,
+    /// A block cannot go while something leads to it.
+    #[error("something still leads to the block")]
+    StillReached,
     /// The instruction has fewer operands.
     #[error("the instruction has no operand {0}")]
     NoOperand(usize),
     /// There is no edge to change.
     #[error("there is no edge between these blocks")]
     NoEdge,
+    /// There is such an edge already.
+    #[error("there is an edge between these blocks already")]
+    EdgeExists,
     /// A PHI of the new target would need a value for the new edge.
     #[error("the target has PHIs, which would need a value for the new edge")]
     PhiNeedsValue,
@@ -364,12 +373,12 @@ impl<'a> Editor<'a> {
     /// Adds a copy of an input instruction, with the operands that it had there.
     ///
     /// # Errors
-    /// The instruction is convergent, or LLVM says that it must not be duplicated.
+    /// The instruction is convergent or a call, or LLVM says that it must not be duplicated.
     pub fn clone_instruction(&mut self, instruction: Instruction, at: Position) -> Result<Node, EditError> {
         let original = self.snapshot.instruction(instruction);
         if original
             .opcode_flags()
-            .intersects(OpcodeFlags::NOT_DUPLICABLE | OpcodeFlags::CONVERGENT)
+            .intersects(OpcodeFlags::NOT_DUPLICABLE | OpcodeFlags::CONVERGENT | OpcodeFlags::CALL)
             || original
                 .behavior()
                 .intersects(Behavior::ASM_CONVERGENT | Behavior::ATTACHMENTS)

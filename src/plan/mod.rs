@@ -10,12 +10,15 @@
 //! | `control_flow.rs` | edits of blocks and branches |
 //! | `script.rs` | edits written as text, for tests and experiments |
 //! | `fault.rs` | plans damaged on purpose, for tests |
+//! | `tests.rs` | unit tests |
 
 pub mod abi;
 mod control_flow;
 mod editor;
 pub mod fault;
 pub mod script;
+#[cfg(test)]
+mod tests;
 
 pub use editor::{EditError, Editor, NewInstruction, Node, Operand, Position};
 

@@ -12,7 +12,7 @@
 use super::{EditError, Editor, NewInstruction, Node, Operand, Plan, Position};
 use crate::entity::{Block, EntityRef, Instruction, Register, RegisterClass};
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::{PROBABILITY_DENOMINATOR, Stage};
+use crate::snapshot::abi::{OperandKind, Stage};
 use std::collections::HashMap;
 
 /// A script: for each function and stage, the commands in order.
@@ -199,9 +199,7 @@ impl Interpreter<'_> {
             }
             ["edge", from, "to", to] => {
                 let (from, to) = (self.block(from)?, self.block(to)?);
-                self.editor
-                    .add_edge(from, to, PROBABILITY_DENOMINATOR)
-                    .map_err(explain)
+                self.editor.add_edge(from, to).map_err(explain)
             }
             ["retarget", block, "from", old, "to", new] => {
                 let (block, old, new) = (self.block(block)?, self.block(old)?, self.block(new)?);
@@ -334,8 +332,12 @@ impl Interpreter<'_> {
             .ok_or_else(|| format!("there is no block {word}"))
     }
 
-    /// `%5`, or `%name:CLASS` where a new register is first mentioned and `%name` from then on.
+    /// `%5`, `INSTRUCTION.NUMBER` for a register operand's register, or `%name:CLASS` where a new
+    /// register is first mentioned and `%name` from then on.
     fn register(&mut self, word: &str) -> Outcome<Register> {
+        if let Some(register) = self.input_register(word) {
+            return Ok(register);
+        }
         let name = word
             .strip_prefix('%')
             .ok_or_else(|| format!("'{word}' is no register"))?;
@@ -365,9 +367,22 @@ impl Interpreter<'_> {
         }
     }
 
+    /// The register that the input's operand `INSTRUCTION.NUMBER` is.
+    fn input_register(&self, word: &str) -> Option<Register> {
+        let (instruction, number) = word.rsplit_once('.')?;
+        let source = self.editor.source(self.node(instruction).ok()?)?;
+        let snapshot = self.editor.snapshot();
+        let record = snapshot
+            .instruction(source)
+            .operand_records()
+            .get(parse_number(number).ok()?)?;
+        let is_register = record.kind == OperandKind::Register as u8;
+        is_register.then(|| Register::from_u32(record.index))
+    }
+
     /// A register, a block, an immediate, or `INSTRUCTION.NUMBER`: what that operand is.
     fn operand(&mut self, word: &str) -> Outcome<Operand> {
-        if word.starts_with('%') {
+        if word.starts_with('%') || self.input_register(word).is_some() {
             return Ok(Operand::Use(self.register(word)?));
         }
         if let Ok(value) = word.parse::<i64>() {

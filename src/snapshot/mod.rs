@@ -13,12 +13,17 @@
 //! | `file.rs` | saved to and loaded from a file |
 //! | `text.rs` | printed for people |
 //! | `mutate.rs` | damaged on purpose, for tests |
+//! | `sample.rs`, `tests.rs` | a function built by hand, and the unit tests |
 
 pub mod abi;
 mod check;
 mod file;
 mod mutate;
 mod owned;
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
 mod text;
 mod view;
 

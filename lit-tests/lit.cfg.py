@@ -1,0 +1,148 @@
+"""The lit suite of Oriel: `lit lit-tests`, or `scripts/run_lit.sh`, which finds lit and LLVM's tools.
+
+Environment:
+    ORIEL_PLUGIN    liboriel.so            [default: target/release/liboriel.so, else target/debug]
+    ORIEL_BIN       the command line tool  [default: oriel, beside liboriel.so]
+    ORIEL_LLVM_BIN  folder of llc, clang, FileCheck, split-file and not
+                                           [default: llvm-config-22 --bindir, else that of llc in PATH]
+    LLVM_PTXAS_EXECUTABLE  ptxas           [default: PATH, else the Python package nvidia-cuda-nvcc]
+
+Substitutions:
+    %llc        llc for NVPTX with the plug-in
+    %llc-plain  the same llc without it
+    %llc-bare   llc with neither plug-in nor target
+    %edit       %llc, its result checked by Oriel and by LLVM's verifier
+    %edited NAME   applies %t/NAME.edit to %t/kernel.ll; the PTX has to pass FileCheck with the prefix NAME
+                and, where there is one, ptxas
+    %edited-mir NAME PASS   the same with the machine IR after PASS instead of the PTX
+    %refused NAME  applies %t/NAME.edit to %t/kernel.ll; the PTX has to be that of %llc-plain, and the only
+                diagnostic the one that FileCheck finds with the prefix NAME
+    %clang-cl, %clang-cuda   clang on OpenCL C and CUDA with the plug-in, to PTX in -o
+    %oriel      the command line tool
+    %plugin     liboriel.so
+    %ptxas      ptxas for the same SM, its output thrown away (feature ptxas)
+    %other-llc  an llc of another version (feature other-llvm)
+    %python     the Python that runs lit
+    %examples   the folder examples/
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import lit.formats
+import lit.util
+
+ROOT = Path(__file__).resolve().parent.parent
+
+config.name = "Oriel"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.excludes = ["Inputs"]
+config.suffixes = [".ll", ".mir", ".test", ".cl", ".cu"]
+config.test_source_root = str(ROOT / "lit-tests")
+config.test_exec_root = str(ROOT / "target" / "lit-tests")
+
+
+def require(path, what, variable):
+    """`path`, if there is such a file; else lit stops and says what is missing."""
+    if path and Path(path).exists():
+        return str(path)
+    lit_config.fatal(f"{what} was not found{f' at {path}' if path else ''}; set {variable}")
+
+
+def find_llvm_bin():
+    """The folder of the LLVM that the plug-in is loaded into."""
+    if folder := os.environ.get("ORIEL_LLVM_BIN"):
+        return folder
+    for name in ("llvm-config-22", "llvm-config"):
+        if program := shutil.which(name):
+            return subprocess.run([program, "--bindir"], capture_output=True, text=True, check=True).stdout.strip()
+    llc = shutil.which("llc")
+    return os.path.dirname(llc) if llc else None
+
+
+def find_plugin():
+    """liboriel.so; the release build is preferred."""
+    if path := os.environ.get("ORIEL_PLUGIN"):
+        return path
+    builds = [ROOT / "target" / kind / "liboriel.so" for kind in ("release", "debug")]
+    return next((path for path in builds if path.exists()), builds[0])
+
+
+def find_ptxas():
+    """ptxas, or None."""
+    named = os.environ.get("LLVM_PTXAS_EXECUTABLE") or shutil.which("ptxas")
+    if named:
+        return named
+    spec = importlib.util.find_spec("nvidia")
+    folders = spec.submodule_search_locations if spec else []
+    found = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
+    return str(found[0]) if found else None
+
+
+def llc_version(program):
+    """The version that `program --version` prints, or None."""
+    printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"LLVM version (\d+\.\d+\.\d+)", printed)
+    return match and match.group(1)
+
+
+llvm_bin = find_llvm_bin()
+llc = require(llvm_bin and os.path.join(llvm_bin, "llc"), "llc of LLVM 22", "ORIEL_LLVM_BIN")
+clang = os.path.join(llvm_bin, "clang")
+plugin = require(find_plugin(), "liboriel.so (cargo build makes it)", "ORIEL_PLUGIN")
+oriel = require(os.environ.get("ORIEL_BIN") or os.path.join(os.path.dirname(plugin), "oriel"), "oriel", "ORIEL_BIN")
+ptxas = find_ptxas()
+
+other_llc = None
+for folder in os.environ.get("PATH", "").split(os.pathsep):
+    candidate = os.path.join(folder, "llc")
+    if os.access(candidate, os.X_OK) and llc_version(candidate) not in (None, llc_version(llc)):
+        other_llc = candidate
+        break
+
+# What the tests see must not depend on who runs them.
+config.environment["PATH"] = os.pathsep.join((llvm_bin, os.environ.get("PATH", "")))
+config.environment.pop("ORIEL_FLAGS", None)
+
+nvptx = "-mtriple=nvptx64-nvidia-cuda -mcpu=sm_80"
+checked = f"-load={plugin} -oriel-verify -verify-machineinstrs"
+gpu_source = f"-fpass-plugin={plugin} -S -O2 -I {ROOT}/examples/include"
+opencl = (
+    "-x cl -cl-std=CL2.0 --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -cl-no-stdinc "
+    "-Xclang -target-feature -Xclang +ptx86"
+)
+cuda = (
+    "-x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -nostdinc++ "
+    "--cuda-feature=+ptx86"
+)
+apply_edit = f"{sys.executable} {ROOT}/lit-tests/apply_edit.py"
+config.environment["ORIEL_TEST_LLC"] = f"{llc} {nvptx}"
+config.environment["ORIEL_TEST_PLUGIN"] = checked
+config.environment["ORIEL_TEST_PTXAS"] = f"{ptxas} -arch=sm_80 -o /dev/null" if ptxas else ""
+config.substitutions += [
+    ("%edited-mir", f"{apply_edit} accepted %s %t"),
+    ("%edited", f"{apply_edit} accepted %s %t"),
+    ("%edit", f"{llc} {nvptx} {checked}"),
+    ("%refused", f"{apply_edit} refused %s %t"),
+    ("%llc-plain", f"{llc} {nvptx}"),
+    ("%llc-bare", llc),
+    ("%llc", f"{llc} {nvptx} -load={plugin}"),
+    ("%clang-cl", f"{clang} {opencl} {gpu_source}"),
+    ("%clang-cuda", f"{clang} {cuda} {gpu_source}"),
+    ("%clang", clang),
+    ("%oriel", oriel),
+    ("%python", sys.executable),
+    ("%plugin", plugin),
+    ("%examples", str(ROOT / "examples")),
+]
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", f"{ptxas} -arch=sm_80 -o /dev/null"))
+if other_llc:
+    config.available_features.add("other-llvm")
+    config.substitutions.append(("%other-llc", other_llc))

@@ -1,0 +1,43 @@
+; Wrong names and values are errors that say what is allowed, on the command line and in the environment.
+
+; RUN: not %llc -oriel=fast %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=MODE
+; RUN: env ORIEL_FLAGS=-oriel=fast not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=MODE
+; MODE: 'fast' is not allowed; allowed are: off, analyze, optimize
+
+; RUN: not %llc -oriel-phases=GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
+; RUN: env ORIEL_FLAGS=-oriel-phases=GeneralOptimise not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
+; PHASES: 'GeneralOptimise' is not allowed; allowed are: none
+
+; RUN: not %llc -oriel-inject-fault=rain %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
+; RUN: not %llc -oriel-inject-fault=mutated-plan:x %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
+; FAULT: is not allowed; allowed are: panic, malformed-plan, failed-verification, mutated-plan:SEED, other-llvm
+
+; RUN: not %llc -oriel-report= %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPORT
+; RUN: env ORIEL_FLAGS=-oriel-report not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPORT
+; REPORT: {{a file name or - is missing|requires a value}}
+
+; RUN: not %llc -oriel-snapshot=%t.missing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SNAPSHOT
+; SNAPSHOT: is no directory
+
+; RUN: not %llc -oriel-verify=1 %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SWITCH
+; RUN: env ORIEL_FLAGS=-oriel-verify=1 not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SWITCH
+; SWITCH: {{does not allow a value|takes no value}}
+
+; RUN: not %llc -oriel-edit=%t.missing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=EDIT
+; EDIT: No such file or directory
+
+; RUN: env ORIEL_FLAGS=-oriel-speed=11 not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=NAME
+; RUN: env ORIEL_FLAGS=analyze not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
+; RUN: env "ORIEL_FLAGS='-oriel=off" not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUOTES
+; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-edit, -oriel-inject-fault, -oriel-phases, -oriel-report, -oriel-snapshot, -oriel-verify
+; WORD: error: oriel: ORIEL_FLAGS: 'analyze' is no option; options look like -oriel-report=FILE
+; QUOTES: error: oriel: ORIEL_FLAGS: unbalanced quotes
+
+; RUN: not %llc -oriel-report=/nonexistent/report %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+; UNWRITABLE: error: oriel: the report /nonexistent/report cannot be written:
+
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a) {
+  store i32 %a, ptr addrspace(1) %p
+  ret void
+}
