@@ -1,4 +1,5 @@
 //! The parts of the engine on a synthetic kernel: loops and ifs over short blocks.
+#![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use oriel::entity::{EntityRef, Register};
