@@ -65,7 +65,7 @@ mod tests {
         while Instant::now() < end {
             let size = 1 + random.below(9);
             let function = if random.chance(30) {
-                Kernel::new(random.next(), 20 + random.below(60))
+                Kernel::generate(random.next(), 20 + random.below(60))
             } else {
                 random_function(&mut random, size, 12, 8)
             };

@@ -541,7 +541,7 @@ mod timing {
     #[ignore = "prints timings; run in release"]
     fn print_timings() {
         for size in [16, 100, 1000, 10_000, 100_000, 1_000_000] {
-            let function = Kernel::new(1, size);
+            let function = Kernel::generate(1, size);
             let snapshot = function.snapshot();
             let mut calc = LiveRangeCalc::new();
             let mut intervals = LiveIntervals::default();

@@ -517,18 +517,21 @@ fn reached_blocks(
     reached
 }
 
+/// Successors of a block, and the opcode and operands of each instruction.
+type KernelBlock = (Vec<u32>, Vec<(u32, Vec<OperandRecord>)>);
+
 /// A kernel of about `instructions` instructions in SSA form: nested ifs and loops over short blocks,
 /// most values read soon after they are computed, some long after.
 pub(super) struct Kernel {
     random: Random,
-    blocks: Vec<(Vec<u32>, Vec<(u32, Vec<OperandRecord>)>)>,
+    blocks: Vec<KernelBlock>,
     visible: Vec<u32>,
     registers: u32,
     budget: i64,
 }
 
 impl Kernel {
-    pub(super) fn new(seed: u64, instructions: u32) -> TestFunction {
+    pub(super) fn generate(seed: u64, instructions: u32) -> TestFunction {
         let mut kernel = Self {
             random: Random(seed),
             blocks: vec![(Vec::new(), Vec::new())],
