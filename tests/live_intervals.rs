@@ -92,7 +92,7 @@ fn generated_functions_have_llvms_intervals() {
             form,
             instructions: sizes[compared / FUNCTIONS_A_MODULE % sizes.len()],
             functions: FUNCTIONS_A_MODULE.min(functions - compared),
-            debug_info: seed % 3 == 0,
+            debug_info: seed.is_multiple_of(3),
             ..Options::default()
         };
         if let Err(difference) = compare(&options) {
