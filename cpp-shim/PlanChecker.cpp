@@ -455,6 +455,7 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   if (Raw.kind == ORIEL_OPERAND_ORIGINAL &&
       Operand.kind != ORIEL_OPERAND_REGISTER &&
+      Operand.kind != ORIEL_OPERAND_BLOCK &&
       Instruction.action != ORIEL_ACTION_NEW &&
       Raw.index == Instruction.source - 1 && Raw.value == OperandNumber)
     return true;
@@ -462,15 +463,20 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
   bool WantsRegister =
       IsDeclared && Desc.operands()[OperandNumber].RegClass >= 0 &&
       !Desc.operands()[OperandNumber].isLookupRegClassByHwMode();
+  if (Operand.kind == ORIEL_OPERAND_NO_REGISTER &&
+      !isDebugOpcode(Desc.getOpcode()))
+    return Fail("is missing");
   if (WantsRegister && Operand.kind != ORIEL_OPERAND_REGISTER &&
-      Operand.kind != ORIEL_OPERAND_PHYSICAL &&
-      Operand.kind != ORIEL_OPERAND_NO_REGISTER)
+      Operand.kind != ORIEL_OPERAND_PHYSICAL)
     return Fail("must be a register");
   if (Operand.kind != ORIEL_OPERAND_REGISTER &&
       Operand.kind != ORIEL_OPERAND_PHYSICAL &&
       (Operand.flags & ~ORIEL_OPERAND_IMPLICIT) && Raw.kind == Operand.kind &&
       Operand.kind != ORIEL_OPERAND_NO_REGISTER)
     return Fail("is no register, but has register flags");
+  if (IsDeclared && !WantsRegister &&
+      !fitsDeclaration(OperandNumber, Desc, Operand))
+    return Fail("is nothing that its opcode is known to take there");
 
   switch (Operand.kind) {
   case ORIEL_OPERAND_REGISTER:
@@ -499,6 +505,130 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
   }
 }
 
+bool PlanChecker::fitsDeclaration(uint32_t OperandNumber,
+                                  const MCInstrDesc &Desc,
+                                  const OrielOperand &Operand) {
+  // Most of an opcode's operands that are no registers select a variant: a
+  // comparison, a rounding mode, an address space. LLVM does not describe their
+  // values, does not verify them, and crashes on wrong ones when it prints PTX.
+  switch (Desc.getOpcode()) {
+  case TargetOpcode::COPY:
+  case TargetOpcode::IMPLICIT_DEF:
+    return Operand.kind == ORIEL_OPERAND_REGISTER;
+  case TargetOpcode::PHI:
+  case TargetOpcode::INLINEASM:
+  case TargetOpcode::INLINEASM_BR:
+    return true; // Checked as a whole.
+  default:
+    if (isDebugOpcode(Desc.getOpcode()))
+      return true;
+  }
+  bool IsImmediate = Operand.kind == ORIEL_OPERAND_IMMEDIATE;
+  if (Desc.isBranch() && Operand.kind == ORIEL_OPERAND_BLOCK)
+    return true;
+  bool IsPlain = !Desc.mayLoad() && !Desc.mayStore() &&
+                 !Desc.hasUnmodeledSideEffects() && !Desc.isCall() &&
+                 !Desc.isTerminator();
+  if (IsPlain && Desc.operands()[OperandNumber].OperandType ==
+                     MCOI::OPERAND_IMMEDIATE)
+    return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT;
+
+  if (std::optional<bool> Fits =
+          fitsMemoryAccess(OperandNumber, Desc, Operand))
+    return *Fits;
+  // Comparisons: equal, unequal, less, at most, greater, at least.
+  if (MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode()).starts_with(
+          "SETP_") &&
+      OperandNumber == 3 && IsImmediate && Operand.value >= 0 &&
+      Operand.value <= 5)
+    return true;
+  // No modifier at all is a value that every modifier has.
+  return (IsImmediate && Operand.value == 0) ||
+         occursInInput(OperandNumber, Desc.getOpcode(), Operand);
+}
+
+std::optional<bool>
+PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
+                              const OrielOperand &Operand) const {
+  // Loads: results, ordering, scope, address space, type, width, bytes used,
+  // address, offset. Stores: values, ordering, scope, address space, width,
+  // address, offset.
+  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
+  bool IsStore = Name.starts_with("ST_") || Name.starts_with("STV_");
+  bool IsLoad = Name.starts_with("LD_") || Name.starts_with("LDV_");
+  unsigned Bits;
+  StringRef Digits = Name.substr(Name.find("_i") + 2).take_while(isDigit);
+  if ((!IsStore && !IsLoad) || Digits.getAsInteger(10, Bits))
+    return std::nullopt;
+  auto HasBits = [&](uint64_t Wanted) {
+    return Operand.kind == ORIEL_OPERAND_REGISTER &&
+           registerExists(Operand.index) &&
+           MF.getSubtarget().getRegisterInfo()->getRegSizeInBits(
+               *registerClass(Operand.index)) == Wanted;
+  };
+  auto IsOneOf = [&](ArrayRef<int64_t> Values) -> std::optional<bool> {
+    if (Operand.kind == ORIEL_OPERAND_IMMEDIATE &&
+        is_contained(Values, Operand.value))
+      return true;
+    return std::nullopt;
+  };
+  bool IsImmediate = Operand.kind == ORIEL_OPERAND_IMMEDIATE;
+  unsigned FromEnd = Desc.getNumOperands() - OperandNumber;
+  // Orderings, scopes and the bytes used have to be the input's.
+  constexpr int64_t NotAtomic = 0, Volatile = 8;
+  switch (FromEnd) {
+  case 1:
+    return IsImmediate;
+  case 2:
+    return Operand.kind == ORIEL_OPERAND_SYMBOL ||
+           Operand.kind == ORIEL_OPERAND_FRAME_INDEX ||
+           HasBits(Snapshot.function.pointer_bits) || HasBits(32);
+  default:
+    break;
+  }
+  if (FromEnd == (IsLoad ? 4u : 3u))
+    return IsImmediate && (Operand.value == int64_t(Bits) ||
+                           (Operand.value == 8 && Bits == 16));
+  if (FromEnd == (IsLoad ? 6u : 4u)) // Generic, global, shared, const, local.
+    return IsOneOf({0, 1, 3, 4, 5});
+  if (IsLoad && FromEnd == 5) // Unsigned, signed, float, untyped.
+    return IsOneOf({0, 1, 2, 3});
+  if (FromEnd == (IsLoad ? 8u : 6u))
+    return IsOneOf({NotAtomic, Volatile});
+  if (IsStore && FromEnd > 6)
+    // There are no registers of eight bits.
+    return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT ||
+           HasBits(std::max(Bits, 16u));
+  return std::nullopt;
+}
+
+bool PlanChecker::occursInInput(uint32_t OperandNumber, unsigned Opcode,
+                                const OrielOperand &Operand) {
+  // A register stands for every register of its class.
+  auto Key = [this](unsigned Opcode, uint32_t Number, const OrielOperand &O) {
+    uint64_t Place = uint64_t(Opcode) << 32 | uint64_t(Number) << 8 | O.kind;
+    if (O.kind == ORIEL_OPERAND_REGISTER)
+      return std::make_pair(Place, uint64_t(registerClass(O.index)->getID()));
+    return std::make_pair(Place, uint64_t(O.value) ^ uint64_t(O.index) << 40);
+  };
+  if (Operand.kind == ORIEL_OPERAND_REGISTER && !registerExists(Operand.index))
+    return false;
+  if (InputOperands.empty())
+    for (uint32_t I = 0; I != Snapshot.instruction_count; ++I) {
+      const OrielInstruction &Instruction = Snapshot.instructions[I];
+      unsigned InputOpcode = Snapshot.opcodes[Instruction.opcode].llvm_opcode;
+      uint32_t First = Instruction.first_operand;
+      uint32_t Last = Snapshot.instructions[I + 1].first_operand;
+      for (uint32_t J = First; J != Last; ++J)
+        InputOperands.insert(Key(InputOpcode, J - First, Snapshot.operands[J]));
+    }
+  return InputOperands.contains(Key(Opcode, OperandNumber, Operand));
+}
+
+bool PlanChecker::registerExists(uint32_t Register) const {
+  return Register < Snapshot.register_count + Plan.new_register_count;
+}
+
 bool PlanChecker::checkRegisterOperand(uint32_t Number, uint32_t OperandNumber,
                                        const MCInstrDesc &Desc,
                                        const OrielOperand &Operand) {
@@ -506,7 +636,7 @@ bool PlanChecker::checkRegisterOperand(uint32_t Number, uint32_t OperandNumber,
     return fail("operand " + Twine(OperandNumber) + " of instruction " +
                 Twine(Number) + " " + What);
   };
-  if (Operand.index >= Snapshot.register_count + Plan.new_register_count)
+  if (!registerExists(Operand.index))
     return Fail("names unknown register " + Twine(Operand.index));
   if (Operand.flags & ~ORIEL_OPERAND_FLAGS)
     return Fail("has unknown flags");

@@ -9,6 +9,7 @@
 #define ORIEL_PLANCHECKER_H
 
 #include "Export.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include <string>
@@ -61,6 +62,19 @@ private:
   bool checkOperands(uint32_t Number, const llvm::MCInstrDesc &Desc);
   bool checkOperand(uint32_t Number, uint32_t OperandNumber,
                     const llvm::MCInstrDesc &Desc);
+  /// Is \p Operand something that the opcode can take in a place that is not
+  /// for registers?
+  bool fitsDeclaration(uint32_t OperandNumber, const llvm::MCInstrDesc &Desc,
+                       const OrielOperand &Operand);
+  /// The same for values and addresses of loads and stores; nothing if it is
+  /// neither.
+  std::optional<bool> fitsMemoryAccess(uint32_t OperandNumber,
+                                       const llvm::MCInstrDesc &Desc,
+                                       const OrielOperand &Operand) const;
+  /// Does an instruction of the input have the same operand in this place?
+  bool occursInInput(uint32_t OperandNumber, unsigned Opcode,
+                     const OrielOperand &Operand);
+  bool registerExists(uint32_t Register) const;
   bool checkRegisterOperand(uint32_t Number, uint32_t OperandNumber,
                             const llvm::MCInstrDesc &Desc,
                             const OrielOperand &Operand);
@@ -97,6 +111,8 @@ private:
   std::vector<unsigned> Opcodes;
   /// Position in the plan's layout of each block, or NotPlanned.
   std::vector<uint32_t> Position;
+  /// The input's operands: opcode, place and kind; value or register class.
+  llvm::DenseSet<std::pair<uint64_t, uint64_t>> InputOperands;
   /// Which input instructions the plan has used up.
   std::vector<bool> Used;
 };
