@@ -13,6 +13,7 @@
 
 #include "FunctionDriver.h"
 #include "FunctionBackup.h"
+#include "Oracle.h"
 #include "PlanApplier.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -85,6 +86,11 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   const OrielSettings *Settings = settingsFor(MF.getFunction().getContext());
   if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
     return false;
+
+  if (Settings->bench_repetitions)
+    benchIntervals(MF, Stage, Settings->bench_repetitions);
+  if (Settings->check_intervals)
+    checkIntervals(MF, Stage);
 
   Stopwatch ExportTime;
   if (!Exporter.run(MF, Stage, Frequencies)) {

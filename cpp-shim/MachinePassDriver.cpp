@@ -47,11 +47,12 @@ createMachine(const Module &M, StringRef Cpu, std::string &Error) {
 static std::string runPipeline(Module &M, MIRParser &Parser, TargetMachine &TM,
                                StringRef Pipeline, raw_ostream &Out) {
   MachineModuleInfo MMI(&TM);
+  // Managers refer to those before them, and are destroyed in reverse.
+  MachineFunctionAnalysisManager MachineFunctions;
   LoopAnalysisManager Loops;
   FunctionAnalysisManager Functions;
   CGSCCAnalysisManager CallGraph;
   ModuleAnalysisManager Modules;
-  MachineFunctionAnalysisManager MachineFunctions;
   PassBuilder Builder(&TM);
   registerWithPassBuilder(Builder);
   Builder.registerModuleAnalyses(Modules);

@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "IntervalPasses.h"
 #include "OrielPasses.h"
 #include "llvm-c/Core.h"
 #include "llvm/CodeGen/MachinePassManager.h"
@@ -113,6 +114,14 @@ static bool parsePass(StringRef Name, MachineFunctionPassManager &Passes,
   }
   if (Name == "oriel-late") {
     Passes.addPass(OrielNewPass<ORIEL_STAGE_LATE>());
+    return true;
+  }
+  if (Name == "oriel-check-intervals") {
+    Passes.addPass(CheckIntervalsNewPass());
+    return true;
+  }
+  if (Name == "print<oriel-live-intervals>") {
+    Passes.addPass(PrintIntervalsNewPass());
     return true;
   }
   return false;

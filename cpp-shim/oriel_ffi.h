@@ -60,6 +60,8 @@ typedef struct OrielSettings {
   uint32_t mode; ///< OrielMode.
   uint32_t verify;
   uint32_t fail_verification; ///< Behave as if verification had failed.
+  uint32_t check_intervals;   ///< Compare live intervals with LLVM's.
+  uint32_t bench_repetitions; ///< Time live intervals so often; 0: do not.
 } OrielSettings;
 
 /// Reads the options: the environment's first, then the command line's.
@@ -104,6 +106,72 @@ typedef struct OrielOutcome {
 /// Ends the run, writes its report and frees it.
 void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,
                    const OrielOutcome *outcome, OrielSink problem);
+
+//===----------------------------------------------------------------------===//
+// Live intervals
+//===----------------------------------------------------------------------===//
+
+/// A piece of a live range; positions are LLVM's index numbers.
+typedef struct OrielLiveSegment {
+  uint32_t start;
+  uint32_t end;
+  uint32_t value; ///< ORIEL_NONE: the segment has no value.
+} OrielLiveSegment;
+
+#define ORIEL_NONE 0xFFFFFFFFu
+
+/// Where the segments and values of a register are.
+typedef struct OrielLiveInterval {
+  uint32_t first_segment; ///< ORIEL_NONE: the register has no interval.
+  uint32_t segment_count;
+  uint32_t first_value;
+  uint32_t value_count;
+} OrielLiveInterval;
+
+/// LLVM's live intervals and slot indexes of a function.
+typedef struct OrielLiveIntervals {
+  const OrielLiveInterval *intervals; ///< By register.
+  const OrielLiveSegment *segments;
+  const uint32_t *values;              ///< Definitions; ORIEL_NONE: unused.
+  const uint32_t *instruction_indexes; ///< ORIEL_NONE: it has none.
+  const uint32_t *block_starts;        ///< And the end of the last block.
+  uint32_t interval_count;
+  uint32_t segment_count;
+  uint32_t value_count;
+  uint32_t instruction_count;
+  uint32_t block_count;
+  uint32_t reserved;
+} OrielLiveIntervals;
+
+/// Compares the library's live intervals of \p snapshot with \p theirs.
+/// Returns zero and writes both to \p difference if they differ.
+int oriel_check_intervals(const OrielSnapshot *snapshot,
+                          const OrielLiveIntervals *theirs,
+                          OrielSink difference);
+
+/// Writes the library's live intervals of \p snapshot in LLVM's notation.
+void oriel_print_intervals(const OrielSnapshot *snapshot, OrielSink text);
+
+/// One repetition of a measurement; times in nanoseconds.
+typedef struct OrielBenchSample {
+  uint64_t llvm_slot_indexes_ns;
+  uint64_t llvm_dominators_ns;
+  uint64_t llvm_live_intervals_ns;
+  uint64_t export_ns;
+  uint64_t numbering_ns;
+  uint64_t engine_ns;
+} OrielBenchSample;
+
+/// Computes live intervals once and fills in the library's times.
+void oriel_bench_measure(const OrielSnapshot *snapshot,
+                         OrielBenchSample *sample);
+
+/// Prints the medians of \p count samples as one line.
+void oriel_bench_report(const OrielSnapshot *snapshot,
+                        const OrielBenchSample *samples, size_t count);
+
+/// Prints sums over all functions reported so far, if there are any.
+void oriel_bench_totals(void);
 
 //===----------------------------------------------------------------------===//
 // What the shim provides

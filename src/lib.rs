@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`snapshot`] | the exported machine function |
+//! | [`live`] | the live-range engine |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
@@ -20,6 +21,7 @@
 pub mod entity;
 pub mod generate;
 pub mod launch;
+pub mod live;
 pub mod options;
 pub mod pipeline;
 pub mod plan;

@@ -61,6 +61,10 @@ pub struct Options {
     pub mode: Mode,
     /// Which phases run.
     pub phases: Phases,
+    /// Are live intervals compared with LLVM's?
+    pub check_intervals: bool,
+    /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
+    pub bench_repetitions: u32,
     /// Does LLVM's verifier check the result?
     pub verify: bool,
     /// Where the report goes.
@@ -99,6 +103,31 @@ pub const TABLE: &[OptionSpec] = &[
                     ("optimize", Mode::Optimize),
                 ],
             )?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-bench",
+        value: "N",
+        help: "Time LLVM's and Oriel's live intervals N times in turn; one JSON object a function",
+        apply: |options, value| {
+            options.bench_repetitions = match value.parse() {
+                Ok(repetitions @ 1..=1_000_000) => repetitions,
+                _ => {
+                    return Err(format!(
+                        "'{value}' is not allowed; allowed is a number from 1 to 1000000"
+                    ));
+                }
+            };
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-check-intervals",
+        value: "",
+        help: "Compare live intervals with LLVM's at both stages; a difference is a fatal error",
+        apply: |options, _| {
+            options.check_intervals = true;
             Ok(())
         },
     },

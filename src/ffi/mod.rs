@@ -3,6 +3,7 @@
 //! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
 
 mod guard;
+mod live;
 mod options;
 mod passes;
 mod plugin;

@@ -18,6 +18,8 @@ pub struct OrielSettings {
     mode: u32,
     verify: u32,
     fail_verification: u32,
+    check_intervals: u32,
+    bench_repetitions: u32,
 }
 
 #[unsafe(no_mangle)]
@@ -78,6 +80,8 @@ fn settings_of(options: &Options) -> OrielSettings {
         mode,
         verify: (options.verify || fail_verification).into(),
         fail_verification: fail_verification.into(),
+        check_intervals: options.check_intervals.into(),
+        bench_repetitions: options.bench_repetitions,
     }
 }
 

@@ -64,7 +64,7 @@ const _: () = {
 ///
 /// # Safety
 /// `data` is valid for `count` records for as long as the result is used, or `count` is zero.
-unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
+pub(super) unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
     if count == 0 {
         return &[];
     }

@@ -43,6 +43,22 @@ pub fn run(arguments: &CompileArguments) -> Result<(), String> {
     write_output(&arguments.output, &ptx)
 }
 
+/// Compiles `file` at -O2 for what Oriel's options make of it, and throws the PTX away.
+pub fn compile_for_effect(file: &Path, sm: Option<String>) -> Result<(), String> {
+    let arguments = CompileArguments {
+        file: file.to_owned(),
+        output: PathBuf::from("-"),
+        sm,
+        ptx: None,
+        optimization_level: 2,
+        oriel: String::new(),
+    };
+    match compile(&arguments) {
+        Ok(_) => Ok(()),
+        Err(problem) => Err(format!("{}: {problem}", file.display())),
+    }
+}
+
 fn compile(arguments: &CompileArguments) -> Result<Vec<u8>, String> {
     Target::initialize_nvptx(&InitializationConfig::default());
     let context = Context::create();

@@ -3,6 +3,7 @@
 #[cfg(feature = "llvm")]
 mod compile;
 mod generate;
+mod live;
 #[cfg(feature = "llvm")]
 mod passes;
 mod snapshot;
@@ -23,6 +24,10 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Time live intervals
+    Bench(live::BenchArguments),
+    /// Print live intervals of snapshots
+    Live(live::LiveArguments),
     /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
     #[cfg(feature = "llvm")]
     Passes(passes::PassesArguments),
@@ -36,6 +41,8 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
+        Command::Bench(arguments) => live::run_bench(&arguments),
+        Command::Live(arguments) => live::run(&arguments),
         #[cfg(feature = "llvm")]
         Command::Passes(arguments) => passes::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),

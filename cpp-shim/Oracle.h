@@ -1,0 +1,37 @@
+//===- Oracle.h - LLVM's live intervals as the judge of Oriel's -*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_ORACLE_H
+#define ORIEL_ORACLE_H
+
+#include "oriel_abi.h"
+
+namespace llvm {
+class MachineFunction;
+class raw_ostream;
+} // namespace llvm
+
+namespace oriel {
+
+/// Compares Oriel's live intervals of \p MF with LLVM's. A difference is a fatal
+/// error that prints both.
+void checkIntervals(llvm::MachineFunction &MF, OrielStage Stage);
+
+/// Prints Oriel's live intervals of \p MF as LLVM prints its own.
+void printIntervals(llvm::MachineFunction &MF, OrielStage Stage,
+                    llvm::raw_ostream &OS);
+
+/// Times LLVM and Oriel \p Repetitions times in turn and prints the medians.
+void benchIntervals(llvm::MachineFunction &MF, OrielStage Stage,
+                    unsigned Repetitions);
+
+/// The stage that the form of \p MF corresponds to.
+OrielStage stageOf(const llvm::MachineFunction &MF);
+
+} // namespace oriel
+
+#endif // ORIEL_ORACLE_H

@@ -1,0 +1,6 @@
+//! Snapshot bytes → intervals → verifier. Seeds are files that -oriel-snapshot=DIR writes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    oriel::live::fuzz::check_bytes(bytes);
+});

@@ -1,0 +1,336 @@
+//! Phase 7: from the live sets of a batch to segments.
+//!
+//! Blocks are visited from the last to the first. Where `LiveOut` of a block and `LiveIn` of the next
+//! one differ, a segment begins or ends at the boundary between them; a register that is live
+//! through both costs nothing. Inside a block a segment ends at the last use that is exposed
+//! upward, and begins at the definition. Every register of a batch has one definition, hence one
+//! value, and segments that touch are one.
+
+use super::dataflow::{Dataflow, block_of};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
+use super::scan::{Scan, UpwardUseId};
+use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, for_each_bit};
+use super::slot_index::SlotIndex;
+use super::value::ValueNumber;
+use crate::entity::{Block, EntityRef, PackedOption};
+
+/// A finished segment of a batch's register.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    bit: BatchBit,
+    start: SlotIndex,
+    end: SlotIndex,
+}
+
+/// What is known of a register while blocks are visited.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    definition: SlotIndex,
+    /// End of the piece that begins at the definition, if it ends in the block.
+    local_end: SlotIndex,
+    /// End of the segment whose beginning was not met yet.
+    open_end: SlotIndex,
+    /// The next upward-exposed use that may end a segment.
+    upward: PackedOption<UpwardUseId>,
+    /// Finished segments; then, while they are placed, the place behind the next one.
+    count: u32,
+}
+
+const BITS: usize = GENERAL_BITS + PREDICATE_BITS;
+
+/// Makes segments. Memory is kept from batch to batch.
+#[derive(Debug)]
+pub(super) struct Endpoints {
+    pieces: Vec<Piece>,
+    cursors: Box<[Cursor; BITS]>,
+}
+
+impl Default for Endpoints {
+    fn default() -> Self {
+        let cursor = Cursor {
+            definition: SlotIndex::ZERO,
+            local_end: SlotIndex::ZERO,
+            open_end: SlotIndex::ZERO,
+            upward: PackedOption::default(),
+            count: 0,
+        };
+        Self {
+            pieces: Vec::new(),
+            cursors: Box::new([cursor; BITS]),
+        }
+    }
+}
+
+impl Endpoints {
+    /// Adds the intervals of the batch that `dataflow` solved to `result`.
+    pub(super) fn materialize(&mut self, dataflow: &mut Dataflow, scan: &Scan, result: &mut LiveIntervals) {
+        for (bit, register) in dataflow.batch.members() {
+            let state = scan.registers[register.index()];
+            let definition = state
+                .definition
+                .expand()
+                .expect("undefined registers were dropped");
+            self.cursors[usize::from(bit.0)] = Cursor {
+                definition,
+                local_end: state.end.expand().unwrap_or(definition.dead_slot()),
+                open_end: SlotIndex::ZERO,
+                upward: state.upward,
+                count: 0,
+            };
+        }
+        self.pieces.clear();
+        self.visit_blocks(dataflow, scan, &result.indexes.block_starts);
+        self.place(dataflow, result);
+    }
+
+    fn visit_blocks(&mut self, dataflow: &mut Dataflow, scan: &Scan, starts: &[SlotIndex]) {
+        let Dataflow { table, touched, .. } = dataflow;
+        // The block visited before, which is the next one in layout order that has a segment.
+        let mut next = Block::new(starts.len() - 1);
+        let mut next_in = BatchSet::EMPTY;
+        touched.drain(|block| {
+            let (start, end) = (starts[block.index()], starts[block.index() + 1]);
+            let id = table.find(start).expect("touched blocks have a segment");
+            let segment = table.get(id);
+            let (live_in, live_out) = (segment.live_in(), segment.live_out());
+            let definitions = *segment.definitions();
+            if next.index() != block.index() + 1 {
+                next_in.for_each(|bit| self.begin(bit, starts[next.index()]));
+                next_in = BatchSet::EMPTY;
+            }
+            let mut kills = 0;
+            for word in 0..BatchSet::WORDS {
+                let (live_in, live_out) = (live_in.word(word), live_out.word(word));
+                let (definitions, next_in) = (definitions.word(word), next_in.word(word));
+                if live_in | live_out | definitions | next_in == 0 {
+                    continue;
+                }
+                for_each_bit(word, next_in & !live_out, |bit| self.begin(bit, end));
+                for_each_bit(word, live_out & !next_in, |bit| self.cursor(bit).open_end = end);
+                for_each_bit(word, definitions, |bit| {
+                    let mask = 1 << (bit.0 % 64);
+                    let cursor = self.cursor(bit);
+                    if live_out & mask == 0 {
+                        cursor.open_end = cursor.local_end;
+                        kills += 1;
+                    }
+                    let definition = cursor.definition;
+                    if live_in & mask == 0 {
+                        self.begin(bit, definition);
+                        return;
+                    }
+                    // Read before it is defined: only where paths without a definition exist.
+                    let read = self.last_read(bit, block, scan);
+                    if read != definition {
+                        self.begin(bit, definition);
+                        self.cursor(bit).open_end = read;
+                    }
+                });
+                for_each_bit(word, live_in & !live_out & !definitions, |bit| {
+                    let read = self.last_read(bit, block, scan);
+                    self.cursor(bit).open_end = read;
+                    kills += 1;
+                });
+            }
+            table.get_mut(id).set_kill_count(kills);
+            next = block;
+            next_in = live_in;
+        });
+        next_in.for_each(|bit| self.begin(bit, starts[next.index()]));
+    }
+
+    fn cursor(&mut self, bit: BatchBit) -> &mut Cursor {
+        &mut self.cursors[usize::from(bit.0)]
+    }
+
+    /// The open segment of `bit` begins at `start`.
+    fn begin(&mut self, bit: BatchBit, start: SlotIndex) {
+        let cursor = &mut self.cursors[usize::from(bit.0)];
+        cursor.count += 1;
+        self.pieces.push(Piece {
+            bit,
+            start,
+            end: cursor.open_end,
+        });
+    }
+
+    /// The last read in `block` that the block's own definition does not reach. Blocks come in
+    /// descending order, and so do the uses of a register.
+    fn last_read(&mut self, bit: BatchBit, block: Block, scan: &Scan) -> SlotIndex {
+        let cursor = &mut self.cursors[usize::from(bit.0)];
+        loop {
+            let id = cursor
+                .upward
+                .expand()
+                .expect("live-in registers end in a block that reads them");
+            let upward = &scan.upward_uses[id.index()];
+            if upward.block <= block {
+                debug_assert_eq!(upward.block, block, "a range ends where its register is read");
+                return upward.last;
+            }
+            cursor.upward = upward.previous;
+        }
+    }
+
+    /// Copies the pieces, which are in descending order, to their registers' places in the result.
+    fn place(&mut self, dataflow: &Dataflow, result: &mut LiveIntervals) {
+        let mut first = result.segments.len() as u32;
+        let filler = LiveSegment {
+            start: SlotIndex::ZERO,
+            end: SlotIndex::ZERO,
+            value: ValueNumber::ZERO,
+        };
+        make_room(&mut result.segments, self.pieces.len());
+        make_room(&mut result.values, self.cursors.len());
+        result
+            .segments
+            .resize(result.segments.len() + self.pieces.len(), filler);
+        for (bit, register) in dataflow.batch.members() {
+            let cursor = &mut self.cursors[usize::from(bit.0)];
+            result.records[register.index()] = IntervalRecord {
+                first_segment: first,
+                segment_count: cursor.count,
+                first_value: result.values.len() as u32,
+                value_count: 1,
+            };
+            result.values.push(cursor.definition.into());
+            first += cursor.count;
+            cursor.count = first;
+        }
+        for piece in &self.pieces {
+            let place = &mut self.cursors[usize::from(piece.bit.0)].count;
+            *place -= 1;
+            result.segments[*place as usize] = LiveSegment {
+                start: piece.start,
+                end: piece.end,
+                value: ValueNumber::ZERO,
+            };
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.pieces.capacity() * size_of::<Piece>() + size_of::<[Cursor; BITS]>()
+    }
+}
+
+/// The small-function bypass: the same segments without sets, by walking back from the uses of each
+/// register to its definition.
+#[derive(Debug, Default)]
+pub(super) struct LocalWalk {
+    /// By block: the walk in which it was live-in, and that in which it was live-out.
+    live_in: Vec<u32>,
+    live_out: Vec<u32>,
+    walk: u32,
+    visited: Vec<Block>,
+    pieces: Vec<(SlotIndex, SlotIndex)>,
+}
+
+impl LocalWalk {
+    /// Prepares for a function of `blocks` blocks.
+    pub(super) fn begin(&mut self, blocks: usize) {
+        self.walk = 0;
+        for marks in [&mut self.live_in, &mut self.live_out] {
+            marks.clear();
+            marks.resize(blocks, 0);
+        }
+    }
+
+    /// Adds the interval of `register`, which has one definition, to `result`.
+    pub(super) fn run(
+        &mut self,
+        register: crate::entity::Register,
+        predecessors: &super::predecessors::Predecessors,
+        scan: &Scan,
+        result: &mut LiveIntervals,
+    ) {
+        self.walk += 1;
+        self.visited.clear();
+        self.pieces.clear();
+        let starts = &result.indexes.block_starts;
+        let state = scan.registers[register.index()];
+        let definition = state
+            .definition
+            .expand()
+            .expect("undefined registers were dropped");
+        let home = block_of(starts, definition, Block::new(0));
+
+        for upward in scan.upward_uses_of(state) {
+            self.enter(upward.block);
+        }
+        for block in scan.live_out_uses_of(state) {
+            self.leave(block, home);
+        }
+        let mut next = 0;
+        while let Some(&block) = self.visited.get(next) {
+            next += 1;
+            for &predecessor in predecessors.of(block) {
+                self.leave(predecessor, home);
+            }
+        }
+
+        for upward in scan.upward_uses_of(state) {
+            if self.live_out[upward.block.index()] != self.walk || upward.block == home {
+                self.pieces.push((starts[upward.block.index()], upward.last));
+            }
+        }
+        for &block in &self.visited {
+            if self.live_out[block.index()] == self.walk && block != home {
+                self.pieces
+                    .push((starts[block.index()], starts[block.index() + 1]));
+            }
+        }
+        let leaves = self.live_out[home.index()] == self.walk;
+        let local_end = state.end.expand().unwrap_or(definition.dead_slot());
+        let end = if leaves {
+            starts[home.index() + 1]
+        } else {
+            local_end
+        };
+        self.pieces.push((definition, end));
+        self.pieces.sort_unstable();
+
+        let first_segment = result.segments.len() as u32;
+        for &(start, end) in &self.pieces {
+            match result.segments[first_segment as usize..].last_mut() {
+                Some(last) if last.end >= start => last.end = last.end.max(end),
+                _ => result.segments.push(LiveSegment {
+                    start,
+                    end,
+                    value: ValueNumber::ZERO,
+                }),
+            }
+        }
+        result.records[register.index()] = IntervalRecord {
+            first_segment,
+            segment_count: result.segments.len() as u32 - first_segment,
+            first_value: result.values.len() as u32,
+            value_count: 1,
+        };
+        result.values.push(definition.into());
+    }
+
+    /// The register is live on entry to `block`.
+    fn enter(&mut self, block: Block) {
+        if self.live_in[block.index()] != self.walk {
+            self.live_in[block.index()] = self.walk;
+            self.visited.push(block);
+        }
+    }
+
+    /// The register is live on exit from `block`.
+    fn leave(&mut self, block: Block, home: Block) {
+        if self.live_out[block.index()] != self.walk {
+            self.live_out[block.index()] = self.walk;
+            if block != home {
+                self.enter(block);
+            }
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        (self.live_in.capacity() + self.live_out.capacity() + self.visited.capacity()) * size_of::<u32>()
+            + self.pieces.capacity() * size_of::<(SlotIndex, SlotIndex)>()
+    }
+}

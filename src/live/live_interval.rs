@@ -1,0 +1,202 @@
+//! The result of the engine: for each register its segments and values.
+//!
+//! Segments and values of all registers lie in two flat arrays; a register's record says which
+//! ranges of them are its own. A register whose range was changed afterwards
+//! ([`update`](super::update)) has an owned copy instead.
+
+use super::slot_index::SlotIndex;
+use super::slot_indexes::SlotIndexes;
+use super::value::ValueNumber;
+use crate::entity::{EntityRef, PackedOption, Register};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// A half-open piece `[start, end)` in which a register holds one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct LiveSegment {
+    /// First position.
+    pub start: SlotIndex,
+    /// Position past the last one.
+    pub end: SlotIndex,
+    /// The value.
+    pub value: ValueNumber,
+}
+
+impl LiveSegment {
+    /// Is `index` in the segment?
+    pub fn contains(&self, index: SlotIndex) -> bool {
+        self.start <= index && index < self.end
+    }
+
+    /// Is all of `[start, end)` in the segment?
+    pub fn contains_interval(&self, start: SlotIndex, end: SlotIndex) -> bool {
+        self.start <= start && end <= self.end
+    }
+}
+
+/// Where a value is defined; none if the value is no longer used.
+pub type Definition = PackedOption<SlotIndex>;
+
+/// A live range to be read: segments in ascending order, and the definition of each value.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveRange<'a> {
+    pub(super) segments: &'a [LiveSegment],
+    pub(super) values: &'a [Definition],
+}
+
+/// A live range with the register that it belongs to, to be printed.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveInterval<'a> {
+    /// The register.
+    pub register: Register,
+    /// Its range.
+    pub range: LiveRange<'a>,
+}
+
+/// A live range that owns its segments and values and can be changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnedLiveRange {
+    pub(super) segments: SmallVec<[LiveSegment; 4]>,
+    pub(super) values: SmallVec<[Definition; 4]>,
+}
+
+impl OwnedLiveRange {
+    /// The range, to be read.
+    pub fn as_range(&self) -> LiveRange<'_> {
+        LiveRange {
+            segments: &self.segments,
+            values: &self.values,
+        }
+    }
+}
+
+impl LiveRange<'_> {
+    /// A copy that can be changed.
+    pub fn to_owned(&self) -> OwnedLiveRange {
+        OwnedLiveRange {
+            segments: self.segments.into(),
+            values: self.values.into(),
+        }
+    }
+}
+
+/// Which parts of the flat arrays belong to a register.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IntervalRecord {
+    pub first_segment: u32,
+    pub segment_count: u32,
+    pub first_value: u32,
+    /// Zero for an interval that is empty.
+    pub value_count: u32,
+}
+
+impl IntervalRecord {
+    /// Marks registers that no instruction mentions; they have no interval, not even an empty one.
+    pub(super) const ABSENT: Self = Self {
+        first_segment: u32::MAX,
+        segment_count: 0,
+        first_value: 0,
+        value_count: 0,
+    };
+
+    fn is_absent(self) -> bool {
+        self.first_segment == u32::MAX
+    }
+}
+
+/// Makes room for `additional` elements, growing by an eighth at least. Doubling would leave up to half
+/// of the largest arrays empty, and they are what the engine's memory consists of.
+pub(super) fn make_room<T>(vector: &mut Vec<T>, additional: usize) {
+    if vector.capacity() - vector.len() < additional {
+        vector.reserve_exact(additional.max(vector.len() / 8));
+    }
+}
+
+/// The live intervals of a function.
+#[derive(Clone, Debug, Default)]
+pub struct LiveIntervals {
+    pub(super) indexes: SlotIndexes,
+    pub(super) records: Vec<IntervalRecord>,
+    pub(super) segments: Vec<LiveSegment>,
+    pub(super) values: Vec<Definition>,
+    pub(super) edited: BTreeMap<Register, OwnedLiveRange>,
+}
+
+impl LiveIntervals {
+    /// The numbering that the intervals refer to.
+    pub fn indexes(&self) -> &SlotIndexes {
+        &self.indexes
+    }
+
+    /// Number of registers, those without an interval included.
+    pub fn register_count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Does the register have an interval, be it empty? Registers have one if an instruction that is
+    /// not a debug instruction mentions them.
+    pub fn has_interval(&self, register: Register) -> bool {
+        self.edited.contains_key(&register)
+            || self
+                .records
+                .get(register.index())
+                .is_some_and(|record| !record.is_absent())
+    }
+
+    /// The interval of a register; that of one without is empty.
+    pub fn interval(&self, register: Register) -> LiveRange<'_> {
+        if !self.edited.is_empty()
+            && let Some(range) = self.edited.get(&register)
+        {
+            return range.as_range();
+        }
+        match self.records.get(register.index()) {
+            Some(record) if !record.is_absent() => {
+                let first = record.first_segment as usize;
+                let first_value = record.first_value as usize;
+                LiveRange {
+                    segments: &self.segments[first..first + record.segment_count as usize],
+                    values: &self.values[first_value..first_value + record.value_count as usize],
+                }
+            }
+            _ => LiveRange {
+                segments: &[],
+                values: &[],
+            },
+        }
+    }
+
+    /// The registers that have an interval, in ascending order.
+    pub fn registers(&self) -> impl Iterator<Item = Register> + '_ {
+        let count = self
+            .edited
+            .last_key_value()
+            .map_or(0, |(last, _)| last.index() + 1);
+        (0..self.records.len().max(count))
+            .map(Register::new)
+            .filter(|&register| self.has_interval(register))
+    }
+
+    /// Number of segments of all intervals as they were computed.
+    pub fn segment_count(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Bytes of memory held by the result.
+    pub fn memory_bytes(&self) -> usize {
+        self.indexes.memory_bytes()
+            + self.records.capacity() * size_of::<IntervalRecord>()
+            + self.segments.capacity() * size_of::<LiveSegment>()
+            + self.values.capacity() * size_of::<Definition>()
+    }
+
+    /// Empties the result for `registers` registers, keeping its memory. The numbering stays.
+    pub(super) fn reset(&mut self, registers: usize) {
+        self.records.clear();
+        self.records.resize(registers, IntervalRecord::ABSENT);
+        self.segments.clear();
+        self.values.clear();
+        self.edited.clear();
+    }
+}

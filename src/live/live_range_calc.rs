@@ -1,0 +1,571 @@
+//! The engine: live intervals of all registers of a function, in the eight phases of the reference.
+//!
+//! [`LiveRangeCalc::compute`] lists the phases; each is a file or a function of its own. Departures
+//! from the reference, beyond those that the files name: phases 5 and 7 run batch by batch, so
+//! that a batch's sets are used while they are in the cache, and phase 6 follows them, because
+//! registers with several values are not in the sets. The iteration is a loop, not recursion.
+
+use super::dataflow::Dataflow;
+use super::endpoints::{Endpoints, LocalWalk};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
+use super::predecessors::Predecessors;
+use super::resolve::Resolver;
+use super::scan::Scan;
+use super::slot_index::SlotIndex;
+use super::slot_indexes::SlotIndexes;
+use super::value::ValueNumber;
+use crate::entity::Register;
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::RegisterFlags;
+
+/// At most this many instructions make a function small.
+const SMALL_INSTRUCTIONS: usize = 15;
+/// At most this many blocks make a function small.
+const SMALL_BLOCKS: usize = 1;
+
+/// When the global dataflow is bypassed in favour of a walk from each use to its definition. The
+/// intervals are the same either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bypass {
+    /// For small functions: at most 15 instructions or one block.
+    #[default]
+    Small,
+    /// Always: what the reference's fast-compile flag does.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What a computation did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Does any range reach beyond the instruction that defines it?
+    pub extended: bool,
+    /// Was the global dataflow bypassed?
+    pub bypassed: bool,
+    /// Registers that are live across block boundaries and have one definition.
+    pub crossing_registers: usize,
+    /// Batches that these were split into.
+    pub batches: u32,
+    /// Passes of the dataflow over pending blocks, of all batches.
+    pub passes: u32,
+    /// PHI values made at merge points.
+    pub phi_values: u64,
+}
+
+/// Computes live intervals. Keeps its memory from function to function: once it has seen the largest
+/// function of a module it allocates nothing more.
+#[derive(Debug, Default)]
+pub struct LiveRangeCalc {
+    bypass: Bypass,
+    /// How many functions were computed.
+    functions: u64,
+    predecessors: Predecessors,
+    scan: Scan,
+    dataflow: Dataflow,
+    endpoints: Endpoints,
+    walk: LocalWalk,
+    resolver: Resolver,
+}
+
+impl LiveRangeCalc {
+    /// An engine with the default bypass.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An engine with the given bypass.
+    pub fn with_bypass(bypass: Bypass) -> Self {
+        Self {
+            bypass,
+            ..Self::default()
+        }
+    }
+
+    /// How many functions were computed with this engine.
+    pub fn functions(&self) -> u64 {
+        self.functions
+    }
+
+    /// Numbers the instructions of `snapshot` and computes its intervals.
+    ///
+    /// # Panics
+    /// If the snapshot is malformed; see [`Snapshot::check`].
+    pub fn analyze(&mut self, snapshot: &Snapshot<'_>) -> LiveIntervals {
+        let mut intervals = LiveIntervals::default();
+        intervals.indexes.compute(snapshot);
+        self.compute(snapshot, &mut intervals);
+        intervals
+    }
+
+    /// Computes the intervals of `snapshot` into `intervals`, whose numbering must be that of the
+    /// snapshot ([`LiveIntervals::renumber`]); the memory of what it held is used again.
+    ///
+    /// # Panics
+    /// If the snapshot is malformed; see [`Snapshot::check`].
+    pub fn compute(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) -> Outcome {
+        assert!(!intervals.indexes.is_edited(), "the numbering must be fresh");
+        self.initialize(snapshot, intervals); //                    1
+        self.clean_tables(snapshot); //                             2
+        let global = self.needs_global_dataflow(snapshot); //       3
+        self.collect_definitions_and_uses(snapshot, intervals); //  4
+        if global {
+            self.propagate_and_fix_endpoints(snapshot, intervals) // 5 and 7
+        } else {
+            self.walk_crossing_registers(intervals); //             the bypass
+        }
+        self.resolver.run(snapshot, &self.predecessors, intervals); // 6
+        self.finish(intervals, global) //                           8
+    }
+
+    /// Makes `range` reach each of `uses`, with PHI values where several values meet. What
+    /// [`LiveIntervals::extend_to`] does.
+    pub(super) fn extend(
+        &mut self,
+        snapshot: &Snapshot<'_>,
+        indexes: &SlotIndexes,
+        range: &mut OwnedLiveRange,
+        uses: &[SlotIndex],
+    ) {
+        self.predecessors.compute(snapshot);
+        self.resolver
+            .extend_range(snapshot, indexes, &self.predecessors, range, uses);
+    }
+
+    /// Phase 1: a new function begins, and the results of the last one go.
+    fn initialize(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
+        self.functions += 1;
+        intervals.reset(snapshot.register_count());
+    }
+
+    /// Phase 2: stale segments, sets and nodes are cleared; their memory stays.
+    fn clean_tables(&mut self, snapshot: &Snapshot<'_>) {
+        self.dataflow.table.clear();
+        self.resolver.begin();
+        self.predecessors.compute(snapshot);
+    }
+
+    /// Phase 3: how much room per-block tables need at first, and whether they are needed at all.
+    ///
+    /// The count of active blocks, 4/5 of all less the dead ones, only sizes the first allocation. If
+    /// it is zero, which takes a function of one block or of dead ones, there is nothing to
+    /// propagate in bulk.
+    fn needs_global_dataflow(&mut self, snapshot: &Snapshot<'_>) -> bool {
+        let blocks = snapshot.block_count();
+        let dead = snapshot
+            .blocks()
+            .skip(1)
+            .filter(|&block| self.predecessors.of(block).is_empty())
+            .count();
+        let active = (blocks * 4 / 5).saturating_sub(dead);
+        let small = snapshot.instruction_count() <= SMALL_INSTRUCTIONS || blocks <= SMALL_BLOCKS;
+        let global = match self.bypass {
+            Bypass::Small => !small && active > 0,
+            Bypass::Always => false,
+            Bypass::Never => true,
+        };
+        if global {
+            self.dataflow.begin(snapshot, active);
+        } else {
+            self.walk.begin(blocks);
+        }
+        global
+    }
+
+    /// Phase 4: one scan collects definitions and uses, and finishes the registers that live in one
+    /// block.
+    fn collect_definitions_and_uses(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
+        self.scan.run(snapshot, &intervals.indexes);
+        let chained = RegisterFlags::CHAINED.bits();
+        let registers = snapshot.arrays().registers;
+        make_room(&mut intervals.segments, registers.len());
+        make_room(&mut intervals.values, registers.len());
+        for ((state, record), register) in self
+            .scan
+            .registers
+            .iter()
+            .zip(&mut intervals.records)
+            .zip(registers)
+        {
+            let (Some(start), Some(end)) = (state.definition.expand(), state.end.expand()) else {
+                if state.is_mentioned() || register.flags & chained != 0 {
+                    *record = IntervalRecord::default();
+                }
+                continue;
+            };
+            if state.crosses_blocks() {
+                continue;
+            }
+            *record = IntervalRecord {
+                first_segment: intervals.segments.len() as u32,
+                segment_count: 1,
+                first_value: intervals.values.len() as u32,
+                value_count: 1,
+            };
+            intervals.segments.push(LiveSegment {
+                start,
+                end,
+                value: ValueNumber::ZERO,
+            });
+            intervals.values.push(start.into());
+        }
+    }
+
+    /// Phases 5 and 7 for each batch of the registers that cross blocks.
+    fn propagate_and_fix_endpoints(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
+        let mut queue = std::mem::take(&mut self.scan.crossing);
+        self.dataflow.order(&mut queue, snapshot, &self.scan.registers);
+        let mut rest = &queue[..];
+        while !rest.is_empty() {
+            let indexes = &intervals.indexes;
+            let taken = self
+                .dataflow
+                .solve_batch(rest, snapshot, &self.scan, indexes, &self.predecessors);
+            self.endpoints
+                .materialize(&mut self.dataflow, &self.scan, intervals);
+            rest = &rest[taken..];
+        }
+        self.scan.crossing = queue;
+    }
+
+    /// The bypass of phases 5 and 7.
+    fn walk_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
+        let mut queue: Vec<Register> = std::mem::take(&mut self.scan.crossing);
+        let states = &self.scan.registers;
+        queue.retain(|register| states[register.as_u32() as usize].definition.is_some());
+        for &register in &queue {
+            self.walk.run(register, &self.predecessors, &self.scan, intervals);
+        }
+        self.scan.crossing = queue;
+    }
+
+    /// Phase 8: the result.
+    fn finish(&mut self, intervals: &LiveIntervals, global: bool) -> Outcome {
+        Outcome {
+            extended: intervals
+                .segments
+                .iter()
+                .any(|segment| segment.end != segment.start.dead_slot()),
+            bypassed: !global,
+            crossing_registers: self.scan.crossing.len(),
+            batches: if global { self.dataflow.batches } else { 0 },
+            passes: if global { self.dataflow.passes } else { 0 },
+            phi_values: self.resolver.phi_values,
+        }
+    }
+
+    /// Bytes of memory that the engine holds, the result not counted.
+    pub fn memory_bytes(&self) -> usize {
+        self.predecessors.memory_bytes()
+            + self.scan.memory_bytes()
+            + self.dataflow.memory_bytes()
+            + self.endpoints.memory_bytes()
+            + self.walk.memory_bytes()
+            + self.resolver.memory_bytes()
+    }
+}
+
+impl LiveIntervals {
+    /// Empties the intervals and numbers `snapshot`, keeping memory.
+    pub fn renumber(&mut self, snapshot: &Snapshot<'_>) {
+        self.reset(0);
+        self.indexes.compute(snapshot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::EntityRef;
+    use crate::live::FindingKind;
+    use crate::live::testing::{
+        COPY, DEBUG, PHI, PLAIN, Random, TestFunction, covered_slots, def, from, operand, random_function,
+        read,
+    };
+    use crate::snapshot::abi::OperandFlags;
+    use proptest::prelude::*;
+
+    fn text(function: &TestFunction, bypass: Bypass) -> String {
+        let snapshot = function.snapshot();
+        LiveRangeCalc::with_bypass(bypass).analyze(&snapshot).to_string()
+    }
+
+    fn check(function: TestFunction, expected: &[&str]) {
+        let mut order = 0;
+        let function = function.finish(|| {
+            order += 1;
+            order
+        });
+        for bypass in [Bypass::Never, Bypass::Always] {
+            let expected: String = expected
+                .iter()
+                .map(|line| format!("{line}  weight:0.000000e+00\n"))
+                .collect();
+            assert_eq!(text(&function, bypass), expected, "{bypass:?}");
+        }
+    }
+
+    #[test]
+    fn straight_line() {
+        let mut function = TestFunction::new(5);
+        function.block(&[]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.instruction(DEBUG, &[operand(3, OperandFlags::DEBUG)]);
+        function.instruction(PLAIN, &[def(1), read(0)]);
+        function.instruction(PLAIN, &[read(1), read(0), operand(2, OperandFlags::UNDEF)]);
+        check(
+            function,
+            &["%0 [16r,48r:0) 0@16r", "%1 [32r,48r:0) 0@32r", "%2 EMPTY"],
+        );
+    }
+
+    #[test]
+    fn dead_and_early_clobber_definitions() {
+        let mut function = TestFunction::new(3);
+        let early = operand(1, OperandFlags::DEF | OperandFlags::EARLY_CLOBBER);
+        function.block(&[]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.instruction(PLAIN, &[early, read(0)]);
+        let mut tied = read(1);
+        tied.tied_to = 1;
+        let early = operand(2, OperandFlags::DEF | OperandFlags::EARLY_CLOBBER);
+        function.instruction(PLAIN, &[early, tied]);
+        check(
+            function,
+            &[
+                "%0 [16r,32r:0) 0@16r",
+                "%1 [32e,48e:0) 0@32e",
+                "%2 [48e,48d:0) 0@48e",
+            ],
+        );
+    }
+
+    #[test]
+    fn loop_with_phi() {
+        let mut function = TestFunction::new(4);
+        function.block(&[1]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.instruction(PLAIN, &[def(3)]);
+        function.block(&[1, 2]);
+        function.instruction(PHI, &[def(1), read(0), from(0), read(2), from(1)]);
+        function.instruction(PLAIN, &[def(2), read(1), read(3)]);
+        function.block(&[]);
+        function.instruction(PLAIN, &[read(2)]);
+        check(
+            function,
+            &[
+                "%0 [16r,48B:0) 0@16r",
+                "%1 [64r,80r:0) 0@64r",
+                "%2 [80r,112r:0) 0@80r",
+                "%3 [32r,96B:0) 0@32r",
+            ],
+        );
+    }
+
+    #[test]
+    fn loop_variable_gets_a_phi_value() {
+        let mut function = TestFunction::new(1);
+        function.block(&[1]);
+        function.instruction(COPY, &[def(0)]);
+        function.block(&[1, 2]);
+        function.instruction(PLAIN, &[def(0), read(0)]);
+        function.block(&[]);
+        function.instruction(PLAIN, &[read(0)]);
+        check(
+            function,
+            &["%0 [16r,32B:0)[32B,48r:2)[48r,80r:1) 0@16r 1@48r 2@32B-phi"],
+        );
+    }
+
+    #[test]
+    fn partially_defined_in_a_loop_is_one_value() {
+        let mut function = TestFunction::new(1);
+        function.block(&[1]);
+        function.instruction(PLAIN, &[]);
+        function.block(&[1, 2]);
+        function.instruction(PLAIN, &[def(0), read(0)]);
+        function.block(&[]);
+        check(function, &["%0 [0B,64B:0) 0@48r"]);
+    }
+
+    #[test]
+    fn undefined_registers_have_empty_intervals() {
+        let mut function = TestFunction::new(2);
+        function.block(&[1]);
+        function.block(&[]);
+        function.instruction(PLAIN, &[read(1)]);
+        check(function, &["%1 EMPTY"]);
+    }
+
+    #[test]
+    fn many_registers_take_several_batches() {
+        let mut function = TestFunction::new(3000);
+        function.block(&[1]);
+        for register in 0..3000 {
+            function.instruction(PLAIN, &[def(register)]);
+        }
+        function.block(&[1, 2]);
+        function.instruction(PLAIN, &[]);
+        function.block(&[]);
+        for register in 0..3000 {
+            function.instruction(PLAIN, &[read(register)]);
+        }
+        let function = function.finish(|| 0);
+        let snapshot = function.snapshot();
+        let mut calc = LiveRangeCalc::new();
+        let mut intervals = LiveIntervals::default();
+        intervals.renumber(&snapshot);
+        let outcome = calc.compute(&snapshot, &mut intervals);
+        assert!(outcome.extended && !outcome.bypassed);
+        assert_eq!(outcome.crossing_registers, 3000);
+        assert_eq!(outcome.batches, 16, "1000 predicates, 64 at a time");
+        assert_eq!(intervals.to_string(), text(&function, Bypass::Always));
+        assert_eq!(intervals.verify(&snapshot), []);
+    }
+
+    #[test]
+    fn memory_is_reused_without_stale_state() {
+        let mut random = Random(7);
+        let mut calc = LiveRangeCalc::with_bypass(Bypass::Never);
+        let mut intervals = LiveIntervals::default();
+        for round in 0..200 {
+            let blocks = 1 + random.below(12);
+            let function = random_function(&mut random, blocks, 24, 8);
+            let snapshot = function.snapshot();
+            intervals.renumber(&snapshot);
+            calc.compute(&snapshot, &mut intervals);
+            assert_eq!(
+                intervals.to_string(),
+                text(&function, Bypass::Never),
+                "round {round}"
+            );
+        }
+        assert_eq!(calc.functions(), 200);
+    }
+
+    /// Findings that code with reads of undefined registers may have.
+    fn is_tolerated(kind: FindingKind) -> bool {
+        matches!(kind, FindingKind::ReadOfNothing)
+    }
+
+    fn check_random(seed: u64, blocks: u32, registers: u32, length: u32) -> Result<(), TestCaseError> {
+        let function = random_function(&mut Random(seed), blocks, registers, length);
+        let snapshot = function.snapshot();
+        let intervals = LiveRangeCalc::with_bypass(Bypass::Never).analyze(&snapshot);
+        prop_assert_eq!(intervals.to_string(), text(&function, Bypass::Always));
+        prop_assert_eq!(intervals.to_string(), text(&function, Bypass::Small));
+        let mut compared = Vec::new();
+        for register in snapshot.registers() {
+            let Some(expected) = covered_slots(&snapshot, &intervals, register) else {
+                continue;
+            };
+            compared.push(register);
+            let range = intervals.interval(register);
+            for (position, &expected) in expected.iter().enumerate() {
+                let number = position as u32 / 4 * 16 + position as u32 % 4;
+                let index = SlotIndex::from_number(number);
+                prop_assert_eq!(
+                    range.live_at(index),
+                    expected,
+                    "%{} at {} in {}",
+                    register.index(),
+                    index,
+                    range
+                );
+            }
+        }
+        let findings: Vec<_> = intervals.verify(&snapshot);
+        let wrong = findings
+            .iter()
+            .find(|finding| compared.contains(&finding.register) && !is_tolerated(finding.kind));
+        prop_assert!(
+            wrong.is_none(),
+            "{}: {}",
+            wrong.unwrap(),
+            intervals.interval(wrong.unwrap().register)
+        );
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+
+        #[test]
+        fn equals_liveness_by_definition(
+            seed: u64, blocks in 1_u32..12, registers in 1_u32..24, length in 0_u32..10
+        ) {
+            check_random(seed, blocks, registers, length)?;
+        }
+
+        #[test]
+        fn one_block_functions(seed: u64, registers in 1_u32..12, length in 0_u32..20) {
+            check_random(seed, 1, registers, length)?;
+        }
+
+        #[test]
+        fn index_lookups_agree(seed: u64, blocks in 1_u32..12, length in 0_u32..10) {
+            let function = random_function(&mut Random(seed), blocks, 8, length);
+            let snapshot = function.snapshot();
+            let indexes = SlotIndexes::new(&snapshot);
+            for block in snapshot.blocks() {
+                let (start, end) = indexes.block_range(block);
+                prop_assert_eq!(indexes.block_at(start), Some(block));
+                prop_assert_eq!(indexes.block_before(end), Some(block));
+                let mut before = start;
+                for instruction in snapshot.instructions_of(block) {
+                    if !indexes.has_index(instruction) {
+                        prop_assert_eq!(indexes.index_at_or_before(instruction), before);
+                        continue;
+                    }
+                    let index = indexes.instruction_index(instruction);
+                    prop_assert_eq!(index.number(), before.number() + 16);
+                    prop_assert_eq!(indexes.instruction_at(index.dead_slot()), Some(instruction));
+                    prop_assert_eq!(indexes.block_at(index), Some(block));
+                    prop_assert_eq!(indexes.next_instruction_index(before), index);
+                    before = index;
+                }
+                prop_assert_eq!(end.number(), before.number() + 16);
+                prop_assert_eq!(indexes.instruction_at(end), None);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod timing {
+    use super::*;
+    use crate::live::testing::Kernel;
+    use std::time::Instant;
+
+    #[test]
+    #[ignore = "prints timings; run in release"]
+    fn print_timings() {
+        for size in [16, 100, 1000, 10_000, 100_000, 1_000_000] {
+            let function = Kernel::generate(1, size);
+            let snapshot = function.snapshot();
+            let mut calc = LiveRangeCalc::new();
+            let mut intervals = LiveIntervals::default();
+            let (mut numbering, mut engine) = (Vec::new(), Vec::new());
+            let mut outcome = Outcome::default();
+            for _ in 0..(20_000_000 / size).clamp(5, 2000) {
+                let begin = Instant::now();
+                intervals.renumber(&snapshot);
+                let middle = Instant::now();
+                outcome = calc.compute(&snapshot, &mut intervals);
+                engine.push(middle.elapsed());
+                numbering.push(middle - begin);
+            }
+            engine.sort();
+            numbering.sort();
+            let n = snapshot.instruction_count();
+            println!(
+                "{n:8} instructions {:7} blocks {:7} registers: numbering {:6.2} engine {:6.2} ns/instruction, {:5.1} bytes/instruction, {outcome:?}",
+                snapshot.block_count(),
+                snapshot.register_count(),
+                numbering[numbering.len() / 2].as_nanos() as f64 / n as f64,
+                engine[engine.len() / 2].as_nanos() as f64 / n as f64,
+                (calc.memory_bytes() + intervals.memory_bytes()) as f64 / n as f64,
+            );
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! How many registers are live at once.
+//!
+//! A register file counts in units of 32 bits: b16 and b32 take one, b64 two, b128 four. Predicates are
+//! a file of their own, one unit each. A value occupies its register at every slot of its segments;
+//! values that end where others begin, at the same slot, can share one.
+
+use super::live_interval::LiveIntervals;
+use super::slot_index::SlotIndex;
+use crate::entity::{Block, Register};
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::RegisterFile;
+
+/// Registers that the reference's allocator allows a kernel by default (`-maxreg`).
+pub const DEFAULT_BUDGET: u32 = 70;
+
+/// A register file whose pressure is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum File {
+    /// Data registers, in units of 32 bits.
+    General,
+    /// Predicates, one unit each.
+    Predicate,
+}
+
+impl File {
+    /// Both files.
+    pub const ALL: [Self; 2] = [Self::General, Self::Predicate];
+}
+
+/// The pressure from one position up to the next change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PressurePoint {
+    /// Where it begins.
+    pub index: SlotIndex,
+    /// Units live from there on.
+    pub units: u32,
+}
+
+/// The most units live at once, and where that is first the case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// Units of the register file.
+    pub units: u32,
+    /// Where the peak is first reached; none if nothing is ever live.
+    pub index: Option<SlotIndex>,
+}
+
+/// The pressure of one register file over a function.
+#[derive(Clone, Debug, Default)]
+pub struct FilePressure {
+    /// In ascending order; the pressure before the first point is zero.
+    points: Vec<PressurePoint>,
+}
+
+impl FilePressure {
+    /// Every position at which the pressure changes, in ascending order.
+    pub fn points(&self) -> &[PressurePoint] {
+        &self.points
+    }
+
+    /// Units live at `index`.
+    pub fn at(&self, index: SlotIndex) -> u32 {
+        let next = self.points.partition_point(|point| point.index <= index);
+        next.checked_sub(1)
+            .map_or(0, |position| self.points[position].units)
+    }
+
+    /// The most units live at once between `start` and `end`, the end not included.
+    pub fn peak_between(&self, start: SlotIndex, end: SlotIndex) -> Peak {
+        let mut peak = Peak {
+            units: self.at(start),
+            index: None,
+        };
+        if peak.units > 0 {
+            peak.index = Some(start);
+        }
+        let first = self.points.partition_point(|point| point.index <= start);
+        for point in self.points[first..].iter().take_while(|point| point.index < end) {
+            if point.units > peak.units {
+                peak = Peak {
+                    units: point.units,
+                    index: Some(point.index),
+                };
+            }
+        }
+        peak
+    }
+
+    /// The most units live at once anywhere.
+    pub fn peak(&self) -> Peak {
+        self.points.iter().fold(Peak::default(), |peak, point| {
+            if point.units > peak.units {
+                Peak {
+                    units: point.units,
+                    index: Some(point.index),
+                }
+            } else {
+                peak
+            }
+        })
+    }
+
+    /// The stretches in which the pressure is above `budget`, and the most units live in each.
+    pub fn above(&self, budget: u32) -> Vec<(SlotIndex, SlotIndex, u32)> {
+        let mut stretches: Vec<(SlotIndex, SlotIndex, u32)> = Vec::new();
+        let mut open: Option<(SlotIndex, u32)> = None;
+        for point in &self.points {
+            open = match open {
+                Some((start, most)) if point.units > budget => Some((start, most.max(point.units))),
+                Some((start, most)) => {
+                    stretches.push((start, point.index, most));
+                    None
+                }
+                None if point.units > budget => Some((point.index, point.units)),
+                None => None,
+            };
+        }
+        stretches
+    }
+}
+
+/// The pressure of a function's register files.
+#[derive(Clone, Debug, Default)]
+pub struct Pressure {
+    general: FilePressure,
+    predicate: FilePressure,
+}
+
+/// Units that a register takes in its file.
+pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
+    let class = snapshot.class(snapshot.register_class(register));
+    if class.file == RegisterFile::Predicate as u32 {
+        (File::Predicate, 1)
+    } else {
+        (File::General, class.bits.div_ceil(32).max(1))
+    }
+}
+
+impl Pressure {
+    /// The pressure of `intervals`, which are those of `snapshot`'s registers.
+    pub fn new(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> Self {
+        let mut changes: [Vec<(SlotIndex, i64)>; 2] = [Vec::new(), Vec::new()];
+        for register in intervals.registers() {
+            let (file, units) = units_of(snapshot, register);
+            let changes = &mut changes[file as usize];
+            for segment in intervals.interval(register).segments() {
+                changes.push((segment.start, i64::from(units)));
+                changes.push((segment.end, -i64::from(units)));
+            }
+        }
+        let [general, predicate] = changes.map(accumulate);
+        Self { general, predicate }
+    }
+
+    /// The pressure of one file.
+    pub fn file(&self, file: File) -> &FilePressure {
+        match file {
+            File::General => &self.general,
+            File::Predicate => &self.predicate,
+        }
+    }
+
+    /// The peak of one file inside a block.
+    pub fn block_peak(&self, intervals: &LiveIntervals, file: File, block: Block) -> Peak {
+        let (start, end) = intervals.indexes().block_range(block);
+        self.file(file).peak_between(start, end)
+    }
+
+    /// By how many units the general registers' peak exceeds `budget`; zero if it fits.
+    pub fn excess(&self, budget: u32) -> u32 {
+        self.general.peak().units.saturating_sub(budget)
+    }
+}
+
+/// Sums up changes to points. Where ranges end and begin at one position, only the sum counts.
+fn accumulate(mut changes: Vec<(SlotIndex, i64)>) -> FilePressure {
+    changes.sort_unstable();
+    let mut points: Vec<PressurePoint> = Vec::new();
+    let mut units = 0_i64;
+    for at_one_index in changes.chunk_by(|one, other| one.0 == other.0) {
+        units += at_one_index.iter().map(|(_, change)| change).sum::<i64>();
+        let units = u32::try_from(units).expect("ranges end after they begin");
+        if points.last().map_or(0, |last| last.units) != units {
+            points.push(PressurePoint {
+                index: at_one_index[0].0,
+                units,
+            });
+        }
+    }
+    FilePressure { points }
+}
+
+impl LiveIntervals {
+    /// The registers of `file` that are live at `index`, in ascending order.
+    pub fn live_at(&self, snapshot: &Snapshot<'_>, file: File, index: SlotIndex) -> Vec<Register> {
+        self.registers()
+            .filter(|&register| {
+                units_of(snapshot, register).0 == file && self.interval(register).live_at(index)
+            })
+            .collect()
+    }
+
+    /// The registers that make up the peak of `file`.
+    pub fn live_at_peak(&self, snapshot: &Snapshot<'_>, pressure: &Pressure, file: File) -> Vec<Register> {
+        match pressure.file(file).peak().index {
+            Some(index) => self.live_at(snapshot, file, index),
+            None => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::EntityRef;
+    use crate::live::LiveRangeCalc;
+    use crate::live::testing::{PLAIN, Random, TestFunction, def, random_function, read};
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_units_by_width_and_file() {
+        // Test registers: class 0 is b32, class 1 a predicate, class 2 b64.
+        let mut function = TestFunction::new(6);
+        function.block(&[]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.instruction(PLAIN, &[def(2)]);
+        function.instruction(PLAIN, &[def(1)]);
+        function.instruction(PLAIN, &[def(3), read(0), read(2)]);
+        function.instruction(PLAIN, &[read(3), read(1)]);
+        let function = function.finish(|| 0);
+        let snapshot = function.snapshot();
+        let intervals = LiveRangeCalc::new().analyze(&snapshot);
+        let pressure = Pressure::new(&intervals, &snapshot);
+        let peak = pressure.file(File::General).peak();
+        assert_eq!(
+            (peak.units, peak.index.unwrap().to_string()),
+            (3, "32r".to_owned())
+        );
+        let live = intervals.live_at_peak(&snapshot, &pressure, File::General);
+        assert_eq!(live, [Register::new(0), Register::new(2)]);
+        assert_eq!(pressure.file(File::Predicate).peak().units, 1);
+        assert_eq!((pressure.excess(2), pressure.excess(DEFAULT_BUDGET)), (1, 0));
+        let above = pressure.file(File::General).above(2);
+        assert_eq!(above.len(), 1);
+        assert_eq!(
+            (above[0].0.to_string(), above[0].1.to_string()),
+            ("32r".into(), "64r".into())
+        );
+        let block = pressure.block_peak(&intervals, File::General, Block::new(0));
+        assert_eq!(block, peak);
+    }
+
+    proptest! {
+        #[test]
+        fn equals_the_sum_at_every_slot(seed: u64, blocks in 1_u32..8, length in 0_u32..8) {
+            let function = random_function(&mut Random(seed), blocks, 12, length);
+            let snapshot = function.snapshot();
+            let intervals = LiveRangeCalc::new().analyze(&snapshot);
+            let pressure = Pressure::new(&intervals, &snapshot);
+            for file in File::ALL {
+                let mut most = 0;
+                for number in 0..=intervals.indexes().last_index().number() {
+                    let index = SlotIndex::from_number(number);
+                    let expected: u32 = intervals
+                        .live_at(&snapshot, file, index)
+                        .into_iter()
+                        .map(|register| units_of(&snapshot, register).1)
+                        .sum();
+                    prop_assert_eq!(pressure.file(file).at(index), expected);
+                    most = most.max(expected);
+                }
+                prop_assert_eq!(pressure.file(file).peak().units, most);
+                let blocks = snapshot.blocks().map(|block| {
+                    pressure.block_peak(&intervals, file, block).units
+                });
+                prop_assert_eq!(blocks.max().unwrap_or(0), most);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A position in a function's numbering: an instruction (or block boundary) and a slot within it.
+//!
+//! LLVM's `SlotIndex` points into a list, so that renumbering moves every index at once. Here an index
+//! is the number itself: it is half the size, compares without a memory access, and a renumbering
+//! says which numbers it moved ([`Renumbering`](super::slot_indexes::Renumbering)).
+
+use crate::entity::ReservedValue;
+use std::fmt;
+
+/// The four slots of an instruction, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Slot {
+    /// A block boundary; where live-in values begin and PHI values are defined.
+    Block = 0,
+    /// Definitions that happen before the instruction's operands are read.
+    EarlyClobber = 1,
+    /// Ordinary definitions and uses.
+    Register = 2,
+    /// The end of a value that nothing reads.
+    Dead = 3,
+}
+
+/// Number of slots an instruction has.
+pub const SLOT_COUNT: u32 = 4;
+
+/// Distance between neighbouring instructions in a fresh numbering.
+pub const INSTRUCTION_DISTANCE: u32 = 4 * SLOT_COUNT;
+
+/// A position in a function. Displays as LLVM prints it: `16r`, `32B`, `48e`, `48d`.
+///
+/// The all-ones number is not an index; it is the reserved value that `PackedOption` stores for
+/// "none" and displays as `invalid`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct SlotIndex(u32);
+
+impl SlotIndex {
+    /// The first index of every function: the start of the entry block.
+    pub const ZERO: Self = Self(0);
+
+    /// The index at `slot` of the entry numbered `base`, a multiple of four.
+    pub fn new(base: u32, slot: Slot) -> Self {
+        debug_assert!(
+            base.is_multiple_of(SLOT_COUNT),
+            "{base} is not the number of an entry"
+        );
+        Self(base | slot as u32)
+    }
+
+    /// An index from what [`number`](Self::number) returned.
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The number of the entry plus that of the slot; orders indices.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The number of the entry that the index belongs to.
+    pub const fn base(self) -> u32 {
+        self.0 & !(SLOT_COUNT - 1)
+    }
+
+    /// The slot.
+    pub const fn slot(self) -> Slot {
+        match self.0 & (SLOT_COUNT - 1) {
+            0 => Slot::Block,
+            1 => Slot::EarlyClobber,
+            2 => Slot::Register,
+            _ => Slot::Dead,
+        }
+    }
+
+    /// Is it a block boundary?
+    pub const fn is_block(self) -> bool {
+        matches!(self.slot(), Slot::Block)
+    }
+
+    /// Is it an early-clobber slot?
+    pub const fn is_early_clobber(self) -> bool {
+        matches!(self.slot(), Slot::EarlyClobber)
+    }
+
+    /// Is it an ordinary register slot?
+    pub const fn is_register(self) -> bool {
+        matches!(self.slot(), Slot::Register)
+    }
+
+    /// Is it the end of a dead definition?
+    pub const fn is_dead(self) -> bool {
+        matches!(self.slot(), Slot::Dead)
+    }
+
+    /// The block slot of the same entry.
+    pub const fn base_index(self) -> Self {
+        Self(self.base())
+    }
+
+    /// The dead slot of the same entry, as the last position that belongs to it.
+    pub const fn boundary_index(self) -> Self {
+        self.dead_slot()
+    }
+
+    /// Where the entry defines and reads registers.
+    pub const fn register_slot(self, early_clobber: bool) -> Self {
+        let slot = if early_clobber {
+            Slot::EarlyClobber
+        } else {
+            Slot::Register
+        };
+        Self(self.base() | slot as u32)
+    }
+
+    /// Where a dead definition of the entry ends.
+    pub const fn dead_slot(self) -> Self {
+        Self(self.base() | Slot::Dead as u32)
+    }
+
+    /// Do both belong to one entry?
+    pub const fn is_same_instruction(self, other: Self) -> bool {
+        self.base() == other.base()
+    }
+
+    /// Does the entry come before that of `other`?
+    pub const fn is_earlier_instruction(self, other: Self) -> bool {
+        self.base() < other.base()
+    }
+
+    /// Does the entry come before that of `other`, or is it the same?
+    pub const fn is_earlier_or_same_instruction(self, other: Self) -> bool {
+        self.base() <= other.base()
+    }
+
+    /// Distance to `other` in units of index numbers; negative if `other` comes first.
+    pub const fn distance(self, other: Self) -> i64 {
+        other.0 as i64 - self.0 as i64
+    }
+
+    /// Distance of the entries in instructions, if they were packed with no gaps between them.
+    pub const fn approximate_instruction_distance(self, other: Self) -> i64 {
+        (other.base() as i64 - self.base() as i64) / SLOT_COUNT as i64
+    }
+}
+
+impl ReservedValue for SlotIndex {
+    fn reserved_value() -> Self {
+        Self(u32::MAX)
+    }
+
+    fn is_reserved_value(&self) -> bool {
+        self.0 == u32::MAX
+    }
+}
+
+impl fmt::Display for SlotIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_reserved_value() {
+            return f.write_str("invalid");
+        }
+        let letter = match self.slot() {
+            Slot::Block => 'B',
+            Slot::EarlyClobber => 'e',
+            Slot::Register => 'r',
+            Slot::Dead => 'd',
+        };
+        write!(f, "{}{letter}", self.base())
+    }
+}
+
+impl fmt::Debug for SlotIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::PackedOption;
+
+    #[test]
+    fn prints_llvm_notation() {
+        let base = SlotIndex::new(48, Slot::Block);
+        assert_eq!(base.to_string(), "48B");
+        assert_eq!(base.register_slot(true).to_string(), "48e");
+        assert_eq!(base.register_slot(false).to_string(), "48r");
+        assert_eq!(base.dead_slot().to_string(), "48d");
+        assert_eq!(SlotIndex::reserved_value().to_string(), "invalid");
+        assert!(PackedOption::<SlotIndex>::default().is_none());
+    }
+
+    #[test]
+    fn slots_of_one_instruction_are_ordered() {
+        let base = SlotIndex::new(32, Slot::Block);
+        let slots = [
+            base,
+            base.register_slot(true),
+            base.register_slot(false),
+            base.dead_slot(),
+        ];
+        assert!(slots.is_sorted());
+        assert!(slots.iter().all(|slot| slot.is_same_instruction(base)));
+        let next = SlotIndex::new(48, Slot::Block);
+        assert!(base.dead_slot() < next && base.dead_slot().is_earlier_instruction(next));
+        assert_eq!(base.distance(next), 16);
+        assert_eq!(base.approximate_instruction_distance(next), 4);
+    }
+}

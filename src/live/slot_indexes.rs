@@ -1,0 +1,302 @@
+//! Numbers the instructions of a function, as LLVM's `SlotIndexes` does.
+//!
+//! Entry *k* of a fresh numbering has the number 16·*k*. The entries are, in layout order: one for the
+//! start of the function, one per instruction, and one blank entry behind each block, which is the
+//! block's end and the next block's start. Debug instructions have no entry, so that debug
+//! information never changes a number.
+//!
+//! A fresh numbering is three flat arrays and is filled at memory speed; the ordered maps that
+//! insertion and removal need ([`slot_update`](super::slot_update)) are built by the first change.
+
+use super::slot_index::{INSTRUCTION_DISTANCE, Slot, SlotIndex};
+use super::slot_update::EntryMap;
+use crate::entity::{Block, EntityRef, Instruction, PackedOption};
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::OpcodeFlags;
+use std::fmt;
+
+/// Marks the number of an instruction that has no entry of its own; the number is then that of the
+/// entry before it.
+const WITHOUT_ENTRY: u32 = 1;
+
+/// The numbering of one function.
+#[derive(Clone, Debug, Default)]
+pub struct SlotIndexes {
+    /// The start of each block in layout order; one more for the end of the last block. Blocks
+    /// inserted later are only in `edited`.
+    pub(super) block_starts: Vec<SlotIndex>,
+    /// Number of each instruction's entry, or of the entry before it plus [`WITHOUT_ENTRY`].
+    pub(super) instruction_numbers: Vec<u32>,
+    /// First instruction of each block, and the instruction count.
+    first_instructions: Vec<u32>,
+    /// Present once the numbering was changed.
+    pub(super) edited: Option<Box<EntryMap>>,
+}
+
+impl SlotIndexes {
+    /// Numbers `snapshot`.
+    pub fn new(snapshot: &Snapshot<'_>) -> Self {
+        let mut indexes = Self::default();
+        indexes.compute(snapshot);
+        indexes
+    }
+
+    /// Numbers `snapshot` afresh, keeping the memory of an earlier numbering.
+    pub fn compute(&mut self, snapshot: &Snapshot<'_>) {
+        self.edited = None;
+        self.block_starts.clear();
+        self.instruction_numbers.clear();
+        self.first_instructions.clear();
+
+        let arrays = snapshot.arrays();
+        self.block_starts.reserve(arrays.blocks.len());
+        self.first_instructions
+            .extend(arrays.blocks.iter().map(|block| block.first_instruction));
+
+        let debug = u32::from(OpcodeFlags::DEBUG.bits() != 0) * OpcodeFlags::DEBUG.bits();
+        let has_debug = arrays.opcodes.iter().any(|opcode| opcode.flags & debug != 0);
+        let mut number = 0;
+        for range in self.first_instructions.windows(2) {
+            self.block_starts.push(SlotIndex::new(number, Slot::Block));
+            if has_debug {
+                for instruction in &arrays.instructions[range[0] as usize..range[1] as usize] {
+                    if arrays.opcodes[instruction.opcode as usize].flags & debug != 0 {
+                        self.instruction_numbers.push(number | WITHOUT_ENTRY);
+                    } else {
+                        number += INSTRUCTION_DISTANCE;
+                        self.instruction_numbers.push(number);
+                    }
+                }
+            } else {
+                let count = range[1] - range[0];
+                let first = number + INSTRUCTION_DISTANCE;
+                self.instruction_numbers
+                    .extend((0..count).map(|position| first + position * INSTRUCTION_DISTANCE));
+                number += count * INSTRUCTION_DISTANCE;
+            }
+            number += INSTRUCTION_DISTANCE;
+        }
+        self.block_starts.push(SlotIndex::new(number, Slot::Block));
+    }
+
+    /// Number of blocks that the numbering was computed for.
+    pub(super) fn original_block_count(&self) -> usize {
+        self.block_starts.len().saturating_sub(1)
+    }
+
+    /// Was it changed since it was computed?
+    pub fn is_edited(&self) -> bool {
+        self.edited.is_some()
+    }
+
+    /// The first index.
+    pub fn zero_index(&self) -> SlotIndex {
+        SlotIndex::ZERO
+    }
+
+    /// The index of the last entry, which is the end of the last block.
+    pub fn last_index(&self) -> SlotIndex {
+        match &self.edited {
+            Some(edited) => edited.last(),
+            None => self.block_starts.last().copied().unwrap_or(SlotIndex::ZERO),
+        }
+    }
+
+    /// Does the instruction have an index? Debug and removed instructions have none.
+    pub fn has_index(&self, instruction: Instruction) -> bool {
+        self.instruction_numbers
+            .get(instruction.index())
+            .is_some_and(|number| number & WITHOUT_ENTRY == 0)
+    }
+
+    /// The block slot of an instruction.
+    ///
+    /// # Panics
+    /// If the instruction has no index.
+    pub fn instruction_index(&self, instruction: Instruction) -> SlotIndex {
+        let number = self.instruction_numbers[instruction.index()];
+        assert!(number & WITHOUT_ENTRY == 0, "{instruction:?} has no index");
+        SlotIndex::new(number, Slot::Block)
+    }
+
+    /// The index of the instruction itself, or of what comes before it in its block if it has none.
+    ///
+    /// For a removed instruction this is the entry that it had.
+    pub fn index_at_or_before(&self, instruction: Instruction) -> SlotIndex {
+        let number = self.instruction_numbers[instruction.index()];
+        SlotIndex::new(number & !WITHOUT_ENTRY, Slot::Block)
+    }
+
+    /// The instruction at an index, whatever the slot; none for block boundaries and where the
+    /// instruction was removed.
+    pub fn instruction_at(&self, index: SlotIndex) -> Option<Instruction> {
+        if let Some(edited) = &self.edited {
+            return edited.instruction_at(index);
+        }
+        let block = self.block_at(index)?;
+        let first = self.first_instructions[block.index()] as usize;
+        let last = self.first_instructions[block.index() + 1] as usize;
+        let numbers = &self.instruction_numbers[first..last];
+        // Debug instructions sort right behind the entry that they follow.
+        let position = numbers.partition_point(|&number| number < index.base());
+        (numbers.get(position) == Some(&index.base())).then(|| Instruction::new(first + position))
+    }
+
+    /// The next index behind `index` that belongs to an instruction, with the same slot; the last
+    /// index if there is none.
+    pub fn next_instruction_index(&self, index: SlotIndex) -> SlotIndex {
+        if let Some(edited) = &self.edited {
+            return edited.next_instruction(index).unwrap_or_else(|| edited.last());
+        }
+        let mut base = index.base();
+        let last = self.last_index();
+        while base < last.base() {
+            base += INSTRUCTION_DISTANCE;
+            let candidate = SlotIndex::new(base, Slot::Block);
+            if self.instruction_at(candidate).is_some() {
+                return SlotIndex::new(base, index.slot());
+            }
+        }
+        last
+    }
+
+    /// The slot after `index`, in the next entry if it is the last of its entry.
+    pub fn next_slot(&self, index: SlotIndex) -> Option<SlotIndex> {
+        if !index.is_dead() {
+            return Some(SlotIndex::from_number(index.number() + 1));
+        }
+        self.next_entry(index)
+    }
+
+    /// The slot before `index`, in the previous entry if it is the first of its entry.
+    pub fn previous_slot(&self, index: SlotIndex) -> Option<SlotIndex> {
+        if !index.is_block() {
+            return Some(SlotIndex::from_number(index.number() - 1));
+        }
+        self.previous_entry(index).map(SlotIndex::dead_slot)
+    }
+
+    /// The block slot of the entry behind that of `index`.
+    pub fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
+        match &self.edited {
+            Some(edited) => edited.next_entry(index),
+            None => (index.base() < self.last_index().base())
+                .then(|| SlotIndex::new(index.base() + INSTRUCTION_DISTANCE, Slot::Block)),
+        }
+    }
+
+    /// The block slot of the entry before that of `index`.
+    pub fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
+        match &self.edited {
+            Some(edited) => edited.previous_entry(index),
+            None => {
+                (index.base() > 0).then(|| SlotIndex::new(index.base() - INSTRUCTION_DISTANCE, Slot::Block))
+            }
+        }
+    }
+
+    /// The start of a block.
+    pub fn block_start(&self, block: Block) -> SlotIndex {
+        match &self.edited {
+            Some(edited) => edited.block_start(block),
+            None => self.block_starts[block.index()],
+        }
+    }
+
+    /// The end of a block: the index past the last one that belongs to it.
+    pub fn block_end(&self, block: Block) -> SlotIndex {
+        match &self.edited {
+            Some(edited) => edited.block_end(block),
+            None => self.block_starts[block.index() + 1],
+        }
+    }
+
+    /// Start and end of a block.
+    pub fn block_range(&self, block: Block) -> (SlotIndex, SlotIndex) {
+        (self.block_start(block), self.block_end(block))
+    }
+
+    /// The last index that belongs to a block: the dead slot of its last entry.
+    pub fn block_last(&self, block: Block) -> SlotIndex {
+        self.previous_slot(self.block_end(block))
+            .expect("a block's end is never the first entry")
+    }
+
+    /// The block that an index falls in. A block boundary belongs to the block that starts there;
+    /// the last index belongs to none.
+    pub fn block_at(&self, index: SlotIndex) -> Option<Block> {
+        if index.base_index() >= self.last_index() {
+            return None;
+        }
+        match &self.edited {
+            Some(edited) => edited.block_at(index),
+            None => {
+                let position = self.block_starts.partition_point(|&start| start <= index);
+                Some(Block::new(position - 1))
+            }
+        }
+    }
+
+    /// The block that contains the position just before `index`, as a use at `index` belongs to it:
+    /// for a block's end, that block.
+    pub fn block_before(&self, index: SlotIndex) -> Option<Block> {
+        if !index.is_block() {
+            return self.block_at(index);
+        }
+        self.previous_entry(index).and_then(|entry| self.block_at(entry))
+    }
+
+    /// Every entry with the instruction that it belongs to, in order.
+    pub fn entries(&self) -> Vec<(SlotIndex, PackedOption<Instruction>)> {
+        if let Some(edited) = &self.edited {
+            return edited.entries();
+        }
+        let mut entries = vec![(SlotIndex::ZERO, PackedOption::default())];
+        for range in self.first_instructions.windows(2) {
+            for instruction in (range[0] as usize..range[1] as usize).map(Instruction::new) {
+                if self.has_index(instruction) {
+                    entries.push((self.instruction_index(instruction), instruction.into()));
+                }
+            }
+            let end = entries.last().map_or(0, |(index, _)| index.number()) + INSTRUCTION_DISTANCE;
+            entries.push((SlotIndex::new(end, Slot::Block), PackedOption::default()));
+        }
+        entries
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        (self.block_starts.capacity()
+            + self.instruction_numbers.capacity()
+            + self.first_instructions.capacity())
+            * size_of::<u32>()
+            + self.edited.as_ref().map_or(0, |edited| edited.memory_bytes())
+    }
+
+    /// Records that an instruction lost its entry.
+    pub(super) fn forget_instruction(&mut self, instruction: Instruction) {
+        self.instruction_numbers[instruction.index()] |= WITHOUT_ENTRY;
+    }
+
+    /// Records the entry of an instruction, be it old or new.
+    pub(super) fn record_instruction(&mut self, instruction: Instruction, number: u32) {
+        let index = instruction.index();
+        if index >= self.instruction_numbers.len() {
+            self.instruction_numbers.resize(index + 1, WITHOUT_ENTRY);
+        }
+        self.instruction_numbers[index] = number;
+    }
+}
+
+impl fmt::Display for SlotIndexes {
+    /// One line an entry.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, instruction) in self.entries() {
+            match instruction.expand() {
+                Some(instruction) => writeln!(f, "{} {instruction:?}", index.number())?,
+                None => writeln!(f, "{}", index.number())?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,393 @@
+//! Changes to a numbering: instructions and blocks that come and go.
+//!
+//! Where LLVM renumbers forward from an insertion until the numbers catch up, and repacks the whole
+//! function when that ran too far, the numbers of the smallest aligned window that is sparse enough
+//! are spread evenly. The limit falls as windows grow, so that insertion, be it at one place again and
+//! again, moves a number of entries that does not grow with the function; `renumbered_entries`
+//! counts them.
+
+use super::slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
+use super::slot_indexes::SlotIndexes;
+use crate::entity::{Block, EntityRef, Instruction, PackedOption, SecondaryMap};
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
+
+/// Where a new instruction goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Right behind the entry of this instruction, before blank entries that follow it.
+    After(Instruction),
+    /// Right before the entry of this instruction, behind blank entries that precede it.
+    Before(Instruction),
+    /// First in the block.
+    AtStart(Block),
+    /// Last in the block.
+    AtEnd(Block),
+}
+
+/// The numbers that a change moved: monotone pairs of old and new entry numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renumbering {
+    moved: Vec<(u32, u32)>,
+}
+
+impl Renumbering {
+    /// Did nothing move?
+    pub fn is_empty(&self) -> bool {
+        self.moved.is_empty()
+    }
+
+    /// The old numbers between which something moved, both included.
+    pub fn window(&self) -> Option<(SlotIndex, SlotIndex)> {
+        let first = self.moved.first()?.0;
+        let last = self.moved.last()?.0;
+        Some((
+            SlotIndex::new(first, Slot::Block),
+            SlotIndex::new(last, Slot::Dead),
+        ))
+    }
+
+    /// Where an index is after the change.
+    pub fn map(&self, index: SlotIndex) -> SlotIndex {
+        match self.moved.binary_search_by_key(&index.base(), |&(old, _)| old) {
+            Ok(position) => SlotIndex::new(self.moved[position].1, index.slot()),
+            Err(_) => index,
+        }
+    }
+}
+
+/// The entries of a changed numbering in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EntryMap {
+    entries: BTreeMap<u32, PackedOption<Instruction>>,
+    starts: BTreeMap<u32, Block>,
+    start_of: SecondaryMap<Block, u32>,
+    renumbered: u64,
+}
+
+impl EntryMap {
+    fn new(indexes: &SlotIndexes) -> Self {
+        let mut map = Self::default();
+        for (index, instruction) in indexes.entries() {
+            map.entries.insert(index.base(), instruction);
+        }
+        for block in (0..indexes.original_block_count()).map(Block::new) {
+            let start = indexes.block_start(block).base();
+            map.starts.insert(start, block);
+            map.start_of[block] = start;
+        }
+        map
+    }
+
+    pub(super) fn last(&self) -> SlotIndex {
+        let number = self.entries.last_key_value().map_or(0, |(&number, _)| number);
+        SlotIndex::new(number, Slot::Block)
+    }
+
+    pub(super) fn instruction_at(&self, index: SlotIndex) -> Option<Instruction> {
+        self.entries.get(&index.base()).and_then(|entry| entry.expand())
+    }
+
+    pub(super) fn next_instruction(&self, index: SlotIndex) -> Option<SlotIndex> {
+        self.entries
+            .range((Excluded(index.base()), Unbounded))
+            .find(|(_, instruction)| instruction.is_some())
+            .map(|(&number, _)| SlotIndex::new(number, index.slot()))
+    }
+
+    pub(super) fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
+        let next = self.entries.range((Excluded(index.base()), Unbounded)).next();
+        next.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
+    }
+
+    pub(super) fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
+        let previous = self.entries.range(..index.base()).next_back();
+        previous.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
+    }
+
+    pub(super) fn block_start(&self, block: Block) -> SlotIndex {
+        SlotIndex::new(self.start_of[block], Slot::Block)
+    }
+
+    pub(super) fn block_end(&self, block: Block) -> SlotIndex {
+        let next = self
+            .starts
+            .range((Excluded(self.start_of[block]), Unbounded))
+            .next();
+        next.map_or_else(|| self.last(), |(&number, _)| SlotIndex::new(number, Slot::Block))
+    }
+
+    pub(super) fn block_at(&self, index: SlotIndex) -> Option<Block> {
+        self.starts
+            .range(..=index.base())
+            .next_back()
+            .map(|(_, &block)| block)
+    }
+
+    pub(super) fn entries(&self) -> Vec<(SlotIndex, PackedOption<Instruction>)> {
+        let entries = self.entries.iter();
+        entries
+            .map(|(&number, &instruction)| (SlotIndex::new(number, Slot::Block), instruction))
+            .collect()
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        // Two words an element and the slack of half-full B-tree nodes.
+        (self.entries.len() + self.starts.len()) * 4 * size_of::<u64>()
+    }
+}
+
+/// A window of 2^`bits` numbers may be filled to this share of its positions. It falls by a constant
+/// factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two Simplified
+/// Algorithms for Maintaining Order in a List", 2002), so that a wide window, once spread, stays out of
+/// the way for many insertions.
+fn density_limit(bits: u32) -> f64 {
+    1.15_f64.powi(2 - bits as i32)
+}
+
+impl SlotIndexes {
+    /// Gives `instruction` an index at `place`. Instructions that the numbering was not computed for
+    /// have numbers from the instruction count up.
+    ///
+    /// Returns the new index and what had to move.
+    ///
+    /// # Panics
+    /// If the instruction already has an index, or the one named in `place` has none.
+    pub fn insert_instruction(&mut self, instruction: Instruction, place: Place) -> (SlotIndex, Renumbering) {
+        assert!(
+            !self.has_index(instruction),
+            "{instruction:?} already has an index"
+        );
+        self.edit();
+        let before = match place {
+            Place::After(other) => self.instruction_index(other),
+            Place::Before(other) => self.entry_before(self.instruction_index(other)),
+            Place::AtStart(block) => self.block_start(block),
+            Place::AtEnd(block) => self.entry_before(self.block_end(block)),
+        };
+        let (number, moved) = self.insert_entry(before, Some(instruction));
+        (SlotIndex::new(number, Slot::Block), moved)
+    }
+
+    /// Takes the index of `instruction` away. The entry stays, so that live ranges that end there
+    /// stay valid.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn remove_instruction(&mut self, instruction: Instruction) {
+        let index = self.instruction_index(instruction);
+        self.edit().entries.insert(index.base(), PackedOption::default());
+        self.forget_instruction(instruction);
+    }
+
+    /// Gives the index of `old` to `new` and returns it; none if `old` has no index.
+    pub fn replace_instruction(&mut self, old: Instruction, new: Instruction) -> Option<SlotIndex> {
+        if !self.has_index(old) {
+            return None;
+        }
+        let index = self.instruction_index(old);
+        self.edit().entries.insert(index.base(), new.into());
+        self.forget_instruction(old);
+        self.record_instruction(new, index.base());
+        Some(index)
+    }
+
+    /// Splits the block that contains it before `first`: from there on instructions belong to the new
+    /// `block`. Without `first` the new block is empty and follows `after`.
+    ///
+    /// # Panics
+    /// If `first` has no index or is not in `after`.
+    pub fn insert_block(&mut self, block: Block, after: Block, first: Option<Instruction>) -> Renumbering {
+        self.edit();
+        let end = self.block_end(after);
+        let behind = first.map_or(end, |first| self.instruction_index(first));
+        assert!(
+            behind > self.block_start(after) && behind <= end,
+            "the new block does not begin inside {after:?}"
+        );
+        let (number, moved) = self.insert_entry(self.entry_before(behind), None);
+        let map = self.edit();
+        map.starts.insert(number, block);
+        map.start_of[block] = number;
+        moved
+    }
+
+    /// Removes a block; its range now belongs to the block laid out before it.
+    ///
+    /// # Panics
+    /// If it is the first block.
+    pub fn remove_block(&mut self, block: Block) {
+        let start = self.block_start(block);
+        assert!(start != SlotIndex::ZERO, "the first block cannot be removed");
+        self.edit().starts.remove(&start.base());
+    }
+
+    /// Numbers every entry afresh with the default distance.
+    pub fn pack(&mut self) -> Renumbering {
+        let count = self.edit().entries.len() as u32;
+        self.renumber(0, u32::MAX, |position| position * INSTRUCTION_DISTANCE, count)
+    }
+
+    /// Repairs the indices of a block from `begin` to `end` (its ends, if not given) after its
+    /// instructions were changed: `order` are the instructions that are now strictly between them.
+    ///
+    /// Instructions that are gone lose their index, new ones get one, and those that moved get
+    /// another.
+    pub fn repair(
+        &mut self,
+        block: Block,
+        begin: Option<Instruction>,
+        end: Option<Instruction>,
+        order: &[Instruction],
+    ) -> Renumbering {
+        let (start, stop) = (
+            begin.map_or_else(|| self.block_start(block), |begin| self.instruction_index(begin)),
+            end.map_or_else(|| self.block_end(block), |end| self.instruction_index(end)),
+        );
+        let inside: Vec<Instruction> = self
+            .edit()
+            .entries
+            .range((Excluded(start.base()), Excluded(stop.base())))
+            .filter_map(|(_, instruction)| instruction.expand())
+            .collect();
+        let keep: std::collections::HashSet<Instruction> = order.iter().copied().collect();
+        for &instruction in inside.iter().filter(|instruction| !keep.contains(instruction)) {
+            self.remove_instruction(instruction);
+        }
+        let mut moved = Renumbering::default();
+        let mut previous = begin.map_or(Place::AtStart(block), Place::After);
+        for &instruction in order {
+            let before = match previous {
+                Place::After(other) => self.instruction_index(other),
+                _ => self.block_start(block),
+            };
+            if self.has_index(instruction) && self.instruction_index(instruction) <= before {
+                self.remove_instruction(instruction);
+            }
+            if !self.has_index(instruction) {
+                let (_, more) = self.insert_instruction(instruction, previous);
+                moved = moved.then(&more);
+            }
+            previous = Place::After(instruction);
+        }
+        moved
+    }
+
+    /// How many entries insertions had to move so far.
+    pub fn renumbered_entries(&self) -> u64 {
+        self.edited.as_ref().map_or(0, |edited| edited.renumbered)
+    }
+
+    fn edit(&mut self) -> &mut EntryMap {
+        if self.edited.is_none() {
+            self.edited = Some(Box::new(EntryMap::new(self)));
+        }
+        self.edited.as_mut().expect("it was just built")
+    }
+
+    fn entry_before(&self, index: SlotIndex) -> SlotIndex {
+        self.previous_entry(index)
+            .expect("the first entry belongs to no instruction")
+    }
+
+    /// Inserts an entry right behind that of `before`.
+    fn insert_entry(&mut self, before: SlotIndex, instruction: Option<Instruction>) -> (u32, Renumbering) {
+        let mut before = before.base();
+        let mut moved = Renumbering::default();
+        let gap_behind = |map: &EntryMap, before: u32| {
+            let next = map.entries.range((Excluded(before), Unbounded)).next();
+            let next = next.map_or(before + 2 * INSTRUCTION_DISTANCE, |(&number, _)| number);
+            ((next - before) / 2) & !(SLOT_COUNT - 1)
+        };
+        let mut gap = gap_behind(self.edit(), before);
+        if gap == 0 {
+            moved = self.make_room(before);
+            before = moved.map(SlotIndex::new(before, Slot::Block)).base();
+            gap = gap_behind(self.edit(), before);
+            debug_assert!(gap > 0, "spreading a window leaves gaps");
+        }
+        let number = before + gap;
+        self.edit().entries.insert(number, instruction.into());
+        if let Some(instruction) = instruction {
+            self.record_instruction(instruction, number);
+        }
+        (number, moved)
+    }
+
+    /// Spreads the entries of the smallest window around `around` that is sparse enough.
+    fn make_room(&mut self, around: u32) -> Renumbering {
+        for bits in 6..=31_u32 {
+            let low = around >> bits << bits;
+            let positions = (1_u64 << bits) / u64::from(SLOT_COUNT);
+            let high = low + ((1_u32 << bits) - 1);
+            let count = self.edit().entries.range(low..=high).count() as u64;
+            if ((count + 1) as f64) < positions as f64 * density_limit(bits) {
+                let spread =
+                    move |position: u32| low + (u64::from(position) * positions / count) as u32 * SLOT_COUNT;
+                return self.renumber(low, high, spread, count as u32);
+            }
+        }
+        self.pack()
+    }
+
+    /// Gives the `count` entries numbered `low` to `high` the numbers that `number` returns.
+    fn renumber(&mut self, low: u32, high: u32, number: impl Fn(u32) -> u32, count: u32) -> Renumbering {
+        let map = self.edit();
+        let window: Vec<_> = map
+            .entries
+            .range(low..=high)
+            .map(|(&old, &entry)| (old, entry))
+            .collect();
+        debug_assert_eq!(window.len(), count as usize);
+        let mut moved = Vec::new();
+        for (position, &(old, _)) in window.iter().enumerate() {
+            let new = number(position as u32);
+            if old != new {
+                moved.push((old, new));
+            }
+        }
+        let blocks: Vec<_> = moved.iter().map(|(old, _)| map.starts.remove(old)).collect();
+        for (old, _) in &moved {
+            map.entries.remove(old);
+        }
+        for (position, &(old, entry)) in window.iter().enumerate() {
+            let new = number(position as u32);
+            if old != new {
+                map.entries.insert(new, entry);
+            }
+        }
+        for (&(_, new), block) in moved.iter().zip(blocks) {
+            if let Some(block) = block {
+                map.starts.insert(new, block);
+                map.start_of[block] = new;
+            }
+        }
+        map.renumbered += moved.len() as u64;
+        for (position, (_, entry)) in window.iter().enumerate() {
+            if let Some(instruction) = entry.expand() {
+                self.record_instruction(instruction, number(position as u32));
+            }
+        }
+        Renumbering { moved }
+    }
+}
+
+impl Renumbering {
+    /// This change followed by `next`.
+    pub fn then(&self, next: &Self) -> Self {
+        let mut moved: Vec<(u32, u32)> = self
+            .moved
+            .iter()
+            .map(|&(old, new)| (old, next.map(SlotIndex::new(new, Slot::Block)).base()))
+            .collect();
+        let produced: std::collections::HashSet<u32> = self.moved.iter().map(|&(_, new)| new).collect();
+        let known: std::collections::HashSet<u32> = self.moved.iter().map(|&(old, _)| old).collect();
+        moved.extend(
+            next.moved
+                .iter()
+                .filter(|(old, _)| !produced.contains(old) && !known.contains(old)),
+        );
+        moved.sort_unstable();
+        Self { moved }
+    }
+}
