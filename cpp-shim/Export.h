@@ -123,10 +123,6 @@ private:
   /// Which registers a definition has been seen of; a byte each.
   std::vector<uint8_t> IsDefined;
   bool AnyChained = false;
-
-  /// What the last subtarget's feature list said.
-  const llvm::MCSubtargetInfo *LastSubtarget = nullptr;
-  uint32_t PtxVersion = 0;
 };
 
 } // namespace oriel

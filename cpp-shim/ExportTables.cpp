@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -48,18 +49,12 @@ static void readDimensions(const Function &F, StringRef Attribute,
 }
 
 void SnapshotExporter::readSubtarget(const MCSubtargetInfo &Subtarget) {
-  if (LastSubtarget != &Subtarget) {
-    LastSubtarget = &Subtarget;
-    PtxVersion = 0;
-    for (const SubtargetFeatureKV &Feature :
-         Subtarget.getEnabledProcessorFeatures()) {
-      StringRef Key = Feature.Key;
-      uint32_t Version;
-      if (Key.consume_front("ptx") && !Key.getAsInteger(10, Version))
-        PtxVersion = std::max(PtxVersion, Version);
-    }
+  // What was asked for; without it LLVM takes a default that it keeps to itself.
+  for (StringRef Feature : split(Subtarget.getFeatureString(), ',')) {
+    uint32_t Version;
+    if (Feature.consume_front("+ptx") && !Feature.getAsInteger(10, Version))
+      Snapshot.function.ptx_version = Version;
   }
-  Snapshot.function.ptx_version = PtxVersion;
 
   StringRef Cpu = Subtarget.getCPU();
   Snapshot.function.cpu = addString(Cpu);

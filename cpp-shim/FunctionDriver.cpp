@@ -39,23 +39,17 @@ bool oriel::isCandidate(const MachineFunction &MF) {
          !MF.getFunction().hasOptNone();
 }
 
-const OrielSettings *oriel::settingsFor(LLVMContext &Context) {
+const OrielSettings *FunctionDriver::settings(LLVMContext &Context) {
   static std::once_flag Once;
   static OrielSettings Settings;
   static std::string Problem;
-  static bool Valid;
   std::call_once(Once,
-                 [] { Valid = oriel_settings(&Settings, sinkInto(Problem)); });
-  if (Valid)
+                 [] { oriel_settings(&Settings, sinkInto(Problem)); });
+  if (Problem.empty())
     return &Settings;
-  // Every module of a process gets the error, but each only once.
-  static std::mutex Mutex;
-  static const LLVMContext *LastContext = nullptr;
-  std::lock_guard<std::mutex> Lock(Mutex);
-  if (LastContext != &Context) {
-    LastContext = &Context;
+  if (!ReportedOptions)
     Context.diagnose(DiagnosticInfoGeneric("oriel: " + Problem, DS_Error));
-  }
+  ReportedOptions = true;
   return nullptr;
 }
 
@@ -83,7 +77,7 @@ static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
 
 bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
                          const MachineBlockFrequencyInfo *Frequencies) {
-  const OrielSettings *Settings = settingsFor(MF.getFunction().getContext());
+  const OrielSettings *Settings = settings(MF.getFunction().getContext());
   if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
     return false;
 

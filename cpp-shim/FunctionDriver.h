@@ -27,11 +27,15 @@ private:
     OrielResult Result;
     std::string Problem;
   };
+  /// The options, read once a process. Wrong ones are reported as an error, once
+  /// a driver, and there are none then.
+  const OrielSettings *settings(llvm::LLVMContext &Context);
   WriteBack writeBack(llvm::MachineFunction &MF, const OrielPlan &Plan,
                       const OrielSettings &Settings);
 
   SnapshotExporter Exporter;
   OpcodeNames Names;
+  bool ReportedOptions = false;
 };
 
 /// Oriel's name for \p Stage: `ssa` or `late`.
@@ -39,10 +43,6 @@ llvm::StringRef stageName(OrielStage Stage);
 
 /// Is \p MF a function that Oriel works on at all?
 bool isCandidate(const llvm::MachineFunction &MF);
-
-/// Reads the options once. Wrong ones are reported as an error on \p Context,
-/// and there are none then.
-const OrielSettings *settingsFor(llvm::LLVMContext &Context);
 
 } // namespace oriel
 

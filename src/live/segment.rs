@@ -117,7 +117,7 @@ pub(super) fn for_each_bit(word: usize, mut bits: u64, mut visit: impl FnMut(Bat
 }
 
 /// A register's number within its batch: general registers from zero, predicates from
-/// [`GENERAL_BITS`].
+/// `GENERAL_BITS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatchBit(pub u16);
 
