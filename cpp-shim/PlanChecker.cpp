@@ -55,7 +55,8 @@ bool PlanChecker::check() {
   if (!checkArrays())
     return false;
   // Whatever LLVM made may stay, even where a plan could not make it.
-  if (isIdentity())
+  Identity = changesNothing();
+  if (Identity)
     return true;
   return checkNewRegisters() && checkOpcodeNames() && checkBlocks() &&
          checkInstructions() && checkControlFlow() && checkPhis() &&
@@ -95,7 +96,7 @@ const TargetRegisterClass *PlanChecker::registerClass(uint32_t Register) const {
   return MF.getSubtarget().getRegisterInfo()->getRegClass(Class);
 }
 
-bool PlanChecker::isIdentity() const {
+bool PlanChecker::changesNothing() const {
   if (Plan.new_register_count || Plan.block_count != Snapshot.block_count ||
       Plan.instruction_count != Snapshot.instruction_count ||
       Plan.successor_count != Snapshot.edge_count)

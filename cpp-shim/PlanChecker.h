@@ -50,13 +50,14 @@ public:
   /// LLVM's opcode of each of the plan's opcode names.
   const std::vector<unsigned> &opcodes() const { return Opcodes; }
 
-  /// Does the plan leave everything as it is?
-  bool isIdentity() const;
+  /// Does the plan, once checked, leave everything as it is?
+  bool isIdentity() const { return Identity; }
 
 private:
   bool fail(const llvm::Twine &Message);
 
   bool checkArrays();
+  bool changesNothing() const;
   bool checkNewRegisters();
   bool checkOpcodeNames();
   bool checkBlocks();
@@ -114,6 +115,7 @@ private:
   const OrielPlan &Plan;
   OpcodeNames &Names;
   std::string Problem;
+  bool Identity = false;
   std::vector<unsigned> Opcodes;
   /// Position in the plan's layout of each block, or NotPlanned.
   std::vector<uint32_t> Position;
