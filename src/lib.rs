@@ -10,6 +10,7 @@
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
+//! | [`ori`] | the form of a function that the phases work on |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
@@ -23,6 +24,7 @@ pub mod generate;
 pub mod launch;
 pub mod live;
 pub mod options;
+pub mod ori;
 pub mod pipeline;
 pub mod plan;
 mod random;

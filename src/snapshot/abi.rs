@@ -424,7 +424,7 @@ bitflags! {
     }
 
     /// Flags of a memory operand.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct MemoryFlags: u16 {
         /// Reads memory.
         const LOAD = 1 << 0;
