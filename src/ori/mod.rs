@@ -8,9 +8,11 @@
 //! | file | subject |
 //! |---|---|
 //! | `function.rs`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
+//! | `control_flow.rs` | changes to blocks and edges |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `operand.rs` | operands as packed words |
 
+mod control_flow;
 mod edit;
 mod function;
 mod modifiers;
@@ -18,6 +20,7 @@ mod operand;
 mod operation;
 mod types;
 
+pub use control_flow::ControlFlowError;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
