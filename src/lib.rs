@@ -11,6 +11,7 @@
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
+//! | [`phases`] | the phases, their table and their manager |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
@@ -25,6 +26,7 @@ pub mod launch;
 pub mod live;
 pub mod options;
 pub mod ori;
+pub mod phases;
 pub mod pipeline;
 pub mod plan;
 mod random;
