@@ -8,7 +8,7 @@ use super::function::{Function, Instruction};
 use super::operand::{Operand, OperandKind};
 use super::operation::Operation;
 use super::types::DataType;
-use crate::entity::{Block, EntityRef, EntitySet, SecondaryMap};
+use crate::entity::{Block, EntitySet, SecondaryMap};
 
 /// A change that cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -335,7 +335,7 @@ impl Function {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entity::Register;
+    use crate::entity::{EntityRef, Register};
     use crate::ori::{FunctionInfo, RegisterFile};
     use crate::snapshot::abi::{FunctionFlags, Stage};
 

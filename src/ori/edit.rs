@@ -442,7 +442,9 @@ impl Function {
             self.blocks.len() < Operand::INDEX_LIMIT,
             "a function has at most 2^24 blocks"
         );
+        let label = origin.map_or(self.blocks.len() as u32, |origin| self.blocks[origin].label);
         self.blocks.push(BlockData {
+            label,
             origin,
             ..BlockData::default()
         })

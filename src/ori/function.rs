@@ -239,6 +239,8 @@ pub(super) struct BlockData {
     pub is_placed: bool,
     /// The input block that a new one takes its name and alignment from.
     pub origin: Option<Block>,
+    /// LLVM's number of the block, for people.
+    pub label: u32,
     /// LLVM's frequency; zero: not known.
     pub frequency: u64,
     /// Something outside the function's branches refers to it.
@@ -335,6 +337,11 @@ impl Function {
     /// Is it in the layout?
     pub fn is_placed(&self, block: Block) -> bool {
         self.blocks[block].is_placed
+    }
+
+    /// LLVM's number of a block; of a new one, that of the block it came from.
+    pub fn label(&self, block: Block) -> u32 {
+        self.blocks[block].label
     }
 
     /// LLVM's frequency of a block; zero if not known.

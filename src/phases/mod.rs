@@ -3,6 +3,7 @@
 //! One phase is one file with one name, which is the name in the [registry], in options, dumps and
 //! tests. A phase gets a function and says whether it changed it.
 
+pub mod analyze_control_flow;
 pub mod registry;
 
 use crate::ori::Function;
@@ -92,7 +93,7 @@ pub fn select(list: &str) -> Result<Vec<Selected>, String> {
         };
         let known = selected.len();
         for phase in registry::named(name).filter(|phase| phase.run.is_some()) {
-            let stage = stage.unwrap_or(phase.home_stage());
+            let stage = stage.unwrap_or(phase.stage);
             if !phase.forms.contains(Forms::at(stage)) {
                 return Err(format!("{} cannot run at stage {}", phase.name, stage.name()));
             }
@@ -120,17 +121,15 @@ fn unknown(name: &str) -> String {
     format!("'{name}' {what}; phases are: {}", names.join(", "))
 }
 
-/// Runs phases over a function, in the order of their numbers; did one of them change it?
+/// Runs phases over a function, in the order of the table; did one of them change it?
 pub fn run(
     function: &mut Function,
-    phases: impl Iterator<Item = &'static Phase>,
+    is_selected: impl Fn(&Phase) -> bool,
     statistics: &mut Statistics,
     mut after_each: impl FnMut(&Function, &'static Phase),
 ) -> PhaseResult {
-    let mut phases: Vec<&Phase> = phases.filter(|phase| phase.run.is_some()).collect();
-    phases.sort_by_key(|phase| phase.number);
     let mut result = PhaseResult::Unchanged;
-    for phase in phases {
+    for phase in PHASES.iter().filter(|phase| is_selected(phase)) {
         let Some(run) = phase.run else { continue };
         let mut context = PhaseContext {
             statistics,
