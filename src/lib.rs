@@ -7,6 +7,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`bitvector`] | the register-set library |
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
@@ -18,6 +19,7 @@
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
+pub mod bitvector;
 pub mod entity;
 pub mod generate;
 pub mod launch;
