@@ -234,3 +234,46 @@ pub(super) fn count<const LONG: bool>(words: &[u32]) -> usize {
         .map(|&[low, high]| (u64::from(low) | u64::from(high) << 32).count_ones() as usize);
     pairs.sum::<usize>() + rest.iter().map(|word| word.count_ones() as usize).sum::<usize>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Words that an operation writes when only those of `changing` would change, out of `length`.
+    fn written<const LONG: bool>(length: u32, changing: &[u32]) -> Vec<u32> {
+        let mut dst: Vec<u32> = (0..length).collect();
+        let written = RefCell::new(Vec::new());
+        let changed = update_if_changed::<LONG, 0>(
+            &mut dst,
+            [],
+            |word, []| u32::from(changing.contains(&word)),
+            |word, []| {
+                written.borrow_mut().push(word);
+                word
+            },
+        );
+        assert_eq!(changed, changing.iter().any(|&word| word < length));
+        written.into_inner()
+    }
+
+    #[test]
+    fn words_before_the_first_changing_group_are_not_written() {
+        for length in 0..75 {
+            assert!(written::<false>(length, &[]).is_empty());
+            assert!(written::<true>(length, &[]).is_empty());
+            for first in 0..length {
+                let group = GROUP_WORDS as u32;
+                // Words after the last whole group are looked at and written singly.
+                let start = if first < length / group * group {
+                    first / group * group
+                } else {
+                    first
+                };
+                let expected: Vec<u32> = (start..length).collect();
+                assert_eq!(written::<false>(length, &[first, length - 1]), expected);
+                assert_eq!(written::<true>(length, &[first, length - 1]), expected);
+            }
+        }
+    }
+}
