@@ -7,6 +7,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`bitvector`] | the register-set library |
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`graph`] | orders, dominators and loops over any graph |
 //! | [`dataflow`] | the dataflow solver |
@@ -23,6 +24,7 @@
 //! | `ffi` | the calls that the C++ shim makes |
 
 pub mod dataflow;
+pub mod bitvector;
 pub mod entity;
 pub mod generate;
 pub mod graph;

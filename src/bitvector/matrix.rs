@@ -1,0 +1,129 @@
+//! Many sets of one width in one allocation: the table of a dataflow problem, a row a block.
+
+use super::kernels;
+use super::words::{self, GROUP_WORDS, Group, SetBits, WORD_BITS};
+use std::fmt;
+use std::ops::Range;
+
+/// Rows of bits, all of the same width.
+///
+/// A row is a slice of words, which [`kernels`] and [`words`] work on. Rows of matrices with
+/// the same number of columns have the same length and go together in every kernel.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct BitMatrix {
+    groups: Vec<Group>,
+    rows: usize,
+    columns: usize,
+    /// Groups of a row.
+    row_groups: usize,
+}
+
+impl BitMatrix {
+    /// A matrix without members.
+    pub fn new(rows: usize, columns: usize) -> Self {
+        let mut matrix = Self::default();
+        matrix.reset(rows, columns);
+        matrix
+    }
+
+    /// Takes out all members and sets the size, in the room there is if it is enough.
+    pub fn reset(&mut self, rows: usize, columns: usize) {
+        self.rows = rows;
+        self.columns = columns;
+        self.row_groups = columns.div_ceil(GROUP_WORDS * WORD_BITS);
+        self.groups.clear();
+        self.groups.resize(rows * self.row_groups, Group::default());
+    }
+
+    /// Number of rows.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    #[inline]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Where a row's groups are.
+    #[inline]
+    fn groups_of(&self, row: usize) -> Range<usize> {
+        row * self.row_groups..(row + 1) * self.row_groups
+    }
+
+    /// The words of a row.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[u32] {
+        bytemuck::cast_slice(&self.groups[self.groups_of(row)])
+    }
+
+    /// The words of a row. Bits past the last column must stay zero.
+    #[inline]
+    pub fn row_mut(&mut self, row: usize) -> &mut [u32] {
+        let groups = self.groups_of(row);
+        bytemuck::cast_slice_mut(&mut self.groups[groups])
+    }
+
+    /// One row to write and another to read.
+    ///
+    /// # Panics
+    ///
+    /// If they are the same.
+    #[inline]
+    pub fn row_pair(&mut self, write: usize, read: usize) -> (&mut [u32], &[u32]) {
+        let ranges = [self.groups_of(write), self.groups_of(read)];
+        let rows = self.groups.get_disjoint_mut(ranges);
+        let [write, read] = rows.expect("two different rows of the matrix");
+        (bytemuck::cast_slice_mut(write), bytemuck::cast_slice(read))
+    }
+
+    /// Adds the members of row `from` to row `to`; whether one was new.
+    #[inline]
+    pub fn or_row_if_changed(&mut self, to: usize, from: usize) -> bool {
+        if to == from {
+            return false;
+        }
+        let (to, from) = self.row_pair(to, from);
+        kernels::or_if_changed(to, from)
+    }
+
+    /// Adds a column to a row; whether it was new.
+    #[inline]
+    pub fn insert(&mut self, row: usize, column: usize) -> bool {
+        assert!(column < self.columns, "column {column} of {}", self.columns);
+        words::insert(self.row_mut(row), column)
+    }
+
+    /// Takes a column out of a row; whether it was in.
+    #[inline]
+    pub fn remove(&mut self, row: usize, column: usize) -> bool {
+        words::remove(self.row_mut(row), column)
+    }
+
+    /// Whether a column is in a row.
+    #[inline]
+    pub fn contains(&self, row: usize, column: usize) -> bool {
+        words::contains(self.row(row), column)
+    }
+
+    /// The columns of a row, ascending.
+    #[inline]
+    pub fn iter(&self, row: usize) -> SetBits<'_> {
+        SetBits::new(self.row(row))
+    }
+
+    /// Takes out all members.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.groups.fill(Group::default());
+    }
+}
+
+impl fmt::Debug for BitMatrix {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = |row| fmt::from_fn(move |f| f.debug_set().entries(self.iter(row)).finish());
+        formatter.debug_list().entries((0..self.rows).map(row)).finish()
+    }
+}
