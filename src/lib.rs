@@ -23,8 +23,8 @@
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
-pub mod dataflow;
 pub mod bitvector;
+pub mod dataflow;
 pub mod entity;
 pub mod generate;
 pub mod graph;

@@ -8,24 +8,30 @@
 //! | file | subject |
 //! |---|---|
 //! | `function.rs`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
-//! | `control_flow.rs` | changes to blocks and edges |
+//! | `block_edit.rs` | changes to blocks and edges |
+//! | `control_flow.rs` | orders, dominators, loops; their dumps |
+//! | `liveness.rs` | which registers are live where blocks begin and end |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `operand.rs` | operands as packed words |
 
+mod block_edit;
 mod control_flow;
 mod edit;
 mod function;
+mod liveness;
 mod modifiers;
 mod operand;
 mod operation;
 mod types;
 
-pub use control_flow::ControlFlowError;
+pub use block_edit::ControlFlowError;
+pub use control_flow::ControlFlow;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special,
 };
+pub use liveness::{FileLiveness, Liveness, Member};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
