@@ -11,6 +11,7 @@
 //! | `block_edit.rs` | changes to blocks and edges |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
 //! | `liveness.rs` | which registers are live where blocks begin and end |
+//! | `memory_versions.rs` | which writes a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `operand.rs` | operands as packed words |
 
@@ -19,6 +20,7 @@ mod control_flow;
 mod edit;
 mod function;
 mod liveness;
+mod memory_versions;
 mod modifiers;
 mod operand;
 mod operation;
@@ -32,6 +34,7 @@ pub use function::{
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special,
 };
 pub use liveness::{FileLiveness, Liveness, Member};
+pub use memory_versions::{MemoryKinds, MemoryVersion, MemoryVersions, memory_kinds};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
