@@ -328,9 +328,9 @@ mod tests {
     }
 
     fn blocks() -> impl Strategy<Value = Vec<(Vec<(bool, AddressSpace)>, Vec<usize>)>> {
-        (1usize..8).prop_flat_map(|count| {
+        (3usize..7).prop_flat_map(|count| {
             let accesses = prop::collection::vec((any::<bool>(), space()), 0..4);
-            let targets = prop::collection::vec(0..count, 0..3);
+            let targets = prop::collection::vec(0..count, 1..3);
             prop::collection::vec((accesses, targets), count)
         })
     }
@@ -367,6 +367,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1024))]
+
         /// Along any walk: if a read dominates another and the versions are equal, nothing was written
         /// between the last time of the first and the second.
         #[test]
