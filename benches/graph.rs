@@ -15,9 +15,9 @@ use std::hint::black_box;
 
 type Edges = Vec<(usize, usize)>;
 
-/// Loops in loops of ifs, as a front end makes them: a block opens a loop, closes one, branches over a few or falls
-/// through.
-fn structured(blocks: usize) -> Edges {
+/// Loops in loops, and branches over a few blocks, which may lead into the middle of a loop: a block opens a loop,
+/// closes one, branches or falls through. Much of it is irreducible.
+fn branches(blocks: usize) -> Edges {
     let mut random = Pcg64::new(blocks as u128, 1);
     let mut edges: Edges = (1..blocks).map(|block| (block - 1, block)).collect();
     let mut headers = Vec::new();
@@ -40,7 +40,7 @@ fn early_exits(blocks: usize) -> Edges {
 
 fn analyses(criterion: &mut Criterion) {
     let shapes = [
-        ("structured", structured as fn(usize) -> Edges),
+        ("branches", branches as fn(usize) -> Edges),
         ("early exits", early_exits),
     ];
     for (shape, edges_of) in shapes {
@@ -83,7 +83,7 @@ fn measure(criterion: &mut Criterion, shape: &str, blocks: usize, edges: &Edges)
         });
     });
     // It takes minutes where every block leads to one exit.
-    if shape == "structured" || blocks <= 1_000 {
+    if shape == "branches" || blocks <= 1_000 {
         let other: DiGraph<(), ()> = DiGraph::from_edges(
             edges
                 .iter()
