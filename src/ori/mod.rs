@@ -10,12 +10,21 @@
 //! | `function.rs`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `operand.rs` | operands as packed words |
+//! | `print.rs`, `parse.rs`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
 
 mod edit;
 mod function;
+mod lexer;
 mod modifiers;
 mod operand;
 mod operation;
+mod parse;
+#[cfg(test)]
+mod parse_tests;
+mod print;
+mod suffix;
+#[cfg(test)]
+pub(crate) mod testing;
 mod types;
 
 pub use edit::{InstructionBuilder, Position};
@@ -23,9 +32,12 @@ pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special,
 };
+pub use lexer::{ParseError, Place};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
 pub use operand::{ConstantId, Operand, OperandKind, SpecialId};
 pub use operation::{ModifierKinds, Operation, OperationFlags, OperationProperties};
+pub use parse::{parse_function, parse_functions};
+pub use print::{FunctionText, InstructionText, PrintOptions};
 pub use types::{DataType, TypeClass};
