@@ -22,10 +22,12 @@ mod parse;
 #[cfg(test)]
 mod parse_tests;
 mod print;
+mod signature;
 mod suffix;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;
+mod verify;
 
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
@@ -40,4 +42,6 @@ pub use operand::{ConstantId, Operand, OperandKind, SpecialId};
 pub use operation::{ModifierKinds, Operation, OperationFlags, OperationProperties};
 pub use parse::{parse_function, parse_functions};
 pub use print::{FunctionText, InstructionText, PrintOptions};
+pub use signature::{Expected, Role};
 pub use types::{DataType, TypeClass};
+pub use verify::{Finding, FindingKind};

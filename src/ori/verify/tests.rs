@@ -1,0 +1,1 @@
+//! Every kind of finding is found.
