@@ -22,6 +22,8 @@ mod parse;
 #[cfg(test)]
 mod parse_tests;
 mod print;
+#[cfg(test)]
+pub(crate) mod random_function;
 mod signature;
 mod suffix;
 #[cfg(test)]
