@@ -11,10 +11,13 @@
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `operand.rs` | operands as packed words |
 //! | `print.rs`, `parse.rs`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
+//! | `signature.rs`, `verify/` | types of operands; the verifier |
+//! | `machine/` | from the machine function and back |
 
 mod edit;
 mod function;
 mod lexer;
+pub mod machine;
 mod modifiers;
 mod operand;
 mod operation;

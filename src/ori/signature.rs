@@ -225,6 +225,7 @@ impl Signature {
             O::Cvt => uniform(CONVERTED)
                 .from(CONVERTED)
                 .of(&[Kind::LowData], &[Kind::LowSource, Kind::LowSource, WORD]),
+            O::Isspacep => uniform(&[B1]).of(&[DATA], &[ADDRESS]).with(SPACE),
             O::Cvta => uniform(WORDS).with(VARIANT.union(SPACE)),
             O::Mov => uniform(MOVED),
             O::Copy | O::ImplicitDef => uniform(REGISTERS),
@@ -262,7 +263,7 @@ impl Signature {
                 .of(&[DATA], &[DATA, WORD])
                 .with(VARIANT),
             O::ActiveMask => uniform(&[B32]),
-            O::Bra | O::Ret | O::Exit | O::End | O::Membar | O::Nop => untyped(&[BLOCK]),
+            O::Bra | O::Ret | O::Exit | O::End | O::Membar | O::Nop | O::Trap => untyped(&[BLOCK]),
             O::Brx => untyped(&[WORD, ANYTHING]),
             O::CallStart | O::CallEnd => untyped(&[CONSTANT]),
             O::DeclareParam | O::Call => untyped(&[ANYTHING, CONSTANT]),
