@@ -9,11 +9,13 @@
 //! |---|---|
 //! | `function.rs`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
+//! | `builder.rs` | instructions one after the other |
 //! | `operand.rs` | operands as packed words |
 //! | `print.rs`, `parse.rs`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
 //! | `signature.rs`, `verify/` | types of operands; the verifier |
 //! | `machine/` | from the machine function and back |
 
+mod builder;
 mod edit;
 mod function;
 mod lexer;
@@ -34,6 +36,7 @@ pub(crate) mod testing;
 mod types;
 mod verify;
 
+pub use builder::{Builder, ToOperand};
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,

@@ -95,7 +95,11 @@ fn given_kinds(modifiers: Modifiers) -> ModifierKinds {
         scope,
         variant,
     } = modifiers;
-    kinds.set(ModifierKinds::FLAGS, flags != ModifierFlags::empty());
+    // LLVM allows contraction on instructions of any kind.
+    kinds.set(
+        ModifierKinds::FLAGS,
+        !(flags - ModifierFlags::CONTRACT).is_empty(),
+    );
     kinds.set(ModifierKinds::ROUNDING, rounding != Rounding::None);
     kinds.set(ModifierKinds::COMPARISON, comparison != Comparison::None);
     kinds.set(ModifierKinds::SPACE, space != AddressSpace::None);
