@@ -30,6 +30,8 @@ pub enum Phases {
     None,
     /// None, but every instruction that Ori knows is made anew. For tests.
     Rebuild,
+    /// None, but operands are exchanged and constants moved. For tests.
+    Perturb,
 }
 
 /// Where a report goes.
@@ -170,10 +172,17 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-phases",
-        value: "none|rebuild",
-        help: "Run only these phases; none: take each function to Ori and back; rebuild: and make its instructions anew",
+        value: "none|rebuild|perturb",
+        help: "Run no phase, but take each function to Ori and back; rebuild, perturb: changed without effect, for tests",
         apply: |options, value| {
-            options.phases = choose(value, &[("none", Phases::None), ("rebuild", Phases::Rebuild)])?;
+            options.phases = choose(
+                value,
+                &[
+                    ("none", Phases::None),
+                    ("rebuild", Phases::Rebuild),
+                    ("perturb", Phases::Perturb),
+                ],
+            )?;
             Ok(())
         },
     },

@@ -8,6 +8,7 @@
 //! | `from_machine.rs` | snapshot to Ori |
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
 //! | `lower.rs` | Ori to a plan: one instruction |
+//! | `perturb.rs` | changes without effect, for tests |
 
 mod atomics;
 mod control;
@@ -18,11 +19,13 @@ mod from_machine;
 mod integer;
 mod lower;
 mod memory;
+mod perturb;
 mod place;
 mod threads;
 mod to_machine;
 
 pub use forms::{Form, FormId, Forms, forms};
 pub use from_machine::{ImportError, from_machine};
+pub use perturb::{forget_machine, perturb};
 pub use place::{Description, Encoding, Place};
-pub use to_machine::{ExportError, forget_machine, to_machine};
+pub use to_machine::{ExportError, to_machine};

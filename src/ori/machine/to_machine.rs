@@ -614,18 +614,3 @@ fn probabilities(targets: &[Block], old: &[EdgeRecord]) -> SmallVec<[u32; 4]> {
     let scaled = |share: u64| (share * u64::from(PROBABILITY_DENOMINATOR) / sum) as u32;
     shares.into_iter().map(scaled).collect()
 }
-
-/// Marks every instruction that Ori knows as made by a phase, so that [`to_machine`] makes all of them
-/// anew from operation, types and operands. For tests: what comes out has to be what went in.
-pub fn forget_machine(function: &mut Function) {
-    let untouchable = |operation: Operation| {
-        operation.is_opaque()
-            || operation.is_debug()
-            || matches!(operation, Operation::Brx | Operation::Bra | Operation::End)
-    };
-    for data in function.instructions.values_mut() {
-        if !untouchable(data.operation) {
-            data.flags |= InstructionFlags::NEW;
-        }
-    }
-}

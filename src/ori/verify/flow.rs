@@ -1,7 +1,7 @@
 //! What holds along control flow.
 
 use super::{Finding, FindingKind};
-use crate::entity::{Block, EntityRef, Register, SecondaryMap};
+use crate::entity::{Block, Register, SecondaryMap};
 use crate::graph::{ControlFlowGraph, DominatorTree, ReversePostorder, Traversal};
 use crate::ori::function::{Function, Instruction};
 use crate::ori::operand::Operand;
