@@ -13,12 +13,14 @@
 //! | `liveness.rs` | which registers are live where blocks begin and end |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `operand.rs` | operands as packed words |
+//! | `machine/` | from the machine function and back |
 
 mod block_edit;
 mod control_flow;
 mod edit;
 mod function;
 mod liveness;
+pub mod machine;
 mod modifiers;
 mod operand;
 mod operation;
