@@ -4,8 +4,20 @@
 //! tests. A phase gets a function and says whether it changed it.
 
 pub mod analyze_control_flow;
+mod irreducible_cycles;
+pub mod loop_make_single_entry;
+pub mod mark_additional_cold_blocks;
+pub mod merge_basic_blocks;
+pub mod optimize_hot_cold_flow;
+pub mod optimize_hot_cold_in_loop;
+pub mod place_blocks_in_source_order;
 pub mod registry;
+pub mod remove_unreachable_blocks;
+pub mod set_control_flow_op_last_in_bb;
+#[cfg(test)]
+pub(crate) mod testing;
 
+use crate::graph::Traversal;
 use crate::ori::Function;
 use crate::snapshot::abi::Stage;
 use registry::{Forms, PHASES, Phase};
@@ -26,9 +38,20 @@ impl PhaseResult {
     }
 }
 
+/// What the user asks of phases beyond which of them run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhaseOptions {
+    /// Does MergeBasicBlocks leave blocks as they are?
+    pub dont_merge_basic_blocks: bool,
+    /// The walk that blocks are numbered by.
+    pub traversal: Traversal,
+}
+
 /// What phases share while a function goes through them.
 #[derive(Debug)]
 pub struct PhaseContext<'a> {
+    /// What the user asks of phases.
+    pub options: &'a PhaseOptions,
     /// What has been counted, by phase and name.
     pub statistics: &'a mut Statistics,
     /// The phase that runs.
@@ -125,6 +148,7 @@ fn unknown(name: &str) -> String {
 pub fn run(
     function: &mut Function,
     is_selected: impl Fn(&Phase) -> bool,
+    options: &PhaseOptions,
     statistics: &mut Statistics,
     mut after_each: impl FnMut(&Function, &'static Phase),
 ) -> PhaseResult {
@@ -132,6 +156,7 @@ pub fn run(
     for phase in PHASES.iter().filter(|phase| is_selected(phase)) {
         let Some(run) = phase.run else { continue };
         let mut context = PhaseContext {
+            options,
             statistics,
             phase: phase.name,
         };
