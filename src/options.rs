@@ -26,8 +26,10 @@ pub enum Phases {
     /// Those that the profile asks for.
     #[default]
     Profile,
-    /// None: the function is exported and rebuilt.
+    /// None: the function goes to Ori and back.
     None,
+    /// None, but every instruction that Ori knows is made anew. For tests.
+    Rebuild,
 }
 
 /// Where a report goes.
@@ -168,10 +170,10 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-phases",
-        value: "none",
-        help: "Run only these phases; none: export each function and rebuild it",
+        value: "none|rebuild",
+        help: "Run only these phases; none: take each function to Ori and back; rebuild: and make its instructions anew",
         apply: |options, value| {
-            options.phases = choose(value, &[("none", Phases::None)])?;
+            options.phases = choose(value, &[("none", Phases::None), ("rebuild", Phases::Rebuild)])?;
             Ok(())
         },
     },

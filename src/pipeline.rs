@@ -1,6 +1,8 @@
 //! What happens to one function at one stage.
 
 use crate::options::{Fault, Mode, Options, Phases};
+use crate::ori::Function;
+use crate::ori::machine::{forget_machine, from_machine, to_machine};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 
@@ -41,7 +43,15 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Option<Plan>, S
     }
     match options.phases {
         // The way out of LLVM and back, for its own sake.
-        Phases::None => Ok(Some(Plan::identity(snapshot))),
+        Phases::None => through_ori(snapshot, |_| ()).map(Some),
+        Phases::Rebuild => through_ori(snapshot, forget_machine).map(Some),
         Phases::Profile => Ok(None),
     }
+}
+
+/// Takes a function to Ori, changes it there and makes a plan of the result.
+fn through_ori(snapshot: &Snapshot<'_>, change: impl FnOnce(&mut Function)) -> Result<Plan, String> {
+    let mut function = from_machine(snapshot).map_err(|error| format!("not for Ori: {error}"))?;
+    change(&mut function);
+    to_machine(&function, snapshot).map_err(|error| format!("not for LLVM: {error}"))
 }
