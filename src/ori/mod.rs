@@ -12,31 +12,53 @@
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
 //! | `liveness.rs` | which registers are live where blocks begin and end |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
+//! | `builder.rs` | instructions one after the other |
 //! | `operand.rs` | operands as packed words |
+//! | `print.rs`, `parse.rs`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
+//! | `signature.rs`, `verify/` | types of operands; the verifier |
 //! | `machine/` | from the machine function and back |
 
 mod block_edit;
+mod builder;
 mod control_flow;
 mod edit;
 mod function;
+mod lexer;
 mod liveness;
 pub mod machine;
 mod modifiers;
 mod operand;
 mod operation;
+mod parse;
+#[cfg(test)]
+mod parse_tests;
+mod print;
+#[cfg(test)]
+pub(crate) mod random_function;
+mod signature;
+mod suffix;
+#[cfg(test)]
+pub(crate) mod testing;
 mod types;
+mod verify;
 
 pub use block_edit::ControlFlowError;
+pub use builder::{Builder, ToOperand};
 pub use control_flow::ControlFlow;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special,
 };
+pub use lexer::{ParseError, Place};
 pub use liveness::{FileLiveness, Liveness, Member};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
 pub use operand::{ConstantId, Operand, OperandKind, SpecialId};
 pub use operation::{ModifierKinds, Operation, OperationFlags, OperationProperties};
+pub use parse::{parse_function, parse_functions};
+pub use print::{FunctionText, InstructionText, PrintOptions};
+pub use signature::{Expected, Role};
 pub use types::{DataType, TypeClass};
+pub use verify::{Finding, FindingKind};

@@ -4,6 +4,7 @@
 mod compile;
 mod generate;
 mod live;
+mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
 mod snapshot;
@@ -28,6 +29,8 @@ enum Command {
     Bench(live::BenchArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
+    /// Print and verify functions in Ori, from text or from snapshots
+    Ori(ori::OriArguments),
     /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
     #[cfg(feature = "llvm")]
     Passes(passes::PassesArguments),
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Bench(arguments) => live::run_bench(&arguments),
         Command::Live(arguments) => live::run(&arguments),
+        Command::Ori(arguments) => ori::run(&arguments),
         #[cfg(feature = "llvm")]
         Command::Passes(arguments) => passes::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
