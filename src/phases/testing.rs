@@ -18,27 +18,27 @@ pub(crate) fn run_phase(run: Run, function: &mut Function) -> bool {
 
 /// Runs one phase with options.
 pub(crate) fn run_phase_with(run: Run, function: &mut Function, options: &PhaseOptions) -> bool {
-    let mut context = PhaseContext {
-        options,
-        statistics: &mut Statistics::default(),
-        phase: "test",
-    };
-    run(function, &mut context) == PhaseResult::Changed
+    run_and_count(run, function, options).0 == PhaseResult::Changed
 }
 
 /// Runs one phase; what it counted under a name.
-pub(crate) fn count_of(run: Run, function: &mut Function, counter: &str) -> u64 {
+pub(crate) fn count_of(run: Run, function: &mut Function, counter: &'static str) -> u64 {
+    let (_, mut statistics) = run_and_count(run, function, &PhaseOptions::default());
+    let mut counters = statistics.counters("test").iter();
+    counters
+        .find(|(name, _)| *name == counter)
+        .map_or(0, |&(_, value)| value)
+}
+
+fn run_and_count(run: Run, function: &mut Function, options: &PhaseOptions) -> (PhaseResult, Statistics) {
     let mut statistics = Statistics::default();
     let mut context = PhaseContext {
-        options: &PhaseOptions::default(),
+        options,
         statistics: &mut statistics,
         phase: "test",
     };
-    run(function, &mut context);
-    statistics
-        .iter()
-        .find(|(_, name, _)| *name == counter)
-        .map_or(0, |(_, _, value)| value)
+    let result = run(function, &mut context);
+    (result, statistics)
 }
 
 /// A function of empty blocks without terminators.
