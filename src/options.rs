@@ -90,6 +90,8 @@ pub struct Options {
     pub dot_directory: Option<PathBuf>,
     /// Are live intervals compared with LLVM's?
     pub check_intervals: bool,
+    /// Is control flow compared with LLVM's?
+    pub check_control_flow: bool,
     /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
     pub bench_repetitions: u32,
     /// Are Ori's phases checked by its verifier, and the result by LLVM's?
@@ -146,6 +148,15 @@ pub const TABLE: &[OptionSpec] = &[
                     ));
                 }
             };
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-check-control-flow",
+        value: "",
+        help: "Compare dominators, loops and orders with LLVM's at both stages; a difference is a fatal error",
+        apply: |options, _| {
+            options.check_control_flow = true;
             Ok(())
         },
     },

@@ -97,8 +97,8 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Probl
         work.plan = Some(plan);
     }
     if let Some(directory) = &options.dot_directory {
-        let name = snapshot.file_name().replace(".oriel", ".dot");
-        write_dot(&function, options, &directory.join(name))?;
+        let path = directory.join(snapshot.file_name()).with_extension("dot");
+        write_dot(&function, options, &path)?;
     }
     Ok(work)
 }

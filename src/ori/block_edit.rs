@@ -310,6 +310,32 @@ impl Function {
         removed.len()
     }
 
+    /// Puts the blocks into another order, and lets control fall through to the block that comes next
+    /// now where it was sent there by name.
+    ///
+    /// # Panics
+    /// The order does not consist of the blocks of the layout, the entry first.
+    pub fn reorder_blocks(&mut self, order: Vec<Block>) {
+        let mut old_next: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+        for pair in self.blocks().windows(2) {
+            old_next[pair[0]] = Some(pair[1]);
+        }
+        self.set_layout(order);
+        for index in 1..self.layout.len() {
+            let (block, next) = (self.layout[index - 1], self.layout[index]);
+            let Some(branch) = self.terminator(block) else {
+                continue;
+            };
+            let last = self.sources(branch).len().wrapping_sub(1);
+            if old_next[block] != Some(next)
+                && self.operation(branch) == Operation::Bra
+                && self.source(branch, last) == Operand::target(next)
+            {
+                self.set_source(branch, last, Operand::fall_through(next));
+            }
+        }
+    }
+
     /// Ends a block by going on to another, without a branch where that comes next.
     pub fn append_fall_through(&mut self, block: Block, to: Block) -> Instruction {
         let branch =

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! What runs lies together then, and the instruction cache holds less of what does not. Which blocks
-//! are cold says [`cold_blocks`]; both parts keep their order. Only the layout changes.
+//! are cold says [`cold_blocks`]; both parts keep their order. Only the layout changes, and with
+//! it which targets control falls through to.
 //!
 //! Follows the reference.
 
@@ -28,7 +29,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         return PhaseResult::Unchanged;
     }
     context.count("cold-blocks", moved.len() as u64);
-    function.set_layout([hot, moved].concat());
+    function.reorder_blocks([hot, moved].concat());
     PhaseResult::Changed
 }
 

@@ -10,7 +10,8 @@
 //! A loop's body lies between its first and its last block in the layout. From there go, to just behind
 //! its last block, those that are cold in the function ([`cold_blocks`]) and those of the loop that run
 //! less than once for [`HOT_RATIO`] runs of its header. Outer loops come first; what has left one is
-//! none of the blocks of those in it any more. Only the layout changes.
+//! none of the blocks of those in it any more. Only the layout changes, and with
+//! it which targets control falls through to.
 //!
 //! The reference says that cold blocks are moved out of loop bodies. That a block of a loop may be
 //! cold beside the loop's header only is added: most of a kernel's time passes in loops, and a frequency
@@ -62,7 +63,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if layout == function.blocks() {
         return PhaseResult::Unchanged;
     }
-    function.set_layout(layout);
+    function.reorder_blocks(layout);
     PhaseResult::Changed
 }
 

@@ -9,7 +9,8 @@
 //!
 //! The block that control falls through to comes right after the one that it leaves, so that no branch
 //! is needed; what nothing falls through to comes in the order of labels, LLVM's block numbers. A new
-//! block has the label of the one that it came from and stays behind it. Only the layout changes.
+//! block has the label of the one that it came from and stays behind it. Only the layout changes, and with
+//! it which targets control falls through to.
 //!
 //! Follows the reference. It also undoes what phases 108 and 109 did except where that is kept by the
 //! ways straight on: ask for one or the other.
@@ -45,7 +46,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         return PhaseResult::Unchanged;
     }
     context.count("moved-blocks", moved as u64);
-    function.set_layout(layout);
+    function.reorder_blocks(layout);
     PhaseResult::Changed
 }
 
