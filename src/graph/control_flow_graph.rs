@@ -52,27 +52,43 @@ impl<N: Node> ControlFlowGraph<N> {
 impl<N: Node> Graph for ControlFlowGraph<N> {
     type Node = N;
 
+    #[inline]
     fn node_count(&self) -> usize {
         self.successors.key_count()
     }
 
+    #[inline]
     fn entry(&self) -> N {
         self.entry
     }
 
+    #[inline]
     fn successor_count(&self, node: N) -> usize {
         self.successors.count(node)
     }
 
+    #[inline]
     fn successor(&self, node: N, index: usize) -> N {
         self.successors.of(node)[index]
     }
 
+    #[inline]
     fn predecessor_count(&self, node: N) -> usize {
         self.predecessors.count(node)
     }
 
+    #[inline]
     fn predecessor(&self, node: N, index: usize) -> N {
         self.predecessors.of(node)[index]
+    }
+
+    #[inline]
+    fn successors(&self, node: N) -> impl DoubleEndedIterator<Item = N> + ExactSizeIterator {
+        self.successors.of(node).iter().copied()
+    }
+
+    #[inline]
+    fn predecessors(&self, node: N) -> impl DoubleEndedIterator<Item = N> + ExactSizeIterator {
+        self.predecessors.of(node).iter().copied()
     }
 }

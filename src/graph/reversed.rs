@@ -51,14 +51,17 @@ impl<'a, G: Graph> ReversedGraph<'a, G> {
 impl<G: Graph> Graph for ReversedGraph<'_, G> {
     type Node = G::Node;
 
+    #[inline]
     fn node_count(&self) -> usize {
         self.graph.node_count() + 1
     }
 
+    #[inline]
     fn entry(&self) -> G::Node {
         self.exit()
     }
 
+    #[inline]
     fn successor_count(&self, node: G::Node) -> usize {
         if node == self.exit() {
             self.roots.len()
@@ -67,6 +70,7 @@ impl<G: Graph> Graph for ReversedGraph<'_, G> {
         }
     }
 
+    #[inline]
     fn successor(&self, node: G::Node, index: usize) -> G::Node {
         if node == self.exit() {
             self.roots[index]
@@ -75,6 +79,7 @@ impl<G: Graph> Graph for ReversedGraph<'_, G> {
         }
     }
 
+    #[inline]
     fn predecessor_count(&self, node: G::Node) -> usize {
         if node == self.exit() {
             0
@@ -83,6 +88,7 @@ impl<G: Graph> Graph for ReversedGraph<'_, G> {
         }
     }
 
+    #[inline]
     fn predecessor(&self, node: G::Node, index: usize) -> G::Node {
         if index == self.graph.successor_count(node) {
             self.exit()

@@ -445,12 +445,17 @@ fn an_irreducible_region_is_reported_and_is_no_loop() {
     assert_eq!(back_edges(&graph, &order, &tree).count(), 0);
 }
 
-/// LLVM 22 prints for these blocks: `print<machine-post-dom-tree>` has the last block of the loop as its root.
+/// The trees are those that LLVM 22 prints for these blocks (`opt -passes='print<postdomtree>'`).
 #[test]
-fn an_infinite_loop_ends_in_its_last_block() {
-    let graph = graph(4, &[(0, 1), (1, 2), (2, 3), (3, 1)]);
-    let post = PostDominatorTree::new(&graph);
+fn infinite_loops_end_where_they_do_in_llvm() {
+    let one = graph(5, &[(0, 1), (1, 2), (2, 3), (2, 4), (3, 1), (4, 1)]);
+    let post = PostDominatorTree::new(&one);
     assert_eq!(post.roots().collect::<Vec<_>>(), [block(3)]);
-    assert_eq!(post.immediate(block(0)), Some(block(1)));
-    assert_eq!(post.immediate(block(2)), Some(block(3)));
+    let immediate = [1, 2, 3].map(|index| Some(block(index)));
+    assert_eq!([0, 1, 2].map(|index| post.immediate(block(index))), immediate);
+    assert_eq!(post.immediate(block(4)), Some(block(1)));
+    let several = graph(5, &[(0, 2), (0, 1), (1, 1), (2, 4), (2, 3), (3, 3), (4, 4)]);
+    let post = PostDominatorTree::new(&several);
+    assert_eq!(set(post.roots()), set(several.nodes()));
+    assert_eq!(ReversedGraph::new(&several).roots(), [1, 3, 4].map(block));
 }

@@ -326,12 +326,17 @@ impl Function {
             let Some(branch) = self.terminator(block) else {
                 continue;
             };
-            let last = self.sources(branch).len().wrapping_sub(1);
+            // Of a conditional branch the other target is the third source.
+            let number = match self.sources(branch).len() {
+                1 => 0,
+                3 => 2,
+                _ => continue,
+            };
             if old_next[block] != Some(next)
                 && self.operation(branch) == Operation::Bra
-                && self.source(branch, last) == Operand::target(next)
+                && self.source(branch, number) == Operand::target(next)
             {
-                self.set_source(branch, last, Operand::fall_through(next));
+                self.set_source(branch, number, Operand::fall_through(next));
             }
         }
     }

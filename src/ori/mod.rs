@@ -13,6 +13,7 @@
 //! | `compare_flow.rs` | the same compared with LLVM's |
 //! | `compare_liveness.rs` | liveness compared with the live-range engine |
 //! | `liveness.rs` | which registers are live where blocks begin and end |
+//! | `memory_versions.rs` | which writes a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `builder.rs` | instructions one after the other |
 //! | `operand.rs` | operands as packed words |
@@ -30,6 +31,7 @@ mod function;
 mod lexer;
 mod liveness;
 pub mod machine;
+mod memory_versions;
 mod modifiers;
 mod operand;
 mod operation;
@@ -57,6 +59,7 @@ pub use function::{
 };
 pub use lexer::{ParseError, Place};
 pub use liveness::{FileLiveness, Liveness, Member};
+pub use memory_versions::{MemoryKinds, MemoryVersion, MemoryVersions, memory_kinds};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
