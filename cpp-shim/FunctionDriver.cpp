@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionDriver.h"
+#include "ControlFlowOracle.h"
 #include "FunctionBackup.h"
 #include "Oracle.h"
 #include "PlanApplier.h"
@@ -85,6 +86,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     benchIntervals(MF, Stage, Settings->bench_repetitions);
   if (Settings->check_intervals)
     checkIntervals(MF, Stage);
+  if (Settings->check_control_flow)
+    checkControlFlow(MF, Stage);
 
   Stopwatch ExportTime;
   if (!Exporter.run(MF, Stage, Frequencies)) {

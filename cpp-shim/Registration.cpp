@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlowOracle.h"
 #include "IntervalPasses.h"
 #include "OrielPasses.h"
 #include "llvm-c/Core.h"
@@ -114,6 +115,10 @@ static bool parsePass(StringRef Name, MachineFunctionPassManager &Passes,
   }
   if (Name == "oriel-late") {
     Passes.addPass(OrielNewPass<ORIEL_STAGE_LATE>());
+    return true;
+  }
+  if (Name == "oriel-check-control-flow") {
+    Passes.addPass(CheckControlFlowNewPass());
     return true;
   }
   if (Name == "oriel-check-intervals") {

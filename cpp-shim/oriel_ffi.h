@@ -61,6 +61,7 @@ typedef struct OrielSettings {
   uint32_t verify;
   uint32_t fail_verification; ///< Behave as if verification had failed.
   uint32_t check_intervals;   ///< Compare live intervals with LLVM's.
+  uint32_t check_control_flow; ///< Compare control flow with LLVM's.
   uint32_t bench_repetitions; ///< Time live intervals so often; 0: do not.
 } OrielSettings;
 
@@ -153,6 +154,37 @@ int oriel_check_intervals(const OrielSnapshot *snapshot,
 
 /// Writes the library's live intervals of \p snapshot in LLVM's notation.
 void oriel_print_intervals(const OrielSnapshot *snapshot, OrielSink text);
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+/// What LLVM's analyses say of a block; blocks by number in the layout.
+typedef struct OrielBlockFlow {
+  uint32_t dominator;      ///< Immediate; ORIEL_NONE: it has none.
+  uint32_t post_dominator; ///< Immediate; ORIEL_NONE: it has none.
+  uint32_t loop_header;    ///< Of the innermost loop; ORIEL_NONE: it is in none.
+  uint32_t parent_header;  ///< Of the loop around that; ORIEL_NONE: none.
+  uint32_t loop_depth;
+} OrielBlockFlow;
+
+/// LLVM's analyses of a function's control flow.
+typedef struct OrielControlFlow {
+  const OrielBlockFlow *blocks;
+  const uint32_t *order; ///< Reverse post-order of the blocks that are reached.
+  uint32_t block_count;
+  uint32_t order_count;
+} OrielControlFlow;
+
+/// Compares the control flow of \p snapshot in Ori with \p theirs. Returns
+/// zero and writes both to \p difference if they differ.
+int oriel_check_control_flow(const OrielSnapshot *snapshot,
+                             const OrielControlFlow *theirs,
+                             OrielSink difference);
+
+//===----------------------------------------------------------------------===//
+// Measurements
+//===----------------------------------------------------------------------===//
 
 /// One repetition of a measurement; times in nanoseconds.
 typedef struct OrielBenchSample {

@@ -1,6 +1,10 @@
 //! Oriel's options: one table for the host's command line, `ORIEL_FLAGS` and the help texts.
 
+use crate::graph::Traversal;
+use crate::phases::registry::{PHASES, Phase};
+use crate::phases::{self, PhaseOptions, Selected};
 use crate::plan::script::EditScript;
+use crate::snapshot::abi::Stage;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,9 +25,9 @@ pub enum Mode {
 }
 
 /// Which phases run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Phases {
-    /// Those that the profile asks for.
+    /// Those that run without being asked for.
     #[default]
     Profile,
     /// None: the function goes to Ori and back.
@@ -32,6 +36,19 @@ pub enum Phases {
     Rebuild,
     /// None, but operands are exchanged and constants moved. For tests.
     Perturb,
+    /// These.
+    Listed(Vec<Selected>),
+}
+
+/// Which functions are printed on the way through the phases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printing {
+    /// Before these phases.
+    pub before: Vec<&'static Phase>,
+    /// After these phases.
+    pub after: Vec<&'static Phase>,
+    /// After every phase.
+    pub after_all: bool,
 }
 
 /// Where a report goes.
@@ -65,11 +82,21 @@ pub struct Options {
     pub mode: Mode,
     /// Which phases run.
     pub phases: Phases,
+    /// Which do not, though they would.
+    pub disabled_phases: Vec<&'static Phase>,
+    /// What is asked of phases beyond which run.
+    pub phase_options: PhaseOptions,
+    /// Which functions are printed.
+    pub printing: Printing,
+    /// Where each function's control flow is written for Graphviz.
+    pub dot_directory: Option<PathBuf>,
     /// Are live intervals compared with LLVM's?
     pub check_intervals: bool,
+    /// Is control flow compared with LLVM's?
+    pub check_control_flow: bool,
     /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
     pub bench_repetitions: u32,
-    /// Does LLVM's verifier check the result?
+    /// Are Ori's phases checked by its verifier, and the result by LLVM's?
     pub verify: bool,
     /// Where the report goes.
     pub report: Option<ReportTarget>,
@@ -127,11 +154,47 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-check-control-flow",
+        value: "",
+        help: "Compare dominators, loops and orders with LLVM's at both stages; a difference is a fatal error",
+        apply: |options, _| {
+            options.check_control_flow = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-check-intervals",
         value: "",
         help: "Compare live intervals with LLVM's at both stages; a difference is a fatal error",
         apply: |options, _| {
             options.check_intervals = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-disable-phases",
+        value: "LIST",
+        help: "Run all but these phases of those that would run",
+        apply: |options, value| {
+            options.disabled_phases = phases::named(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-dont-merge-basicblocks",
+        value: "",
+        help: "Keep MergeBasicBlocks from merging: a debugger can stop where blocks begin",
+        apply: |options, _| {
+            options.phase_options.dont_merge_basic_blocks = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-dot",
+        value: "DIR",
+        help: "Write each function's control flow, as the phases leave it, for Graphviz to DIR",
+        apply: |options, value| {
+            options.dot_directory = Some(directory(value)?);
             Ok(())
         },
     },
@@ -172,17 +235,51 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-phases",
-        value: "none|rebuild|perturb",
-        help: "Run no phase, but take each function to Ori and back; rebuild, perturb: changed without effect, for tests",
+        value: "LIST|none|rebuild|perturb",
+        help: "Run only these phases; none: take each function to Ori and back; rebuild, perturb: changed without effect",
         apply: |options, value| {
-            options.phases = choose(
-                value,
-                &[
-                    ("none", Phases::None),
-                    ("rebuild", Phases::Rebuild),
-                    ("perturb", Phases::Perturb),
-                ],
-            )?;
+            options.phases = match value {
+                "none" => Phases::None,
+                "rebuild" => Phases::Rebuild,
+                "perturb" => Phases::Perturb,
+                list => Phases::Listed(phases::select(list)?),
+            };
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-print-after",
+        value: "LIST",
+        help: "Print each function to standard error after these phases",
+        apply: |options, value| {
+            options.printing.after = phases::named(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-print-after-all",
+        value: "",
+        help: "Print each function to standard error after every phase that runs",
+        apply: |options, _| {
+            options.printing.after_all = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-print-before",
+        value: "LIST",
+        help: "Print each function to standard error before these phases",
+        apply: |options, value| {
+            options.printing.before = phases::named(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-recursive-rpo",
+        value: "",
+        help: "Number blocks by the walk that takes the first successor first, as a recursive function does",
+        apply: |options, _| {
+            options.phase_options.traversal = Traversal::Recursive;
             Ok(())
         },
     },
@@ -204,17 +301,14 @@ pub const TABLE: &[OptionSpec] = &[
         value: "DIR",
         help: "Write each exported function to a snapshot file in DIR",
         apply: |options, value| {
-            if !std::path::Path::new(value).is_dir() {
-                return Err(format!("'{value}' is no directory"));
-            }
-            options.snapshot_directory = Some(value.into());
+            options.snapshot_directory = Some(directory(value)?);
             Ok(())
         },
     },
     OptionSpec {
         name: "oriel-verify",
         value: "",
-        help: "Check each changed function with LLVM's machine verifier; put back what fails",
+        help: "Check each function with Ori's verifier after each phase and, if changed, with LLVM's; put back what fails",
         apply: |options, _| {
             options.verify = true;
             Ok(())
@@ -234,7 +328,28 @@ fn choose<T: Copy>(word: &str, allowed: &[(&str, T)]) -> Result<T, String> {
     ))
 }
 
+/// The directory that `value` names.
+fn directory(value: &str) -> Result<PathBuf, String> {
+    if !std::path::Path::new(value).is_dir() {
+        return Err(format!("'{value}' is no directory"));
+    }
+    Ok(value.into())
+}
+
 impl Options {
+    /// The phases that run at a stage, in order.
+    pub fn phases_at(&self, stage: Stage) -> impl Iterator<Item = &'static Phase> + '_ {
+        let is_wanted = move |phase: &&'static Phase| match &self.phases {
+            Phases::None | Phases::Rebuild => false,
+            Phases::Profile => phase.is_default && phase.stage == stage,
+            Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
+        };
+        PHASES
+            .iter()
+            .filter(is_wanted)
+            .filter(|phase| !self.disabled_phases.contains(phase))
+    }
+
     /// Sets the option `name` to `value`.
     ///
     /// # Errors
@@ -382,6 +497,32 @@ mod tests {
         );
         let problem = Options::default().set_all("-oriel-verify=1").unwrap_err();
         assert_eq!(problem, "-oriel-verify: it takes no value");
+    }
+
+    #[test]
+    fn phases_run_in_the_order_of_their_table() {
+        let mut options = Options::default();
+        options
+            .set_all("-oriel-phases=placeblocksinsourceorder@ssa,MergeBasicBlocks,AnalyzeControlFlow")
+            .unwrap();
+        let names = |options: &Options, stage| {
+            let phases = options.phases_at(stage);
+            phases.map(|phase| phase.name).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&options, Stage::Ssa),
+            [
+                "AnalyzeControlFlow",
+                "MergeBasicBlocks",
+                "PlaceBlocksInSourceOrder"
+            ]
+        );
+        assert!(names(&options, Stage::Late).is_empty());
+        options.set("oriel-disable-phases", "MERGEBASICBLOCKS").unwrap();
+        assert_eq!(
+            names(&options, Stage::Ssa),
+            ["AnalyzeControlFlow", "PlaceBlocksInSourceOrder"]
+        );
     }
 
     #[test]

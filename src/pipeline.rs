@@ -1,10 +1,30 @@
 //! What happens to one function at one stage.
 
 use crate::options::{Fault, Mode, Options, Phases};
-use crate::ori::Function;
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
+use crate::ori::{ControlFlow, Function, PrintOptions};
+use crate::phases::{self, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
+use std::path::Path;
+
+/// What was done with a function.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// What becomes of it; none: it stays as it is.
+    pub plan: Option<Plan>,
+    /// What the phases counted.
+    pub statistics: Statistics,
+}
+
+impl From<Plan> for Work {
+    fn from(plan: Plan) -> Self {
+        Self {
+            plan: Some(plan),
+            statistics: Statistics::default(),
+        }
+    }
+}
 
 /// Why a function stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +43,9 @@ impl From<String> for Problem {
 
 /// Decides what becomes of a function.
 ///
-/// Nothing is returned if it stays as it is.
-///
 /// # Errors
 /// The function stays as it is, though it should not have.
-pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Option<Plan>, Problem> {
+pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Problem> {
     if let Some(directory) = &options.snapshot_directory {
         let path = directory.join(snapshot.file_name());
         snapshot
@@ -36,38 +54,101 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Option<Plan>, P
     }
     match options.fault {
         Some(Fault::Panic) => panic!("panic on request"),
-        Some(Fault::MalformedPlan) => return Ok(Some(fault::malformed(snapshot))),
+        Some(Fault::MalformedPlan) => return Ok(fault::malformed(snapshot).into()),
         Some(Fault::FailedVerification) if options.edit_script.is_none() => {
-            return Ok(Some(fault::intrusive(snapshot)));
+            return Ok(fault::intrusive(snapshot).into());
         }
         Some(Fault::MutatedPlan(seed)) => {
             let identity = format!("{} {}", snapshot.name(), snapshot.stage().name());
             let seed = seed << 32 | u64::from(crc32fast::hash(identity.as_bytes()));
-            return Ok(Some(fault::mutated(snapshot, seed)));
+            return Ok(fault::mutated(snapshot, seed).into());
         }
         // Whatever an edit script does is undone.
         Some(Fault::FailedVerification | Fault::OtherLlvm) | None => {}
     }
-    if options.mode != Mode::Optimize {
-        return Ok(None);
-    }
-    if let Some(script) = &options.edit_script {
-        return script
+    if let (Mode::Optimize, Some(script)) = (options.mode, &options.edit_script) {
+        let plan = script
             .apply(*snapshot)
-            .map_err(|error| Problem::Failure(format!("edit script: {error}")));
+            .map_err(|error| format!("edit script: {error}"))?;
+        return Ok(Work {
+            plan,
+            statistics: Statistics::default(),
+        });
     }
-    match options.phases {
-        // The way out of LLVM and back, for its own sake.
-        Phases::None => through_ori(snapshot, |_| ()).map(Some),
-        Phases::Rebuild => through_ori(snapshot, forget_machine).map(Some),
-        Phases::Perturb => through_ori(snapshot, perturb).map(Some),
-        Phases::Profile => Ok(None),
+    through_ori(snapshot, options)
+}
+
+/// Takes a function to Ori, changes it there and makes a plan of the result, if there is a reason to.
+fn through_ori(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Problem> {
+    let has_phases = options.phases_at(snapshot.stage()).next().is_some();
+    let goes_back = has_phases || matches!(options.phases, Phases::None | Phases::Rebuild | Phases::Perturb);
+    let goes_back = goes_back && options.mode == Mode::Optimize;
+    let mut work = Work::default();
+    if !goes_back && options.dot_directory.is_none() {
+        return Ok(work);
+    }
+    let mut function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    if goes_back {
+        match options.phases {
+            Phases::Rebuild => forget_machine(&mut function),
+            Phases::Perturb => perturb(&mut function),
+            Phases::None | Phases::Profile | Phases::Listed(_) => {}
+        }
+        run_phases(&mut function, options, &mut work.statistics)?;
+        let plan = to_machine(&function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
+        work.plan = Some(plan);
+    }
+    if let Some(directory) = &options.dot_directory {
+        let path = directory.join(snapshot.file_name()).with_extension("dot");
+        write_dot(&function, options, &path)?;
+    }
+    Ok(work)
+}
+
+fn run_phases(
+    function: &mut Function,
+    options: &Options,
+    statistics: &mut Statistics,
+) -> Result<(), Problem> {
+    let printing = &options.printing;
+    let print = |function: &Function, when: &str, phase: &str| {
+        let text = function.display(PrintOptions::default());
+        eprint!("// {when} {phase}\n{text}");
+    };
+    for (number, phase) in options.phases_at(function.info.stage).enumerate() {
+        if options.verify && number == 0 {
+            verify(function, "LLVM made it")?;
+        }
+        if printing.before.contains(&phase) {
+            print(function, "before", phase.name);
+        }
+        phases::run(phase, function, &options.phase_options, statistics);
+        if printing.after_all || printing.after.contains(&phase) {
+            print(function, "after", phase.name);
+        }
+        if options.verify {
+            verify(function, &format!("{} left it", phase.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets Ori's verifier look at a function.
+fn verify(function: &Function, state: &str) -> Result<(), Problem> {
+    match function.verify().first() {
+        None => Ok(()),
+        Some(finding) => Err(Problem::Failure(format!(
+            "Ori's verifier refuses the function as {state}: {}",
+            finding.display(function)
+        ))),
     }
 }
 
-/// Takes a function to Ori, changes it there and makes a plan of the result.
-fn through_ori(snapshot: &Snapshot<'_>, change: impl FnOnce(&mut Function)) -> Result<Plan, Problem> {
-    let mut function = from_machine(snapshot).map_err(Problem::Unsupported)?;
-    change(&mut function);
-    to_machine(&function, snapshot).map_err(|error| Problem::Failure(format!("no machine code: {error}")))
+fn write_dot(function: &Function, options: &Options, path: &Path) -> Result<(), Problem> {
+    let flow = ControlFlow::analyze(function, options.phase_options.traversal);
+    let mut text = String::new();
+    flow.print_dot(function, &mut text)
+        .expect("writing to a string does not fail");
+    std::fs::write(path, text)
+        .map_err(|error| Problem::Failure(format!("{} cannot be written: {error}", path.display())))
 }

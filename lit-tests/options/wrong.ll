@@ -6,7 +6,13 @@
 
 ; RUN: not %llc -oriel-phases=GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
 ; RUN: env ORIEL_FLAGS=-oriel-phases=GeneralOptimise not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
-; PHASES: 'GeneralOptimise' is not allowed; allowed are: none, rebuild, perturb
+; RUN: not %llc -oriel-disable-phases=GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
+; RUN: not %llc -oriel-print-after=GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
+; RUN: not %llc -oriel-print-before=AnalyzeControlFlow,GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
+; PHASES: 'GeneralOptimise' is no phase; phases are: AnalyzeControlFlow,
+
+; RUN: not %llc -oriel-phases=MergeBasicBlocks@early %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STAGE
+; STAGE: 'early' is no stage; allowed are: ssa, late
 
 ; RUN: not %llc -oriel-inject-fault=rain %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
 ; RUN: not %llc -oriel-inject-fault=mutated-plan:x %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
@@ -17,6 +23,7 @@
 ; REPORT: {{a file name or - is missing|requires a value}}
 
 ; RUN: not %llc -oriel-snapshot=%t.missing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SNAPSHOT
+; RUN: not %llc -oriel-dot=%t.missing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SNAPSHOT
 ; SNAPSHOT: is no directory
 
 ; RUN: not %llc -oriel-verify=1 %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SWITCH
@@ -29,7 +36,7 @@
 ; RUN: env ORIEL_FLAGS=-oriel-speed=11 not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=NAME
 ; RUN: env ORIEL_FLAGS=analyze not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
 ; RUN: env "ORIEL_FLAGS='-oriel=off" not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUOTES
-; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-bench, -oriel-check-intervals, -oriel-edit, -oriel-inject-fault, -oriel-phases, -oriel-report, -oriel-snapshot, -oriel-verify
+; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-bench, -oriel-check-control-flow, -oriel-check-intervals, -oriel-disable-phases, -oriel-dont-merge-basicblocks, -oriel-dot, -oriel-edit, -oriel-inject-fault, -oriel-phases, -oriel-print-after, -oriel-print-after-all, -oriel-print-before, -oriel-recursive-rpo, -oriel-report, -oriel-snapshot, -oriel-verify
 ; WORD: error: oriel: ORIEL_FLAGS: 'analyze' is no option; options look like -oriel-report=FILE
 ; QUOTES: error: oriel: ORIEL_FLAGS: unbalanced quotes
 

@@ -2,6 +2,7 @@
 //!
 //! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
 
+mod control_flow;
 mod guard;
 mod live;
 mod opcodes;

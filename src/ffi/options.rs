@@ -19,6 +19,7 @@ pub struct OrielSettings {
     verify: u32,
     fail_verification: u32,
     check_intervals: u32,
+    check_control_flow: u32,
     bench_repetitions: u32,
 }
 
@@ -81,6 +82,7 @@ fn settings_of(options: &Options) -> OrielSettings {
         verify: (options.verify || fail_verification).into(),
         fail_verification: fail_verification.into(),
         check_intervals: options.check_intervals.into(),
+        check_control_flow: options.check_control_flow.into(),
         bench_repetitions: options.bench_repetitions,
     }
 }

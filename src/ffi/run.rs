@@ -3,7 +3,8 @@
 use super::guard::guarded;
 use super::text::{OrielSink, OrielText};
 use crate::options::{self, Options};
-use crate::pipeline::{self, Problem};
+use crate::phases::Statistics;
+use crate::pipeline::{self, Problem, Work};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
 use crate::report::{self, FunctionReport, Outcome};
@@ -176,6 +177,7 @@ pub struct OrielRun {
     options: &'static Options,
     /// The plan, and the pointers to it that the shim gets.
     plan: Option<(Plan, OrielPlan)>,
+    statistics: Statistics,
     library_time: Duration,
 }
 
@@ -189,24 +191,25 @@ extern "C" fn oriel_run_begin(
     let options = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
-    let plan = match guarded(|| pipeline::run(&view, options)) {
-        Ok(Ok(plan)) => plan,
+    let work = match guarded(|| pipeline::run(&view, options)) {
+        Ok(Ok(work)) => work,
         Ok(Err(Problem::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
-            None
+            Work::default()
         }
         Ok(Err(Problem::Failure(message))) | Err(message) => {
             problem.send(&message);
-            None
+            Work::default()
         }
     };
-    let plan = plan.map(|plan| {
+    let plan = work.plan.map(|plan| {
         let pointers = OrielPlan::of(&plan);
         (plan, pointers)
     });
     Some(Box::new(OrielRun {
         options,
         plan,
+        statistics: work.statistics,
         library_time: start.elapsed(),
     }))
 }
@@ -235,7 +238,7 @@ extern "C" fn oriel_run_end(
 }
 
 fn function_report<'a>(
-    run: &OrielRun,
+    run: &'a OrielRun,
     snapshot: &Snapshot<'a>,
     outcome: &OrielOutcome,
     problem: &'a str,
@@ -271,6 +274,7 @@ fn function_report<'a>(
         registers: snapshot.arrays().registers.iter().filter(is_used).count(),
         outcome: result,
         problem: (!problem.is_empty()).then_some(problem),
+        phases: &run.statistics,
         export_ns: outcome.export_ns,
         library_ns,
         apply_ns: outcome.apply_ns,

@@ -14,6 +14,7 @@
 //! | `immediate.rs`, `semi_nca.rs` | two ways to find immediate dominators |
 //! | `dominators.rs`, `post_dominators.rs`, `frontier.rs` | the trees and what is asked of them |
 //! | `loops.rs` | natural loops and how they nest |
+//! | `components.rs` | strongly connected components of a part of a graph |
 //! | `node_set.rs`, `rows.rs` | a set of nodes; a table of lists |
 //!
 //! Nothing here recurses or allocates per node, and an analysis that is computed again keeps its memory. Nodes that
@@ -21,6 +22,7 @@
 //! dominance as LLVM answers them.
 
 mod back_edges;
+mod components;
 mod control_flow_graph;
 mod dominators;
 mod edge_map;
@@ -42,6 +44,7 @@ use crate::entity::{EntityRef, ReservedValue};
 use std::fmt::Debug;
 
 pub use back_edges::{back_edges, irreducible_edges, retreating_edges};
+pub use components::ComponentSearch;
 pub use control_flow_graph::ControlFlowGraph;
 pub use dominators::DominatorTree;
 pub use edge_map::EdgeMap;

@@ -176,27 +176,60 @@ impl Function {
     /// # Errors
     /// They are not such a pair, or something refers to the second.
     pub fn merge_blocks(&mut self, first: Block, second: Block) -> Result<(), ControlFlowError> {
-        let error = ControlFlowError::NotMergeable(first, second);
-        let is_only = |mut blocks: Box<dyn Iterator<Item = Block> + '_>, wanted: Block| {
-            blocks.next() == Some(wanted) && blocks.next().is_none()
+        let edges_to_second = self.blocks().iter().flat_map(|&block| self.successors(block));
+        let is_only_way = edges_to_second.filter(|&block| block == second).count() == 1;
+        if !is_only_way || self.mergeable_successor(first) != Some(second) {
+            return Err(ControlFlowError::NotMergeable(first, second));
+        }
+        self.append_block(first, second);
+        self.layout.retain(|&block| block != second);
+        Ok(())
+    }
+
+    /// Merges every block with the one that it alone leads to and that nothing else leads to; how many
+    /// blocks went.
+    pub fn merge_all_blocks(&mut self) -> usize {
+        let mut edges_into: SecondaryMap<Block, usize> = SecondaryMap::new();
+        for &block in self.blocks() {
+            for successor in self.successors(block) {
+                edges_into[successor] += 1;
+            }
+        }
+        let mut merged = 0;
+        for index in 0..self.layout.len() {
+            let block = self.layout[index];
+            while self.is_placed(block)
+                && let Some(next) = self.mergeable_successor(block)
+                && edges_into[next] == 1
+            {
+                self.append_block(block, next);
+                merged += 1;
+            }
+        }
+        let blocks = &self.blocks;
+        self.layout.retain(|&block| blocks[block].is_placed);
+        merged
+    }
+
+    /// The only block that this one leads to, if it may be merged with it once nothing else leads there.
+    fn mergeable_successor(&self, block: Block) -> Option<Block> {
+        let is_branch = self.operation(self.terminator(block)?) == Operation::Bra;
+        let mut successors = self.successors(block);
+        let (only, None) = (successors.next()?, successors.next()) else {
+            return None;
         };
-        let leads_to_second = is_only(Box::new(self.successors(first)), second);
-        let predecessors = self
-            .blocks()
-            .iter()
-            .copied()
-            .filter(|&block| self.successors(block).any(|successor| successor == second));
-        let led_to_by_first = is_only(Box::new(predecessors), first);
-        let terminator = self.terminator(first).ok_or(error)?;
-        let is_branch = self.operation(terminator) == Operation::Bra;
-        if first == second || second == self.entry() || !leads_to_second || !led_to_by_first || !is_branch {
-            return Err(error);
-        }
-        if self.is_address_taken(second) {
-            return Err(error);
-        }
+        let may_go = only != block && only != self.entry() && !self.is_address_taken(only);
+        (is_branch && may_go).then_some(only)
+    }
+
+    /// Puts the instructions of `second` in the place of the branch of `first` that leads there. The
+    /// layout still has `second`.
+    fn append_block(&mut self, first: Block, second: Block) {
         self.replace_phis_by_values(second, first);
-        self.remove(terminator);
+        let branch = self
+            .terminator(first)
+            .expect("a block that leads on has a branch");
+        self.remove(branch);
         while let Some(instruction) = self.first(second) {
             self.move_to(instruction, Position::End(first));
         }
@@ -204,9 +237,7 @@ impl Function {
         for successor in successors {
             self.rename_phi_predecessor(successor, second, first);
         }
-        self.layout.retain(|&block| block != second);
         self.blocks[second].is_placed = false;
-        Ok(())
     }
 
     /// PHIs of a block with one predecessor become the values that come from there.
@@ -277,6 +308,37 @@ impl Function {
         is_removed.extend(removed.iter().copied());
         self.remove_blocks(|block| is_removed.contains(block));
         removed.len()
+    }
+
+    /// Puts the blocks into another order, and lets control fall through to the block that comes next
+    /// now where it was sent there by name.
+    ///
+    /// # Panics
+    /// The order does not consist of the blocks of the layout, the entry first.
+    pub fn reorder_blocks(&mut self, order: Vec<Block>) {
+        let mut old_next: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+        for pair in self.blocks().windows(2) {
+            old_next[pair[0]] = Some(pair[1]);
+        }
+        self.set_layout(order);
+        for index in 1..self.layout.len() {
+            let (block, next) = (self.layout[index - 1], self.layout[index]);
+            let Some(branch) = self.terminator(block) else {
+                continue;
+            };
+            // Of a conditional branch the other target is the third source.
+            let number = match self.sources(branch).len() {
+                1 => 0,
+                3 => 2,
+                _ => continue,
+            };
+            if old_next[block] != Some(next)
+                && self.operation(branch) == Operation::Bra
+                && self.source(branch, number) == Operand::target(next)
+            {
+                self.set_source(branch, number, Operand::fall_through(next));
+            }
+        }
     }
 
     /// Ends a block by going on to another, without a branch where that comes next.

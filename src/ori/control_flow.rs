@@ -114,6 +114,25 @@ impl ControlFlow {
         Ok(())
     }
 
+    /// Writes the natural loops, outer ones first, and the edges into cycles that have several entries.
+    ///
+    /// # Errors
+    /// `out` cannot be written to.
+    pub fn print_loops(&self, out: &mut dyn Write) -> fmt::Result {
+        writeln!(out, "Showing loops:")?;
+        for natural_loop in self.loops.loops() {
+            let blocks = self.loops.nodes(natural_loop).iter();
+            let blocks: Vec<String> = blocks.map(|block| format!("bix{}", block.index())).collect();
+            let header = self.loops.header(natural_loop).index();
+            let depth = self.loops.depth(natural_loop);
+            writeln!(out, "bix{header} -> depth {depth}: {}", blocks.join(", "))?;
+        }
+        for (source, target) in self.irreducible_edges() {
+            writeln!(out, "bix{} -> irreducible: {}", source.index(), target.index())?;
+        }
+        Ok(())
+    }
+
     /// Writes the graph for Graphviz. Labels are LLVM's block numbers, in hexadecimal digits.
     ///
     /// # Errors

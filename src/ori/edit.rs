@@ -474,6 +474,11 @@ impl Function {
         }
     }
 
+    /// Changes what is known of how often control comes to a block; zero: nothing.
+    pub fn set_frequency(&mut self, block: Block, frequency: u64) {
+        self.blocks[block].frequency = frequency;
+    }
+
     /// Puts the blocks into another order.
     ///
     /// # Panics

@@ -10,6 +10,8 @@
 //! | `function.rs`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
+//! | `compare_flow.rs` | the same compared with LLVM's |
+//! | `compare_liveness.rs` | liveness compared with the live-range engine |
 //! | `liveness.rs` | which registers are live where blocks begin and end |
 //! | `memory_versions.rs` | which writes a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
@@ -21,6 +23,8 @@
 
 mod block_edit;
 mod builder;
+mod compare_flow;
+mod compare_liveness;
 mod control_flow;
 mod edit;
 mod function;
@@ -46,6 +50,7 @@ mod verify;
 
 pub use block_edit::ControlFlowError;
 pub use builder::{Builder, ToOperand};
+pub use compare_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
 pub use control_flow::ControlFlow;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{

@@ -16,12 +16,11 @@
 //! alone does not say where it begins.
 
 use super::{PhaseContext, PhaseResult};
-use crate::graph::Traversal;
 use crate::ori::{ControlFlow, Function};
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let flow = ControlFlow::analyze(function, Traversal::default());
+    let flow = ControlFlow::analyze(function, context.options.traversal);
     context.count("blocks", flow.order.len() as u64);
     context.count(
         "unreachable-blocks",

@@ -4,11 +4,24 @@
 //! tests. A phase gets a function and says whether it changed it.
 
 pub mod analyze_control_flow;
+mod irreducible_cycles;
+pub mod loop_make_single_entry;
+pub mod mark_additional_cold_blocks;
+pub mod merge_basic_blocks;
+pub mod optimize_hot_cold_flow;
+pub mod optimize_hot_cold_in_loop;
+pub mod place_blocks_in_source_order;
 pub mod registry;
+pub mod remove_unreachable_blocks;
+pub mod set_control_flow_op_last_in_bb;
+#[cfg(test)]
+pub(crate) mod testing;
 
+use crate::graph::Traversal;
 use crate::ori::Function;
 use crate::snapshot::abi::Stage;
 use registry::{Forms, PHASES, Phase};
+use serde::{Serialize, Serializer};
 
 /// Did a phase change the function?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +39,20 @@ impl PhaseResult {
     }
 }
 
+/// What the user asks of phases beyond which of them run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhaseOptions {
+    /// Does MergeBasicBlocks leave blocks as they are?
+    pub dont_merge_basic_blocks: bool,
+    /// The walk that blocks are numbered by.
+    pub traversal: Traversal,
+}
+
 /// What phases share while a function goes through them.
 #[derive(Debug)]
 pub struct PhaseContext<'a> {
+    /// What the user asks of phases.
+    pub options: &'a PhaseOptions,
     /// What has been counted, by phase and name.
     pub statistics: &'a mut Statistics,
     /// The phase that runs.
@@ -42,35 +66,59 @@ impl PhaseContext<'_> {
     }
 }
 
-/// Counters of phases, in the order in which they first counted.
+/// Counters of phases, in the order in which the phases first ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    counters: Vec<(&'static str, &'static str, u64)>,
+    phases: Vec<(&'static str, Vec<(&'static str, u64)>)>,
 }
 
 impl Statistics {
-    /// Phase, counter and value of everything that was counted.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> + '_ {
-        self.counters.iter().copied()
+    /// Phases that ran, and the counters of each that are not zero.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &[(&'static str, u64)])> + '_ {
+        self.phases
+            .iter()
+            .map(|(phase, counters)| (*phase, counters.as_slice()))
+    }
+
+    /// Did no phase run?
+    pub fn is_empty(&self) -> bool {
+        self.phases.is_empty()
+    }
+
+    fn counters(&mut self, phase: &'static str) -> &mut Vec<(&'static str, u64)> {
+        let known = self.phases.iter().position(|(name, _)| *name == phase);
+        let index = known.unwrap_or_else(|| {
+            self.phases.push((phase, Vec::new()));
+            self.phases.len() - 1
+        });
+        &mut self.phases[index].1
     }
 
     fn add(&mut self, phase: &'static str, counter: &'static str, amount: u64) {
-        if amount == 0 {
-            return;
+        let counters = self.counters(phase);
+        match counters.iter_mut().find(|(name, _)| *name == counter) {
+            Some((_, value)) => *value += amount,
+            None if amount == 0 => {}
+            None => counters.push((counter, amount)),
         }
-        let known = self
-            .counters
-            .iter_mut()
-            .find(|row| row.0 == phase && row.1 == counter);
-        match known {
-            Some((_, _, value)) => *value += amount,
-            None => self.counters.push((phase, counter, amount)),
+    }
+}
+
+/// An object of objects: phases, and in each its counters.
+impl Serialize for Statistics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Counters<'a>(&'a [(&'static str, u64)]);
+        impl Serialize for Counters<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().copied())
+            }
         }
+        serializer.collect_map(self.iter().map(|(phase, counters)| (phase, Counters(counters))))
     }
 }
 
 /// A phase that the user named, and where it has to run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selected {
     /// The phase.
     pub phase: &'static Phase,
@@ -121,24 +169,91 @@ fn unknown(name: &str) -> String {
     format!("'{name}' {what}; phases are: {}", names.join(", "))
 }
 
-/// Runs phases over a function, in the order of the table; did one of them change it?
-pub fn run(
-    function: &mut Function,
-    is_selected: impl Fn(&Phase) -> bool,
-    statistics: &mut Statistics,
-    mut after_each: impl FnMut(&Function, &'static Phase),
-) -> PhaseResult {
-    let mut result = PhaseResult::Unchanged;
-    for phase in PHASES.iter().filter(|phase| is_selected(phase)) {
-        let Some(run) = phase.run else { continue };
-        let mut context = PhaseContext {
-            statistics,
-            phase: phase.name,
-        };
-        if run(function, &mut context) == PhaseResult::Changed {
-            result = PhaseResult::Changed;
+/// The phases in a list of names, at whichever stage.
+///
+/// # Errors
+/// No phase of Oriel has the name.
+pub fn named(list: &str) -> Result<Vec<&'static Phase>, String> {
+    let mut phases = Vec::new();
+    for name in list.split(',') {
+        let known = phases.len();
+        phases.extend(registry::named(name).filter(|phase| phase.run.is_some()));
+        if phases.len() == known {
+            return Err(unknown(name));
         }
-        after_each(function, phase);
     }
-    result
+    Ok(phases)
+}
+
+/// Runs a phase over a function; one that is not part of Oriel does nothing.
+pub fn run(
+    phase: &'static Phase,
+    function: &mut Function,
+    options: &PhaseOptions,
+    statistics: &mut Statistics,
+) -> PhaseResult {
+    let Some(run) = phase.run else {
+        return PhaseResult::Unchanged;
+    };
+    statistics.counters(phase.name);
+    let mut context = PhaseContext {
+        options,
+        statistics,
+        phase: phase.name,
+    };
+    run(function, &mut context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &str) -> Vec<(&'static str, Stage)> {
+        let selected = select(list).unwrap();
+        selected.iter().map(|one| (one.phase.name, one.stage)).collect()
+    }
+
+    #[test]
+    fn lists_name_phases_groups_and_stages() {
+        assert_eq!(
+            names("mergebasicblocks,PlaceBlocksInSourceOrder@ssa,LoopStructurePass@late"),
+            [
+                ("MergeBasicBlocks", Stage::Ssa),
+                ("PlaceBlocksInSourceOrder", Stage::Ssa),
+                ("LoopMakeSingleEntry", Stage::Late),
+            ]
+        );
+    }
+
+    #[test]
+    fn unknown_names_are_errors_that_list_the_phases() {
+        for (list, problem) in [
+            (
+                "GeneralOptimise",
+                "'GeneralOptimise' is no phase; phases are: AnalyzeControlFlow, ",
+            ),
+            (
+                "MergeBasicBlocks@dawn",
+                "'dawn' is no stage; allowed are: ssa, late",
+            ),
+            ("", "'' is no phase"),
+        ] {
+            let error = select(list).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+        }
+        let place = PHASES.iter().find(|phase| phase.run.is_none()).expect("a place");
+        assert!(select(place.name).unwrap_err().contains("is not part of Oriel"));
+        assert!(named("MergeBasicBlocks@ssa").is_err());
+    }
+
+    #[test]
+    fn counters_are_an_object_of_objects() {
+        let mut statistics = Statistics::default();
+        statistics.counters("A");
+        statistics.add("B", "x", 1);
+        statistics.add("B", "x", 2);
+        statistics.add("B", "y", 0);
+        let json = serde_json::to_string(&statistics).unwrap();
+        assert_eq!(json, r#"{"A":{},"B":{"x":3}}"#);
+    }
 }

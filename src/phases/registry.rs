@@ -47,6 +47,8 @@ pub struct Phase {
     pub forms: Forms,
     /// What it does; none: it is not part of Oriel.
     pub run: Option<Run>,
+    /// Does it run without being asked for? Only a phase that was measured to make code better does.
+    pub is_default: bool,
 }
 
 impl Phase {
@@ -63,6 +65,15 @@ const fn place(number: u16, name: &'static str) -> Phase {
     phase.run = None;
     phase
 }
+
+/// Rows are the same if their names are.
+impl PartialEq for Phase {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Phase {}
 
 /// Never runs: a constant function has to name something.
 fn nothing(_: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
@@ -85,6 +96,22 @@ const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase
         group: None,
         forms,
         run: Some(run),
+        is_default: false,
+    }
+}
+
+/// A row for a phase that the reference has no number for.
+const fn unnumbered(stage: Stage, name: &'static str, forms: Forms, run: Run) -> Phase {
+    let mut phase = phase(0, name, forms, run);
+    (phase.number, phase.stage) = (None, stage);
+    phase
+}
+
+impl Phase {
+    /// With a name that other phases may have as well.
+    const fn in_group(mut self, group: &'static str) -> Self {
+        self.group = Some(group);
+        self
     }
 }
 
@@ -93,11 +120,35 @@ const BOTH: Forms = Forms::SSA.union(Forms::LATE);
 /// Every phase that the reference names, in order.
 pub static PHASES: &[Phase] = &[
     phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run),
-    place(6, "SetControlFlowOpLastInBB"),
+    unnumbered(
+        Stage::Ssa,
+        "RemoveUnreachableBlocks",
+        BOTH,
+        super::remove_unreachable_blocks::run,
+    ),
+    phase(
+        6,
+        "SetControlFlowOpLastInBB",
+        BOTH,
+        super::set_control_flow_op_last_in_bb::run,
+    ),
+    unnumbered(
+        Stage::Ssa,
+        "MergeBasicBlocks",
+        BOTH,
+        super::merge_basic_blocks::run,
+    ),
     place(9, "ReportInitialRepresentation"),
     place(10, "EarlyOriSimpleLiveDead"),
     place(13, "GeneralOptimizeEarly"),
     place(16, "OriPerformLiveDeadFirst"),
+    unnumbered(
+        Stage::Ssa,
+        "LoopMakeSingleEntry",
+        BOTH,
+        super::loop_make_single_entry::run,
+    )
+    .in_group("LoopStructurePass"),
     place(18, "OriLoopSimplification"),
     place(19, "OriSplitLiveRanges"),
     place(26, "StrengthReduction"),
@@ -119,9 +170,24 @@ pub static PHASES: &[Phase] = &[
     place(83, "OriBackCopyPropagate"),
     place(84, "OriPerformLiveDeadFourth"),
     place(95, "SetAfterLegalization"),
-    place(108, "OptimizeHotColdInLoop"),
-    place(109, "OptimizeHotColdFlow"),
-    place(112, "PlaceBlocksInSourceOrder"),
+    phase(
+        108,
+        "OptimizeHotColdInLoop",
+        BOTH,
+        super::optimize_hot_cold_in_loop::run,
+    ),
+    phase(
+        109,
+        "OptimizeHotColdFlow",
+        BOTH,
+        super::optimize_hot_cold_flow::run,
+    ),
+    phase(
+        112,
+        "PlaceBlocksInSourceOrder",
+        BOTH,
+        super::place_blocks_in_source_order::run,
+    ),
     place(138, "OriSplitHighPressureLiveRanges"),
 ];
 

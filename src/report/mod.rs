@@ -7,6 +7,7 @@ mod opcodes;
 pub use opcodes::{OpcodeReport, StageOpcodes};
 
 use crate::options::ReportTarget;
+use crate::phases::Statistics;
 use crate::snapshot::Snapshot;
 use serde::Serialize;
 use std::fs::File;
@@ -55,6 +56,9 @@ pub struct FunctionReport<'a> {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,
+    /// What the phases that ran have counted.
+    #[serde(skip_serializing_if = "Statistics::is_empty")]
+    pub phases: &'a Statistics,
     /// From LLVM's function to the snapshot.
     pub export_ns: u64,
     /// In the library.

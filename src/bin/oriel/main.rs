@@ -1,5 +1,6 @@
 //! `oriel`: the command line tool.
 
+mod cfg;
 #[cfg(feature = "llvm")]
 mod compile;
 mod generate;
@@ -23,6 +24,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Print the control flow of functions, as text or for Graphviz
+    Cfg(cfg::CfgArguments),
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
@@ -45,6 +48,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Cfg(arguments) => cfg::run(&arguments),
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Bench(arguments) => live::run_bench(&arguments),

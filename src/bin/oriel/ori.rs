@@ -53,8 +53,8 @@ pub fn run(arguments: &OriArguments) -> Result<(), String> {
     }
 }
 
-/// The functions of a file; an error begins with line and column, if there is one.
-fn load(path: &Path) -> Result<Vec<Function>, String> {
+/// The functions of a file, a snapshot or text; an error begins with line and column, if there is one.
+pub fn load(path: &Path) -> Result<Vec<Function>, String> {
     if path.extension() == Some(OsStr::new("oriel")) {
         let snapshot = OwnedSnapshot::load(path).map_err(|error| format!(" {error}"))?;
         let function = from_machine(&snapshot.view()).map_err(|error| format!(" {error}"))?;

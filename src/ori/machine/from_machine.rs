@@ -216,6 +216,7 @@ impl<'a> Importer<'a> {
             let created = self.function.create_block(None);
             self.function.place_block(created, None);
             let data = &mut self.function.blocks[created];
+            data.label = record.number;
             data.frequency = record.frequency;
             data.is_address_taken = self
                 .snapshot

@@ -162,6 +162,18 @@ impl<'a> Flow<'a> {
         })
     }
 
+    /// The blocks that a PHI has values from. A block may be there twice, as LLVM has it for several
+    /// edges from one block to another, if it comes with the same value.
+    fn phi_blocks(&self, phi: Instruction) -> Vec<Block> {
+        let sources: Vec<Operand> = self.function.sources(phi).iter().collect();
+        let values = sources.chunks_exact(2);
+        let mut pairs: Vec<(Option<Block>, u32)> =
+            values.map(|pair| (pair[1].as_block(), pair[0].bits())).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs.into_iter().filter_map(|(block, _)| block).collect()
+    }
+
     fn check_phis(&self, block: Block, findings: &mut Vec<Finding>) {
         let function = self.function;
         let mut predecessors = self.graph.predecessors(block).to_vec();
@@ -173,17 +185,11 @@ impl<'a> Flow<'a> {
                 is_start = false;
                 continue;
             }
-            let mut blocks: Vec<Block> = function
-                .sources(instruction)
-                .iter()
-                .filter_map(Operand::as_block)
-                .collect();
-            blocks.sort_unstable();
             let problem = if function.info.flags.contains(FunctionFlags::NO_PHIS) {
                 FindingKind::UnexpectedPhi
             } else if !is_start {
                 FindingKind::PhiNotFirst
-            } else if blocks != predecessors {
+            } else if self.phi_blocks(instruction) != predecessors {
                 FindingKind::PhiBlocks
             } else {
                 continue;

@@ -99,7 +99,7 @@ finding_kinds! {
     UnexpectedPhi,
     /// A PHI behind another instruction.
     PhiNotFirst,
-    /// A PHI's blocks are not the predecessors, each once.
+    /// A PHI's blocks are not the predecessors, or one comes with two values.
     PhiBlocks,
     /// In SSA form, the entry has a predecessor.
     EntryHasPredecessor,

@@ -1,0 +1,32 @@
+//===- ControlFlowOracle.h - LLVM's control flow as judge -------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_CONTROLFLOWORACLE_H
+#define ORIEL_CONTROLFLOWORACLE_H
+
+#include "oriel_abi.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachinePassManager.h"
+
+namespace oriel {
+
+/// Compares the control flow of \p MF in Ori with LLVM's. A difference is a
+/// fatal error that prints both.
+void checkControlFlow(llvm::MachineFunction &MF, OrielStage Stage);
+
+/// `oriel-check-control-flow` for the new pass manager.
+class CheckControlFlowNewPass
+    : public llvm::PassInfoMixin<CheckControlFlowNewPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::MachineFunction &MF,
+                              llvm::MachineFunctionAnalysisManager &);
+  static bool isRequired() { return true; }
+};
+
+} // namespace oriel
+
+#endif // ORIEL_CONTROLFLOWORACLE_H

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Compiles every example with each phase alone, at each stage that it accepts, and checks the result.
+
+    scripts/check_phases.py [--sm 80,90] [-O 2] [--phases NAME,NAME@late] [SOURCE ...]
+
+Oriel's verifier runs after the phase and LLVM's after the function was changed; no function may be refused by
+either. Control flow and liveness are compared with LLVM's. PTX that differs from that of llc alone goes through
+ptxas, where that is installed. The table says how many functions each phase changed and what it counted.
+"""
+
+import argparse
+import collections
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import common
+import examples
+
+STAGES = ("ssa", "late")
+
+
+def find_ptxas():
+    """ptxas, or None: also that of the Python package nvidia-cuda-nvcc."""
+    if program := examples.ptxas_executable():
+        return program
+    spec = importlib.util.find_spec("nvidia")
+    folders = spec.submodule_search_locations if spec else []
+    found = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
+    return str(found[0]) if found else None
+
+
+def problem_with(option):
+    """What llc with the plug-in says of an option of Oriel's."""
+    command = [examples.llvm_bin() / "llc", f"-load={common.plugin()}", option, "-o", "/dev/null", "/dev/null"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def all_phases():
+    """NAME@STAGE of each phase and each stage that it accepts."""
+    names = re.search(r"phases are: (.*)", problem_with("-oriel-phases=?")).group(1).split(", ")
+    selections = [f"{name}@{stage}" for name in names for stage in STAGES]
+    return [selection for selection in selections if not problem_with(f"-oriel-phases={selection}")]
+
+
+def check(work):
+    """Compiles one source with each phase; problems, and what the reports have by phase."""
+    source, sm, level, phases = work
+    problems, results = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        bitcode, plain, ptx, report = (Path(folder) / file for file in ("in.bc", "plain.ptx", "out.ptx", "report"))
+        common.run(examples.clang_command(source, bitcode, sm, level))
+        common.run(examples.llc_command(bitcode, plain, sm, level))
+        for phase in phases:
+            name = f"{source} sm_{sm} -O{level} {phase}"
+            command = [*examples.llc_command(bitcode, ptx, sm, level), f"-load={common.plugin()}"]
+            command += [f"-oriel-phases={phase}", "-oriel-verify", "-oriel-check-control-flow"]
+            try:
+                if printed := common.run([*command, f"-oriel-report={report}"]).stderr:
+                    problems.append(f"{name}: {printed}")
+                is_changed = ptx.read_bytes() != plain.read_bytes()
+                if is_changed and (ptxas := find_ptxas()) and sm in examples.PTXAS_SM_VERSIONS:
+                    common.run([ptxas, f"-arch=sm_{sm}", ptx, "-o", Path(folder) / "out.cubin"])
+            except RuntimeError as error:
+                problems.append(f"{name}: {error}")
+                continue
+            lines = [json.loads(line) for line in report.read_text().splitlines()]
+            if not any("phases" in line for line in lines):
+                problems.append(f"{name}: the phase did not run")
+            results.append((phase, is_changed, lines))
+    return problems, results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", nargs="*")
+    parser.add_argument("--sm", default="80,90")
+    parser.add_argument("-O", dest="levels", default="2")
+    parser.add_argument("--phases", help="NAME@STAGE, separated by commas [default: all, at both stages]")
+    arguments = parser.parse_args()
+    phases = arguments.phases.split(",") if arguments.phases else all_phases()
+    work = [
+        (source, sm, level, phases)
+        for source in arguments.sources or examples.examples()
+        for sm in arguments.sm.split(",")
+        for level in arguments.levels.split(",")
+    ]
+    results = common.parallel("each phase alone", check, work)
+    problems = [problem for found, _ in results for problem in found]
+    print("".join(f"FAIL {problem}\n" for problem in problems), end="")
+    functions, changed, modules = (collections.Counter() for _ in range(3))
+    counters = collections.defaultdict(collections.Counter)
+    for _, found in results:
+        for phase, is_changed, lines in found:
+            modules[phase] += is_changed
+            for line in lines:
+                for values in line.get("phases", {}).values():
+                    functions[phase] += 1
+                    changed[phase] += line["outcome"] == "changed"
+                    counters[phase].update(values)
+    for phase in phases:
+        counted = ", ".join(f"{name} {value}" for name, value in sorted(counters[phase].items()))
+        print(f"{phase}: {functions[phase]} functions, {changed[phase]} changed, "
+              f"PTX of {modules[phase]} modules differs; {counted}")
+    print(f"{len(work)} configurations of {len(phases)} phases and stages, {len(problems)} problems"
+          f"{'' if find_ptxas() else '; ptxas is not installed'}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+//! RemoveUnreachableBlocks: blocks that control cannot come to go.
+//!
+//! ```text
+//! bix0: BRA bix2            bix0: BRA bix2
+//! bix1: ... BRA bix2   ─▶   bix2: %3 = PHI %1, bix0
+//! bix2: %3 = PHI %1, bix0, %2, bix1
+//! ```
+//!
+//! What the entry does not reach goes, with the values that PHIs take from there; a block that something
+//! beside the function's branches refers to stays, and so does what it leads to. The reference has no
+//! number for the step and describes it as part of what follows a change of control flow.
+
+use super::{PhaseContext, PhaseResult};
+use crate::ori::Function;
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let removed = function.remove_unreachable_blocks();
+    context.count("removed-blocks", removed as u64);
+    PhaseResult::of(removed != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::phases::testing::{append_phi, block, edges, function, numbers, run_phase};
+
+    #[test]
+    fn what_the_entry_does_not_reach_goes() {
+        let mut function = function(&[&[3], &[2], &[1, 3], &[]]);
+        let (phi, _) = append_phi(&mut function, 3, &[0, 2]);
+        assert!(run_phase(super::run, &mut function));
+        assert_eq!(numbers(function.blocks()), [0, 3]);
+        assert_eq!(edges(&function), [(0, 3)]);
+        assert_eq!(function.sources(phi).len(), 2);
+        assert!(function.phi_value(phi, block(0)).is_some());
+        assert!(!run_phase(super::run, &mut function));
+    }
+}

@@ -1,0 +1,193 @@
+//! Small functions for the tests of phases, and what is asked of them.
+
+use super::registry::Run;
+use super::{PhaseContext, PhaseOptions, PhaseResult, Statistics};
+use crate::entity::{Block, EntityRef, Register};
+use crate::graph::testing::on_random_graphs;
+use crate::ori::{
+    DataType, Function, FunctionInfo, Instruction, InstructionBuilder, Operand, Operation, Position,
+    RegisterFile,
+};
+use crate::random::Random;
+use crate::snapshot::abi::{FunctionFlags, Stage};
+
+/// Runs one phase; did it say that it changed something?
+pub(crate) fn run_phase(run: Run, function: &mut Function) -> bool {
+    run_phase_with(run, function, &PhaseOptions::default())
+}
+
+/// Runs one phase with options.
+pub(crate) fn run_phase_with(run: Run, function: &mut Function, options: &PhaseOptions) -> bool {
+    run_and_count(run, function, options).0 == PhaseResult::Changed
+}
+
+/// Runs one phase; what it counted under a name.
+pub(crate) fn count_of(run: Run, function: &mut Function, counter: &'static str) -> u64 {
+    let (_, mut statistics) = run_and_count(run, function, &PhaseOptions::default());
+    let mut counters = statistics.counters("test").iter();
+    counters
+        .find(|(name, _)| *name == counter)
+        .map_or(0, |&(_, value)| value)
+}
+
+fn run_and_count(run: Run, function: &mut Function, options: &PhaseOptions) -> (PhaseResult, Statistics) {
+    let mut statistics = Statistics::default();
+    let mut context = PhaseContext {
+        options,
+        statistics: &mut statistics,
+        phase: "test",
+    };
+    let result = run(function, &mut context);
+    (result, statistics)
+}
+
+/// A function of empty blocks without terminators.
+pub(crate) fn empty_function(blocks: usize) -> Function {
+    let mut function = Function::new(FunctionInfo {
+        name: "test".to_owned(),
+        stage: Stage::Ssa,
+        sm: 80,
+        flags: FunctionFlags::KERNEL,
+        entry_frequency: 0,
+    });
+    for _ in 0..blocks {
+        let block = function.create_block(None);
+        function.place_block(block, None);
+    }
+    function
+}
+
+/// A function with a block for each list of targets: none returns; one is gone to, by falling through
+/// where it comes next; of two the first is branched to; more are gone to by number.
+pub(crate) fn function(targets: &[&[usize]]) -> Function {
+    let mut function = empty_function(targets.len());
+    let predicate = function.create_register(RegisterFile::P, 1, None);
+    let index = function.create_register(RegisterFile::R, 32, None);
+    for (number, targets) in targets.iter().enumerate() {
+        let last = |to: usize| match to == number + 1 {
+            true => Operand::fall_through(block(to)),
+            false => Operand::target(block(to)),
+        };
+        let new = |operation| InstructionBuilder::new(operation, DataType::None);
+        let terminator = match targets {
+            [] => new(Operation::Ret),
+            [only] => new(Operation::Bra).source(last(*only)),
+            [taken, other] => new(Operation::Bra)
+                .source(Operand::predicate(predicate))
+                .source(Operand::target(block(*taken)))
+                .source(last(*other)),
+            many => many.iter().fold(
+                new(Operation::Brx).source(Operand::register(index)),
+                |new, &to| new.source(Operand::target(block(to))),
+            ),
+        };
+        function.insert(Position::End(block(number)), terminator);
+    }
+    function
+}
+
+/// Runs a test on functions with random graphs whose first block is the entry, and a PHI in every other
+/// block that something leads to.
+pub(crate) fn on_random_functions(mut test: impl FnMut(Function, &mut Random)) {
+    on_random_graphs(|graph, random| {
+        use crate::graph::Graph;
+        if graph.entry().index() != 0 {
+            return;
+        }
+        let targets: Vec<Vec<usize>> = graph
+            .nodes()
+            .map(|node| numbers(graph.successors(node)))
+            .collect();
+        let targets: Vec<&[usize]> = targets.iter().map(Vec::as_slice).collect();
+        let mut made = function(&targets);
+        for node in graph.nodes().skip(1) {
+            let mut from = numbers(graph.predecessors(node));
+            from.sort_unstable();
+            from.dedup();
+            if !from.is_empty() {
+                append_phi(&mut made, node.index(), &from);
+            }
+        }
+        test(made, random);
+    });
+}
+
+/// A PHI at the start of a block with a new value from each predecessor; the PHI and its result.
+pub(crate) fn append_phi(
+    function: &mut Function,
+    block_number: usize,
+    from: &[usize],
+) -> (Instruction, Register) {
+    let result = function.create_register(RegisterFile::R, 32, None);
+    let mut phi = InstructionBuilder::new(Operation::Phi, DataType::B32).result(Operand::register(result));
+    for &from in from {
+        let value = function.create_register_like(result);
+        phi = phi
+            .source(Operand::register(value))
+            .source(Operand::target(block(from)));
+    }
+    (function.insert(Position::Start(block(block_number)), phi), result)
+}
+
+/// A block by number.
+pub(crate) fn block(number: usize) -> Block {
+    Block::new(number)
+}
+
+/// Numbers of blocks.
+pub(crate) fn numbers(blocks: &[Block]) -> Vec<usize> {
+    blocks.iter().map(|block| block.index()).collect()
+}
+
+/// Edges, by layout.
+pub(crate) fn edges(function: &Function) -> Vec<(usize, usize)> {
+    let from = |block: Block| {
+        function
+            .successors(block)
+            .map(move |to| (block.index(), to.index()))
+    };
+    function.blocks().iter().copied().flat_map(from).collect()
+}
+
+/// The PHIs' values by block and predecessor.
+pub(crate) fn phi_values(function: &Function) -> Vec<(Instruction, Vec<Operand>)> {
+    let mut values: Vec<_> = function
+        .blocks()
+        .iter()
+        .flat_map(|&block| function.phis(block))
+        .map(|phi| (phi, function.sources(phi).iter().collect()))
+        .collect();
+    values.sort_unstable_by_key(|&(phi, _)| phi);
+    values
+}
+
+/// Runs a phase that only changes the layout on random functions: edges and PHIs stay, every block is
+/// placed once, and the entry stays first.
+pub(crate) fn check_layout_phase(run: Run) {
+    on_random_functions(|mut function, random| {
+        for index in 0..function.blocks().len() {
+            let block = function.blocks()[index];
+            let frequency = random.pick(&[0, 1, 50, 1000, 100_000]);
+            function.set_frequency(block, frequency);
+        }
+        function.info.entry_frequency = random.pick(&[0, 1000, 100_000]);
+        let entry = function.entry();
+        let before = (sorted(edges(&function)), phi_values(&function));
+        let blocks = sorted(numbers(function.blocks()));
+        let layout = numbers(function.blocks());
+        let changed = run_phase(run, &mut function);
+        assert_eq!(changed, layout != numbers(function.blocks()));
+        assert_eq!((sorted(edges(&function)), phi_values(&function)), before);
+        assert_eq!(sorted(numbers(function.blocks())), blocks);
+        assert_eq!(function.entry(), entry);
+        assert!(
+            !run_phase(run, &mut function),
+            "a second run finds something to do"
+        );
+    });
+}
+
+fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
+    items.sort_unstable();
+    items
+}
