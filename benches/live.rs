@@ -101,6 +101,7 @@ fn kernel(instructions: usize) -> OwnedSnapshot {
         first_operand: kernel.operands.len() as u32,
         ..InstructionRecord::default()
     });
+    kernel.list_predecessors();
     kernel
 }
 

@@ -7,7 +7,7 @@ use bitflags::bitflags;
 use bytemuck::{Pod, Zeroable};
 
 /// Changes whenever a record changes; also the version of the snapshot file format.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 /// Edge probabilities are numerators over this denominator.
 pub const PROBABILITY_DENOMINATOR: u32 = 0x8000_0000;
 /// The probability of an edge for which LLVM has none.
@@ -84,7 +84,7 @@ records! {
         16 frequency: u64,
         24 name: StringRecord,
         32 log2_alignment: u32,
-        36 reserved: u32,
+        36 first_predecessor: u32,
     }
 
     /// A CFG edge; the same successor may occur more than once.
