@@ -24,6 +24,9 @@
 #include "llvm/CodeGen/MachinePassManager.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/SlotIndexes.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
@@ -167,6 +170,15 @@ OrielStage oriel::stageOf(const MachineFunction &MF) {
   return MF.getProperties().hasNoPHIs() ? ORIEL_STAGE_LATE : ORIEL_STAGE_SSA;
 }
 
+/// Says that the live intervals of \p MF could not be \p Done.
+static void diagnoseRefusal(const MachineFunction &MF, OrielStage Stage,
+                            StringRef Done, StringRef Reason) {
+  MF.getFunction().getContext().diagnose(DiagnosticInfoGeneric(
+      "oriel: live intervals of function '" + MF.getName() + "' at stage " +
+          stageName(Stage) + " were not " + Done + ": " + Reason,
+      DS_Warning));
+}
+
 void oriel::checkIntervals(MachineFunction &MF, OrielStage Stage) {
   FlagKeeper Keeper(MF);
   LLVMAnalyses Analyses(MF);
@@ -176,8 +188,10 @@ void oriel::checkIntervals(MachineFunction &MF, OrielStage Stage) {
   LiveIntervals Theirs = Analyses.run(Unused);
 
   SnapshotExporter Exporter;
-  if (!Exporter.run(MF, Stage, nullptr))
+  if (!Exporter.run(MF, Stage, nullptr)) {
+    diagnoseRefusal(MF, Stage, "compared with LLVM's", Exporter.refusal());
     return;
+  }
   FlatIntervals Flat(MF, Theirs, Analyses.indexes(), Exporter);
   OrielLiveIntervals Arrays = Flat.arrays();
   std::string Difference;
@@ -213,8 +227,10 @@ void oriel::benchIntervals(MachineFunction &MF, OrielStage Stage,
   for (OrielBenchSample &Sample : Samples) {
     Analyses.run(Sample);
     Stopwatch ExportTime;
-    if (!Exporter.run(MF, Stage, nullptr))
+    if (!Exporter.run(MF, Stage, nullptr)) {
+      diagnoseRefusal(MF, Stage, "timed", Exporter.refusal());
       return;
+    }
     Sample.export_ns = ExportTime.nanoseconds();
     oriel_bench_measure(&Exporter.snapshot(), &Sample);
   }

@@ -18,7 +18,8 @@ class raw_ostream;
 namespace oriel {
 
 /// Compares Oriel's live intervals of \p MF with LLVM's. A difference is a fatal
-/// error that prints both.
+/// error that prints both. A function that cannot be exported is not compared;
+/// a warning says so.
 void checkIntervals(llvm::MachineFunction &MF, OrielStage Stage);
 
 /// Prints Oriel's live intervals of \p MF as LLVM prints its own.

@@ -52,6 +52,8 @@ pub enum Fault {
     MutatedPlan(u64),
     /// The host's LLVM seems to be another version.
     OtherLlvm,
+    /// A live interval is wrong.
+    WrongInterval,
 }
 
 /// The options of a process.
@@ -144,7 +146,7 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-inject-fault",
-        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm",
+        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm|wrong-interval",
         help: "Make something go wrong, to test that the host survives it",
         apply: |options, value| {
             let seed = value
@@ -160,6 +162,7 @@ pub const TABLE: &[OptionSpec] = &[
                         ("failed-verification", Fault::FailedVerification),
                         ("mutated-plan:SEED", Fault::MutatedPlan(0)),
                         ("other-llvm", Fault::OtherLlvm),
+                        ("wrong-interval", Fault::WrongInterval),
                     ],
                 )?,
             });

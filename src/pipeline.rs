@@ -28,8 +28,8 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Option<Plan>, S
             let seed = seed << 32 | u64::from(crc32fast::hash(identity.as_bytes()));
             return Ok(Some(fault::mutated(snapshot, seed)));
         }
-        // Whatever an edit script does is undone.
-        Some(Fault::FailedVerification | Fault::OtherLlvm) | None => {}
+        // Whatever an edit script does is undone; the other faults happen elsewhere.
+        Some(Fault::FailedVerification | Fault::OtherLlvm | Fault::WrongInterval) | None => {}
     }
     if options.mode != Mode::Optimize {
         return Ok(None);

@@ -3,8 +3,10 @@
 use super::guard::guarded;
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
+use crate::live::LiveRangeCalc;
 use crate::live::bench::{self, Sample};
 use crate::live::compare::{self, ForeignInterval, ForeignIntervals, ForeignSegment};
+use crate::options::{self, Fault, Options};
 
 /// `OrielLiveIntervals`.
 #[repr(C)]
@@ -49,7 +51,18 @@ extern "C" fn oriel_check_intervals(
 ) -> i32 {
     // SAFETY: the exporter fills every array for its count, and so does the oracle.
     let (view, theirs) = unsafe { (snapshot.view(), theirs.view()) };
-    match guarded(|| compare::check(&view, &theirs)) {
+    let check = || {
+        let mut ours = LiveRangeCalc::new().analyze(&view);
+        if let Ok(Options {
+            fault: Some(Fault::WrongInterval),
+            ..
+        }) = options::process_options()
+        {
+            compare::damage(&mut ours);
+        }
+        compare::check(&view, &ours, &theirs)
+    };
+    match guarded(check) {
         Ok(Ok(())) => 1,
         Ok(Err(message)) | Err(message) => {
             difference.send(&message);
@@ -62,7 +75,7 @@ extern "C" fn oriel_check_intervals(
 extern "C" fn oriel_print_intervals(snapshot: &OrielSnapshot, text: OrielSink) {
     // SAFETY: the exporter fills every array for its count.
     let view = unsafe { snapshot.view() };
-    match guarded(|| crate::live::LiveRangeCalc::new().analyze(&view).to_string()) {
+    match guarded(|| LiveRangeCalc::new().analyze(&view).to_string()) {
         Ok(printed) => text.send(&printed),
         Err(message) => text.send(&format!("{message}\n")),
     }
