@@ -18,7 +18,7 @@
 //! | `predecessors.rs`, `dominators.rs` | the graph |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
 //! | `compare.rs`, `bench.rs` | LLVM's intervals as the judge, of the result and of the time |
-//! | `range_update.rs`, `update.rs` | changes to ranges, while the function changes |
+//! | `range_update.rs`, `update/` | changes to ranges, while the function changes |
 //! | `fuzz.rs` | what every snapshot must survive |
 //! | `pressure.rs` | registers live at once, by file |
 //! | `verify.rs` | is a result consistent with its function? |
