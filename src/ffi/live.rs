@@ -28,8 +28,8 @@ impl OrielLiveIntervals {
     /// A view of the arrays.
     ///
     /// # Safety
-    /// Every array is valid for its count, `block_starts` for one more.
-    unsafe fn view(&self) -> ForeignIntervals<'_> {
+    /// Every array is valid for its count, `block_starts` for one more, as long as the view lives.
+    pub(super) unsafe fn view<'a>(&self) -> ForeignIntervals<'a> {
         // SAFETY: the caller vouches for all arrays.
         unsafe {
             ForeignIntervals {

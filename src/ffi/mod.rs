@@ -9,5 +9,6 @@ mod passes;
 mod plugin;
 mod run;
 mod text;
+mod updates;
 
 pub use passes::run_machine_passes;

@@ -16,7 +16,7 @@ use super::live_interval::{LiveIntervals, OwnedLiveRange};
 use super::live_range_calc::LiveRangeCalc;
 use super::slot_index::SlotIndex;
 use super::slot_update::{Place, Renumbering};
-use crate::entity::{Instruction, PackedOption, Register};
+use crate::entity::{Block, Instruction, PackedOption, Register};
 use crate::snapshot::Snapshot;
 
 impl LiveIntervals {
@@ -63,6 +63,26 @@ impl LiveIntervals {
         let (index, renumbering) = self.indexes.insert_instruction(instruction, place);
         self.apply_renumbering(&renumbering);
         index
+    }
+
+    /// Repairs the indexes of a block after its instructions were changed, between `begin` and `end` or to its
+    /// ends: `order` are the instructions that are there now. What no longer is there must have no part in
+    /// a range.
+    pub fn repair_instructions(
+        &mut self,
+        block: Block,
+        begin: Option<Instruction>,
+        end: Option<Instruction>,
+        order: &[Instruction],
+    ) {
+        let renumbering = self.indexes.repair(block, begin, end, order);
+        self.apply_renumbering(&renumbering);
+    }
+
+    /// Numbers every instruction afresh with the default distance.
+    pub fn pack_indexes(&mut self) {
+        let renumbering = self.indexes.pack();
+        self.apply_renumbering(&renumbering);
     }
 
     /// Takes the index of an instruction away, which no operand of a live range may need any more.

@@ -7,8 +7,8 @@ use crate::snapshot::Snapshot;
 use std::collections::HashSet;
 
 impl LiveIntervals {
-    /// Removes what is live of the value at `kill` from there on: up to where it ends on every path.
-    /// Returns these ends; extending to them undoes the change.
+    /// Removes what is live of the value that leaves the instruction at `kill`, dead or not, from there on: up
+    /// to where it ends on every path. Returns these ends; extending to them undoes the change.
     pub fn prune_value(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -17,7 +17,7 @@ impl LiveIntervals {
     ) -> Vec<SlotIndex> {
         let mut ends = Vec::new();
         let query = self.interval(register).query(kill);
-        let Some(value) = query.value_out_or_dead().or(query.value_in()) else {
+        let Some(value) = query.value_out_or_dead() else {
             return ends;
         };
         let (Some(block), Some(end)) = (self.indexes.block_at(kill), query.end_point()) else {
@@ -31,7 +31,7 @@ impl LiveIntervals {
             return ends;
         }
         let mut visited: HashSet<Block> = HashSet::new();
-        let mut stack: Vec<Block> = snapshot.successors(block).collect();
+        let mut stack: Vec<Block> = snapshot.successors(block).rev().collect();
         while let Some(block) = stack.pop() {
             if !visited.insert(block) {
                 continue;
@@ -45,7 +45,7 @@ impl LiveIntervals {
             self.range_mut(register).remove_segment(start, stop, false);
             ends.push(stop);
             if end >= block_end {
-                stack.extend(snapshot.successors(block));
+                stack.extend(snapshot.successors(block).rev());
             }
         }
         ends
