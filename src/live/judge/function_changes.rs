@@ -264,6 +264,7 @@ impl Session<'_> {
             ..Update::new(UpdateKind::Shrink)
         };
         let answer = self.perform(&update);
+        self.compare_state()?;
         let may_separate = u32::from(shrunk.may_separate);
         if answer[0] != may_separate {
             return Err(format!("may separate: {may_separate}, LLVM: {}", answer[0]));
@@ -278,7 +279,7 @@ impl Session<'_> {
                 return Err(format!("LLVM finds the definition at {index} dead"));
             }
         }
-        self.compare_state()
+        Ok(())
     }
 
     /// Prunes a value at its definition or behind it, and extends it to where it ended.

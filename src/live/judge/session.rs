@@ -126,10 +126,29 @@ impl<'a> Session<'a> {
                     register,
                     range: ours,
                 };
-                return Err(format!("Oriel: {ours}\nLLVM:  {llvm}"));
+                let operands = self.describe_operands(register);
+                return Err(format!("Oriel: {ours}\nLLVM:  {llvm}\noperands:{operands}"));
             }
         }
         Ok(())
+    }
+
+    /// The instructions that mention a register, and where they are.
+    fn describe_operands(&self, register: Register) -> String {
+        let mut text = String::new();
+        for (block, order) in self.order.iter().enumerate() {
+            for &instruction in order {
+                for operand in self.snapshot.view().instruction(instruction).operands() {
+                    if operand.register() == Some(register) {
+                        let index = self.intervals.indexes().instruction_index(instruction);
+                        let flags = operand.flags();
+                        write!(text, " {instruction:?} of {block} at {index} {flags:?};")
+                            .expect("writing to a string does not fail");
+                    }
+                }
+            }
+        }
+        text
     }
 
     /// Lets the judge do `update`, and compares all but where entries lie to which no instruction belongs.

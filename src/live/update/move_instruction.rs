@@ -40,6 +40,7 @@ impl LiveIntervals {
         let registers: BTreeSet<Register> = snapshot
             .instruction(instruction)
             .operands()
+            .filter(|operand| defines(operand.record()) || reads(operand.record()))
             .filter_map(|operand| operand.register())
             .filter(|&register| self.has_interval(register))
             .collect();

@@ -35,9 +35,14 @@ impl LiveIntervals {
             let (start, end) = (definition, definition.dead_slot());
             new.add_segment(LiveSegment { start, end, value });
         }
+        // What an instruction reads is live into it, be it up to an earlier slot than the use's.
+        let value_read = |slot: SlotIndex| match slot.is_block() {
+            true => old.as_range().value_before(slot),
+            false => old.as_range().query(slot).value_in(),
+        };
         let mut work: Vec<(SlotIndex, ValueNumber)> = uses
             .iter()
-            .filter_map(|&slot| Some((slot, old.as_range().value_before(slot)?)))
+            .filter_map(|&slot| Some((slot, value_read(slot)?)))
             .collect();
         let mut live_out: HashSet<Block> = HashSet::new();
         let mut used_phis: HashSet<ValueNumber> = HashSet::new();
