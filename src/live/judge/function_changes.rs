@@ -166,8 +166,18 @@ impl Session<'_> {
         }
         let from = self.random.index(self.order[block].len());
         let instruction = self.order[block][from];
-        let judged =
-            |register: &Register| self.registers.contains(register) && !self.extended.contains(register);
+        // LLVM lets a read that comes last end a segment at the slot at which another one ended it, even if one
+        // reads early and the other does not.
+        let reads_early = |register: Register| {
+            let range = self.intervals.interval(register);
+            range
+                .segments()
+                .iter()
+                .any(|segment| segment.end.is_early_clobber())
+        };
+        let judged = |register: &Register| {
+            self.registers.contains(register) && !self.extended.contains(register) && !reads_early(*register)
+        };
         if !self.registers_of(instruction, false).iter().all(judged) {
             return Ok(());
         }
