@@ -43,6 +43,17 @@ impl OrielLiveIntervals {
     }
 }
 
+/// Do the options ask for an interval that is wrong?
+pub(super) fn wrong_interval() -> bool {
+    matches!(
+        options::process_options(),
+        Ok(Options {
+            fault: Some(Fault::WrongInterval),
+            ..
+        })
+    )
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn oriel_check_intervals(
     snapshot: &OrielSnapshot,
@@ -53,11 +64,7 @@ extern "C" fn oriel_check_intervals(
     let (view, theirs) = unsafe { (snapshot.view(), theirs.view()) };
     let check = || {
         let mut ours = LiveRangeCalc::new().analyze(&view);
-        if let Ok(Options {
-            fault: Some(Fault::WrongInterval),
-            ..
-        }) = options::process_options()
-        {
+        if wrong_interval() {
             compare::damage(&mut ours);
         }
         compare::check(&view, &ours, &theirs)

@@ -1,7 +1,7 @@
 //! Updates of live intervals, compared with LLVM's.
 
 use super::guard::guarded;
-use super::live::OrielLiveIntervals;
+use super::live::{OrielLiveIntervals, wrong_interval};
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
 use crate::live::compare::ForeignIntervals;
@@ -83,7 +83,7 @@ extern "C" fn oriel_check_updates(
 ) -> i32 {
     // SAFETY: the exporter fills every array for its count.
     let view = unsafe { snapshot.view() };
-    match guarded(|| judge::check(&view, &mut judge)) {
+    match guarded(|| judge::check(&view, &mut judge, wrong_interval())) {
         Ok(Ok(())) => 1,
         Ok(Err(message)) | Err(message) => {
             difference.send(&message);

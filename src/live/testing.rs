@@ -79,6 +79,9 @@ impl TestFunction {
                 class(32, RegisterFile::General),
                 class(1, RegisterFile::Predicate),
                 class(64, RegisterFile::General),
+                class(128, RegisterFile::General),
+                class(16, RegisterFile::General),
+                class(64, RegisterFile::Special),
             ],
             opcodes: [
                 OpcodeFlags::empty(),
@@ -91,9 +94,10 @@ impl TestFunction {
             ..Self::default()
         };
         function.function.abi_version = crate::snapshot::abi::ABI_VERSION;
+        let classes = function.classes.len();
         function.registers = (0..registers)
             .map(|register| RegisterRecord {
-                register_class: (register % 3) as u16,
+                register_class: (register % classes) as u16,
                 flags: 0,
             })
             .collect();

@@ -3,9 +3,10 @@
 use super::session::Session;
 use super::{NONE, Update, UpdateKind};
 use crate::entity::{Block, EntityRef, Instruction, Register};
+use crate::live::dominators::Dominators;
 use crate::live::live_interval::LiveSegment;
 use crate::live::live_range_calc::LiveRangeCalc;
-use crate::live::scan::{defines, reads};
+use crate::live::scan::{defines, reads, use_slot};
 use crate::live::slot_index::SlotIndex;
 use crate::live::slot_update::Place;
 use crate::live::value::ValueNumber;
@@ -166,14 +167,15 @@ impl Session<'_> {
         }
         let from = self.random.index(self.order[block].len());
         let instruction = self.order[block][from];
-        // LLVM lets a read that comes last end a segment at the slot at which another one ended it, even if one
-        // reads early and the other does not.
+        // LLVM takes the slot of the read that ended a segment for that of the one that ends it now, even if only
+        // one of them is early.
         let reads_early = |register: Register| {
-            let range = self.intervals.interval(register);
-            range
-                .segments()
+            self.operands_of(register)
                 .iter()
-                .any(|segment| segment.end.is_early_clobber())
+                .any(|&(instruction, number, _)| {
+                    let records = self.snapshot.view().instruction(instruction).operand_records();
+                    reads(&records[number]) && use_slot(0, &records[number], records).is_early_clobber()
+                })
         };
         let judged = |register: &Register| {
             self.registers.contains(register) && !self.extended.contains(register) && !reads_early(*register)
@@ -383,7 +385,7 @@ impl Session<'_> {
         self.extend_to(register, &uses)
     }
 
-    /// The blocks on every path to which an instruction defines a register.
+    /// The blocks on every path to which an instruction defines a register; none that the entry does not reach.
     fn defined_on_entry(&self, register: Register) -> Vec<bool> {
         let indexes = self.intervals.indexes();
         let mut defines = vec![false; self.order.len()];
@@ -395,13 +397,17 @@ impl Session<'_> {
                 defines[block.index()] = true;
             }
         }
-        let mut defined = vec![true; self.order.len()];
+        let mut dominators = Dominators::default();
+        dominators.compute(&self.snapshot.view(), &self.predecessors);
+        let blocks = (0..self.order.len()).map(Block::new);
+        let mut defined: Vec<bool> = blocks.map(|block| dominators.is_reachable(block)).collect();
         let mut changed = true;
         while changed {
             changed = false;
             for block in 0..self.order.len() {
                 let predecessors = self.predecessors.of(Block::new(block));
-                let now = block != 0
+                let now = defined[block]
+                    && block != 0
                     && !predecessors.is_empty()
                     && predecessors
                         .iter()

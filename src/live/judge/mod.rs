@@ -12,7 +12,7 @@ mod questions;
 mod range_changes;
 mod session;
 
-use super::compare::ForeignIntervals;
+use super::compare::{self, ForeignIntervals};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::c_enum;
 use session::Session;
@@ -123,15 +123,19 @@ const FUNCTION_OPERATIONS: usize = 80;
 /// Repairs of blocks at the end of that.
 const REPAIRS: usize = 6;
 
-/// Does random sequences of operations to the intervals of `snapshot` and to those of `judge`.
+/// Does random sequences of operations to the intervals of `snapshot` and to those of `judge`. With `damage` one
+/// of the intervals is wrong from the start, for tests that a difference is found.
 ///
 /// # Errors
 /// They differ; the message shows the operations, and both sides.
-pub fn check(snapshot: &Snapshot<'_>, judge: &mut dyn Judge) -> Result<(), String> {
+pub fn check(snapshot: &Snapshot<'_>, judge: &mut dyn Judge, damage: bool) -> Result<(), String> {
     let seed = u64::from(crc32fast::hash(&snapshot.to_bytes())) << 8;
     for sequence in 0..RANGE_SEQUENCES {
         judge.restart();
         let mut session = Session::new(snapshot, judge, seed + sequence);
+        if damage {
+            compare::damage(&mut session.intervals);
+        }
         let done = (0..RANGE_OPERATIONS).try_for_each(|_| session.change_ranges());
         done.map_err(|problem| session.explain(&problem))?;
     }
