@@ -399,15 +399,15 @@ mod tests {
 
     #[test]
     fn many_registers_take_several_batches() {
-        let mut function = TestFunction::new(3000);
+        let mut function = TestFunction::new(6000);
         function.block(&[1]);
-        for register in 0..3000 {
+        for register in 0..6000 {
             function.instruction(PLAIN, &[def(register)]);
         }
         function.block(&[1, 2]);
         function.instruction(PLAIN, &[]);
         function.block(&[]);
-        for register in 0..3000 {
+        for register in 0..6000 {
             function.instruction(PLAIN, &[read(register)]);
         }
         let function = function.finish(|| 0);
@@ -417,7 +417,7 @@ mod tests {
         intervals.renumber(&snapshot);
         let outcome = calc.compute(&snapshot, &mut intervals);
         assert!(outcome.extended && !outcome.bypassed);
-        assert_eq!(outcome.crossing_registers, 3000);
+        assert_eq!(outcome.crossing_registers, 6000);
         assert_eq!(outcome.batches, 16, "1000 predicates, 64 at a time");
         assert_eq!(intervals.to_string(), text(&function, Bypass::Always));
         assert_eq!(intervals.verify(&snapshot), []);

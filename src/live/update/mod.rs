@@ -35,6 +35,10 @@ impl LiveIntervals {
     }
 
     /// Moves all ranges along with a renumbering.
+    ///
+    /// The cost is that of a look at every segment: what is live through the renumbered entries has its ends
+    /// anywhere, and the flat arrays are in the order of registers. Renumberings are rare; each makes
+    /// room for many insertions.
     pub fn apply_renumbering(&mut self, renumbering: &Renumbering) {
         let Some((first, last)) = renumbering.window() else {
             return;
@@ -92,6 +96,9 @@ impl LiveIntervals {
 
     /// Makes the range of `register` reach each of `uses`: slots of instructions, and ends of blocks for
     /// PHIs. PHI values are made where several values meet.
+    ///
+    /// `snapshot` says how control flows, so it must have the blocks that the numbering has, laid out in the
+    /// same order. A function whose blocks changed needs a new snapshot, and so new intervals.
     ///
     /// # Panics
     /// If blocks were inserted or removed since the intervals were computed.
