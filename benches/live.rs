@@ -102,6 +102,7 @@ fn kernel(instructions: usize) -> OwnedSnapshot {
         first_operand: kernel.operands.len() as u32,
         ..InstructionRecord::default()
     });
+    kernel.list_predecessors();
     kernel
 }
 

@@ -51,6 +51,7 @@ ORIEL_OFFSET(OrielBlock, flags, 12);
 ORIEL_OFFSET(OrielBlock, frequency, 16);
 ORIEL_OFFSET(OrielBlock, name, 24);
 ORIEL_OFFSET(OrielBlock, log2_alignment, 32);
+ORIEL_OFFSET(OrielBlock, first_predecessor, 36);
 
 ORIEL_SIZE(OrielEdge, 8);
 ORIEL_OFFSET(OrielEdge, probability, 4);
@@ -129,9 +130,9 @@ ORIEL_OFFSET(OrielVariable, function, 8);
 ORIEL_OFFSET(OrielVariable, line, 16);
 ORIEL_OFFSET(OrielVariable, argument, 20);
 
-ORIEL_SIZE(OrielSnapshot, 120 + 16 * 8 + 16 * 4);
+ORIEL_SIZE(OrielSnapshot, 120 + 17 * 8 + 16 * 4);
 ORIEL_OFFSET(OrielSnapshot, blocks, 120);
-ORIEL_OFFSET(OrielSnapshot, block_count, 248);
+ORIEL_OFFSET(OrielSnapshot, block_count, 256);
 
 ORIEL_SIZE(OrielPlanInstruction, 24);
 ORIEL_OFFSET(OrielPlanInstruction, source, 4);

@@ -30,6 +30,7 @@ bool SnapshotExporter::refuse(const Twine &Reason) {
 void SnapshotExporter::clear() {
   Blocks.clear();
   Edges.clear();
+  Predecessors.clear();
   Instructions.clear();
   Operands.clear();
   MemoryOperands.clear();
@@ -94,6 +95,7 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
     OrielBlock Block = {};
     Block.first_instruction = Instructions.size();
     Block.first_successor = Edges.size();
+    Block.first_predecessor = Predecessors.size();
     Block.number = MBB->getNumber();
     Block.flags = blockFlags(*MBB);
     if (Frequencies)
@@ -110,6 +112,8 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
         Probability = MBB->getSuccProbability(I).getNumerator();
       Edges.push_back({BlockIndex[(*I)->getNumber()], Probability});
     }
+    for (const MachineBasicBlock *Predecessor : MBB->predecessors())
+      Predecessors.push_back(BlockIndex[Predecessor->getNumber()]);
     for (MachineInstr &MI : MBB->instrs()) {
       if (MI.isBundled())
         return refuse("it contains instruction bundles");
@@ -122,6 +126,7 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
   OrielBlock BlockSentinel = {};
   BlockSentinel.first_instruction = Instructions.size();
   BlockSentinel.first_successor = Edges.size();
+  BlockSentinel.first_predecessor = Predecessors.size();
   Blocks.push_back(BlockSentinel);
   OrielInstruction InstructionSentinel = {};
   InstructionSentinel.first_operand = Operands.size();
@@ -350,6 +355,7 @@ void SnapshotExporter::exportChains(const MachineFunction &MF) {
 void SnapshotExporter::publish() {
   Snapshot.blocks = Blocks.data();
   Snapshot.edges = Edges.data();
+  Snapshot.predecessors = Predecessors.data();
   Snapshot.instructions = Instructions.data();
   Snapshot.operands = Operands.data();
   Snapshot.memory_operands = MemoryOperands.data();

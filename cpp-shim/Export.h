@@ -88,6 +88,7 @@ private:
 
   std::vector<OrielBlock> Blocks;
   std::vector<OrielEdge> Edges;
+  std::vector<uint32_t> Predecessors;
   std::vector<OrielInstruction> Instructions;
   std::vector<OrielOperand> Operands;
   std::vector<OrielMemoryOperand> MemoryOperands;

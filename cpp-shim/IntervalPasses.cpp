@@ -7,7 +7,8 @@
 ///
 /// \file
 /// `oriel-live-intervals` prints Oriel's live intervals,
-/// `oriel-check-intervals` compares them with LLVM's.
+/// `oriel-check-intervals` compares them with LLVM's, `oriel-check-updates`
+/// compares updates of them. The last is for tests: it spoils the function.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,8 @@ using Work = void (*)(MachineFunction &MF);
 
 void check(MachineFunction &MF) { checkIntervals(MF, stageOf(MF)); }
 
+void updates(MachineFunction &MF) { checkUpdates(MF, stageOf(MF)); }
+
 void print(MachineFunction &MF) { printIntervals(MF, stageOf(MF), errs()); }
 
 void runOnNVPTX(MachineFunction &MF, Work Work) {
@@ -34,30 +37,37 @@ void runOnNVPTX(MachineFunction &MF, Work Work) {
     Work(MF);
 }
 
-/// A pass for the legacy pass manager that changes nothing.
-template <Work Work> class IntervalPass : public MachineFunctionPass {
+/// A pass for the legacy pass manager. Unless it \p Spoils functions it changes
+/// nothing.
+template <Work Work, bool Spoils = false>
+class IntervalPass : public MachineFunctionPass {
 public:
   static char ID;
   IntervalPass() : MachineFunctionPass(ID) {}
 
   bool runOnMachineFunction(MachineFunction &MF) override {
     runOnNVPTX(MF, Work);
-    return false;
+    return Spoils;
   }
 
   void getAnalysisUsage(AnalysisUsage &Usage) const override {
-    Usage.setPreservesAll();
+    if (!Spoils)
+      Usage.setPreservesAll();
     MachineFunctionPass::getAnalysisUsage(Usage);
   }
 };
 
-template <Work Work> char IntervalPass<Work>::ID = 0;
+template <Work Work, bool Spoils> char IntervalPass<Work, Spoils>::ID = 0;
 
 } // namespace
 
 static RegisterPass<IntervalPass<check>>
     RegisterCheck("oriel-check-intervals",
                   "Compare Oriel's live intervals with LLVM's", false, true);
+static RegisterPass<IntervalPass<updates, /*Spoils=*/true>>
+    RegisterUpdates("oriel-check-updates",
+                    "Compare Oriel's updates of live intervals with LLVM's",
+                    false, false);
 static RegisterPass<IntervalPass<print>>
     RegisterPrint("oriel-live-intervals", "Print Oriel's live intervals", false,
                   true);

@@ -9,6 +9,7 @@
 #define ORIEL_ORACLE_H
 
 #include "oriel_abi.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace llvm {
 class MachineFunction;
@@ -18,8 +19,18 @@ class raw_ostream;
 namespace oriel {
 
 /// Compares Oriel's live intervals of \p MF with LLVM's. A difference is a fatal
-/// error that prints both.
+/// error that prints both. A function that cannot be exported is not compared;
+/// a warning says so.
 void checkIntervals(llvm::MachineFunction &MF, OrielStage Stage);
+
+/// Does random updates of the live intervals of \p MF with Oriel and with LLVM
+/// and compares the two after each. A difference is a fatal error. The function
+/// is changed on the way and is of no further use.
+void checkUpdates(llvm::MachineFunction &MF, OrielStage Stage);
+
+/// Says that the live intervals of \p MF could not be \p Done, and why.
+void diagnoseRefusal(const llvm::MachineFunction &MF, OrielStage Stage,
+                     llvm::StringRef Done, llvm::StringRef Reason);
 
 /// Prints Oriel's live intervals of \p MF as LLVM prints its own.
 void printIntervals(llvm::MachineFunction &MF, OrielStage Stage,

@@ -107,7 +107,7 @@ typedef struct OrielBlock {
   uint64_t frequency;       ///< Relative to entry_frequency; 0: unknown.
   OrielString name;         ///< Of the IR block; may be empty.
   uint32_t log2_alignment;
-  uint32_t reserved;
+  uint32_t first_predecessor; ///< Into the predecessors.
 } OrielBlock;
 
 /// A CFG edge to `block`. The same successor may occur more than once.
@@ -372,6 +372,10 @@ typedef struct OrielSnapshot {
   OrielFunction function;
   const OrielBlock *blocks; ///< +
   const OrielEdge *edges;
+  /// The source block of every edge, grouped by target block, each group in
+  /// the order of LLVM's list: the order in which LLVM searches and numbers
+  /// values. As many as there are edges.
+  const uint32_t *predecessors;
   const OrielInstruction *instructions; ///< +
   const OrielOperand *operands;
   const OrielMemoryOperand *memory_operands;

@@ -185,6 +185,82 @@ int oriel_check_control_flow(const OrielSnapshot *snapshot,
 //===----------------------------------------------------------------------===//
 // Measurements
 //===----------------------------------------------------------------------===//
+/// A change of live intervals or a question about them, to be done by LLVM.
+/// Positions are the number of the entry in LLVM's list of indexes times four,
+/// plus the slot.
+enum OrielUpdateKind {
+  // Changes to the function and its intervals.
+  ORIEL_UPDATE_INSERT = 0, ///< `instruction` behind `anchor`; `flag`: late.
+  ORIEL_UPDATE_REMOVE = 1, ///< `instruction`, a new one.
+  /// The first `value` numbers of the list are new instructions that go; then
+  /// come pairs of one that comes and its anchor. The block is repaired.
+  ORIEL_UPDATE_REPAIR = 2,
+  ORIEL_UPDATE_MOVE = 3,   ///< `instruction` behind `anchor`.
+  ORIEL_UPDATE_UNDEF = 4,  ///< Operand `value` of `instruction`.
+  ORIEL_UPDATE_SHRINK = 5, ///< Answer: separable?, dead instructions.
+  ORIEL_UPDATE_PRUNE = 6,  ///< At `start`. Answer: the ends.
+  ORIEL_UPDATE_EXTEND = 7, ///< To all positions of the list.
+  ORIEL_UPDATE_SPLIT = 8,  ///< Answer: the new registers.
+  ORIEL_UPDATE_PACK = 9,
+  // Changes to the range of `virtual_register`.
+  ORIEL_UPDATE_CREATE_DEAD_DEF = 10, ///< At `start`. Answer: value.
+  ORIEL_UPDATE_EXTEND_IN_BLOCK = 11, ///< From `start` to `end`. Answer: value.
+  ORIEL_UPDATE_ADD_SEGMENT = 12,     ///< `start`, `end`, `value`.
+  ORIEL_UPDATE_REMOVE_SEGMENT = 13,  ///< `start`, `end`; `flag`: dead value.
+  ORIEL_UPDATE_REMOVE_VALUE = 14,    ///< `value`.
+  ORIEL_UPDATE_MERGE_VALUES = 15,    ///< `value` into `into`. Answer: value.
+  ORIEL_UPDATE_RENUMBER_VALUES = 16,
+  ORIEL_UPDATE_NEW_VALUE = 17,      ///< At `start`. Answer: value.
+  ORIEL_UPDATE_MERGE_SEGMENTS = 18, ///< All of `other` as `value`.
+  ORIEL_UPDATE_MERGE_VALUE = 19,    ///< `into` of `other` as `value`.
+  /// With `other`, which is emptied. The list: the new number of each value,
+  /// then of each of `other`'s, of `value` new ones.
+  ORIEL_UPDATE_JOIN = 20,
+  // Questions; the answers are in the order of the functions' names.
+  ORIEL_UPDATE_ASK_POSITION = 21, ///< Of each position of the list.
+  ORIEL_UPDATE_ASK_PAIR = 22,     ///< With `other`, `start`, `end` and the list.
+  ORIEL_UPDATE_ASK_BLOCKS = 23,
+  ORIEL_UPDATE_ASK_COPY = 24, ///< Overlap of the registers of `instruction`.
+};
+
+typedef struct OrielUpdate {
+  uint32_t kind; ///< OrielUpdateKind.
+  uint32_t virtual_register;
+  uint32_t other;       ///< Register.
+  uint32_t instruction; ///< Snapshot number, or from the count up.
+  uint32_t anchor;      ///< Instruction; ORIEL_NONE: the start of `block`.
+  uint32_t block;
+  uint32_t start;
+  uint32_t end;
+  uint32_t value;
+  uint32_t into;
+  uint32_t flag;
+  uint32_t list_count;
+  const uint32_t *list;
+} OrielUpdate;
+
+/// Numbers that live until the next call.
+typedef struct OrielNumbers {
+  const uint32_t *numbers;
+  size_t count;
+} OrielNumbers;
+
+/// LLVM's side of a comparison of updates.
+typedef struct OrielJudge {
+  void *context;
+  /// Does what \p update says and returns the answer.
+  OrielNumbers (*perform)(void *context, const OrielUpdate *update);
+  /// The state of all intervals; lives until the next call.
+  OrielLiveIntervals (*state)(void *context);
+  /// Starts anew with the intervals of the function as it is.
+  void (*restart)(void *context);
+} OrielJudge;
+
+/// Does the same random updates to the library's intervals and to LLVM's and
+/// compares the two after each. Returns zero and writes what differs to
+/// \p difference.
+int oriel_check_updates(const OrielSnapshot *snapshot, const OrielJudge *judge,
+                        OrielSink difference);
 
 /// One repetition of a measurement; times in nanoseconds.
 typedef struct OrielBenchSample {

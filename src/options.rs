@@ -73,6 +73,8 @@ pub enum Fault {
     MutatedPlan(u64),
     /// The host's LLVM seems to be another version.
     OtherLlvm,
+    /// A live interval is wrong.
+    WrongInterval,
 }
 
 /// The options of a process.
@@ -211,7 +213,7 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-inject-fault",
-        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm",
+        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm|wrong-interval",
         help: "Make something go wrong, to test that the host survives it",
         apply: |options, value| {
             let seed = value
@@ -227,6 +229,7 @@ pub const TABLE: &[OptionSpec] = &[
                         ("failed-verification", Fault::FailedVerification),
                         ("mutated-plan:SEED", Fault::MutatedPlan(0)),
                         ("other-llvm", Fault::OtherLlvm),
+                        ("wrong-interval", Fault::WrongInterval),
                     ],
                 )?,
             });
@@ -340,7 +343,7 @@ impl Options {
     /// The phases that run at a stage, in order.
     pub fn phases_at(&self, stage: Stage) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {
-            Phases::None | Phases::Rebuild => false,
+            Phases::None | Phases::Rebuild | Phases::Perturb => false,
             Phases::Profile => phase.is_default && phase.stage == stage,
             Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
         };

@@ -63,8 +63,8 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Problem> 
             let seed = seed << 32 | u64::from(crc32fast::hash(identity.as_bytes()));
             return Ok(fault::mutated(snapshot, seed).into());
         }
-        // Whatever an edit script does is undone.
-        Some(Fault::FailedVerification | Fault::OtherLlvm) | None => {}
+        // Whatever an edit script does is undone; the other faults happen elsewhere.
+        Some(Fault::FailedVerification | Fault::OtherLlvm | Fault::WrongInterval) | None => {}
     }
     if let (Mode::Optimize, Some(script)) = (options.mode, &options.edit_script) {
         let plan = script

@@ -17,10 +17,11 @@ pub(crate) enum Stream {
     Text = 4,
     SnapshotDamage = 5,
     PlanMutation = 6,
+    Updates = 7,
     #[cfg(test)]
-    TestGraph = 7,
+    TestGraph = 8,
     #[cfg(test)]
-    TestOri = 8,
+    TestOri = 9,
 }
 
 pub(crate) struct Random(Pcg64);

@@ -1,7 +1,8 @@
-//! Live intervals equal LLVM's on generated functions: `oriel-check-intervals` inside `llc`.
+//! Live intervals equal LLVM's on generated functions, and stay equal under random updates:
+//! `oriel-check-intervals` and `oriel-check-updates` inside `llc`.
 //!
 //! `ORIEL_TEST_FUNCTIONS` sets how many functions are compared, 500 if it is not set; `ORIEL_TEST_SEED`
-//! the first seed.
+//! the first seed. Each gets 200 random updates.
 
 use oriel::generate::{self, Form, Options, Shape};
 use std::fs::File;
@@ -38,8 +39,8 @@ fn setting(name: &str, default: u64) -> u64 {
         .unwrap_or(default)
 }
 
-/// Generates a module and compares all its functions.
-fn compare(options: &Options) -> Result<(), String> {
+/// Generates a module and runs `pass` on all its functions.
+fn run_pass(pass: &str, options: &Options) -> Result<(), String> {
     let Options {
         seed,
         shape,
@@ -47,18 +48,14 @@ fn compare(options: &Options) -> Result<(), String> {
         instructions,
         ..
     } = options;
-    let name = format!("live-{shape}-{form}-{instructions}-{seed}.mir");
+    let name = format!("{pass}-{shape}-{form}-{instructions}-{seed}.mir");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = File::create(&path).map_err(|error| error.to_string())?;
     generate::machine_ir(options, file).map_err(|error| error.to_string())?;
     let output = Command::new(llvm_tools().join("llc"))
         .arg(format!("-load={}", plugin().display()))
-        .args([
-            "-run-pass=oriel-check-intervals",
-            "-mtriple=nvptx64-nvidia-cuda",
-            "-o",
-            "/dev/null",
-        ])
+        .arg(format!("-run-pass={pass}"))
+        .args(["-mtriple=nvptx64-nvidia-cuda", "-o", "/dev/null"])
         .arg(&path)
         .output()
         .map_err(|error| error.to_string())?;
@@ -74,15 +71,14 @@ fn compare(options: &Options) -> Result<(), String> {
     std::fs::remove_file(&path).map_err(|error| error.to_string())
 }
 
-#[test]
-fn generated_functions_have_llvms_intervals() {
+/// Runs `pass` on generated functions of `sizes` instructions, of every shape and form.
+fn check(pass: &str, sizes: &[usize]) {
     let functions = setting("ORIEL_TEST_FUNCTIONS", 500) as usize;
     let mut seed = setting("ORIEL_TEST_SEED", 1);
     let mut combinations = Shape::ALL
         .iter()
         .flat_map(|&shape| Form::ALL.iter().map(move |&form| (shape, form)))
         .cycle();
-    let sizes = [20, 60, 150, 400];
     let mut compared = 0;
     while compared < functions {
         let (shape, form) = combinations.next().expect("the combinations never end");
@@ -95,10 +91,20 @@ fn generated_functions_have_llvms_intervals() {
             debug_info: seed.is_multiple_of(3),
             ..Options::default()
         };
-        if let Err(difference) = compare(&options) {
+        if let Err(difference) = run_pass(pass, &options) {
             panic!("{difference}");
         }
         compared += options.functions;
         seed += options.functions as u64;
     }
+}
+
+#[test]
+fn generated_functions_have_llvms_intervals() {
+    check("oriel-check-intervals", &[20, 60, 150, 400]);
+}
+
+#[test]
+fn updates_of_generated_functions_have_llvms_results() {
+    check("oriel-check-updates", &[15, 30, 60, 120]);
 }

@@ -3,8 +3,10 @@
 use super::guard::guarded;
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
+use crate::live::LiveRangeCalc;
 use crate::live::bench::{self, Sample};
 use crate::live::compare::{self, ForeignInterval, ForeignIntervals, ForeignSegment};
+use crate::options::{self, Fault, Options};
 
 /// `OrielLiveIntervals`.
 #[repr(C)]
@@ -26,8 +28,8 @@ impl OrielLiveIntervals {
     /// A view of the arrays.
     ///
     /// # Safety
-    /// Every array is valid for its count, `block_starts` for one more.
-    unsafe fn view(&self) -> ForeignIntervals<'_> {
+    /// Every array is valid for its count, `block_starts` for one more, as long as the view lives.
+    pub(super) unsafe fn view<'a>(&self) -> ForeignIntervals<'a> {
         // SAFETY: the caller vouches for all arrays.
         unsafe {
             ForeignIntervals {
@@ -41,6 +43,17 @@ impl OrielLiveIntervals {
     }
 }
 
+/// Do the options ask for an interval that is wrong?
+pub(super) fn wrong_interval() -> bool {
+    matches!(
+        options::process_options(),
+        Ok(Options {
+            fault: Some(Fault::WrongInterval),
+            ..
+        })
+    )
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn oriel_check_intervals(
     snapshot: &OrielSnapshot,
@@ -49,7 +62,14 @@ extern "C" fn oriel_check_intervals(
 ) -> i32 {
     // SAFETY: the exporter fills every array for its count, and so does the oracle.
     let (view, theirs) = unsafe { (snapshot.view(), theirs.view()) };
-    match guarded(|| compare::check(&view, &theirs)) {
+    let check = || {
+        let mut ours = LiveRangeCalc::new().analyze(&view);
+        if wrong_interval() {
+            compare::damage(&mut ours);
+        }
+        compare::check(&view, &ours, &theirs)
+    };
+    match guarded(check) {
         Ok(Ok(())) => 1,
         Ok(Err(message)) | Err(message) => {
             difference.send(&message);
@@ -62,7 +82,7 @@ extern "C" fn oriel_check_intervals(
 extern "C" fn oriel_print_intervals(snapshot: &OrielSnapshot, text: OrielSink) {
     // SAFETY: the exporter fills every array for its count.
     let view = unsafe { snapshot.view() };
-    match guarded(|| crate::live::LiveRangeCalc::new().analyze(&view).to_string()) {
+    match guarded(|| LiveRangeCalc::new().analyze(&view).to_string()) {
         Ok(printed) => text.send(&printed),
         Err(message) => text.send(&format!("{message}\n")),
     }

@@ -11,6 +11,7 @@ mod passes;
 mod plugin;
 mod run;
 mod text;
+mod updates;
 
 pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;

@@ -23,6 +23,7 @@ pub struct OrielSnapshot {
     function: FunctionRecord,
     blocks: *const BlockRecord,
     edges: *const EdgeRecord,
+    predecessors: *const u32,
     instructions: *const InstructionRecord,
     operands: *const OperandRecord,
     memory_operands: *const MemoryOperandRecord,
@@ -56,9 +57,9 @@ pub struct OrielSnapshot {
 }
 
 const _: () = {
-    assert!(size_of::<OrielSnapshot>() == 120 + 16 * 8 + 16 * 4);
+    assert!(size_of::<OrielSnapshot>() == 120 + 17 * 8 + 16 * 4);
     assert!(std::mem::offset_of!(OrielSnapshot, blocks) == 120);
-    assert!(std::mem::offset_of!(OrielSnapshot, block_count) == 248);
+    assert!(std::mem::offset_of!(OrielSnapshot, block_count) == 256);
 };
 
 /// The slice that a pointer and a count stand for.
@@ -86,6 +87,7 @@ impl OrielSnapshot {
                 function: &self.function,
                 blocks: slice(self.blocks, count(self.block_count) + 1),
                 edges: slice(self.edges, count(self.edge_count)),
+                predecessors: slice(self.predecessors, count(self.edge_count)),
                 instructions: slice(self.instructions, count(self.instruction_count) + 1),
                 operands: slice(self.operands, count(self.operand_count)),
                 memory_operands: slice(self.memory_operands, count(self.memory_operand_count)),

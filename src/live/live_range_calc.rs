@@ -277,11 +277,11 @@ impl LiveIntervals {
 mod tests {
     use super::*;
     use crate::entity::EntityRef;
-    use crate::live::FindingKind;
     use crate::live::testing::{
         COPY, DEBUG, PHI, PLAIN, Random, TestFunction, covered_slots, def, from, operand, random_function,
         read,
     };
+    use crate::live::{FindingKind, Slot};
     use crate::snapshot::abi::OperandFlags;
     use proptest::prelude::*;
 
@@ -399,15 +399,15 @@ mod tests {
 
     #[test]
     fn many_registers_take_several_batches() {
-        let mut function = TestFunction::new(3000);
+        let mut function = TestFunction::new(6000);
         function.block(&[1]);
-        for register in 0..3000 {
+        for register in 0..6000 {
             function.instruction(PLAIN, &[def(register)]);
         }
         function.block(&[1, 2]);
         function.instruction(PLAIN, &[]);
         function.block(&[]);
-        for register in 0..3000 {
+        for register in 0..6000 {
             function.instruction(PLAIN, &[read(register)]);
         }
         let function = function.finish(|| 0);
@@ -417,10 +417,43 @@ mod tests {
         intervals.renumber(&snapshot);
         let outcome = calc.compute(&snapshot, &mut intervals);
         assert!(outcome.extended && !outcome.bypassed);
-        assert_eq!(outcome.crossing_registers, 3000);
+        assert_eq!(outcome.crossing_registers, 6000);
         assert_eq!(outcome.batches, 16, "1000 predicates, 64 at a time");
         assert_eq!(intervals.to_string(), text(&function, Bypass::Always));
         assert_eq!(intervals.verify(&snapshot), []);
+    }
+
+    /// A chain of 100,000 blocks with a way around every fifth: one register of one definition, and one that
+    /// every thousandth block defines anew.
+    #[test]
+    fn a_hundred_thousand_blocks() {
+        const BLOCKS: u32 = 100_000;
+        let mut function = TestFunction::new(2);
+        for block in 0..BLOCKS {
+            let around = (block % 5 == 0).then_some(block + 2);
+            let successors = [Some(block + 1), around].into_iter().flatten();
+            let successors: Vec<u32> = successors.filter(|&next| next < BLOCKS).collect();
+            function.block(&successors);
+            match block % 1000 {
+                0 if block == 0 => function.instruction(PLAIN, &[def(0), def(1)]),
+                0 => function.instruction(PLAIN, &[def(1), read(1)]),
+                _ => {}
+            }
+        }
+        function.instruction(PLAIN, &[read(0), read(1)]);
+        let function = function.finish(|| 0);
+        let snapshot = function.snapshot();
+        let intervals = LiveRangeCalc::with_bypass(Bypass::Never).analyze(&snapshot);
+        let others = LiveRangeCalc::with_bypass(Bypass::Always).analyze(&snapshot);
+        assert_eq!(intervals.to_string(), others.to_string());
+        let [one, several] = [0, 1].map(|number| intervals.interval(Register::new(number)));
+        // 100,000 block entries and 101 instructions before the last use.
+        let end = SlotIndex::new((BLOCKS + 100) * 16, Slot::Register);
+        assert_eq!(one.to_string(), format!("[16r,{end}:0) 0@16r"));
+        assert_eq!((several.start(), several.end()), (one.start(), one.end()));
+        assert_eq!(several.value_count(), 100);
+        assert_eq!(several.segments().len(), 100);
+        assert!(intervals.verify(&snapshot).is_empty());
     }
 
     #[test]

@@ -18,7 +18,8 @@
 //! | `predecessors.rs` | the graph; its dominators are of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
 //! | `compare.rs`, `bench.rs` | LLVM's intervals as the judge, of the result and of the time |
-//! | `range_update.rs`, `update.rs` | changes to ranges, while the function changes |
+//! | `range_update.rs`, `update/` | changes to ranges, while the function changes |
+//! | `judge/` | LLVM's updates and answers, as the judge of ours |
 //! | `fuzz.rs` | what every snapshot must survive |
 //! | `pressure.rs` | registers live at once, by file |
 //! | `verify.rs` | is a result consistent with its function? |
@@ -28,6 +29,7 @@ pub mod compare;
 mod dataflow;
 mod endpoints;
 pub mod fuzz;
+pub mod judge;
 mod live_interval;
 mod live_range_calc;
 mod predecessors;

@@ -219,14 +219,14 @@ mod tests {
 
     #[test]
     fn counts_units_by_width_and_file() {
-        // Test registers: class 0 is b32, class 1 a predicate, class 2 b64.
-        let mut function = TestFunction::new(6);
+        // Registers 0 and 6 are b32, 1 is a predicate, 2 is b64.
+        let mut function = TestFunction::new(7);
         function.block(&[]);
         function.instruction(PLAIN, &[def(0)]);
         function.instruction(PLAIN, &[def(2)]);
         function.instruction(PLAIN, &[def(1)]);
-        function.instruction(PLAIN, &[def(3), read(0), read(2)]);
-        function.instruction(PLAIN, &[read(3), read(1)]);
+        function.instruction(PLAIN, &[def(6), read(0), read(2)]);
+        function.instruction(PLAIN, &[read(6), read(1)]);
         let function = function.finish(|| 0);
         let snapshot = function.snapshot();
         let intervals = LiveRangeCalc::new().analyze(&snapshot);
@@ -248,6 +248,40 @@ mod tests {
         );
         let block = pressure.block_peak(&intervals, File::General, Block::new(0));
         assert_eq!(block, peak);
+    }
+
+    #[test]
+    fn wide_narrow_and_special_registers_count_by_their_bits() {
+        // b32, predicate, b64, b128, b16, and 64 bits of a special class.
+        let mut function = TestFunction::new(6);
+        function.block(&[]);
+        let all: Vec<_> = (0..6).map(def).collect();
+        function.instruction(PLAIN, &all);
+        let all: Vec<_> = (0..6).map(read).collect();
+        function.instruction(PLAIN, &all);
+        let function = function.finish(|| 0);
+        let snapshot = function.snapshot();
+        let units: Vec<_> = snapshot
+            .registers()
+            .map(|register| units_of(&snapshot, register))
+            .collect();
+        let general = |units| (File::General, units);
+        assert_eq!(
+            units,
+            [
+                general(1),
+                (File::Predicate, 1),
+                general(2),
+                general(4),
+                general(1),
+                general(2)
+            ]
+        );
+        let intervals = LiveRangeCalc::new().analyze(&snapshot);
+        let pressure = Pressure::new(&intervals, &snapshot);
+        assert_eq!(pressure.file(File::General).peak().units, 10);
+        assert_eq!(pressure.file(File::Predicate).peak().units, 1);
+        assert_eq!(pressure.excess(9), 1);
     }
 
     proptest! {

@@ -303,14 +303,15 @@ impl LiveIntervals {
     /// Does a value flow into a PHI value of its range?
     pub fn flows_into_phi(&self, register: Register, value: ValueNumber, snapshot: &Snapshot<'_>) -> bool {
         let range = self.interval(register);
-        snapshot.blocks().any(|block| {
-            range.value_before(self.indexes.block_end(block)) == Some(value)
-                && snapshot.successors(block).any(|successor| {
-                    let start = self.indexes.block_start(successor);
-                    range
-                        .value_at(start)
-                        .is_some_and(|incoming| range.definition(incoming) == Some(start))
-                })
+        let mut phis = range.values().filter(|(_, definition)| definition.is_block());
+        phis.any(|(_, definition)| {
+            let block = self
+                .indexes
+                .block_at(definition)
+                .expect("PHI values start blocks");
+            snapshot
+                .predecessors(block)
+                .any(|predecessor| range.value_before(self.indexes.block_end(predecessor)) == Some(value))
         })
     }
 

@@ -391,3 +391,101 @@ impl Renumbering {
         Self { moved }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::testing::{PLAIN, Random, TestFunction, operand};
+    use crate::snapshot::abi::OperandFlags;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(600))]
+
+        #[test]
+        fn numbers_stay_ordered(seed: u64, hot: bool) {
+            let mut random = Random(seed);
+            let mut function = TestFunction::new(1);
+            for block in 0..4 {
+                function.block(if block < 3 { &[1] } else { &[] });
+                for _ in 0..5 {
+                    function.instruction(PLAIN, &[operand(0, OperandFlags::UNDEF)]);
+                }
+            }
+            let function = function.finish(|| 0);
+            let snapshot = function.snapshot();
+            let mut indexes = SlotIndexes::new(&snapshot);
+            let mut order: Vec<Instruction> = snapshot.instructions().collect();
+            for number in 0..300 {
+                let position = if hot { 7 } else { random.below(order.len() as u32) as usize };
+                let instruction = Instruction::new(20 + number);
+                indexes.insert_instruction(instruction, Place::After(order[position]));
+                order.insert(position + 1, instruction);
+                if random.chance(10) {
+                    let gone = order.remove(random.below(order.len() as u32) as usize);
+                    indexes.remove_instruction(gone);
+                }
+                if random.chance(1) {
+                    indexes.pack();
+                }
+            }
+            let numbers: Vec<_> = order.iter().map(|&name| indexes.instruction_index(name)).collect();
+            prop_assert!(numbers.is_sorted_by(|one, other| one < other));
+            for (&name, &index) in order.iter().zip(&numbers) {
+                prop_assert_eq!(indexes.instruction_at(index), Some(name));
+            }
+            let starts: Vec<_> = snapshot.blocks().map(|block| indexes.block_range(block)).collect();
+            prop_assert!(starts.windows(2).all(|pair| pair[0].1 == pair[1].0));
+            // At most a logarithm of the entries for each of the insertions.
+            prop_assert!(indexes.renumbered_entries() <= 300 * 40, "{}", indexes.renumbered_entries());
+        }
+    }
+
+    #[test]
+    fn insertion_at_one_place_costs_little() {
+        let mut function = TestFunction::new(1);
+        function.block(&[]);
+        for _ in 0..20_000 {
+            function.instruction(PLAIN, &[]);
+        }
+        let function = function.finish(|| 0);
+        let mut indexes = SlotIndexes::new(&function.snapshot());
+        let place = Place::After(Instruction::new(10_000));
+        for number in 0..20_000 {
+            indexes.insert_instruction(Instruction::new(20_000 + number), place);
+        }
+        let moved = indexes.renumbered_entries();
+        assert!(moved < 20_000 * 40, "{moved} entries moved by 20,000 insertions");
+    }
+
+    #[test]
+    fn blocks_come_and_go_and_ranges_are_repaired() {
+        let mut function = TestFunction::new(1);
+        function.block(&[1]);
+        for _ in 0..4 {
+            function.instruction(PLAIN, &[]);
+        }
+        function.block(&[]);
+        function.instruction(PLAIN, &[]);
+        let function = function.finish(|| 0);
+        let mut indexes = SlotIndexes::new(&function.snapshot());
+        let names: Vec<Instruction> = (0..8).map(Instruction::new).collect();
+        let [first, new, last] = [0, 2, 1].map(Block::new);
+        indexes.insert_block(new, first, Some(names[2]));
+        assert_eq!(indexes.block_at(indexes.instruction_index(names[1])), Some(first));
+        assert_eq!(indexes.block_at(indexes.instruction_index(names[2])), Some(new));
+        assert_eq!(indexes.block_end(new), indexes.block_start(last));
+        // In the new block: the two instructions change places, one comes and one more goes.
+        indexes.repair(new, None, None, &[names[3], names[6], names[2]]);
+        let order = [names[3], names[6], names[2]].map(|name| indexes.instruction_index(name));
+        assert!(
+            order.is_sorted() && order[0] > indexes.block_start(new) && order[2] < indexes.block_end(new)
+        );
+        indexes.repair(new, None, None, &[names[6]]);
+        assert!(!indexes.has_index(names[2]) && indexes.has_index(names[6]));
+        assert_eq!(indexes.replace_instruction(names[6], names[7]), Some(order[1]));
+        indexes.remove_block(new);
+        assert_eq!(indexes.block_at(order[1]), Some(first));
+        assert_eq!(indexes.block_end(first), indexes.block_start(last));
+    }
+}

@@ -25,6 +25,7 @@ pub(super) struct TestFunction {
     function: FunctionRecord,
     blocks: Vec<BlockRecord>,
     edges: Vec<EdgeRecord>,
+    predecessors: Vec<u32>,
     instructions: Vec<InstructionRecord>,
     operands: Vec<OperandRecord>,
     registers: Vec<RegisterRecord>,
@@ -78,6 +79,9 @@ impl TestFunction {
                 class(32, RegisterFile::General),
                 class(1, RegisterFile::Predicate),
                 class(64, RegisterFile::General),
+                class(128, RegisterFile::General),
+                class(16, RegisterFile::General),
+                class(64, RegisterFile::Special),
             ],
             opcodes: [
                 OpcodeFlags::empty(),
@@ -90,9 +94,10 @@ impl TestFunction {
             ..Self::default()
         };
         function.function.abi_version = crate::snapshot::abi::ABI_VERSION;
+        let classes = function.classes.len();
         function.registers = (0..registers)
             .map(|register| RegisterRecord {
-                register_class: (register % 3) as u16,
+                register_class: (register % classes) as u16,
                 flags: 0,
             })
             .collect();
@@ -123,18 +128,22 @@ impl TestFunction {
         self.operands.extend_from_slice(operands);
     }
 
-    /// Adds the sentinels and the operand lists of registers with several definitions; these are in
-    /// the order of `shuffle`'s results.
+    /// Adds the sentinels, the lists of predecessors and the operand lists of registers with several
+    /// definitions; all lists are in the order of `shuffle`'s results.
     pub(super) fn finish(mut self, mut shuffle: impl FnMut() -> u64) -> Self {
         self.blocks.push(BlockRecord {
             first_instruction: self.instructions.len() as u32,
             first_successor: self.edges.len() as u32,
+            first_predecessor: self.predecessors.len() as u32,
             ..BlockRecord::default()
         });
         self.instructions.push(InstructionRecord {
             first_operand: self.operands.len() as u32,
             ..InstructionRecord::default()
         });
+        if self.predecessors.is_empty() {
+            self.list_predecessors(&mut shuffle);
+        }
         let mut places: Vec<Vec<ChainedOperandRecord>> = vec![Vec::new(); self.registers.len()];
         let mut definitions = vec![0; self.registers.len()];
         for (instruction, pair) in self.instructions.windows(2).enumerate() {
@@ -160,6 +169,20 @@ impl TestFunction {
             }
         }
         self
+    }
+
+    fn list_predecessors(&mut self, mut shuffle: impl FnMut() -> u64) {
+        let mut lists: Vec<Vec<u32>> = vec![Vec::new(); self.blocks.len()];
+        for (source, pair) in self.blocks.windows(2).enumerate() {
+            for edge in &self.edges[pair[0].first_successor as usize..pair[1].first_successor as usize] {
+                lists[edge.block as usize].push(source as u32);
+            }
+        }
+        for (record, mut list) in self.blocks.iter_mut().zip(lists) {
+            record.first_predecessor = self.predecessors.len() as u32;
+            list.sort_by_cached_key(|_| shuffle());
+            self.predecessors.extend(list);
+        }
     }
 
     /// The finished function with its instructions in another order, given by their old positions.
@@ -262,6 +285,7 @@ impl TestFunction {
             function: &self.function,
             blocks: &self.blocks,
             edges: &self.edges,
+            predecessors: &self.predecessors,
             instructions: &self.instructions,
             operands: &self.operands,
             memory_operands: &[],

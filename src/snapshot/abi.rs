@@ -84,7 +84,7 @@ records! {
         16 frequency: u64,
         24 name: StringRecord,
         32 log2_alignment: u32,
-        36 reserved: u32,
+        36 first_predecessor: u32,
     }
 
     /// A CFG edge; the same successor may occur more than once.

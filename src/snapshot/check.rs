@@ -9,7 +9,7 @@ use super::abi::{
     PROBABILITY_UNKNOWN, RegisterFile, RegisterFlags, Stage, StringRecord, SymbolKind,
 };
 use super::view::Snapshot;
-use crate::entity::{EntityRef, Instruction};
+use crate::entity::{Block, EntityRef, Instruction};
 
 /// What is wrong with a snapshot, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +84,7 @@ impl Snapshot<'_> {
         self.check_ranges()?;
         self.check_tables()?;
         self.check_blocks()?;
+        self.check_predecessors()?;
         self.check_instructions()?;
         self.check_chains()
     }
@@ -155,6 +156,12 @@ impl Snapshot<'_> {
             "edges",
             arrays.blocks.iter().map(|block| block.first_successor),
             arrays.edges.len(),
+        )?;
+        ascending(
+            "block",
+            "predecessors",
+            arrays.blocks.iter().map(|block| block.first_predecessor),
+            arrays.predecessors.len(),
         )?;
         ascending(
             "instruction",
@@ -237,6 +244,33 @@ impl Snapshot<'_> {
             return fail("blocks", format!("number {} occurs twice", pair[0]));
         }
         Ok(())
+    }
+
+    /// Every edge is in its target's list of predecessors, once.
+    fn check_predecessors(&self) -> Checked {
+        let arrays = self.arrays();
+        let count = self.block_count();
+        if arrays.predecessors.len() != arrays.edges.len() {
+            return fail("predecessors", "there are as many as there are edges");
+        }
+        for (index, &predecessor) in arrays.predecessors.iter().enumerate() {
+            in_range(|| format!("predecessor {index}"), "block", predecessor, count)?;
+        }
+        let mut edges: Vec<(Block, Block)> = Vec::with_capacity(arrays.edges.len());
+        let mut listed: Vec<(Block, Block)> = Vec::with_capacity(arrays.edges.len());
+        for block in self.blocks() {
+            edges.extend(self.successors(block).map(|successor| (successor, block)));
+            listed.extend(self.predecessors(block).map(|predecessor| (block, predecessor)));
+        }
+        edges.sort_unstable();
+        listed.sort_unstable();
+        match edges.iter().zip(&listed).find(|(edge, pair)| edge != pair) {
+            Some((&(target, _), &(block, _))) => fail(
+                format!("block {}", target.min(block).index()),
+                "its predecessors are not the blocks whose edges lead to it",
+            ),
+            None => Ok(()),
+        }
     }
 
     fn check_instructions(&self) -> Checked {

@@ -9,9 +9,10 @@
 //! | 0 | 8 | `ORIELSNP` |
 //! | 8 | 4 | version, [`ABI_VERSION`] |
 //! | 12 | 4 | CRC-32 of everything from offset 16 on |
-//! | 16 | 16 × 4 | number of records of each array, sentinels included |
-//! | 80 | 120 | the function record |
-//! | 200 | … | the arrays, in the order of `cpp-shim/oriel_abi.h`, the string bytes last |
+//! | 16 | 17 × 4 | number of records of each array, sentinels included |
+//! | 84 | 4 | zero |
+//! | 88 | 120 | the function record |
+//! | 208 | … | the arrays, in the order of `cpp-shim/oriel_abi.h`, the string bytes last |
 
 use super::abi::{ABI_VERSION, FunctionRecord};
 use super::check::SnapshotError;
@@ -21,9 +22,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"ORIELSNP";
-const ARRAYS: usize = 16;
+const ARRAYS: usize = 17;
 const COUNTS_AT: usize = 16;
-const FUNCTION_AT: usize = COUNTS_AT + 4 * ARRAYS;
+/// A word that keeps what follows on a multiple of eight bytes.
+const ZERO_AT: usize = COUNTS_AT + 4 * ARRAYS;
+const FUNCTION_AT: usize = ZERO_AT + 4;
 const DATA_AT: usize = FUNCTION_AT + size_of::<FunctionRecord>();
 
 /// Why a snapshot file cannot be used.
@@ -61,7 +64,7 @@ fn format_error<T>(offset: usize, problem: impl Into<String>) -> Result<T, FileE
 macro_rules! for_each_array {
     ($apply:ident) => {
         $apply! {
-            blocks edges instructions operands memory_operands registers chained_operands
+            blocks edges predecessors instructions operands memory_operands registers chained_operands
             register_classes opcodes constants symbols frame_objects physical_registers
             locations variables
         }
@@ -85,6 +88,7 @@ impl Snapshot<'_> {
         for count in counts {
             bytes.extend_from_slice(&(count as u32).to_le_bytes());
         }
+        bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(bytemuck::bytes_of(arrays.function));
         let mut append = |content: &[u8]| {
             bytes.extend_from_slice(content);
@@ -188,6 +192,9 @@ impl OwnedSnapshot {
         }
         if word(12) != crc32fast::hash(&bytes[COUNTS_AT..]) {
             return format_error(12, "the checksum does not match; the file is damaged");
+        }
+        if word(ZERO_AT) != 0 {
+            return format_error(ZERO_AT, "this word is zero");
         }
         let mut snapshot = Self {
             function: bytemuck::pod_read_unaligned(&bytes[FUNCTION_AT..DATA_AT]),

@@ -14,6 +14,7 @@ pub struct OwnedSnapshot {
     pub function: FunctionRecord,
     pub blocks: Vec<BlockRecord>,
     pub edges: Vec<EdgeRecord>,
+    pub predecessors: Vec<u32>,
     pub instructions: Vec<InstructionRecord>,
     pub operands: Vec<OperandRecord>,
     pub memory_operands: Vec<MemoryOperandRecord>,
@@ -38,6 +39,7 @@ impl OwnedSnapshot {
             function: *arrays.function,
             blocks: arrays.blocks.to_vec(),
             edges: arrays.edges.to_vec(),
+            predecessors: arrays.predecessors.to_vec(),
             instructions: arrays.instructions.to_vec(),
             operands: arrays.operands.to_vec(),
             memory_operands: arrays.memory_operands.to_vec(),
@@ -61,6 +63,7 @@ impl OwnedSnapshot {
             function: &self.function,
             blocks: &self.blocks,
             edges: &self.edges,
+            predecessors: &self.predecessors,
             instructions: &self.instructions,
             operands: &self.operands,
             memory_operands: &self.memory_operands,
@@ -76,6 +79,22 @@ impl OwnedSnapshot {
             variables: &self.variables,
             strings: &self.strings,
         })
+    }
+
+    /// Lists the predecessors of every block anew, in the order of the blocks that the edges leave.
+    pub fn list_predecessors(&mut self) {
+        let count = self.blocks.len().saturating_sub(1);
+        let mut lists: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for (source, pair) in self.blocks.windows(2).enumerate() {
+            for edge in &self.edges[pair[0].first_successor as usize..pair[1].first_successor as usize] {
+                lists[edge.block as usize].push(source as u32);
+            }
+        }
+        self.predecessors.clear();
+        for (record, list) in self.blocks.iter_mut().zip(lists.into_iter().chain([Vec::new()])) {
+            record.first_predecessor = self.predecessors.len() as u32;
+            self.predecessors.extend(list);
+        }
     }
 
     /// Appends `text` to the string bytes.

@@ -145,5 +145,6 @@ pub(crate) fn counting_loop() -> OwnedSnapshot {
     ] {
         snapshot.edges.push(EdgeRecord { block, probability });
     }
+    snapshot.list_predecessors();
     snapshot
 }

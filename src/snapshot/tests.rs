@@ -14,6 +14,7 @@ fn a_sound_snapshot_passes_and_prints() {
         "{text}"
     );
     assert!(text.contains("bb.1: -> bb.1 (50.0%), bb.2 (50.0%)\n"), "{text}");
+    assert!(text.contains("  ; predecessors: bb.0, bb.1\n"), "{text}");
     assert!(
         text.contains("  @1 %1:b32 = PHI %0, %bb.0, %2, %bb.1\n"),
         "{text}"
@@ -75,6 +76,15 @@ fn the_check_refuses_each_kind_of_damage() {
     refuses("edge 1", |s| s.edges[1].block = 3);
     refuses("edge 2", |s| s.edges[2].probability = 0x8000_0001);
     refuses("blocks", |s| s.blocks[2].number = 1);
+    refuses("block 0", |s| s.blocks[1].first_predecessor = 1);
+    refuses("the last block", |s| s.predecessors.push(0));
+    refuses("predecessors", |s| {
+        s.predecessors.push(0);
+        s.blocks[3].first_predecessor += 1;
+    });
+    refuses("predecessor 1", |s| s.predecessors[1] = 3);
+    refuses("block 1", |s| s.predecessors[1] = 0);
+    refuses("block 1", |s| s.blocks[2].first_predecessor = 3);
     refuses("instruction 6", |s| s.instructions[6].opcode = 7);
     refuses("instruction 0", |s| s.instructions[0].location = 1);
     refuses("operand 0 of instruction 0", |s| s.operands[0].kind = 12);

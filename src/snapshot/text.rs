@@ -47,6 +47,13 @@ impl Snapshot<'_> {
             self.print_edge(edge, out)?;
         }
         writeln!(out)?;
+        for (index, predecessor) in self.predecessors(block).enumerate() {
+            let separator = if index == 0 { "  ; predecessors: " } else { ", " };
+            write!(out, "{separator}bb.{}", self.block(predecessor).number)?;
+        }
+        if self.predecessors(block).len() > 0 {
+            writeln!(out)?;
+        }
         for instruction in self.instructions_of(block) {
             write!(out, "  @{} ", instruction.index())?;
             self.print_instruction(&self.instruction(instruction), out)?;

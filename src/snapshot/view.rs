@@ -24,6 +24,9 @@ pub struct SnapshotArrays<'a> {
     pub blocks: &'a [BlockRecord],
     /// CFG edges, grouped by source block.
     pub edges: &'a [EdgeRecord],
+    /// The source block of every edge, grouped by target block, each group in the order of LLVM's
+    /// list of predecessors.
+    pub predecessors: &'a [u32],
     /// Instructions in layout order, and a sentinel.
     pub instructions: &'a [InstructionRecord],
     /// Operands, grouped by instruction.
@@ -185,6 +188,18 @@ impl<'a> Snapshot<'a> {
         self.edges(block)
             .iter()
             .map(|edge| Block::new(edge.block as usize))
+    }
+
+    /// The predecessors of a block, with repetitions, in the order of LLVM's list.
+    pub fn predecessors(
+        &self,
+        block: Block,
+    ) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + use<'a> {
+        let index = block.index();
+        self.arrays.predecessors[self.arrays.blocks[index].first_predecessor as usize
+            ..self.arrays.blocks[index + 1].first_predecessor as usize]
+            .iter()
+            .map(|&block| Block::new(block as usize))
     }
 
     /// An instruction.

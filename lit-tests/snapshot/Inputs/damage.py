@@ -5,7 +5,7 @@ import sys
 import zlib
 from pathlib import Path
 
-CHECKSUM_AT, COUNTS_AT, STAGE_AT = 12, 16, 80 + 44
+CHECKSUM_AT, COUNTS_AT, STAGE_AT = 12, 16, 88 + 44
 
 
 def with_word(data, offset, word):

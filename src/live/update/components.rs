@@ -1,0 +1,172 @@
+//! Separation of a range into parts that are not connected.
+
+use crate::entity::{EntityRef, Register};
+use crate::live::live_interval::{LiveIntervals, LiveSegment, OwnedLiveRange};
+use crate::live::predecessors::Predecessors;
+use crate::live::value::ValueNumber;
+
+impl LiveIntervals {
+    /// Gives every part of a range that is not connected to the first a register of its own. A part
+    /// consists of values that flow into each other, through PHI values or by a definition that
+    /// reads the value before it. Returns the part of each value, parts counted from zero in the
+    /// order of their first values; part *k* now belongs to `registers[k - 1]`. Operands are the
+    /// caller's to rename.
+    ///
+    /// # Panics
+    /// If `new_register` returns a register that has an interval.
+    pub fn split_components(
+        &mut self,
+        predecessors: &Predecessors,
+        register: Register,
+        mut new_register: impl FnMut() -> Register,
+    ) -> (Vec<usize>, Vec<Register>) {
+        let range = self.interval(register).to_owned();
+        let parts = self.connected_values(predecessors, &range);
+        let count = parts.iter().copied().max().map_or(0, |last| last + 1);
+        let mut pieces = vec![OwnedLiveRange::default(); count];
+        let mut numbers = Vec::with_capacity(parts.len());
+        for (&part, &definition) in parts.iter().zip(&range.values) {
+            numbers.push(ValueNumber::new(pieces[part].values.len()));
+            pieces[part].values.push(definition);
+        }
+        for &segment in &range.segments {
+            let value = segment.value.index();
+            let piece = LiveSegment {
+                value: numbers[value],
+                ..segment
+            };
+            pieces[parts[value]].segments.push(piece);
+        }
+        let mut registers = Vec::new();
+        for (part, piece) in pieces.into_iter().enumerate() {
+            let owner = if part == 0 { register } else { new_register() };
+            if part > 0 {
+                assert!(!self.has_interval(owner), "{owner:?} already has an interval");
+                registers.push(owner);
+            }
+            self.edited.insert(owner, piece);
+        }
+        (parts, registers)
+    }
+
+    /// The connected part that each value belongs to. Unused values go with the last used one.
+    fn connected_values(&self, predecessors: &Predecessors, range: &OwnedLiveRange) -> Vec<usize> {
+        let mut leader: Vec<usize> = (0..range.values.len()).collect();
+        let view = range.as_range();
+        let (mut used, mut unused) = (None, None);
+        for (number, definition) in range.values.iter().enumerate() {
+            let Some(definition) = definition.expand() else {
+                if let Some(other) = unused.replace(number) {
+                    unite(&mut leader, number, other);
+                }
+                continue;
+            };
+            used = Some(number);
+            if definition.is_block() {
+                let block = self.indexes.block_at(definition).expect("a block starts there");
+                for &predecessor in predecessors.of(block) {
+                    if let Some(other) = view.value_before(self.indexes.block_end(predecessor)) {
+                        unite(&mut leader, number, other.index());
+                    }
+                }
+            } else if let Some(other) = view.value_before(definition) {
+                unite(&mut leader, number, other.index());
+            }
+        }
+        if let (Some(used), Some(unused)) = (used, unused) {
+            unite(&mut leader, used, unused);
+        }
+        let mut parts = vec![usize::MAX; leader.len()];
+        let mut count = 0;
+        for number in 0..leader.len() {
+            let first = find(&leader, number);
+            if first == number {
+                parts[number] = count;
+                count += 1;
+            } else {
+                parts[number] = parts[first];
+            }
+        }
+        parts
+    }
+}
+
+fn find(leader: &[usize], mut number: usize) -> usize {
+    while leader[number] != number {
+        number = leader[number];
+    }
+    number
+}
+
+fn unite(leader: &mut [usize], one: usize, other: usize) {
+    let (one, other) = (find(leader, one), find(leader, other));
+    leader[one.max(other)] = one.min(other);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::testing::{Random, random_function};
+    use crate::live::update::testing::{analyze, judged, same_coverage};
+    use proptest::prelude::*;
+
+    fn check_components(seed: u64) -> Result<(), TestCaseError> {
+        let mut random = Random(seed);
+        let blocks = 1 + random.below(8);
+        let mut function = random_function(&mut random, blocks, 8, 8);
+        let mut intervals = analyze(&function);
+        let predecessors = Predecessors::new(&function.snapshot());
+        for register in judged(&function, &intervals) {
+            let old = intervals.interval(register).to_owned();
+            let mut next = intervals.register_count().max(100 * (register.index() + 1));
+            let (parts, registers) = intervals.split_components(&predecessors, register, || {
+                next += 1;
+                Register::new(next)
+            });
+            prop_assert_eq!(parts.len(), old.values.len());
+            let owners: Vec<Register> = [register].into_iter().chain(registers).collect();
+            for segment in &old.segments {
+                let owner = owners[parts[segment.value.index()]];
+                prop_assert!(intervals.interval(owner).live_at(segment.start));
+            }
+            // Recomputing each part from its own operands gives the part.
+            let count = next + 1;
+            let indexes = intervals.indexes().clone();
+            let renamed = function.renamed(
+                register,
+                count,
+                |slot, is_read| {
+                    let value = if is_read {
+                        old.as_range().value_before(slot)
+                    } else {
+                        old.as_range().query(slot).value_defined()
+                    };
+                    value.map(|value| owners[parts[value.index()]])
+                },
+                &indexes,
+            );
+            let fresh = analyze(&renamed);
+            for &owner in &owners {
+                prop_assert!(
+                    same_coverage(&intervals, &fresh, owner),
+                    "{:?} of {}: {} should be {}",
+                    owner,
+                    old.as_range(),
+                    intervals.interval(owner),
+                    fresh.interval(owner)
+                );
+            }
+            function = renamed;
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(600))]
+
+        #[test]
+        fn components_equal_recomputation(seed: u64) {
+            check_components(seed)?;
+        }
+    }
+}

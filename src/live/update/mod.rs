@@ -1,0 +1,116 @@
+//! Changes to intervals that keep them true while the function changes.
+//!
+//! The operations are those of LLVM's `LiveIntervals`; each has a file, but for the small ones here.
+
+mod components;
+mod join;
+mod move_instruction;
+mod prune;
+mod shrink;
+#[cfg(test)]
+mod testing;
+
+pub use shrink::Shrunk;
+
+use super::live_interval::{LiveIntervals, OwnedLiveRange};
+use super::live_range_calc::LiveRangeCalc;
+use super::slot_index::SlotIndex;
+use super::slot_update::{Place, Renumbering};
+use crate::entity::{Block, Instruction, PackedOption, Register};
+use crate::snapshot::Snapshot;
+
+impl LiveIntervals {
+    /// The range of a register, to be changed. A register without one gets an empty range.
+    pub fn range_mut(&mut self, register: Register) -> &mut OwnedLiveRange {
+        if !self.edited.contains_key(&register) {
+            let range = self.interval(register).to_owned();
+            self.edited.insert(register, range);
+        }
+        self.edited.get_mut(&register).expect("it was just inserted")
+    }
+
+    /// Replaces the range of a register.
+    pub fn set_range(&mut self, register: Register, range: OwnedLiveRange) {
+        self.edited.insert(register, range);
+    }
+
+    /// Moves all ranges along with a renumbering.
+    ///
+    /// The cost is that of a look at every segment: what is live through the renumbered entries has its ends
+    /// anywhere, and the flat arrays are in the order of registers. Renumberings are rare; each makes
+    /// room for many insertions.
+    pub fn apply_renumbering(&mut self, renumbering: &Renumbering) {
+        let Some((first, last)) = renumbering.window() else {
+            return;
+        };
+        for segment in &mut self.segments {
+            if segment.start <= last && segment.end >= first {
+                segment.start = renumbering.map(segment.start);
+                segment.end = renumbering.map(segment.end);
+            }
+        }
+        let map = |definition: &mut PackedOption<SlotIndex>| {
+            *definition = definition.map(|index| renumbering.map(index)).into();
+        };
+        self.values.iter_mut().for_each(map);
+        for range in self.edited.values_mut() {
+            for segment in &mut range.segments {
+                segment.start = renumbering.map(segment.start);
+                segment.end = renumbering.map(segment.end);
+            }
+            range.values.iter_mut().for_each(map);
+        }
+    }
+
+    /// Gives a new instruction an index. Its registers' ranges are the caller's to extend.
+    pub fn insert_instruction(&mut self, instruction: Instruction, place: Place) -> SlotIndex {
+        let (index, renumbering) = self.indexes.insert_instruction(instruction, place);
+        self.apply_renumbering(&renumbering);
+        index
+    }
+
+    /// Repairs the indexes of a block after its instructions were changed, between `begin` and `end` or to its
+    /// ends: `order` are the instructions that are there now. What no longer is there must have no part in
+    /// a range.
+    pub fn repair_instructions(
+        &mut self,
+        block: Block,
+        begin: Option<Instruction>,
+        end: Option<Instruction>,
+        order: &[Instruction],
+    ) {
+        let renumbering = self.indexes.repair(block, begin, end, order);
+        self.apply_renumbering(&renumbering);
+    }
+
+    /// Numbers every instruction afresh with the default distance.
+    pub fn pack_indexes(&mut self) {
+        let renumbering = self.indexes.pack();
+        self.apply_renumbering(&renumbering);
+    }
+
+    /// Takes the index of an instruction away, which no operand of a live range may need any more.
+    pub fn remove_instruction(&mut self, instruction: Instruction) {
+        self.indexes.remove_instruction(instruction);
+    }
+
+    /// Makes the range of `register` reach each of `uses`: slots of instructions, and ends of blocks for
+    /// PHIs. PHI values are made where several values meet.
+    ///
+    /// `snapshot` says how control flows, so it must have the blocks that the numbering has, laid out in the
+    /// same order. A function whose blocks changed needs a new snapshot, and so new intervals.
+    ///
+    /// # Panics
+    /// If blocks were inserted or removed since the intervals were computed.
+    pub fn extend_to(
+        &mut self,
+        calc: &mut LiveRangeCalc,
+        snapshot: &Snapshot<'_>,
+        register: Register,
+        uses: &[SlotIndex],
+    ) {
+        let mut range = std::mem::take(self.range_mut(register));
+        calc.extend(snapshot, &self.indexes, &mut range, uses);
+        self.edited.insert(register, range);
+    }
+}

@@ -1,0 +1,162 @@
+//! Shrinking of a range to the reads that are left.
+
+use crate::entity::{Block, PackedOption, Register};
+use crate::live::live_interval::{LiveIntervals, LiveSegment, OwnedLiveRange};
+use crate::live::predecessors::Predecessors;
+use crate::live::slot_index::SlotIndex;
+use crate::live::value::ValueNumber;
+use std::collections::HashSet;
+
+/// What is left to do after a range was shrunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shrunk {
+    /// Definitions that nothing reads any more.
+    pub dead: Vec<SlotIndex>,
+    /// May the range have fallen into parts that are not connected?
+    pub may_separate: bool,
+}
+
+impl LiveIntervals {
+    /// Shrinks a range to the reads that are left. `uses` are all of them: slots of instructions, and
+    /// ends of blocks for PHIs. Values keep their numbers; PHI values that nothing needs become
+    /// unused.
+    pub fn shrink_to_uses(
+        &mut self,
+        predecessors: &Predecessors,
+        register: Register,
+        uses: &[SlotIndex],
+    ) -> Shrunk {
+        let old = self.interval(register).to_owned();
+        let mut new = OwnedLiveRange {
+            values: old.values.clone(),
+            ..OwnedLiveRange::default()
+        };
+        for (value, definition) in old.as_range().values() {
+            let (start, end) = (definition, definition.dead_slot());
+            new.add_segment(LiveSegment { start, end, value });
+        }
+        // What an instruction reads is live into it, be it up to an earlier slot than the use's.
+        let value_read = |slot: SlotIndex| match slot.is_block() {
+            true => old.as_range().value_before(slot),
+            false => old.as_range().query(slot).value_in(),
+        };
+        let mut work: Vec<(SlotIndex, ValueNumber)> = uses
+            .iter()
+            .filter_map(|&slot| Some((slot, value_read(slot)?)))
+            .collect();
+        let mut live_out: HashSet<Block> = HashSet::new();
+        let mut used_phis: HashSet<ValueNumber> = HashSet::new();
+        while let Some((slot, value)) = work.pop() {
+            let Some(block) = self.indexes.block_before(slot) else {
+                continue;
+            };
+            let start = self.indexes.block_start(block);
+            let is_phi_here = old.as_range().definition(value) == Some(start);
+            if new.extend_in_block(start, slot).is_some() {
+                // A PHI value that is read makes its predecessors' values live.
+                if !is_phi_here || !used_phis.insert(value) {
+                    continue;
+                }
+            } else {
+                new.add_segment(LiveSegment {
+                    start,
+                    end: slot,
+                    value,
+                });
+            }
+            for &predecessor in predecessors.of(block) {
+                let end = self.indexes.block_end(predecessor);
+                if live_out.insert(predecessor)
+                    && let Some(incoming) = old.as_range().value_before(end)
+                {
+                    work.push((end, incoming));
+                }
+            }
+        }
+        let shrunk = drop_dead_values(&mut new);
+        self.edited.insert(register, new);
+        shrunk
+    }
+}
+
+/// Removes PHI values that nothing needs and lists definitions that nothing reads.
+fn drop_dead_values(range: &mut OwnedLiveRange) -> Shrunk {
+    let mut shrunk = Shrunk::default();
+    for number in 0..range.values.len() {
+        let Some(definition) = range.values[number].expand() else {
+            continue;
+        };
+        let segment = *range
+            .as_range()
+            .segment_containing(definition)
+            .expect("a value has a segment at its definition");
+        if segment.end != definition.dead_slot() {
+            continue;
+        }
+        shrunk.may_separate = true;
+        if definition.is_block() {
+            range.values[number] = PackedOption::default();
+            range.segments.retain(|other| *other != segment);
+        } else {
+            shrunk.dead.push(definition);
+        }
+    }
+    shrunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::FindingKind;
+    use crate::live::scan::reads;
+    use crate::live::testing::{Random, random_function};
+    use crate::live::update::testing::{analyze, judged, same_coverage, uses_of};
+    use crate::snapshot::abi::{OperandFlags, OperandRecord};
+    use proptest::prelude::*;
+
+    fn check_shrinking(seed: u64) -> Result<(), TestCaseError> {
+        let mut random = Random(seed);
+        let blocks = 1 + random.below(8);
+        let mut function = random_function(&mut random, blocks, 10, 8);
+        let mut intervals = analyze(&function);
+        let predecessors = Predecessors::new(&function.snapshot());
+        let before = judged(&function, &intervals);
+        let text = intervals.to_string();
+        for &register in &before {
+            let uses = uses_of(&function, &intervals, register);
+            intervals.shrink_to_uses(&predecessors, register, &uses);
+        }
+        prop_assert_eq!(intervals.to_string(), text, "nothing was removed");
+        function.change_operands(|operand: &mut OperandRecord| {
+            if reads(operand) && random.chance(50) {
+                operand.flags |= OperandFlags::UNDEF.bits();
+            }
+        });
+        let fresh = analyze(&function);
+        for &register in &before {
+            let uses = uses_of(&function, &intervals, register);
+            intervals.shrink_to_uses(&predecessors, register, &uses);
+            prop_assert!(
+                same_coverage(&intervals, &fresh, register),
+                "{} should be {}",
+                intervals.interval(register),
+                fresh.interval(register)
+            );
+        }
+        let findings = intervals.verify(&function.snapshot());
+        let wrong = findings
+            .iter()
+            .find(|finding| finding.kind != FindingKind::ReadOfNothing && before.contains(&finding.register));
+        prop_assert!(wrong.is_none(), "{}", wrong.unwrap());
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(600))]
+
+        #[test]
+        fn shrinking_equals_recomputation(seed: u64) {
+            check_shrinking(seed)?;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What the tests of several operations need.
+
+use crate::entity::{Block, Instruction, Register};
+use crate::live::LiveRangeCalc;
+use crate::live::live_interval::LiveIntervals;
+use crate::live::scan::{defines, reads, use_slot};
+use crate::live::slot_index::SlotIndex;
+use crate::live::testing::{TestFunction, covered_slots};
+use crate::snapshot::abi::OpcodeFlags;
+
+pub(super) fn analyze(function: &TestFunction) -> LiveIntervals {
+    LiveRangeCalc::new().analyze(&function.snapshot())
+}
+
+/// The registers for which liveness is defined by the function alone.
+pub(super) fn judged(function: &TestFunction, intervals: &LiveIntervals) -> Vec<Register> {
+    let snapshot = function.snapshot();
+    // A range that enters the function is that of a register which some path leaves undefined.
+    let defined = |register: &Register| {
+        let range = intervals.interval(*register);
+        covered_slots(&snapshot, intervals, *register).is_some()
+            && !range.is_empty()
+            && !range.live_at(SlotIndex::ZERO)
+    };
+    snapshot.registers().filter(defined).collect()
+}
+
+pub(super) fn registers_of(
+    function: &TestFunction,
+    instruction: Instruction,
+    written: bool,
+) -> Vec<Register> {
+    let snapshot = function.snapshot();
+    let operands = snapshot.instruction(instruction).operands();
+    operands
+        .filter(|operand| !written || defines(operand.record()))
+        .filter_map(|operand| operand.register())
+        .collect()
+}
+
+/// Is the same covered in both, whatever the values?
+pub(super) fn same_coverage(one: &LiveIntervals, other: &LiveIntervals, register: Register) -> bool {
+    let (one, other) = (one.interval(register), other.interval(register));
+    one.covers(&other) && other.covers(&one)
+}
+
+/// All reads of a register, as `shrink_to_uses` wants them.
+pub(super) fn uses_of(
+    function: &TestFunction,
+    intervals: &LiveIntervals,
+    register: Register,
+) -> Vec<SlotIndex> {
+    let snapshot = function.snapshot();
+    let mut uses = Vec::new();
+    for instruction in snapshot.instructions() {
+        if !intervals.indexes().has_index(instruction) {
+            continue;
+        }
+        let number = intervals.indexes().instruction_index(instruction).number();
+        let view = snapshot.instruction(instruction);
+        let records = view.operand_records();
+        for (position, operand) in view.operands().enumerate() {
+            if operand.register() != Some(register) || !reads(operand.record()) {
+                continue;
+            }
+            uses.push(if view.opcode_flags().contains(OpcodeFlags::PHI) {
+                let block = Block::from_u32(records[position + 1].index);
+                intervals.indexes().block_end(block)
+            } else {
+                use_slot(number, operand.record(), records)
+            });
+        }
+    }
+    uses
+}
