@@ -15,12 +15,15 @@
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
 //! | [`generate`] | random functions for tests and benchmarks |
+//! | `host` | device code compiled for and run on the host |
 //! | [`launch`] | how an example's kernels are launched |
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
 pub mod entity;
 pub mod generate;
+#[cfg(feature = "llvm")]
+pub mod host;
 pub mod launch;
 pub mod live;
 pub mod options;
