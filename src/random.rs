@@ -17,6 +17,7 @@ pub(crate) enum Stream {
     Text = 4,
     SnapshotDamage = 5,
     PlanMutation = 6,
+    Inputs = 7,
 }
 
 pub(crate) struct Random(Pcg64);

@@ -2,10 +2,18 @@
 //!
 //! clang compiles each twice: for sm_90 at -O2 and for sm_50 at -O1, where other instructions do the same work
 //! (loops of compare-and-swap for atomics, shifts for dp4a).
+//!
+//! Generated kernels run before and after LLVM's optimiser. `ORIEL_TEST_KERNELS` sets how many, 165 if it is not set;
+//! `ORIEL_TEST_SEED` the first seed.
 
 #![cfg(feature = "llvm")]
 
+use inkwell::OptimizationLevel;
 use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetTriple};
+use oriel::generate::{self, Options, Shape};
 use oriel::host::{HostError, HostMemory, HostModule};
 use oriel::launch::{LaunchDescription, Role};
 use std::fs;
@@ -205,4 +213,74 @@ fn shared_memory_tiles_transpose() {
         .collect();
     assert_eq!(run.floats("naive"), expected);
     assert_eq!(run.floats("tiled"), expected);
+}
+
+/// The module after LLVM's optimiser, which takes every liberty that undefined behaviour gives it.
+fn optimized(ir: &str) -> Vec<u8> {
+    Target::initialize_nvptx(&InitializationConfig::default());
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(ir.as_bytes(), "generated");
+    let module = context.create_module_from_ir(buffer).expect("a valid module");
+    let triple = TargetTriple::create("nvptx64-nvidia-cuda");
+    let machine = Target::from_triple(&triple)
+        .expect("LLVM has NVPTX")
+        .create_target_machine(
+            &triple,
+            "sm_80",
+            "",
+            OptimizationLevel::Default,
+            RelocMode::Default,
+            CodeModel::Default,
+        )
+        .expect("LLVM has sm_80");
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    module
+        .run_passes("default<O3>", &machine, PassBuilderOptions::create())
+        .expect("a pipeline of LLVM");
+    module.write_bitcode_to_memory().as_slice().to_vec()
+}
+
+fn run_generated(ir: &[u8], launches: &LaunchDescription) -> Vec<Vec<u8>> {
+    let context = Context::create();
+    let mut module = HostModule::compile(&context, ir).unwrap_or_else(|error| panic!("{error}"));
+    let mut memory = HostMemory::new(launches);
+    // SAFETY: generated kernels stay within the buffers of their launches.
+    let done = unsafe { module.run_description(launches, &mut memory) };
+    done.unwrap_or_else(|error| panic!("{error}"));
+    memory.into_contents()
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn generated_kernels_give_the_same_after_optimisation() {
+    const FUNCTIONS: usize = 5;
+    let first = number("ORIEL_TEST_SEED", 0);
+    let count = number("ORIEL_TEST_KERNELS", 165);
+    for seed in (first..first + count).step_by(FUNCTIONS) {
+        for all_operations in [true, false] {
+            let options = Options {
+                seed,
+                functions: FUNCTIONS,
+                shape: Shape::ALL[(seed / FUNCTIONS as u64) as usize % Shape::ALL.len()],
+                calls: true,
+                all_operations,
+                ..Options::default()
+            };
+            let mut ir = Vec::new();
+            generate::llvm_ir(&options, &mut ir).expect("a vector takes all bytes");
+            let ir = String::from_utf8(ir).expect("LLVM IR is ASCII");
+            let text = generate::launch_description(&options, seed);
+            let launches = LaunchDescription::parse(&text, "generated").expect("a launch description");
+            let plain = run_generated(ir.as_bytes(), &launches);
+            let optimized = run_generated(&optimized(&ir), &launches);
+            for ((buffer, plain), optimized) in launches.buffers().iter().zip(&plain).zip(&optimized) {
+                if let Err(difference) = buffer.compare(plain, optimized) {
+                    panic!("{options:?}: buffer `{}`, {difference}", buffer.name);
+                }
+            }
+        }
+    }
 }
