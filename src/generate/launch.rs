@@ -27,7 +27,7 @@ pub fn launch_description(options: &Options, seed: u64) -> String {
     let mut launches = String::new();
     for number in 0..options.functions {
         let kernel = options.seed.wrapping_add(number as u64);
-        let mut push = |text: &mut String, lines: std::fmt::Arguments<'_>| {
+        let push = |text: &mut String, lines: std::fmt::Arguments<'_>| {
             text.write_fmt(lines).expect("a string takes all text");
         };
         push(
