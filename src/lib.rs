@@ -8,6 +8,8 @@
 //! | module | subject |
 //! |---|---|
 //! | [`entity`] | newtypes for everything addressed by number |
+//! | [`graph`] | orders, dominators and loops over any graph |
+//! | [`dataflow`] | the dataflow solver |
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
@@ -19,8 +21,10 @@
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
+pub mod dataflow;
 pub mod entity;
 pub mod generate;
+pub mod graph;
 pub mod launch;
 pub mod live;
 pub mod options;

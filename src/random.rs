@@ -17,6 +17,8 @@ pub(crate) enum Stream {
     Text = 4,
     SnapshotDamage = 5,
     PlanMutation = 6,
+    #[cfg(test)]
+    TestGraph = 7,
 }
 
 pub(crate) struct Random(Pcg64);
