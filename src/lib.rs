@@ -38,4 +38,4 @@ pub mod snapshot;
 #[cfg(feature = "llvm")]
 mod ffi;
 #[cfg(feature = "llvm")]
-pub use ffi::run_machine_passes;
+pub use ffi::{LlvmOpcode, llvm_opcodes, print_llvm_opcode, run_machine_passes};

@@ -4,10 +4,12 @@
 
 mod guard;
 mod live;
+mod opcodes;
 mod options;
 mod passes;
 mod plugin;
 mod run;
 mod text;
 
+pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;

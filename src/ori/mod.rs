@@ -10,9 +10,11 @@
 //! | `function.rs`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `operand.rs` | operands as packed words |
+//! | `machine/` | from the machine function and back |
 
 mod edit;
 mod function;
+pub mod machine;
 mod modifiers;
 mod operand;
 mod operation;
