@@ -13,6 +13,7 @@
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
+//! | [`execute`] | the execution oracle: runs kernels in Ori |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
@@ -23,6 +24,7 @@
 
 pub mod dataflow;
 pub mod entity;
+pub mod execute;
 pub mod generate;
 pub mod graph;
 pub mod launch;
@@ -38,4 +40,4 @@ pub mod snapshot;
 #[cfg(feature = "llvm")]
 mod ffi;
 #[cfg(feature = "llvm")]
-pub use ffi::{LlvmOpcode, llvm_opcodes, print_llvm_opcode, run_machine_passes};
+pub use ffi::{LlvmOpcode, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes};

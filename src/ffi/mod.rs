@@ -2,6 +2,7 @@
 //!
 //! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
 
+mod capture;
 mod guard;
 mod live;
 mod opcodes;
@@ -11,5 +12,6 @@ mod plugin;
 mod run;
 mod text;
 
+pub use capture::capture_snapshots;
 pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;

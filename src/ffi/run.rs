@@ -185,6 +185,7 @@ extern "C" fn oriel_run_begin(snapshot: &OrielSnapshot, problem: OrielSink) -> O
     let options = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
+    super::capture::note(&view);
     let plan = match guarded(|| pipeline::run(&view, options)) {
         Ok(Ok(plan)) => plan,
         Ok(Err(message)) | Err(message) => {

@@ -23,7 +23,7 @@ mod types;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
-    MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special,
+    MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
 };
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,

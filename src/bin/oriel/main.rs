@@ -2,6 +2,7 @@
 
 #[cfg(feature = "llvm")]
 mod compile;
+mod exec;
 mod generate;
 mod live;
 #[cfg(feature = "llvm")]
@@ -26,6 +27,8 @@ enum Command {
     Compile(compile::CompileArguments),
     /// Time live intervals
     Bench(live::BenchArguments),
+    /// Run kernels in the interpreter
+    Exec(exec::ExecArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
     /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Bench(arguments) => live::run_bench(&arguments),
+        Command::Exec(arguments) => exec::run(&arguments),
         Command::Live(arguments) => live::run(&arguments),
         #[cfg(feature = "llvm")]
         Command::Passes(arguments) => passes::run(&arguments),
