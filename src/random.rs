@@ -19,6 +19,8 @@ pub(crate) enum Stream {
     PlanMutation = 6,
     #[cfg(test)]
     TestGraph = 7,
+    #[cfg(test)]
+    TestOri = 8,
 }
 
 pub(crate) struct Random(Pcg64);

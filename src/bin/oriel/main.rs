@@ -5,6 +5,7 @@ mod compile;
 mod exec;
 mod generate;
 mod live;
+mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
 mod snapshot;
@@ -31,6 +32,8 @@ enum Command {
     Exec(exec::ExecArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
+    /// Print and verify functions in Ori, from text or from snapshots
+    Ori(ori::OriArguments),
     /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
     #[cfg(feature = "llvm")]
     Passes(passes::PassesArguments),
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => live::run_bench(&arguments),
         Command::Exec(arguments) => exec::run(&arguments),
         Command::Live(arguments) => live::run(&arguments),
+        Command::Ori(arguments) => ori::run(&arguments),
         #[cfg(feature = "llvm")]
         Command::Passes(arguments) => passes::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
