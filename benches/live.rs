@@ -3,8 +3,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use oriel::entity::{EntityRef, Register};
+use oriel::graph::{DominatorTree, ReversePostorder, Traversal};
 use oriel::live::pressure::Pressure;
-use oriel::live::{Bypass, Dominators, LiveIntervals, LiveRangeCalc, Predecessors, SlotIndexes};
+use oriel::live::{Bypass, FlowGraph, LiveIntervals, LiveRangeCalc, Predecessors, SlotIndexes};
 use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::{
     BlockRecord, ChainedOperandRecord, EdgeRecord, InstructionRecord, OpcodeRecord, OperandFlags,
@@ -126,9 +127,13 @@ fn parts(criterion: &mut Criterion) {
             );
         }
         let predecessors = Predecessors::new(&snapshot);
-        let mut dominators = Dominators::default();
+        let graph = FlowGraph::new(snapshot, &predecessors);
+        let (mut order, mut dominators) = (ReversePostorder::default(), DominatorTree::default());
         group.bench_function(BenchmarkId::new("dominators", size), |bencher| {
-            bencher.iter(|| dominators.compute(black_box(&snapshot), &predecessors));
+            bencher.iter(|| {
+                order.compute(black_box(&graph), Traversal::default());
+                dominators.compute(&graph, &order);
+            });
         });
         let intervals = LiveRangeCalc::new().analyze(&snapshot);
         group.bench_function(BenchmarkId::new("pressure", size), |bencher| {

@@ -90,11 +90,12 @@ ORIEL_SIZE(OrielRegisterClass, 16);
 ORIEL_OFFSET(OrielRegisterClass, bits, 8);
 ORIEL_OFFSET(OrielRegisterClass, file, 12);
 
-ORIEL_SIZE(OrielOpcode, 20);
+ORIEL_SIZE(OrielOpcode, 28);
 ORIEL_OFFSET(OrielOpcode, flags, 8);
 ORIEL_OFFSET(OrielOpcode, operands, 12);
 ORIEL_OFFSET(OrielOpcode, definitions, 14);
 ORIEL_OFFSET(OrielOpcode, llvm_opcode, 16);
+ORIEL_OFFSET(OrielOpcode, mnemonic, 20);
 
 ORIEL_SIZE(OrielConstant, 24);
 ORIEL_OFFSET(OrielConstant, high, 8);
@@ -143,8 +144,9 @@ ORIEL_OFFSET(OrielPlanBlock, origin, 4);
 ORIEL_OFFSET(OrielPlanBlock, first_instruction, 8);
 ORIEL_OFFSET(OrielPlanBlock, first_successor, 12);
 
-ORIEL_SIZE(OrielPlan, 8 * 8 + 10 * 4);
-ORIEL_OFFSET(OrielPlan, block_count, 64);
+ORIEL_SIZE(OrielPlan, 9 * 8 + 10 * 4);
+ORIEL_OFFSET(OrielPlan, constants, 56);
+ORIEL_OFFSET(OrielPlan, block_count, 72);
 
 // Instruction flags are handed over as they are.
 static_assert(llvm::MachineInstr::FmNoNans == 1u << 4 &&

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Export.h"
+#include "OpcodePrinter.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
@@ -219,6 +220,9 @@ uint32_t SnapshotExporter::opcodeIndex(const MachineInstr &MI) {
   Record.operands = Desc.getNumOperands();
   Record.definitions = Desc.getNumDefs();
   Record.llvm_opcode = Opcode;
+  if (isAnonymous(TII.getName(Opcode)))
+    Record.mnemonic =
+        addString(anonymousSignature(MI.getMF()->getTarget(), Opcode));
   Opcodes.push_back(Record);
   Index = Opcodes.size();
   return Index - 1;

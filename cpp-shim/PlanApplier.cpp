@@ -19,6 +19,8 @@
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
 
 using namespace llvm;
 using namespace oriel;
@@ -99,6 +101,32 @@ static MachineOperand detached(const MachineOperand &MO) {
   return Result;
 }
 
+/// LLVM's format of a new constant.
+static const fltSemantics &semantics(uint32_t Kind) {
+  switch (Kind) {
+  case ORIEL_CONSTANT_HALF:
+    return APFloat::IEEEhalf();
+  case ORIEL_CONSTANT_BFLOAT:
+    return APFloat::BFloat();
+  case ORIEL_CONSTANT_SINGLE:
+    return APFloat::IEEEsingle();
+  case ORIEL_CONSTANT_DOUBLE:
+    return APFloat::IEEEdouble();
+  default:
+    llvm_unreachable("the plan checker lets no other kind pass");
+  }
+}
+
+MachineOperand PlanApplier::makeConstant(uint32_t Index) const {
+  uint32_t InputConstants = Input.snapshot().constant_count;
+  if (Index < InputConstants)
+    return detached(*Input.constantOperands()[Index]);
+  const OrielConstant &Constant = Plan.constants[Index - InputConstants];
+  APFloat Value(semantics(Constant.kind), APInt(Constant.bits, Constant.low));
+  return MachineOperand::CreateFPImm(
+      ConstantFP::get(MF.getFunction().getContext(), Value));
+}
+
 MachineOperand PlanApplier::makeOperand(const OrielOperand &Operand) {
   switch (Operand.kind) {
   case ORIEL_OPERAND_REGISTER: {
@@ -116,7 +144,7 @@ MachineOperand PlanApplier::makeOperand(const OrielOperand &Operand) {
   case ORIEL_OPERAND_IMMEDIATE:
     return MachineOperand::CreateImm(Operand.value);
   case ORIEL_OPERAND_CONSTANT:
-    return detached(*Input.constantOperands()[Operand.index]);
+    return makeConstant(Operand.index);
   case ORIEL_OPERAND_BLOCK:
     return MachineOperand::CreateMBB(Blocks[Operand.index]);
   case ORIEL_OPERAND_FRAME_INDEX:

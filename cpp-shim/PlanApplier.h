@@ -51,6 +51,7 @@ private:
   llvm::MachineInstr *build(uint32_t Number);
   llvm::MachineInstr *buildNew(uint32_t Number);
   void replaceOperands(llvm::MachineInstr &MI, uint32_t Number);
+  llvm::MachineOperand makeConstant(uint32_t Index) const;
   llvm::MachineOperand makeOperand(const OrielOperand &Operand);
   llvm::Register registerFor(uint32_t Number) const;
 

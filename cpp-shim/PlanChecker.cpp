@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanChecker.h"
+#include "OpcodePrinter.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
@@ -25,18 +26,40 @@
 using namespace llvm;
 using namespace oriel;
 
-std::optional<unsigned> OpcodeNames::find(const TargetInstrInfo &TII,
+std::optional<unsigned> OpcodeNames::find(const MachineFunction &MF,
                                           StringRef Name) {
+  const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
   if (Source != &TII) {
     Source = &TII;
     Opcodes.clear();
     for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
       Opcodes[TII.getName(I)] = I;
   }
-  auto Found = Opcodes.find(Name);
-  if (Found == Opcodes.end())
+  if (auto Found = Opcodes.find(Name); Found != Opcodes.end())
+    return Found->second;
+  // Where several opcodes look the same, the first will do.
+  if (Signatures.empty())
+    for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
+      if (isAnonymous(TII.getName(I)))
+        Signatures.try_emplace(anonymousSignature(MF.getTarget(), I), I);
+  auto Found = Signatures.find(Name);
+  if (Name.empty() || Found == Signatures.end())
     return std::nullopt;
   return Found->second;
+}
+
+uint32_t oriel::floatBits(uint32_t Kind) {
+  switch (Kind) {
+  case ORIEL_CONSTANT_HALF:
+  case ORIEL_CONSTANT_BFLOAT:
+    return 16;
+  case ORIEL_CONSTANT_SINGLE:
+    return 32;
+  case ORIEL_CONSTANT_DOUBLE:
+    return 64;
+  default:
+    return 0;
+  }
 }
 
 bool oriel::isDebugOpcode(unsigned Opcode) {
@@ -58,7 +81,7 @@ bool PlanChecker::check() {
   Identity = changesNothing();
   if (Identity)
     return true;
-  return checkNewRegisters() && checkOpcodeNames() && checkBlocks() &&
+  return checkNewRegisters() && checkNewConstants() && checkOpcodeNames() && checkBlocks() &&
          checkInstructions() && checkControlFlow() && checkPhis() &&
          checkDefinitions() && checkReachingDefinitions();
 }
@@ -139,6 +162,7 @@ bool PlanChecker::checkArrays() {
       Missing(Plan.merged, Plan.merged_count) ||
       Missing(Plan.new_registers, Plan.new_register_count) ||
       Missing(Plan.opcode_names, Plan.opcode_name_count) ||
+      Missing(Plan.constants, Plan.constant_count) ||
       Missing(Plan.strings, Plan.string_bytes))
     return fail("an array of the plan is missing");
 
@@ -194,6 +218,21 @@ bool PlanChecker::checkNewRegisters() {
   return true;
 }
 
+bool PlanChecker::checkNewConstants() {
+  for (uint32_t I = 0; I != Plan.constant_count; ++I) {
+    const OrielConstant &Constant = Plan.constants[I];
+    uint32_t Bits = floatBits(Constant.kind);
+    if (!Bits)
+      return fail("new constant " + Twine(I) + " has unknown kind " +
+                  Twine(Constant.kind));
+    if (Constant.bits != Bits || Constant.high ||
+        (Bits != 64 && Constant.low >> Bits))
+      return fail("new constant " + Twine(I) + " has not the width of its kind");
+  }
+  return Plan.constant_count <= UINT32_MAX - Snapshot.constant_count ||
+         fail("the plan adds too many constants");
+}
+
 bool PlanChecker::checkOpcodeNames() {
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
   for (uint32_t I = 0; I != Plan.opcode_name_count; ++I) {
@@ -202,7 +241,7 @@ bool PlanChecker::checkOpcodeNames() {
         Name.length > Plan.string_bytes - Name.offset)
       return fail("opcode name " + Twine(I) + " is outside the strings");
     StringRef Text(Plan.strings + Name.offset, Name.length);
-    std::optional<unsigned> Opcode = Names.find(TII, Text);
+    std::optional<unsigned> Opcode = Names.find(MF, Text);
     if (!Opcode)
       return fail("there is no opcode '" + Text + "'");
     const MCInstrDesc &Desc = TII.get(*Opcode);

@@ -20,17 +20,23 @@ namespace oriel {
 /// LLVM's opcodes by name.
 class OpcodeNames {
 public:
-  /// The opcode called \p Name, or nothing.
-  std::optional<unsigned> find(const llvm::TargetInstrInfo &TII,
+  /// The opcode called \p Name, or with the signature \p Name if it is
+  /// anonymous, or nothing.
+  std::optional<unsigned> find(const llvm::MachineFunction &MF,
                                llvm::StringRef Name);
 
 private:
   const llvm::TargetInstrInfo *Source = nullptr;
   llvm::StringMap<unsigned> Opcodes;
+  llvm::StringMap<unsigned> Signatures;
 };
 
 /// Is \p Opcode one whose register operands are for debuggers only?
 bool isDebugOpcode(unsigned Opcode);
+
+/// The width of a floating-point constant of this OrielConstantKind; zero for
+/// other kinds.
+uint32_t floatBits(uint32_t Kind);
 
 /// Checks a plan whole, before anything is touched. Nothing in the plan is
 /// trusted: every index is checked before it is used.
@@ -59,6 +65,7 @@ private:
   bool checkArrays();
   bool changesNothing() const;
   bool checkNewRegisters();
+  bool checkNewConstants();
   bool checkOpcodeNames();
   bool checkBlocks();
   bool checkInstructions();

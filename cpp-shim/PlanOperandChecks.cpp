@@ -118,7 +118,8 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
   case ORIEL_OPERAND_IMMEDIATE:
     return true;
   case ORIEL_OPERAND_CONSTANT:
-    return Operand.index < Snapshot.constant_count ||
+    return Operand.index <
+               uint64_t(Snapshot.constant_count) + Plan.constant_count ||
            Fail("names an unknown constant");
   case ORIEL_OPERAND_BLOCK:
     return (Operand.index < Position.size() &&

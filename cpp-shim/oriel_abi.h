@@ -33,7 +33,7 @@ extern "C" {
 
 /// Changes whenever a record below changes. Also the version of the snapshot
 /// file format.
-#define ORIEL_ABI_VERSION 1u
+#define ORIEL_ABI_VERSION 2u
 
 /// Edge probabilities are numerators over this denominator.
 #define ORIEL_PROBABILITY_DENOMINATOR 0x80000000u
@@ -280,6 +280,9 @@ typedef struct OrielOpcode {
   uint16_t operands;    ///< Declared operands, without variadic ones.
   uint16_t definitions; ///< Of these, results.
   uint32_t llvm_opcode; ///< LLVM's number; changes from version to version.
+  /// Of an opcode that LLVM gives a number for a name: PTX mnemonic and a
+  /// letter for each operand, `redux.sync.add.s32 rrr`. Otherwise empty.
+  OrielString mnemonic;
 } OrielOpcode;
 
 /// OrielConstant::kind.
@@ -453,7 +456,10 @@ typedef struct OrielPlan {
   const OrielOperand *operands;
   const uint32_t *merged;          ///< Input instructions.
   const uint32_t *new_registers;   ///< Register class of each, an index.
-  const OrielString *opcode_names; ///< Names of NEW instructions' opcodes.
+  /// Names of NEW instructions' opcodes: LLVM's, or as OrielOpcode::mnemonic.
+  const OrielString *opcode_names;
+  /// Numbers that the snapshot does not have; their indices continue its.
+  const OrielConstant *constants;
   const char *strings;
   uint32_t block_count;
   uint32_t successor_count;
@@ -464,7 +470,7 @@ typedef struct OrielPlan {
   uint32_t opcode_name_count;
   uint32_t string_bytes;
   uint32_t abi_version; ///< ORIEL_ABI_VERSION.
-  uint32_t reserved;
+  uint32_t constant_count;
 } OrielPlan;
 
 #ifdef __cplusplus

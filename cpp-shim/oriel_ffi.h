@@ -186,6 +186,16 @@ void *oriel_fill_pass_plugin_info(void *out);
 int oriel_run_machine_passes(OrielText path, OrielText pipeline, OrielText cpu,
                              OrielSink out, OrielSink error);
 
+/// Writes a line for each of LLVM's opcodes: its name; of anonymous ones the
+/// signature; what operands it takes. Separated by tabs.
+void oriel_list_opcodes(OrielSink out);
+
+/// Writes what LLVM prints for the opcode called \p name with made-up registers,
+/// and \p numbers in all other places. Returns zero if there is no such opcode.
+/// LLVM crashes on numbers that mean nothing to it.
+int oriel_print_opcode(OrielText name, const int64_t *numbers, size_t count,
+                       OrielSink out);
+
 #ifdef __cplusplus
 } // extern "C"
 #endif

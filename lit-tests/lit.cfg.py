@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parent.parent
 config.name = "Oriel"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.excludes = ["Inputs"]
-config.suffixes = [".ll", ".mir", ".test", ".cl", ".cu"]
+config.suffixes = [".ll", ".mir", ".test", ".cl", ".cu", ".ori"]
 config.test_source_root = str(ROOT / "lit-tests")
 config.test_exec_root = str(ROOT / "target" / "lit-tests")
 

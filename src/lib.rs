@@ -8,9 +8,12 @@
 //! | module | subject |
 //! |---|---|
 //! | [`entity`] | newtypes for everything addressed by number |
+//! | [`graph`] | orders, dominators and loops over any graph |
+//! | [`dataflow`] | the dataflow solver |
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
+//! | [`execute`] | the execution oracle: runs kernels in Ori |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
@@ -20,8 +23,11 @@
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
+pub mod dataflow;
 pub mod entity;
+pub mod execute;
 pub mod generate;
+pub mod graph;
 #[cfg(feature = "llvm")]
 pub mod host;
 pub mod launch;
@@ -37,4 +43,4 @@ pub mod snapshot;
 #[cfg(feature = "llvm")]
 mod ffi;
 #[cfg(feature = "llvm")]
-pub use ffi::run_machine_passes;
+pub use ffi::{LlvmOpcode, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes};

@@ -17,7 +17,11 @@ pub(crate) enum Stream {
     Text = 4,
     SnapshotDamage = 5,
     PlanMutation = 6,
-    Inputs = 7,
+    #[cfg(test)]
+    TestGraph = 7,
+    #[cfg(test)]
+    TestOri = 8,
+    Inputs = 9,
 }
 
 pub(crate) struct Random(Pcg64);

@@ -2,12 +2,16 @@
 //!
 //! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
 
+mod capture;
 mod guard;
 mod live;
+mod opcodes;
 mod options;
 mod passes;
 mod plugin;
 mod run;
 mod text;
 
+pub use capture::capture_snapshots;
+pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;

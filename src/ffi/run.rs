@@ -114,6 +114,7 @@ pub struct OrielPlan {
     merged: *const u32,
     new_registers: *const u32,
     opcode_names: *const StringRecord,
+    constants: *const ConstantRecord,
     strings: *const u8,
     block_count: u32,
     successor_count: u32,
@@ -124,12 +125,13 @@ pub struct OrielPlan {
     opcode_name_count: u32,
     string_bytes: u32,
     abi_version: u32,
-    reserved: u32,
+    constant_count: u32,
 }
 
 const _: () = {
-    assert!(size_of::<OrielPlan>() == 8 * 8 + 10 * 4);
-    assert!(std::mem::offset_of!(OrielPlan, block_count) == 64);
+    assert!(size_of::<OrielPlan>() == 9 * 8 + 10 * 4);
+    assert!(std::mem::offset_of!(OrielPlan, constants) == 56);
+    assert!(std::mem::offset_of!(OrielPlan, block_count) == 72);
 };
 
 impl OrielPlan {
@@ -143,6 +145,7 @@ impl OrielPlan {
             merged: plan.merged.as_ptr(),
             new_registers: plan.new_registers.as_ptr(),
             opcode_names: plan.opcode_names.as_ptr(),
+            constants: plan.constants.as_ptr(),
             strings: plan.strings.as_ptr(),
             block_count: plan.blocks.len().saturating_sub(1) as u32,
             successor_count: plan.successors.len() as u32,
@@ -153,7 +156,7 @@ impl OrielPlan {
             opcode_name_count: plan.opcode_names.len() as u32,
             string_bytes: plan.strings.len() as u32,
             abi_version: ABI_VERSION,
-            reserved: 0,
+            constant_count: plan.constants.len() as u32,
         }
     }
 }
@@ -182,6 +185,7 @@ extern "C" fn oriel_run_begin(snapshot: &OrielSnapshot, problem: OrielSink) -> O
     let options = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
+    super::capture::note(&view);
     let plan = match guarded(|| pipeline::run(&view, options)) {
         Ok(Ok(plan)) => plan,
         Ok(Err(message)) | Err(message) => {

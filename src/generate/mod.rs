@@ -36,6 +36,8 @@ use std::io::{self, BufWriter, Write};
 
 use crate::random::{Random, Stream};
 use fill::{Target, fill};
+#[cfg(test)]
+use index::Entity;
 pub use launch::launch_description;
 use model::Function;
 pub use options::{Form, Options, Shape, UnknownName};
@@ -100,6 +102,24 @@ fn program(options: &Options, seed: u64, target: Target) -> Function {
         budget,
         &mut Random::new(seed, Stream::Body),
     )
+}
+
+/// Number of blocks, and the edges, of a graph of about `blocks` blocks that functions are generated from.
+#[cfg(test)]
+pub(crate) fn edges(shape: Shape, blocks: usize, random: &mut Random) -> (usize, Vec<(usize, usize)>) {
+    let options = Options {
+        shape,
+        ..Options::default()
+    };
+    let graph = shape::graph(&options, random.coin(), blocks, random);
+    let mut edges = Vec::new();
+    for block in graph.blocks() {
+        let counts = graph.edges_from_predecessors(block).iter();
+        for (&predecessor, &count) in graph.predecessors(block).iter().zip(counts) {
+            edges.extend(std::iter::repeat_n((predecessor.index(), block.index()), count));
+        }
+    }
+    (graph.len(), edges)
 }
 
 #[cfg(test)]

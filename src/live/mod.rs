@@ -15,7 +15,7 @@
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
 //! | `value.rs`, `resolve.rs` | phase 6: values of registers with several definitions |
 //! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
-//! | `predecessors.rs`, `dominators.rs` | the graph |
+//! | `predecessors.rs` | the graph; its dominators are of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
 //! | `compare.rs`, `bench.rs` | LLVM's intervals as the judge, of the result and of the time |
 //! | `range_update.rs`, `update.rs` | changes to ranges, while the function changes |
@@ -26,7 +26,6 @@
 pub mod bench;
 pub mod compare;
 mod dataflow;
-mod dominators;
 mod endpoints;
 pub mod fuzz;
 mod live_interval;
@@ -49,10 +48,9 @@ mod update;
 mod value;
 mod verify;
 
-pub use dominators::Dominators;
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
 pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};
-pub use predecessors::Predecessors;
+pub use predecessors::{FlowGraph, Predecessors};
 pub use query::LiveQuery;
 pub use segment::{BatchBit, BatchSet, EMPTY_KEY, Segment, TOMBSTONE_KEY};
 pub use segment_table::{SegmentId, SegmentTable};

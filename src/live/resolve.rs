@@ -12,14 +12,14 @@
 //! and the dominator tree is computed when the first PHI value may be needed. The reference's
 //! `VNInfo` nodes are made where a PHI value is, not for every block.
 
-use super::dominators::Dominators;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
-use super::predecessors::Predecessors;
+use super::predecessors::{FlowGraph, Predecessors};
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::{VNInfo, ValueNumber};
 use crate::entity::{Block, EntityRef, PackedOption, Register};
+use crate::graph::{DominatorTree, ReversePostorder, Traversal};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{ChainedOperandRecord, OpcodeFlags, OperandRecord};
 use bumpalo::Bump;
@@ -66,8 +66,9 @@ pub(super) struct Resolver {
     states: BlockStates,
     /// Block of each instruction.
     block_of: Vec<Block>,
-    dominators: Dominators,
-    /// Are the dominators and their tree's children computed for this function?
+    reverse_postorder: ReversePostorder<Block>,
+    dominators: DominatorTree<Block>,
+    /// Are the two computed for this function?
     dominators_known: bool,
     order: NumberOrder,
     /// Position of each block in `work_list`, if it is there.
@@ -377,7 +378,9 @@ impl Resolver {
             Reaching::One(value) => self.add_pieces(input, block, kill, value),
             Reaching::Several => {
                 if !self.dominators_known {
-                    self.dominators.compute(&input.snapshot, input.predecessors);
+                    let graph = FlowGraph::new(input.snapshot, input.predecessors);
+                    self.reverse_postorder.compute(&graph, Traversal::default());
+                    self.dominators.compute(&graph, &self.reverse_postorder);
                     self.dominators_known = true;
                 }
                 self.order_live_in_blocks();
@@ -605,7 +608,7 @@ impl Resolver {
     fn mark_dependents(&mut self, input: &Input<'_>, block: Block) {
         let successors = input.snapshot.edges(block).iter();
         let successors = successors.map(|edge| Block::from_u32(edge.block));
-        for dependent in successors.chain(self.dominators.children(block).iter().copied()) {
+        for dependent in successors.chain(self.dominators.children(block)) {
             let position = self.position_of[dependent.index()] as usize;
             if self.work_list.get(position) == Some(&dependent) {
                 self.dirty[position / 64] |= 1 << (position % 64);
@@ -668,6 +671,7 @@ impl Resolver {
     /// Bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.arena.allocated_bytes()
+            + self.reverse_postorder.memory_bytes()
             + self.dominators.memory_bytes()
             + self.order.memory_bytes()
             + self.states.states.capacity() * size_of::<BlockState>()

@@ -93,6 +93,13 @@ impl InstructionBuilder {
         self
     }
 
+    /// With what is known of the memory that it accesses, see [`Function::intern_access`].
+    #[must_use]
+    pub fn access(mut self, access: Option<AccessId>) -> Self {
+        self.access = access;
+        self
+    }
+
     /// In the place of a machine instruction: with its location, flags and memory operands.
     #[must_use]
     pub fn in_place_of(mut self, origin: Option<MachineInstruction>) -> Self {
@@ -428,7 +435,7 @@ impl Function {
     }
 
     /// The row of a memory access.
-    pub(super) fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
+    pub fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
         let accesses = &mut self.accesses;
         *self
             .access_ids

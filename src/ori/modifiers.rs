@@ -348,6 +348,8 @@ bitflags! {
         const CARRY = 1 << 10;
         /// May be contracted with another operation (LLVM's flag on this instruction).
         const CONTRACT = 1 << 11;
+        /// LLVM keeps the threads together for this call.
+        const CONVERGENT = 1 << 12;
     }
 }
 
@@ -388,6 +390,7 @@ impl ModifierFlags {
         (Self::UNIFORM, "uniform"),
         (Self::CARRY, "cc"),
         (Self::CONTRACT, "contract"),
+        (Self::CONVERGENT, "convergent"),
     ];
 }
 

@@ -244,6 +244,9 @@ operations! {
     /// Between generic addresses and those of a space.
     Cvta "CVTA" None, (1, 1), (1, 1), [SPACE VARIANT] [REMATERIALIZABLE];
 
+    /// Does a generic address lie in a space?
+    Isspacep "ISSPACEP" None, (1, 1), (1, 1), [SPACE] [];
+
     // Movement.
     /// The value of a constant, a register or a symbol's address.
     Mov "MOV" Some(19), (1, 1), (1, 1), [] [COPY REMATERIALIZABLE];
@@ -307,6 +310,8 @@ operations! {
     /// Control goes on to the next block, or does not come here at all: an ending that LLVM's
     /// function has no instruction for.
     End "END" None, (0, 0), (0, 0), [] [TERMINATOR];
+    /// The kernel fails. LLVM may have instructions after it.
+    Trap "TRAP" None, (0, 0), (0, 0), [] [SIDE_EFFECTS];
 
     // Calls.
     /// A call's parameters and results are declared from here on.

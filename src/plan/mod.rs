@@ -23,7 +23,7 @@ mod tests;
 pub use editor::{EditError, Editor, NewInstruction, Node, Operand, Position};
 
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::{EdgeRecord, OperandRecord, StringRecord};
+use crate::snapshot::abi::{ConstantRecord, EdgeRecord, OperandRecord, StringRecord};
 use abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
 
 /// The new body of a function, as the ABI's arrays. `blocks` and `instructions` end with a sentinel.
@@ -41,8 +41,10 @@ pub struct Plan {
     pub merged: Vec<u32>,
     /// The class of each new register.
     pub new_registers: Vec<u32>,
-    /// Names of new instructions' opcodes.
+    /// Names of new instructions' opcodes: LLVM's, or mnemonics as the snapshot's opcode table has them.
     pub opcode_names: Vec<StringRecord>,
+    /// Floating-point numbers that the snapshot does not have; their indices continue its.
+    pub constants: Vec<ConstantRecord>,
     /// The bytes of these names.
     pub strings: Vec<u8>,
 }

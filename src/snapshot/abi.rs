@@ -7,7 +7,7 @@ use bitflags::bitflags;
 use bytemuck::{Pod, Zeroable};
 
 /// Changes whenever a record changes; also the version of the snapshot file format.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 /// Edge probabilities are numerators over this denominator.
 pub const PROBABILITY_DENOMINATOR: u32 = 0x8000_0000;
 /// The probability of an edge for which LLVM has none.
@@ -162,7 +162,7 @@ records! {
     }
 
     /// An opcode that the function uses.
-    OpcodeRecord: 20 {
+    OpcodeRecord: 28 {
         0 name: StringRecord,
         /// See [`OpcodeFlags`].
         8 flags: u32,
@@ -171,6 +171,9 @@ records! {
         /// Of these, results.
         14 definitions: u16,
         16 llvm_opcode: u32,
+        /// Of an opcode that LLVM gives a number for a name: PTX mnemonic and a letter for each operand
+        /// (`p` a predicate, `r` another register, `i` an immediate). Otherwise empty.
+        20 mnemonic: StringRecord,
     }
 
     /// A constant that does not fit an immediate operand.

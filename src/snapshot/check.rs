@@ -116,7 +116,7 @@ impl Snapshot<'_> {
         check_all! {
             blocks: name;
             register_classes: name;
-            opcodes: name;
+            opcodes: name, mnemonic;
             symbols: name;
             physical_registers: name;
             locations: file, function;

@@ -76,6 +76,10 @@ impl Snapshot<'_> {
             write!(out, " = ")?;
         }
         write!(out, "{}", instruction.opcode_name())?;
+        let mnemonic = self.string(self.opcode(instruction.opcode()).mnemonic);
+        if let Some((mnemonic, _letters)) = mnemonic.split_once(' ') {
+            write!(out, "({mnemonic})")?;
+        }
         for (number, operand) in instruction.operands().enumerate().skip(results) {
             write!(out, "{}", if number == results { " " } else { ", " })?;
             self.print_operand(&operand, out)?;

@@ -2,8 +2,10 @@
 
 #[cfg(feature = "llvm")]
 mod compile;
+mod exec;
 mod generate;
 mod live;
+mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
 mod snapshot;
@@ -26,8 +28,12 @@ enum Command {
     Compile(compile::CompileArguments),
     /// Time live intervals
     Bench(live::BenchArguments),
+    /// Run kernels in the interpreter
+    Exec(exec::ExecArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
+    /// Print and verify functions in Ori, from text or from snapshots
+    Ori(ori::OriArguments),
     /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
     #[cfg(feature = "llvm")]
     Passes(passes::PassesArguments),
@@ -42,7 +48,9 @@ fn main() -> ExitCode {
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Bench(arguments) => live::run_bench(&arguments),
+        Command::Exec(arguments) => exec::run(&arguments),
         Command::Live(arguments) => live::run(&arguments),
+        Command::Ori(arguments) => ori::run(&arguments),
         #[cfg(feature = "llvm")]
         Command::Passes(arguments) => passes::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),

@@ -1,0 +1,166 @@
+//===- OpcodePrinter.cpp - What an opcode looks like in PTX ---------------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpcodePrinter.h"
+#include "Support.h"
+#include "oriel_ffi.h"
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCTargetOptions.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include <map>
+#include <mutex>
+
+using namespace llvm;
+using namespace oriel;
+
+OpcodePrinter::OpcodePrinter(const Target &Target, const Triple &Triple,
+                             const MCAsmInfo &AsmInfo,
+                             const MCInstrInfo &Opcodes,
+                             const MCRegisterInfo &Registers,
+                             const MCSubtargetInfo &Subtarget)
+    : Opcodes(Opcodes), Registers(Registers), Subtarget(Subtarget),
+      Printer(Target.createMCInstPrinter(Triple, 0, AsmInfo, Opcodes,
+                                         Registers)) {}
+
+OpcodePrinter::~OpcodePrinter() = default;
+
+std::string OpcodePrinter::print(unsigned Opcode, ArrayRef<int64_t> Numbers) {
+  // Bits 28 and up of a virtual register are its class, from one on.
+  constexpr unsigned AnyClass = 1u << 28;
+  MCInst Instruction;
+  Instruction.setOpcode(Opcode);
+  for (const MCOperandInfo &Info : Opcodes.get(Opcode).operands()) {
+    unsigned Number = Instruction.getNumOperands() + 1;
+    if (Info.RegClass >= 0) {
+      Instruction.addOperand(MCOperand::createReg(AnyClass | Number));
+      continue;
+    }
+    int64_t Value = Numbers.empty() ? 0 : Numbers.front();
+    Numbers = Numbers.drop_front(!Numbers.empty());
+    Instruction.addOperand(MCOperand::createImm(Value));
+  }
+  std::string Text;
+  raw_string_ostream Stream(Text);
+  Printer->printInst(&Instruction, 0, "", Subtarget, Stream);
+  return Text;
+}
+
+std::string OpcodePrinter::signature(unsigned Opcode) {
+  std::string Letters;
+  for (const MCOperandInfo &Info : Opcodes.get(Opcode).operands()) {
+    if (Info.RegClass >= 0) {
+      StringRef Class =
+          Registers.getRegClassName(&Registers.getRegClass(Info.RegClass));
+      Letters += Class == "B1" ? 'p' : 'r';
+    } else if (Info.OperandType == MCOI::OPERAND_IMMEDIATE) {
+      Letters += 'i';
+    } else {
+      return "";
+    }
+  }
+  std::string Text = print(Opcode);
+  StringRef Mnemonic = StringRef(Text).trim();
+  Mnemonic = Mnemonic.take_until([](char C) { return isSpace(C) || C == ';'; });
+  return (Mnemonic + " " + Letters).str();
+}
+
+StringRef oriel::anonymousSignature(const TargetMachine &TM, unsigned Opcode) {
+  // Opcodes are the same for every subtarget.
+  static std::mutex Mutex;
+  static std::map<unsigned, std::string> Known;
+  std::lock_guard<std::mutex> Lock(Mutex);
+  auto [Entry, IsNew] = Known.try_emplace(Opcode);
+  if (IsNew) {
+    OpcodePrinter Printer(TM.getTarget(), TM.getTargetTriple(),
+                          *TM.getMCAsmInfo(), *TM.getMCInstrInfo(),
+                          *TM.getMCRegisterInfo(), *TM.getMCSubtargetInfo());
+    Entry->second = Printer.signature(Opcode);
+  }
+  return Entry->second;
+}
+
+//===----------------------------------------------------------------------===//
+// For tests of the library's own table of opcodes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// LLVM's descriptions, without a target machine.
+struct Descriptions {
+  Triple TargetTriple{"nvptx64-nvidia-cuda"};
+  const Target *T = nullptr;
+  std::unique_ptr<MCInstrInfo> Opcodes;
+  std::unique_ptr<MCRegisterInfo> Registers;
+  std::unique_ptr<MCAsmInfo> AsmInfo;
+  std::unique_ptr<MCSubtargetInfo> Subtarget;
+
+  Descriptions() {
+    std::string Error;
+    T = TargetRegistry::lookupTarget(TargetTriple, Error);
+    if (!T)
+      return;
+    Opcodes.reset(T->createMCInstrInfo());
+    Registers.reset(T->createMCRegInfo(TargetTriple));
+    AsmInfo.reset(
+        T->createMCAsmInfo(*Registers, TargetTriple, MCTargetOptions()));
+    Subtarget.reset(T->createMCSubtargetInfo(TargetTriple, "sm_100a", ""));
+  }
+};
+} // namespace
+
+void oriel_list_opcodes(OrielSink Out) {
+  Descriptions All;
+  if (!All.T)
+    return;
+  OpcodePrinter Printer(*All.T, All.TargetTriple, *All.AsmInfo, *All.Opcodes,
+                        *All.Registers, *All.Subtarget);
+  for (unsigned Opcode = 0, E = All.Opcodes->getNumOpcodes(); Opcode != E;
+       ++Opcode) {
+    const MCInstrDesc &Desc = All.Opcodes->get(Opcode);
+    std::string Line;
+    raw_string_ostream Stream(Line);
+    Stream << All.Opcodes->getName(Opcode) << '\t';
+    if (isAnonymous(All.Opcodes->getName(Opcode)))
+      Stream << Printer.signature(Opcode);
+    Stream << '\t';
+    unsigned Number = 0;
+    for (const MCOperandInfo &Info : Desc.operands()) {
+      Stream << (Number ? " " : "") << (Number < Desc.getNumDefs() ? "=" : "");
+      ++Number;
+      if (Info.RegClass >= 0)
+        Stream << All.Registers->getRegClassName(
+            &All.Registers->getRegClass(Info.RegClass));
+      else
+        Stream << (Info.OperandType == MCOI::OPERAND_IMMEDIATE ? "i" : "?");
+    }
+    Stream << '\n';
+    Out.write(Out.context, toText(Line));
+  }
+}
+
+int oriel_print_opcode(OrielText Name, const int64_t *Numbers, size_t Count,
+                       OrielSink Out) {
+  Descriptions All;
+  if (!All.T)
+    return 0;
+  OpcodePrinter Printer(*All.T, All.TargetTriple, *All.AsmInfo, *All.Opcodes,
+                        *All.Registers, *All.Subtarget);
+  for (unsigned Opcode = 0, E = All.Opcodes->getNumOpcodes(); Opcode != E;
+       ++Opcode)
+    if (All.Opcodes->getName(Opcode) == toStringRef(Name)) {
+      Out.write(Out.context,
+                toText(Printer.print(Opcode, ArrayRef(Numbers, Count))));
+      return 1;
+    }
+  return 0;
+}

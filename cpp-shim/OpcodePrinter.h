@@ -1,0 +1,66 @@
+//===- OpcodePrinter.h - What an opcode looks like in PTX -------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_OPCODEPRINTER_H
+#define ORIEL_OPCODEPRINTER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <memory>
+#include <string>
+
+namespace llvm {
+class MCAsmInfo;
+class MCInstPrinter;
+class MCInstrDesc;
+class MCInstrInfo;
+class MCRegisterInfo;
+class MCSubtargetInfo;
+class Target;
+class TargetMachine;
+class Triple;
+} // namespace llvm
+
+namespace oriel {
+
+/// Prints instructions with made-up operands, through LLVM's own printer.
+class OpcodePrinter {
+public:
+  OpcodePrinter(const llvm::Target &Target, const llvm::Triple &Triple,
+                const llvm::MCAsmInfo &AsmInfo, const llvm::MCInstrInfo &Opcodes,
+                const llvm::MCRegisterInfo &Registers,
+                const llvm::MCSubtargetInfo &Subtarget);
+  ~OpcodePrinter();
+
+  /// Prints the instruction with registers where the opcode takes registers,
+  /// and \p Numbers, or zeros, elsewhere.
+  std::string print(unsigned Opcode, llvm::ArrayRef<int64_t> Numbers = {});
+
+  /// The mnemonic and a letter for each operand: `p` for a predicate, `r` for
+  /// another register, `i` for an immediate. Empty if \p Opcode takes something
+  /// that LLVM does not describe, and might not print.
+  std::string signature(unsigned Opcode);
+
+private:
+  const llvm::MCInstrInfo &Opcodes;
+  const llvm::MCRegisterInfo &Registers;
+  const llvm::MCSubtargetInfo &Subtarget;
+  std::unique_ptr<llvm::MCInstPrinter> Printer;
+};
+
+/// Does LLVM give the opcode called \p Name a number for a name?
+inline bool isAnonymous(llvm::StringRef Name) {
+  return Name.starts_with("anonymous_");
+}
+
+/// The signature of anonymous opcode \p Opcode; printed once in a process.
+llvm::StringRef anonymousSignature(const llvm::TargetMachine &TM,
+                                   unsigned Opcode);
+
+} // namespace oriel
+
+#endif // ORIEL_OPCODEPRINTER_H

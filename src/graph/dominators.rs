@@ -1,0 +1,172 @@
+//! The dominator tree: `a` dominates `b` if every path from the entry to `b` goes through `a`.
+//!
+//! The immediate dominators come from [`immediate`](super::immediate), or, where that would take too long, from
+//! [`semi_nca`](super::semi_nca); the tree is the same. Nodes are numbered so that a subtree is an interval, which makes
+//! a test of dominance two comparisons.
+
+use super::immediate::cooper_harvey_kennedy;
+use super::semi_nca::semi_nca;
+use super::{Graph, Node, Position, ReversePostorder};
+use crate::entity::{EntityRef, PackedOption};
+
+/// Immediate dominators, the tree they make, and dominance tests in constant time.
+///
+/// Nodes that the entry does not reach are not in the tree.
+#[derive(Clone, Debug)]
+pub struct DominatorTree<N: Node> {
+    /// By node; none for the entry and for unreachable nodes.
+    immediate: Vec<PackedOption<N>>,
+    /// By node.
+    subtree: Vec<Subtree>,
+    /// The nodes of the tree; a subtree is a slice of it, its root first.
+    preorder: Vec<N>,
+    work: Work,
+}
+
+/// A node's subtree as a range of `preorder`; empty for unreachable nodes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Subtree {
+    first: u32,
+    end: u32,
+}
+
+/// Arrays by position in the order that only the computation needs, kept to be used again.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    immediate: Vec<PackedOption<Position>>,
+    /// Size of the subtree; once the node has its place, the next free place in its subtree.
+    size: Vec<u32>,
+}
+
+impl<N: Node> Default for DominatorTree<N> {
+    fn default() -> Self {
+        Self {
+            immediate: Vec::new(),
+            subtree: Vec::new(),
+            preorder: Vec::new(),
+            work: Work::default(),
+        }
+    }
+}
+
+impl<N: Node> DominatorTree<N> {
+    /// The tree of `graph`, of which `order` is an order.
+    pub fn new(graph: &impl Graph<Node = N>, order: &ReversePostorder<N>) -> Self {
+        let mut tree = Self::default();
+        tree.compute(graph, order);
+        tree
+    }
+
+    /// Computes the tree of `graph`, of which `order` is an order, keeping the memory of an earlier one.
+    pub fn compute(&mut self, graph: &impl Graph<Node = N>, order: &ReversePostorder<N>) {
+        let nodes = graph.node_count();
+        self.immediate.clear();
+        self.immediate.resize(nodes, PackedOption::default());
+        self.subtree.clear();
+        self.subtree.resize(nodes, Subtree::default());
+        self.preorder.clear();
+        let Some(&root) = order.as_slice().first() else {
+            return;
+        };
+        if !cooper_harvey_kennedy(graph, order, &mut self.work.immediate) {
+            semi_nca(graph, order, &mut self.work.immediate);
+        }
+        self.preorder.resize(order.len(), root);
+        self.number_tree(order);
+    }
+
+    /// Numbers the tree. In the order a dominator comes before what it dominates, so sizes take one pass from the end
+    /// and places one from the begin.
+    fn number_tree(&mut self, order: &ReversePostorder<N>) {
+        let Work { immediate, size } = &mut self.work;
+        let parent = |index: usize| immediate[index].expect("every node of the order has a dominator");
+        size.clear();
+        size.resize(order.len(), 1);
+        for index in (1..order.len()).rev() {
+            size[parent(index).index()] += size[index];
+        }
+        for (index, &node) in order.as_slice().iter().enumerate() {
+            let mut first = 0;
+            if index > 0 {
+                let parent = parent(index);
+                first = size[parent.index()];
+                size[parent.index()] += size[index];
+                self.immediate[node.index()] = order.node(parent).into();
+            }
+            self.subtree[node.index()] = Subtree {
+                first,
+                end: first + size[index],
+            };
+            self.preorder[first as usize] = node;
+            size[index] = first + 1;
+        }
+    }
+
+    /// Can the entry reach the node?
+    pub fn is_reachable(&self, node: N) -> bool {
+        let Subtree { first, end } = self.subtree[node.index()];
+        first < end
+    }
+
+    /// The immediate dominator; none for the entry and for unreachable nodes.
+    pub fn immediate(&self, node: N) -> Option<N> {
+        self.immediate[node.index()].expand()
+    }
+
+    /// The nodes that a node dominates immediately, by their position in the order.
+    pub fn children(&self, node: N) -> impl Iterator<Item = N> {
+        let Subtree { first, end } = self.subtree[node.index()];
+        let mut next = first + 1;
+        std::iter::from_fn(move || {
+            let child = (next < end).then(|| self.preorder[next as usize])?;
+            next = self.subtree[child.index()].end;
+            Some(child)
+        })
+    }
+
+    /// The nodes of the tree, each before those it dominates. Turned round, each comes after them.
+    pub fn preorder(&self) -> &[N] {
+        &self.preorder
+    }
+
+    /// A node and all that it dominates, in preorder; nothing for an unreachable node.
+    pub fn subtree(&self, node: N) -> &[N] {
+        let Subtree { first, end } = self.subtree[node.index()];
+        &self.preorder[first as usize..end as usize]
+    }
+
+    /// Is every path from the entry to `inner` a path through `outer`? Nodes dominate themselves.
+    ///
+    /// As in LLVM, an unreachable node is dominated by every node and dominates no reachable one.
+    pub fn dominates(&self, outer: N, inner: N) -> bool {
+        let (outer, inner) = (self.subtree[outer.index()], self.subtree[inner.index()]);
+        inner.first == inner.end || (outer.first <= inner.first && inner.first < outer.end)
+    }
+
+    /// [`dominates`](Self::dominates), but a node does not strictly dominate itself.
+    pub fn strictly_dominates(&self, outer: N, inner: N) -> bool {
+        outer != inner && self.dominates(outer, inner)
+    }
+
+    /// The last node on the ways to both nodes that dominates them; none if one is unreachable. Takes as many steps as
+    /// the first node lies below the answer.
+    pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
+        if !self.is_reachable(left) || !self.is_reachable(right) {
+            return None;
+        }
+        let mut common = left;
+        while !self.dominates(common, right) {
+            common = self.immediate(common)?;
+        }
+        Some(common)
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.immediate.capacity() * size_of::<PackedOption<N>>()
+            + self.subtree.capacity() * size_of::<Subtree>()
+            + self.preorder.capacity() * size_of::<N>()
+            + self.work.immediate.capacity() * size_of::<PackedOption<Position>>()
+            + self.work.size.capacity() * size_of::<u32>()
+    }
+}

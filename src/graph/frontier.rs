@@ -1,0 +1,51 @@
+//! The dominance frontier: where a node's dominance ends.
+//!
+//! ```text
+//! DF(a) = { b | a dominates a predecessor of b and does not strictly dominate b }
+//! ```
+//!
+//! Computed from the joins, as in Cooper, Harvey and Kennedy: from each predecessor of `b` up to the immediate dominator
+//! of `b`, every node has `b` in its frontier. Its size, and so its cost, can be the square of the number of nodes.
+
+use super::rows::Rows;
+use super::{DominatorTree, Graph, Node};
+use crate::entity::PackedOption;
+
+/// The dominance frontier of every node. Over a [`ReversedGraph`](super::ReversedGraph) and its tree: the nodes that
+/// a node is control dependent on.
+#[derive(Clone, Debug)]
+pub struct DominanceFrontier<N> {
+    rows: Rows<N, N>,
+}
+
+impl<N: Node> DominanceFrontier<N> {
+    /// The frontiers of `graph`, whose dominator tree is `dominators`.
+    pub fn new(graph: &impl Graph<Node = N>, dominators: &DominatorTree<N>) -> Self {
+        let mut pairs = Vec::new();
+        // The last node that was put in each node's frontier.
+        let mut latest: Vec<PackedOption<N>> = vec![PackedOption::default(); graph.node_count()];
+        for node in graph.nodes().filter(|&node| dominators.is_reachable(node)) {
+            let end = dominators.immediate(node);
+            for predecessor in graph.predecessors(node) {
+                let mut runner = Some(predecessor).filter(|&from| dominators.is_reachable(from));
+                while let Some(current) = runner.filter(|_| runner != end) {
+                    let latest = &mut latest[current.index()];
+                    if latest.expand() == Some(node) {
+                        break;
+                    }
+                    *latest = node.into();
+                    pairs.push((current, node));
+                    runner = dominators.immediate(current);
+                }
+            }
+        }
+        let mut rows = Rows::default();
+        rows.fill(graph.node_count(), pairs.iter().copied());
+        Self { rows }
+    }
+
+    /// The frontier of a node, by number; empty for unreachable nodes.
+    pub fn of(&self, node: N) -> &[N] {
+        self.rows.of(node)
+    }
+}

@@ -1,0 +1,111 @@
+//! Immediate dominators by iteration over the reverse post-order: Cooper, Harvey and Kennedy, "A Simple, Fast
+//! Dominance Algorithm", 2001. The algorithm of the reference.
+//!
+//! Two candidates for a node's dominator meet by walking up the tree built so far, always from the one that is later
+//! in the order. A sweep over a node whose predecessors all come before it is final, if they are; so after a sweep only
+//! the targets of retreating edges are looked at again, and on a reducible graph, where such an edge adds nothing, that
+//! ends it.
+//!
+//! On the graphs of programs the walks are short. A straight line of blocks that all leave for one common exit makes
+//! them as long as the line, and irreducible graphs can need many sweeps; so the steps are counted, and the caller has
+//! [`semi_nca`](super::semi_nca) for when there are too many.
+
+use super::{Graph, Node, Position, ReversePostorder};
+use crate::entity::{EntityRef, PackedOption};
+
+/// Sweeps allowed, and steps up the tree for each node. Programs need one or two of each.
+const LIMIT: usize = 8;
+
+/// Writes the immediate dominator of each position to `immediate`, the entry's being itself. Gives up and returns
+/// whether it got there.
+pub(super) fn cooper_harvey_kennedy<N: Node>(
+    graph: &impl Graph<Node = N>,
+    order: &ReversePostorder<N>,
+    immediate: &mut Vec<PackedOption<Position>>,
+) -> bool {
+    immediate.clear();
+    immediate.resize(order.len(), PackedOption::default());
+    immediate[0] = Position::new(0).into();
+    let mut search = Search {
+        graph,
+        order,
+        immediate,
+        steps_left: LIMIT * order.len(),
+    };
+    let mut retreating = Vec::new();
+    for index in 1..order.len() {
+        let position = Position::new(index);
+        if search.update(position).incomplete {
+            retreating.push(position);
+        }
+        if search.steps_left == 0 {
+            return false;
+        }
+    }
+    for _ in 0..LIMIT {
+        let mut changed = false;
+        for &position in &retreating {
+            changed |= search.update(position).changed;
+        }
+        if search.steps_left == 0 {
+            return false;
+        }
+        if !changed {
+            return true;
+        }
+        for index in 1..order.len() {
+            search.update(Position::new(index));
+            if search.steps_left == 0 {
+                return false;
+            }
+        }
+    }
+    false
+}
+
+struct Search<'a, G: Graph> {
+    graph: &'a G,
+    order: &'a ReversePostorder<G::Node>,
+    /// By position; none until the first visit.
+    immediate: &'a mut [PackedOption<Position>],
+    /// Steps up the tree that may still be taken; at zero the result is of no use.
+    steps_left: usize,
+}
+
+struct Update {
+    changed: bool,
+    /// A predecessor has not been visited yet.
+    incomplete: bool,
+}
+
+impl<G: Graph> Search<'_, G> {
+    /// Computes the dominator of a position from the predecessors that have been visited.
+    fn update(&mut self, position: Position) -> Update {
+        let mut dominator: Option<Position> = None;
+        let mut incomplete = false;
+        for predecessor in self.graph.predecessors(self.order.node(position)) {
+            let Some(candidate) = self.order.position(predecessor) else {
+                continue;
+            };
+            if self.immediate[candidate.index()].is_none() {
+                incomplete = true;
+                continue;
+            }
+            dominator = Some(dominator.map_or(candidate, |other| self.intersect(candidate, other)));
+        }
+        let entry = &mut self.immediate[position.index()];
+        let changed = entry.expand() != dominator;
+        *entry = dominator.into();
+        Update { changed, incomplete }
+    }
+
+    /// Where the ways up the tree from two positions meet, if there are the steps to get there.
+    fn intersect(&mut self, mut left: Position, mut right: Position) -> Position {
+        while left != right && self.steps_left > 0 {
+            self.steps_left -= 1;
+            let later = if left > right { &mut left } else { &mut right };
+            *later = self.immediate[later.index()].expect("above a visited node all are visited");
+        }
+        left
+    }
+}

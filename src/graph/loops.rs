@@ -1,0 +1,336 @@
+//! Natural loops and how they nest.
+//!
+//! A *header* is a reachable node with a back edge: an edge from a reachable node that the header dominates, the
+//! *latch*. The loop of a header are the nodes that reach one of its latches without passing the header. There is one loop
+//! for each header, and two loops are disjoint or one lies in the other. This is the definition of LLVM's `LoopInfo` and
+//! `MachineLoopInfo`. Cycles that can be entered in several places are no loops; see
+//! [`irreducible_edges`](super::irreducible_edges).
+//!
+//! Inner loops are found first, and the walk back from a latch steps over a loop that it meets to that loop's header.
+//! Where LLVM goes up the parents to the outermost loop so far, a path that is halved on the way keeps deep nests
+//! nearly linear.
+
+use super::{DominatorTree, Graph, Node, ReversePostorder};
+use crate::entity::{EntityRef, PackedOption, PrimaryMap, entity_impl};
+use std::ops::Range;
+
+/// A natural loop. Loops are numbered so that a loop is followed by the loops in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Loop(u32);
+entity_impl!(Loop, "loop");
+
+/// All natural loops of a graph.
+#[derive(Clone, Debug)]
+pub struct LoopForest<N> {
+    loops: PrimaryMap<Loop, Nest<N>>,
+    /// By node.
+    innermost: Vec<PackedOption<Loop>>,
+    /// The nodes of loops; those of one loop are a slice, its header first and the loops in it last.
+    nodes: Vec<N>,
+}
+
+#[derive(Clone, Debug)]
+struct Nest<N> {
+    header: N,
+    parent: PackedOption<Loop>,
+    /// 1 for a loop that is in no other.
+    depth: u32,
+    /// The loops in this one, itself included, are those up to here.
+    end: Loop,
+    /// Where its nodes are.
+    nodes: Range<u32>,
+}
+
+impl<N: Node> LoopForest<N> {
+    /// The loops of `graph`.
+    pub fn new(
+        graph: &impl Graph<Node = N>,
+        order: &ReversePostorder<N>,
+        dominators: &DominatorTree<N>,
+    ) -> Self {
+        let mut search = Search::new(graph.node_count());
+        for &header in dominators.preorder().iter().rev() {
+            search.find_loop(graph, dominators, header);
+        }
+        search.number(order)
+    }
+
+    /// Number of loops.
+    pub fn len(&self) -> usize {
+        self.loops.len()
+    }
+
+    /// Is there no loop?
+    pub fn is_empty(&self) -> bool {
+        self.loops.is_empty()
+    }
+
+    /// All loops; a loop comes before the loops in it, and those beside each other by their headers' order.
+    pub fn loops(&self) -> impl DoubleEndedIterator<Item = Loop> + ExactSizeIterator {
+        self.loops.keys()
+    }
+
+    /// The node through which the loop is entered.
+    pub fn header(&self, natural_loop: Loop) -> N {
+        self.loops[natural_loop].header
+    }
+
+    /// The next larger loop that contains this one.
+    pub fn parent(&self, natural_loop: Loop) -> Option<Loop> {
+        self.loops[natural_loop].parent.expand()
+    }
+
+    /// How many loops contain the header: 1 for a loop that is in no other.
+    pub fn depth(&self, natural_loop: Loop) -> usize {
+        self.loops[natural_loop].depth as usize
+    }
+
+    /// The loops directly in this one.
+    pub fn children(&self, natural_loop: Loop) -> impl Iterator<Item = Loop> {
+        let end = self.loops[natural_loop].end;
+        let mut next = Loop::new(natural_loop.index() + 1);
+        std::iter::from_fn(move || {
+            let child = (next < end).then_some(next)?;
+            next = self.loops[child].end;
+            Some(child)
+        })
+    }
+
+    /// The nodes of a loop, those of loops in it included. The header is first; the loop's own nodes, in the order's
+    /// order, come before those of the loops in it.
+    pub fn nodes(&self, natural_loop: Loop) -> &[N] {
+        let Range { start, end } = self.loops[natural_loop].nodes;
+        &self.nodes[start as usize..end as usize]
+    }
+
+    /// The smallest loop that a node is in.
+    pub fn innermost(&self, node: N) -> Option<Loop> {
+        self.innermost[node.index()].expand()
+    }
+
+    /// How many loops a node is in.
+    pub fn depth_of(&self, node: N) -> usize {
+        self.innermost(node)
+            .map_or(0, |natural_loop| self.depth(natural_loop))
+    }
+
+    /// Is the node in the loop?
+    pub fn contains(&self, natural_loop: Loop, node: N) -> bool {
+        self.innermost(node)
+            .is_some_and(|inner| self.encloses(natural_loop, inner))
+    }
+
+    /// Is `inner` the same loop or one in it?
+    pub fn encloses(&self, outer: Loop, inner: Loop) -> bool {
+        outer <= inner && inner < self.loops[outer].end
+    }
+
+    /// Is the node the header of a loop?
+    pub fn is_header(&self, node: N) -> bool {
+        self.innermost(node)
+            .is_some_and(|natural_loop| self.header(natural_loop) == node)
+    }
+
+    /// The sources of the loop's back edges, with repetitions where there are several edges from one.
+    pub fn latches(&self, graph: &impl Graph<Node = N>, natural_loop: Loop) -> impl Iterator<Item = N> {
+        graph
+            .predecessors(self.header(natural_loop))
+            .filter(move |&predecessor| self.contains(natural_loop, predecessor))
+    }
+
+    /// The edges from a node of the loop to one outside, in the order of [`nodes`](Self::nodes): exiting nodes are their
+    /// sources, exits their targets.
+    pub fn exit_edges(
+        &self,
+        graph: &impl Graph<Node = N>,
+        natural_loop: Loop,
+    ) -> impl Iterator<Item = (N, N)> {
+        self.nodes(natural_loop).iter().flat_map(move |&source| {
+            graph
+                .successors(source)
+                .filter(move |&target| !self.contains(natural_loop, target))
+                .map(move |target| (source, target))
+        })
+    }
+
+    /// The only node outside that leads to the header, if its only edge is the one to the header.
+    pub fn preheader(&self, graph: &impl Graph<Node = N>, natural_loop: Loop) -> Option<N> {
+        let mut outside = graph
+            .predecessors(self.header(natural_loop))
+            .filter(|&predecessor| !self.contains(natural_loop, predecessor));
+        let preheader = outside.next()?;
+        (outside.all(|other| other == preheader) && graph.successor_count(preheader) == 1)
+            .then_some(preheader)
+    }
+}
+
+/// A loop by its place in the search: inner loops before those around them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Found(u32);
+entity_impl!(Found, "found");
+
+/// The search for loops, from the leaves of the dominator tree to its root.
+struct Search<N> {
+    /// By node.
+    innermost: Vec<PackedOption<Found>>,
+    found: PrimaryMap<Found, FoundLoop<N>>,
+    stack: Vec<N>,
+}
+
+struct FoundLoop<N> {
+    header: N,
+    parent: PackedOption<Found>,
+    /// Its number in the forest, once it has one.
+    index: PackedOption<Loop>,
+    /// A loop around this one, or itself if there is none so far: the way to the outermost one.
+    outer: Found,
+    size: Extent,
+}
+
+/// How many there are of each; once the loop has its place, the next free number or place of each.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    /// Loops: the loop itself and those in it.
+    loops: u32,
+    /// Nodes that are in no loop in it.
+    own_nodes: u32,
+    /// Nodes of the loops in it.
+    inner_nodes: u32,
+}
+
+impl<N: Node> Search<N> {
+    fn new(nodes: usize) -> Self {
+        Self {
+            innermost: vec![PackedOption::default(); nodes],
+            found: PrimaryMap::new(),
+            stack: Vec::new(),
+        }
+    }
+
+    /// Finds the loop of `header`, if it is one.
+    fn find_loop(&mut self, graph: &impl Graph<Node = N>, dominators: &DominatorTree<N>, header: N) {
+        let latches = graph.predecessors(header).filter(|&predecessor| {
+            dominators.is_reachable(predecessor) && dominators.dominates(header, predecessor)
+        });
+        self.stack.extend(latches);
+        if self.stack.is_empty() {
+            return;
+        }
+        let this = self.found.next_key();
+        self.found.push(FoundLoop {
+            header,
+            parent: PackedOption::default(),
+            index: PackedOption::default(),
+            outer: this,
+            size: Extent {
+                loops: 1,
+                own_nodes: 1,
+                inner_nodes: 0,
+            },
+        });
+        self.innermost[header.index()] = this.into();
+        while let Some(node) = self.stack.pop() {
+            // Where the walk goes on, behind `node` or the loop that it is in.
+            let before = match self.innermost[node.index()].expand() {
+                None => {
+                    self.innermost[node.index()] = this.into();
+                    self.found[this].size.own_nodes += 1;
+                    node
+                }
+                Some(inner) => {
+                    let inner = self.outermost(inner);
+                    if inner == this {
+                        continue;
+                    }
+                    let FoundLoop { header, size, .. } = self.found[inner];
+                    self.found[inner].parent = this.into();
+                    self.found[inner].outer = this;
+                    self.found[this].size.loops += size.loops;
+                    self.found[this].size.inner_nodes += size.own_nodes + size.inner_nodes;
+                    header
+                }
+            };
+            let reachable = graph
+                .predecessors(before)
+                .filter(|&predecessor| dominators.is_reachable(predecessor));
+            self.stack.extend(reachable);
+        }
+    }
+
+    /// The outermost loop so far around a loop.
+    fn outermost(&mut self, mut of: Found) -> Found {
+        while self.found[of].outer != of {
+            let outer = self.found[of].outer;
+            self.found[of].outer = self.found[outer].outer;
+            of = outer;
+        }
+        of
+    }
+
+    /// Numbers loops and their nodes so that those in a loop follow it. In the order a loop's header comes before its
+    /// other nodes and before the headers in it.
+    fn number(mut self, order: &ReversePostorder<N>) -> LoopForest<N> {
+        let mut forest = LoopForest {
+            loops: PrimaryMap::with_capacity(self.found.len()),
+            innermost: vec![PackedOption::default(); self.innermost.len()],
+            nodes: Vec::new(),
+        };
+        // By number, in the order of headers until all are known.
+        let mut nests: Vec<Option<Nest<N>>> = vec![None; self.found.len()];
+        let mut top = Extent::default();
+        for &node in order.as_slice() {
+            let Some(found) = self.innermost[node.index()].expand() else {
+                continue;
+            };
+            if self.found[found].header == node {
+                let (index, nodes) = self.place(found, &mut top);
+                let parent = self.found[found].parent.expand();
+                let parent = parent.and_then(|parent| self.found[parent].index.expand());
+                let around = parent.and_then(|parent| nests[parent.index()].as_ref());
+                nests[index.index()] = Some(Nest {
+                    header: node,
+                    parent: parent.into(),
+                    depth: around.map_or(1, |around| around.depth + 1),
+                    end: index,
+                    nodes,
+                });
+                forest.nodes.resize(top.inner_nodes as usize, node);
+            }
+            let FoundLoop { index, size, .. } = &mut self.found[found];
+            forest.innermost[node.index()] = *index;
+            forest.nodes[size.own_nodes as usize] = node;
+            size.own_nodes += 1;
+        }
+        for found in self.found.values() {
+            let nest = found
+                .index
+                .expand()
+                .and_then(|index| nests[index.index()].as_mut());
+            // All loops in it have their numbers, so the next free number is the end.
+            nest.expect("headers are reachable").end = Loop::new(found.size.loops as usize);
+        }
+        forest.loops.extend(nests.into_iter().flatten());
+        forest
+    }
+
+    /// Gives a loop its number and its nodes their range, in what is free in the loop around it, or in `top`.
+    fn place(&mut self, found: Found, top: &mut Extent) -> (Loop, Range<u32>) {
+        let FoundLoop { parent, size, .. } = self.found[found];
+        let free = match parent.expand() {
+            Some(parent) => &mut self.found[parent].size,
+            None => top,
+        };
+        let (index, start) = (free.loops, free.inner_nodes);
+        let end = start + size.own_nodes + size.inner_nodes;
+        free.loops += size.loops;
+        free.inner_nodes = end;
+        let index_of = Loop::new(index as usize);
+        self.found[found].index = index_of.into();
+        self.found[found].size = Extent {
+            loops: index + 1,
+            own_nodes: start,
+            inner_nodes: start + size.own_nodes,
+        };
+        (index_of, start..end)
+    }
+}

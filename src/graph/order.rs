@@ -1,0 +1,199 @@
+//! Reverse post-order.
+//!
+//! A depth-first walk leaves a node after everything it reaches from there; the order of leaving, turned round, puts a
+//! node before its successors, except along edges that close a cycle. Which depth-first walk it is decides the rest:
+//!
+//! - [`Traversal::ExplicitStack`] pushes all successors at once and so walks the *last* successor first; in the
+//!   order the first successor's part comes first, which for a branch with a fall-through is close to the layout.
+//! - [`Traversal::Recursive`] walks the *first* successor first, as the textbook's recursive function does.
+//!
+//! Both are reverse post-orders of a depth-first walk. In a graph without cycles both are topological.
+//!
+//! The reference has both forms and a knob to choose. Two departures:
+//!
+//! - Its explicit stack, as printed, does not push a node that is on the stack already. Then a node waits for the place
+//!   where it was pushed first, and may come before its own predecessor: with edges 0→1, 0→2, 2→1 the order is 0, 1, 2,
+//!   and the edge 2→1 looks like one that closes a cycle. The same listing discards stack entries of nodes that are
+//!   done, which then could not exist. Here a node is pushed again until it has been expanded, `in_stack` marks the
+//!   nodes of the current path, and the discard is what removes the older entries.
+//! - Its numbers count down from the number of blocks, so unreachable blocks leave a gap at the front. Here the entry
+//!   is always at position 0.
+//!
+//! The recursive order is computed without recursion: the frames are in a vector.
+
+use super::{Graph, Node, NodeSet};
+use crate::entity::{EntityRef, PackedOption, entity_impl};
+
+/// A place in a [`ReversePostorder`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(u32);
+entity_impl!(Position, "rpo");
+
+/// Which depth-first walk an order comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Traversal {
+    /// Last successor first.
+    #[default]
+    ExplicitStack,
+    /// First successor first.
+    Recursive,
+}
+
+/// The nodes that the entry reaches, in reverse post-order.
+#[derive(Clone, Debug)]
+pub struct ReversePostorder<N> {
+    order: Vec<N>,
+    /// By node; none if the entry does not reach it.
+    position: Vec<PackedOption<Position>>,
+    work: Work<N>,
+}
+
+/// Memory that only the walk needs, kept to be used again.
+#[derive(Clone, Debug)]
+struct Work<N> {
+    need_expand: NodeSet<N>,
+    in_stack: NodeSet<N>,
+    stack: Vec<N>,
+    frames: Vec<Frame<N>>,
+}
+
+/// A node whose walk has begun.
+#[derive(Clone, Debug)]
+struct Frame<N> {
+    node: N,
+    /// The successor to look at next.
+    next: u32,
+}
+
+impl<N> Default for ReversePostorder<N> {
+    fn default() -> Self {
+        Self {
+            order: Vec::new(),
+            position: Vec::new(),
+            work: Work {
+                need_expand: NodeSet::default(),
+                in_stack: NodeSet::default(),
+                stack: Vec::new(),
+                frames: Vec::new(),
+            },
+        }
+    }
+}
+
+impl<N: Node> ReversePostorder<N> {
+    /// The order of `graph`.
+    pub fn new(graph: &impl Graph<Node = N>, traversal: Traversal) -> Self {
+        let mut order = Self::default();
+        order.compute(graph, traversal);
+        order
+    }
+
+    /// Computes the order of `graph`, keeping the memory of an earlier one.
+    pub fn compute(&mut self, graph: &impl Graph<Node = N>, traversal: Traversal) {
+        let nodes = graph.node_count();
+        self.order.clear();
+        self.position.clear();
+        self.position.resize(nodes, PackedOption::default());
+        if nodes == 0 {
+            return;
+        }
+        self.work.need_expand.reset_to_all(nodes);
+        match traversal {
+            Traversal::ExplicitStack => self.work.leave_by_stack(graph, &mut self.order),
+            Traversal::Recursive => self.work.leave_by_frames(graph, &mut self.order),
+        }
+        self.order.reverse();
+        for (index, &node) in self.order.iter().enumerate() {
+            self.position[node.index()] = Position::new(index).into();
+        }
+    }
+
+    /// The nodes in order, the entry first.
+    pub fn as_slice(&self) -> &[N] {
+        &self.order
+    }
+
+    /// Number of nodes in the order.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Is there no node at all?
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The node at a position.
+    pub fn node(&self, position: Position) -> N {
+        self.order[position.index()]
+    }
+
+    /// The position of a node; none if the entry does not reach it.
+    pub fn position(&self, node: N) -> Option<Position> {
+        self.position[node.index()].expand()
+    }
+
+    /// Does the entry reach the node?
+    pub fn is_reachable(&self, node: N) -> bool {
+        self.position[node.index()].is_some()
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        let work = &self.work;
+        (self.order.capacity() + work.stack.capacity()) * size_of::<N>()
+            + self.position.capacity() * size_of::<PackedOption<Position>>()
+            + work.frames.capacity() * size_of::<Frame<N>>()
+            + work.need_expand.memory_bytes()
+            + work.in_stack.memory_bytes()
+    }
+}
+
+impl<N: Node> Work<N> {
+    /// Lists nodes as the walk leaves them. The stack holds the current path and, between its nodes, what has yet to be
+    /// tried; it never holds more entries than there are edges, and the entry.
+    fn leave_by_stack(&mut self, graph: &impl Graph<Node = N>, left: &mut Vec<N>) {
+        self.in_stack.reset(graph.node_count());
+        self.stack.clear();
+        self.stack.push(graph.entry());
+        while let Some(&node) = self.stack.last() {
+            if self.need_expand.remove(node) {
+                self.in_stack.insert(node);
+                let need_expand = &self.need_expand;
+                let waiting = graph
+                    .successors(node)
+                    .filter(|&successor| need_expand.contains(successor));
+                self.stack.extend(waiting);
+                continue;
+            }
+            self.stack.pop();
+            if self.in_stack.remove(node) {
+                left.push(node);
+            }
+        }
+    }
+
+    /// Lists nodes as a recursive walk leaves them.
+    fn leave_by_frames(&mut self, graph: &impl Graph<Node = N>, left: &mut Vec<N>) {
+        let entry = graph.entry();
+        self.frames.clear();
+        self.need_expand.remove(entry);
+        self.frames.push(Frame { node: entry, next: 0 });
+        while let Some(frame) = self.frames.last_mut() {
+            let Frame { node, next } = *frame;
+            if next as usize == graph.successor_count(node) {
+                left.push(node);
+                self.frames.pop();
+                continue;
+            }
+            frame.next += 1;
+            let successor = graph.successor(node, next as usize);
+            if self.need_expand.remove(successor) {
+                self.frames.push(Frame {
+                    node: successor,
+                    next: 0,
+                });
+            }
+        }
+    }
+}

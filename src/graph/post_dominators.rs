@@ -1,0 +1,60 @@
+//! The post-dominator tree: `a` post-dominates `b` if every path from `b` to the end goes through `a`.
+//!
+//! The end is the exit of [`ReversedGraph`], whose file says how infinite loops reach it: as in LLVM's
+//! `MachinePostDominatorTree`.
+
+use super::{DominatorTree, Graph, Node, ReversePostorder, ReversedGraph, Traversal};
+
+/// Immediate post-dominators, the tree they make, and tests in constant time. Every node is in the tree, also those that
+/// the entry does not reach.
+#[derive(Clone, Debug)]
+pub struct PostDominatorTree<N: Node> {
+    tree: DominatorTree<N>,
+    exit: N,
+}
+
+impl<N: Node> PostDominatorTree<N> {
+    /// The tree of `graph`.
+    pub fn new(graph: &impl Graph<Node = N>) -> Self {
+        let reversed = ReversedGraph::new(graph);
+        let order = ReversePostorder::new(&reversed, Traversal::default());
+        Self {
+            tree: DominatorTree::new(&reversed, &order),
+            exit: reversed.exit(),
+        }
+    }
+
+    /// The immediate post-dominator; none if that is the end itself.
+    pub fn immediate(&self, node: N) -> Option<N> {
+        self.tree
+            .immediate(node)
+            .filter(|&dominator| dominator != self.exit)
+    }
+
+    /// The nodes whose immediate post-dominator is `node`.
+    pub fn children(&self, node: N) -> impl Iterator<Item = N> {
+        self.tree.children(node)
+    }
+
+    /// The nodes that have no immediate post-dominator.
+    pub fn roots(&self) -> impl Iterator<Item = N> {
+        self.tree.children(self.exit)
+    }
+
+    /// Is every path from `before` to the end a path through `after`? Nodes post-dominate themselves.
+    pub fn dominates(&self, after: N, before: N) -> bool {
+        self.tree.dominates(after, before)
+    }
+
+    /// The first node after both nodes that post-dominates them; none if they have only the end in common.
+    pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
+        self.tree
+            .nearest_common(left, right)
+            .filter(|&common| common != self.exit)
+    }
+
+    /// The dominator tree of the reversed graph, the exit included.
+    pub fn tree(&self) -> &DominatorTree<N> {
+        &self.tree
+    }
+}

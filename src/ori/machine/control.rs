@@ -1,0 +1,43 @@
+//! Forms of calls and of what else stops or parts control. Branches are more than one instruction each
+//! and have no forms; see `from_machine.rs`.
+
+use super::forms::Forms;
+use crate::ori::modifiers::ModifierFlags;
+use crate::ori::operation::Operation;
+use crate::ori::types::DataType;
+
+pub(super) fn add_forms(forms: &mut Forms) {
+    let none = ModifierFlags::empty();
+    let uniform = ModifierFlags::UNIFORM;
+    let convergent = ModifierFlags::CONVERGENT;
+    for (name, operation, words, flags) in [
+        ("Callseq_Start", Operation::CallStart, "count count", none),
+        ("Callseq_End", Operation::CallEnd, "count count", none),
+        (
+            "DECLARE_PARAM_scalar",
+            Operation::DeclareParam,
+            "symbol count",
+            none,
+        ),
+        (
+            "DECLARE_PARAM_array",
+            Operation::DeclareParam,
+            "symbol count count",
+            none,
+        ),
+        ("CALL_PROTOTYPE", Operation::Prototype, "symbol", none),
+        // Function, results, parameters; by address also the prototype.
+        ("CALL_UNI", Operation::Call, "base count count", uniform),
+        (
+            "CALL_UNI_conv",
+            Operation::Call,
+            "base count count",
+            uniform | convergent,
+        ),
+        ("CALL", Operation::Call, "base count count count", none),
+        ("CALL_conv", Operation::Call, "base count count count", convergent),
+        ("trapinst", Operation::Trap, "", none),
+    ] {
+        forms.add(name, operation, DataType::None, words).flags(flags);
+    }
+}

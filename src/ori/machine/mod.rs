@@ -1,0 +1,23 @@
+//! From the machine function to Ori and back.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `place.rs` | what the operands of a machine instruction are for Ori; LLVM's numbers of modifiers |
+//! | `forms.rs` | the table from LLVM's opcodes to Ori, used in both directions |
+//! | `integer.rs`, `float.rs`, `conversion.rs`, `memory.rs`, `atomics.rs`, `threads.rs`, `control.rs` | its rows |
+//! | `from_machine.rs` | snapshot to Ori |
+
+mod atomics;
+mod control;
+mod conversion;
+mod float;
+mod forms;
+mod from_machine;
+mod integer;
+mod memory;
+mod place;
+mod threads;
+
+pub use forms::{Form, FormId, Forms, forms};
+pub use from_machine::{ImportError, from_machine};
+pub use place::{Description, Encoding, Place};
