@@ -2,8 +2,8 @@
 """List and compile the example kernels. The clang and llc command lines of the examples are written here only.
 
     scripts/examples.py list
-    scripts/examples.py compile SOURCE --sm 80 -O2 [-g] -o out.bc
-    scripts/examples.py assemble SOURCE --sm 80 -O2 [-g] -o out.ptx
+    scripts/examples.py compile SOURCE --sm 80 -O2 [-g] [--fp-contract off] -o out.bc
+    scripts/examples.py assemble SOURCE --sm 80 -O2 [-g] [--fp-contract off] -o out.ptx
     scripts/examples.py check [SOURCE ...] [--sm 50,80] [-O 1,2,3] [--jobs N]
 
 clang and llc come from the folder in ORIEL_LLVM_BIN if it is set, else from `llvm-config-22 --bindir`, else from
@@ -59,8 +59,10 @@ def resource_dir():
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def clang_command(source, output_bc, sm="80", opt_level="2", debug=False):
+def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_contract=None):
     """The command that compiles `source` to bitcode; to be run in the root of the repository.
+
+    With `fp_contract` off, llc fuses no multiplication and addition that the source has apart.
 
     The paths in the output are relative to that root, so that two checkouts give the same bytes.
     """
@@ -81,6 +83,8 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False):
     # threadIdx and its like are unsigned, and GPU code mixes them with int as a matter of course.
     command += ["-Wall", "-Wextra", "-Wno-sign-compare", "-Werror"]
     command += ["-fdebug-compilation-dir=.", f"-ffile-prefix-map={resource_dir()}=clang"]
+    if fp_contract:
+        command.append(f"-ffp-contract={fp_contract}")
     if debug:
         # clang reduces -g to line tables for optimised device code; the examples want variables as well.
         command += ["-g", "-Xclang", "-debug-info-kind=constructor"]
@@ -146,13 +150,14 @@ def check(arguments):
 def compile_one(arguments):
     """`compile` and `assemble`: the exit status of the first command that fails, else 0."""
     configuration = (arguments.sm, arguments.opt_level)
+    source = Path(arguments.source).resolve()
     if arguments.action == "compile":
-        command = clang_command(Path(arguments.source).resolve(), Path(arguments.output).resolve(), *configuration,
-                                arguments.debug)
+        command = clang_command(source, Path(arguments.output).resolve(), *configuration, arguments.debug,
+                                arguments.fp_contract)
         return subprocess.run(command, cwd=ROOT, check=False).returncode
     with tempfile.TemporaryDirectory() as folder:
         bitcode = Path(folder) / "out.bc"
-        clang = clang_command(Path(arguments.source).resolve(), bitcode, *configuration, arguments.debug)
+        clang = clang_command(source, bitcode, *configuration, arguments.debug, arguments.fp_contract)
         llc = llc_command(bitcode, Path(arguments.output).resolve(), *configuration)
         for command in (clang, llc):
             if status := subprocess.run(command, cwd=ROOT, check=False).returncode:
@@ -170,6 +175,7 @@ def main():
         sub.add_argument("--sm", default="80", choices=SM_VERSIONS)
         sub.add_argument("-O", dest="opt_level", default="2", choices=("0",) + OPT_LEVELS)
         sub.add_argument("-g", dest="debug", action="store_true")
+        sub.add_argument("--fp-contract", choices=("off", "on", "fast"), help="clang's -ffp-contract")
         sub.add_argument("-o", dest="output", required=True)
     sub = actions.add_parser("check", help="compile every source in every configuration and report problems")
     sub.add_argument("sources", nargs="*")

@@ -15,10 +15,12 @@
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
 //! | [`phases`] | the phases, their table and their manager |
+//! | [`execute`] | the execution oracle: runs kernels in Ori |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
 //! | [`generate`] | random functions for tests and benchmarks |
+//! | `host` | device code compiled for and run on the host |
 //! | [`launch`] | how an example's kernels are launched |
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
@@ -26,8 +28,11 @@
 pub mod bitvector;
 pub mod dataflow;
 pub mod entity;
+pub mod execute;
 pub mod generate;
 pub mod graph;
+#[cfg(feature = "llvm")]
+pub mod host;
 pub mod launch;
 pub mod live;
 pub mod options;
@@ -42,4 +47,4 @@ pub mod snapshot;
 #[cfg(feature = "llvm")]
 mod ffi;
 #[cfg(feature = "llvm")]
-pub use ffi::{LlvmOpcode, llvm_opcodes, print_llvm_opcode, run_machine_passes};
+pub use ffi::{LlvmOpcode, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes};

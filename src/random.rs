@@ -22,6 +22,7 @@ pub(crate) enum Stream {
     TestGraph = 8,
     #[cfg(test)]
     TestOri = 9,
+    Inputs = 10,
 }
 
 pub(crate) struct Random(Pcg64);

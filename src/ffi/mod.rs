@@ -2,6 +2,7 @@
 //!
 //! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
 
+mod capture;
 mod control_flow;
 mod guard;
 mod live;
@@ -13,5 +14,6 @@ mod run;
 mod text;
 mod updates;
 
+pub use capture::capture_snapshots;
 pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;

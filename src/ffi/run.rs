@@ -193,6 +193,7 @@ extern "C" fn oriel_run_begin(
     let options = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
+    super::capture::note(&view);
     let work = match guarded(|| pipeline::run(&view, options)) {
         Ok(Ok(work)) => work,
         Ok(Err(Problem::Unsupported(reason))) => {

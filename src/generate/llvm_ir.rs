@@ -13,6 +13,10 @@
 //!   NaN are not defined;
 //! - loops of structured shapes run at most `MAX_TRIPS` times each time that they are entered; in other shapes all
 //!   edges back in the layout together are taken at most `FUEL` times.
+//!
+//! With [`Options::all_operations`] threads work together, and blocks need a power of two of threads, at least 32.
+
+mod snippets;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -59,6 +63,9 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     }
     writeln!(out, "declare float @llvm.fma.f32(float, float, float)")?;
     writeln!(out, "declare double @llvm.fma.f64(double, double, double)\n")?;
+    if options.all_operations {
+        snippets::header(out)?;
+    }
     if options.calls {
         // Not inlined, or no call would be left; the float is compared only, so that it may be anything.
         writeln!(
@@ -132,10 +139,14 @@ pub(super) fn function(
     }
     writeln!(out, " {{")?;
     let scope = options.debug_info.then_some(subprogram + 1);
+    let runs_once = options
+        .all_operations
+        .then(|| snippets::run_once(&function.graph));
     let mut writer = Writer {
         out,
         function,
         loops,
+        runs_once,
         scope,
         line: 1,
         temporary: 0,
@@ -219,6 +230,8 @@ struct Writer<'a, W> {
     out: &'a mut W,
     function: &'a Function,
     loops: Loops,
+    /// With snippets: the blocks that every thread runs exactly once.
+    runs_once: Option<Table<Block, bool>>,
     /// The scope of debug locations.
     scope: Option<usize>,
     line: usize,
@@ -254,6 +267,9 @@ impl<W: Write> Writer<'_, W> {
         }
         for instruction in function.instructions_of(block) {
             self.instruction(instruction)?;
+        }
+        if let Some(runs_once) = &self.runs_once {
+            self.snippets(runs_once[block])?;
         }
         self.terminator(block)
     }
@@ -323,7 +339,7 @@ impl<W: Write> Writer<'_, W> {
         self.line(format_args!(
             "%own.shared = getelementptr i8, ptr addrspace(3) @shared, i64 %shared.start"
         ))?;
-        if self.uses_shared() {
+        if self.runs_once.is_some() || self.uses_shared() {
             for offset in (0..SHARED_BYTES).step_by(8) {
                 let address = self.temporary();
                 self.line(format_args!(
@@ -333,6 +349,9 @@ impl<W: Write> Writer<'_, W> {
                     "store i64 {offset}, ptr addrspace(3) %t{address}, align 8"
                 ))?;
             }
+        }
+        if self.runs_once.is_some() {
+            self.snippet_prologue()?;
         }
         if self.loops.needs_fuel {
             // Not a constant, or loops might be unrolled.

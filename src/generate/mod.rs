@@ -3,6 +3,7 @@
 //! One random program, two ways to write it down:
 //!
 //! - [`fn@llvm_ir`]: a module of kernels for `llc` and `clang`, of any size, with defined semantics;
+//!   [`launch_description`] says how to run them;
 //! - [`fn@machine_ir`]: a `.mir` file with control flow and registers that no front end makes, in SSA or late form.
 //!
 //! ```text
@@ -19,6 +20,7 @@ mod fill;
 mod flags;
 mod graph;
 mod index;
+mod launch;
 pub mod llvm_ir;
 mod machine_ir;
 mod model;
@@ -36,6 +38,7 @@ use crate::random::{Random, Stream};
 use fill::{Target, fill};
 #[cfg(test)]
 use index::Entity;
+pub use launch::launch_description;
 use model::Function;
 pub use options::{Form, Options, Shape, UnknownName};
 

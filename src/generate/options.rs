@@ -135,6 +135,9 @@ pub struct Options {
     pub debug_info: bool,
     /// Calls of device functions.
     pub calls: bool,
+    /// In LLVM IR also barriers, warp-wide operations, atomics, vectors, bytes, half precision and local arrays.
+    /// Needs PTX 6.0, which LLVM takes for sm_70 and later without being told.
+    pub all_operations: bool,
     /// Form of the machine IR; LLVM IR has no use for it.
     pub form: Form,
 }
@@ -151,6 +154,7 @@ impl Default for Options {
             long_lived: 4,
             debug_info: false,
             calls: false,
+            all_operations: false,
             form: Form::Ssa,
         }
     }

@@ -143,6 +143,15 @@ pub struct MemoryAccess {
     pub flags: MemoryFlags,
 }
 
+/// An object on the thread's stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackObject {
+    /// Size in bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub alignment: u32,
+}
+
 /// A machine opcode: what LLVM says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineOpcode {
@@ -283,6 +292,8 @@ pub struct Function {
     pub(super) accesses: PrimaryMap<AccessId, MemoryAccess>,
     pub(super) access_ids: HashMap<MemoryAccess, AccessId>,
     pub(super) opcodes: PrimaryMap<Opcode, MachineOpcode>,
+    /// What lies on the stack.
+    pub(super) stack_objects: PrimaryMap<FrameObject, StackObject>,
     /// Names of the symbols, for text.
     pub(super) symbols: PrimaryMap<Symbol, String>,
     /// Machine instructions that an instruction stands for beside its origin.
@@ -308,6 +319,7 @@ impl Function {
             accesses: PrimaryMap::new(),
             access_ids: HashMap::new(),
             opcodes: PrimaryMap::new(),
+            stack_objects: PrimaryMap::new(),
             symbols: PrimaryMap::new(),
             merged: HashMap::new(),
         }
@@ -638,6 +650,11 @@ impl Function {
     /// An operand that the machine function describes.
     pub fn special_data(&self, special: SpecialId) -> Special {
         self.specials[special]
+    }
+
+    /// What lies on the thread's stack.
+    pub fn stack_objects(&self) -> impl Iterator<Item = (FrameObject, &StackObject)> {
+        self.stack_objects.iter()
     }
 
     /// The name of a symbol.

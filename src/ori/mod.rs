@@ -55,7 +55,7 @@ pub use control_flow::ControlFlow;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
-    MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special,
+    MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
 };
 pub use lexer::{ParseError, Place};
 pub use liveness::{FileLiveness, Liveness, Member};

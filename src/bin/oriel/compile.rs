@@ -45,18 +45,25 @@ pub fn run(arguments: &CompileArguments) -> Result<(), String> {
 
 /// Compiles `file` at -O2 for what Oriel's options make of it, and throws the PTX away.
 pub fn compile_for_effect(file: &Path, sm: Option<String>) -> Result<(), String> {
+    compile_file(file, sm, None, 2).map(|_| ())
+}
+
+/// Compiles `file` as the command does, with the options that are in force; the PTX.
+pub fn compile_file(
+    file: &Path,
+    sm: Option<String>,
+    ptx: Option<u32>,
+    optimization_level: u8,
+) -> Result<Vec<u8>, String> {
     let arguments = CompileArguments {
         file: file.to_owned(),
         output: PathBuf::from("-"),
         sm,
-        ptx: None,
-        optimization_level: 2,
+        ptx,
+        optimization_level,
         oriel: String::new(),
     };
-    match compile(&arguments) {
-        Ok(_) => Ok(()),
-        Err(problem) => Err(format!("{}: {problem}", file.display())),
-    }
+    compile(&arguments).map_err(|problem| format!("{}: {problem}", file.display()))
 }
 
 fn compile(arguments: &CompileArguments) -> Result<Vec<u8>, String> {

@@ -28,6 +28,14 @@ pub struct GenerateArguments {
     #[arg(short, long, default_value = "-")]
     output: PathBuf,
 
+    /// Where a launch description for the kernels goes (LLVM IR only)
+    #[arg(long, value_name = "FILE")]
+    launch: Option<PathBuf>,
+
+    /// What the buffers and parameters of the launches hold follows from it
+    #[arg(long, default_value_t = 0, requires = "launch")]
+    input_seed: u64,
+
     /// Every choice follows from it; function k has the seed SEED + k
     #[arg(long, default_value_t = Options::default().seed)]
     seed: u64,
@@ -64,6 +72,10 @@ pub struct GenerateArguments {
     /// With calls of device functions
     #[arg(long)]
     calls: bool,
+
+    /// With barriers, warp-wide operations, atomics, vectors, bytes, half precision and local arrays (LLVM IR only)
+    #[arg(long)]
+    all_operations: bool,
 }
 
 /// Runs the command.
@@ -72,6 +84,9 @@ pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
         Language::Ir | Language::MirSsa => Form::Ssa,
         Language::MirLate => Form::Late,
     };
+    if arguments.all_operations && !matches!(arguments.language, Language::Ir) {
+        return Err("--all-operations is for --language ir only".to_owned());
+    }
     let options = Options {
         seed: arguments.seed,
         instructions: arguments.instructions,
@@ -82,8 +97,19 @@ pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
         long_lived: arguments.long_lived,
         debug_info: arguments.debug_info,
         calls: arguments.calls,
+        all_operations: arguments.all_operations,
         form,
     };
+    if let Some(launch) = &arguments.launch {
+        if !matches!(arguments.language, Language::Ir) {
+            return Err("--launch is for --language ir only".to_owned());
+        }
+        std::fs::write(
+            launch,
+            generate::launch_description(&options, arguments.input_seed),
+        )
+        .map_err(|error| format!("{}: {error}", launch.display()))?;
+    }
     let write = || -> io::Result<()> {
         let out: Box<dyn Write> = match arguments.output.to_str() {
             Some("-") => Box::new(io::stdout().lock()),

@@ -3,6 +3,7 @@
 mod cfg;
 #[cfg(feature = "llvm")]
 mod compile;
+mod exec;
 mod generate;
 mod live;
 mod ori;
@@ -31,6 +32,8 @@ enum Command {
     Compile(compile::CompileArguments),
     /// Time live intervals
     Bench(live::BenchArguments),
+    /// Run kernels in the interpreter
+    Exec(exec::ExecArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
     /// Print and verify functions in Ori, from text or from snapshots
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Bench(arguments) => live::run_bench(&arguments),
+        Command::Exec(arguments) => exec::run(&arguments),
         Command::Live(arguments) => live::run(&arguments),
         Command::Ori(arguments) => ori::run(&arguments),
         #[cfg(feature = "llvm")]

@@ -12,6 +12,7 @@ use crate::entity::{
 use crate::ori::edit::{InstructionBuilder, Position};
 use crate::ori::function::{
     Constant, Function, FunctionInfo, InstructionFlags, MachineOpcode, MemoryAccess, RegisterFile, Special,
+    StackObject,
 };
 use crate::ori::modifiers::{AddressSpace, ModifierFlags};
 use crate::ori::operand::{Operand, OperandKind as OriKind, SpecialId};
@@ -175,6 +176,12 @@ impl<'a> Importer<'a> {
             self.function.opcodes.push(MachineOpcode {
                 name: self.snapshot.string(record.name).into_owned(),
                 flags: OpcodeFlags::from_bits_truncate(record.flags),
+            });
+        }
+        for record in arrays.frame_objects {
+            self.function.stack_objects.push(StackObject {
+                size: record.size_bytes,
+                alignment: record.alignment,
             });
         }
         for record in arrays.symbols {

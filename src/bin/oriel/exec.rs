@@ -1,0 +1,410 @@
+//! `oriel exec`: runs kernels in the interpreter.
+
+use clap::{Args, ValueEnum};
+use oriel::execute::{
+    BlindResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described,
+};
+use oriel::launch::LaunchDescription;
+use oriel::ori::Function;
+use oriel::ori::machine::from_machine;
+use oriel::snapshot::OwnedSnapshot;
+use oriel::snapshot::abi::Stage;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Options of `oriel exec`.
+#[derive(Args)]
+pub struct ExecArguments {
+    /// LLVM IR (.ll) or bitcode (.bc); or snapshot files of one module, with --module
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// The PTX that LLVM printed for the module, which has its variables; with snapshot files
+    #[arg(long, value_name = "PTX")]
+    module: Option<PathBuf>,
+
+    /// Run the launches of this description
+    #[arg(
+        long,
+        value_name = "TOML",
+        required_unless_present = "blind",
+        conflicts_with = "blind"
+    )]
+    launch: Option<PathBuf>,
+
+    /// Run each kernel once on arguments and memory made up from this seed
+    #[arg(long, value_name = "SEED")]
+    blind: Option<u64>,
+
+    /// With --blind: only this kernel
+    #[arg(long, value_name = "NAME", requires = "blind")]
+    kernel: Option<String>,
+
+    /// Which form of the functions runs; both: one after the other, and they must give the same
+    #[arg(long, value_enum, default_value_t = StageChoice::Both)]
+    stage: StageChoice,
+
+    /// Compute capability, such as 80 or 90a [default: LLVM's]
+    #[arg(long, value_name = "SM")]
+    sm: Option<String>,
+
+    /// Optimisation level of code generation; the functions are not exported at 0
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
+    optimization_level: u8,
+
+    /// Steps of warps that a launch may take
+    #[arg(long, default_value_t = Limits::default().steps)]
+    steps: u64,
+
+    /// Compile the module for the host and run the launches there as well; the buffers must compare as the description
+    /// says. Only a module compiled without -ffp-contract=fast has one result
+    #[cfg(feature = "llvm")]
+    #[arg(long, requires = "launch")]
+    host: bool,
+
+    /// Write each buffer to a file in this folder, STAGE.NAME.bin
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
+
+    /// Print one JSON object a stage and launch description or kernel
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which stages run.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StageChoice {
+    Ssa,
+    Late,
+    Both,
+}
+
+impl StageChoice {
+    fn stages(self) -> &'static [Stage] {
+        match self {
+            Self::Ssa => &[Stage::Ssa],
+            Self::Late => &[Stage::Late],
+            Self::Both => &[Stage::Ssa, Stage::Late],
+        }
+    }
+}
+
+/// What a run is reported as.
+#[derive(Serialize)]
+struct Report<'a> {
+    stage: &'static str,
+    /// A kernel's name; none where a description's launches ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<&'a str>,
+    /// Hash of the memory afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    thread_instructions: u64,
+    steps: u64,
+    threads: u64,
+    compile_ms: f64,
+    run_ms: f64,
+    /// Instructions of the functions that are not modelled, and how often each is there.
+    unsupported: Vec<(String, usize)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+/// The snapshots of a module's functions, and its PTX.
+struct Input {
+    snapshots: Vec<OwnedSnapshot>,
+    module: Module,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ExecArguments) -> Result<(), String> {
+    let input = load(arguments)?;
+    let description = match &arguments.launch {
+        Some(path) => Some(LaunchDescription::load(path).map_err(|error| error.to_string())?),
+        None => None,
+    };
+    let programs: Vec<(Stage, Program, f64)> = arguments
+        .stage
+        .stages()
+        .iter()
+        .map(|&stage| {
+            let start = Instant::now();
+            let program = compile_stage(&input, stage)?;
+            Ok((stage, program, milliseconds(start)))
+        })
+        .collect::<Result<_, String>>()?;
+    match description {
+        Some(description) => run_description(arguments, &programs, &description),
+        None => run_blindly(arguments, &programs),
+    }
+}
+
+fn load(arguments: &ExecArguments) -> Result<Input, String> {
+    let is_module = |path: &PathBuf| path.extension().is_some_and(|it| it == "ll" || it == "bc");
+    if let [file] = arguments.files.as_slice()
+        && is_module(file)
+    {
+        if arguments.module.is_some() {
+            return Err("--module goes with snapshot files; LLVM IR has its own variables".to_owned());
+        }
+        return compile_module(file, arguments);
+    }
+    if let Some(path) = arguments.files.iter().find(|path| is_module(path)) {
+        return Err(format!(
+            "{}: one file of LLVM IR is run at a time",
+            path.display()
+        ));
+    }
+    let snapshots = arguments
+        .files
+        .iter()
+        .map(|path| OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display())))
+        .collect::<Result<_, _>>()?;
+    let module = match &arguments.module {
+        Some(path) => {
+            let ptx =
+                std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            Module::parse(&ptx).map_err(|error| format!("{}: {error}", path.display()))?
+        }
+        None => Module::default(),
+    };
+    Ok(Input { snapshots, module })
+}
+
+#[cfg(feature = "llvm")]
+fn compile_module(file: &Path, arguments: &ExecArguments) -> Result<Input, String> {
+    oriel::options::set_all_on_command_line("-oriel=analyze")?;
+    let (ptx, snapshots) = oriel::capture_snapshots(|| {
+        crate::compile::compile_file(file, arguments.sm.clone(), None, arguments.optimization_level)
+    });
+    let ptx = String::from_utf8(ptx?).map_err(|error| error.to_string())?;
+    let module = Module::parse(&ptx).map_err(|error| error.to_string())?;
+    Ok(Input { snapshots, module })
+}
+
+#[cfg(not(feature = "llvm"))]
+fn compile_module(file: &Path, _: &ExecArguments) -> Result<Input, String> {
+    Err(format!("{}: this oriel is built without LLVM", file.display()))
+}
+
+fn compile_stage(input: &Input, stage: Stage) -> Result<Program, String> {
+    let functions: Vec<Function> = input
+        .snapshots
+        .iter()
+        .map(OwnedSnapshot::view)
+        .filter(|snapshot| snapshot.stage() == stage)
+        .map(|snapshot| from_machine(&snapshot).map_err(|error| format!("{}: {error}", snapshot.name())))
+        .collect::<Result<_, _>>()?;
+    if functions.is_empty() {
+        return Err(format!("there are no functions of stage {}", stage.name()));
+    }
+    Program::compile(&functions.iter().collect::<Vec<_>>(), &input.module)
+}
+
+fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// Each text once, and how often it is there.
+fn count(texts: &[String]) -> Vec<(String, usize)> {
+    let mut counts = std::collections::BTreeMap::new();
+    for text in texts {
+        *counts.entry(text.clone()).or_insert(0) += 1;
+    }
+    counts.into_iter().collect()
+}
+
+/// Prints what a run gave, as a line of text or of JSON.
+fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
+    if arguments.json {
+        println!(
+            "{}",
+            serde_json::to_string(report).map_err(|error| error.to_string())?
+        );
+        return Ok(());
+    }
+    let kernel = report
+        .kernel
+        .map_or_else(String::new, |kernel| format!(" {kernel}"));
+    match (&report.fault, &report.hash) {
+        (Some(fault), _) => println!("{}{kernel}: {fault}", report.stage),
+        (None, hash) => println!(
+            "{}{kernel}: hash {}, {} thread-instructions in {:.1} ms, {:.1} million a second",
+            report.stage,
+            hash.as_deref().unwrap_or_default(),
+            report.thread_instructions,
+            report.run_ms,
+            report.thread_instructions as f64 / report.run_ms / 1e3
+        ),
+    }
+    for (text, count) in &report.unsupported {
+        println!("  not modelled, {count} times: {text}");
+    }
+    Ok(())
+}
+
+fn make_report<'a>(
+    (stage, program, compile_ms): &(Stage, Program, f64),
+    kernel: Option<&'a str>,
+    run_ms: f64,
+    outcome: Result<(u64, Statistics), String>,
+) -> Report<'a> {
+    let (hash, statistics, fault) = match outcome {
+        Ok((hash, statistics)) => (Some(format!("{hash:016x}")), statistics, None),
+        Err(fault) => (None, Statistics::default(), Some(fault)),
+    };
+    Report {
+        stage: stage.name(),
+        kernel,
+        hash,
+        thread_instructions: statistics.thread_instructions,
+        steps: statistics.steps,
+        threads: statistics.threads,
+        compile_ms: *compile_ms,
+        run_ms,
+        unsupported: count(program.unsupported()),
+        fault,
+    }
+}
+
+fn run_description(
+    arguments: &ExecArguments,
+    programs: &[(Stage, Program, f64)],
+    description: &LaunchDescription,
+) -> Result<(), String> {
+    let limits = Limits {
+        steps: arguments.steps,
+    };
+    let mut results: Vec<(Stage, DescribedResult)> = Vec::new();
+    let mut failed = false;
+    for program in programs {
+        let start = Instant::now();
+        let outcome = run_described(&program.1, description, limits);
+        let run_ms = milliseconds(start);
+        let summary = outcome
+            .as_ref()
+            .map(|result| (result.hash(), result.statistics))
+            .map_err(ToString::to_string);
+        failed |= summary.is_err();
+        print(arguments, &make_report(program, None, run_ms, summary))?;
+        if let Ok(result) = outcome {
+            dump(arguments, program.0, &result)?;
+            results.push((program.0, result));
+        }
+    }
+    if failed {
+        return Err("a launch failed".to_owned());
+    }
+    #[cfg(feature = "llvm")]
+    if arguments.host {
+        compare_with_host(arguments, description, &results)?;
+    }
+    if let [(_, first), (_, second)] = results.as_slice() {
+        let differing = first
+            .buffers
+            .iter()
+            .chain(&first.variables)
+            .zip(second.buffers.iter().chain(&second.variables))
+            .find(|(first, second)| first != second);
+        if let Some((buffer, other)) = differing {
+            let at = buffer.bytes.iter().zip(&other.bytes).position(|(a, b)| a != b);
+            return Err(format!(
+                "{} differs between the stages, first at byte {}",
+                buffer.name,
+                at.unwrap_or_default()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Runs the launches on the host too, and compares what the interpreter made of each stage with that.
+#[cfg(feature = "llvm")]
+fn compare_with_host(
+    arguments: &ExecArguments,
+    description: &LaunchDescription,
+    results: &[(Stage, DescribedResult)],
+) -> Result<(), String> {
+    use oriel::host::{HostMemory, HostModule};
+
+    let [file] = arguments.files.as_slice() else {
+        return Err("--host is for one file of LLVM IR".to_owned());
+    };
+    let ir = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let context = inkwell::context::Context::create();
+    let mut module = HostModule::compile(&context, &ir).map_err(|error| error.to_string())?;
+    let mut memory = HostMemory::new(description);
+    let start = Instant::now();
+    // SAFETY: the interpreter, which checks every address, has run the same launches without an error.
+    let outcome = unsafe { module.run_description(description, &mut memory) };
+    outcome.map_err(|error| error.to_string())?;
+    if !arguments.json {
+        println!("host: {:.1} ms", milliseconds(start));
+    }
+    let expected = memory.into_contents();
+    for (stage, result) in results {
+        for ((buffer, expected), actual) in description.buffers().iter().zip(&expected).zip(&result.buffers) {
+            if let Err(difference) = buffer.compare(expected, &actual.bytes) {
+                return Err(format!(
+                    "stage {} differs from the host: buffer `{}`, {difference}",
+                    stage.name(),
+                    buffer.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn dump(arguments: &ExecArguments, stage: Stage, result: &DescribedResult) -> Result<(), String> {
+    let Some(folder) = &arguments.dump else {
+        return Ok(());
+    };
+    for buffer in result.buffers.iter().chain(&result.variables) {
+        let path = folder.join(format!("{}.{}.bin", stage.name(), buffer.name));
+        std::fs::write(&path, &buffer.bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn run_blindly(arguments: &ExecArguments, programs: &[(Stage, Program, f64)]) -> Result<(), String> {
+    let limits = Limits {
+        steps: arguments.steps,
+    };
+    let seed = arguments.blind.unwrap_or_default();
+    let kernels: Vec<String> = match &arguments.kernel {
+        Some(kernel) => vec![kernel.clone()],
+        None => programs[0].1.kernel_names().map(str::to_owned).collect(),
+    };
+    let mut differing = Vec::new();
+    for kernel in &kernels {
+        let mut results: Vec<Result<BlindResult, String>> = Vec::new();
+        for program in programs {
+            let start = Instant::now();
+            let outcome = run_blind(&program.1, kernel, seed, limits).map_err(|fault| fault.to_string());
+            let summary = outcome
+                .as_ref()
+                .map(|result| (result.hash(), result.statistics))
+                .map_err(Clone::clone);
+            let report = make_report(program, Some(kernel), milliseconds(start), summary);
+            print(arguments, &report)?;
+            results.push(outcome);
+        }
+        if let [first, second] = results.as_slice() {
+            let same = match (first, second) {
+                (Ok(first), Ok(second)) => {
+                    first.writes == second.writes && first.variables == second.variables
+                }
+                (first, second) => first.is_err() == second.is_err(),
+            };
+            if !same {
+                differing.push(kernel.as_str());
+            }
+        }
+    }
+    if differing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("the stages differ in {}", differing.join(", ")))
+}

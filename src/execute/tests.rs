@@ -1,0 +1,1 @@
+//! Whole tiny kernels.
