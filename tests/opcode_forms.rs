@@ -79,6 +79,8 @@ fn numbers_for(form: &Form, opcode: &LlvmOpcode) -> (Vec<i64>, Description) {
                 Encoding::Ordering | Encoding::Scope | Encoding::MemoryClass => 0,
                 Encoding::MemoryWidth => i64::from(form.description.data_type.bits()),
             },
+            // All of them; any other number is printed as a pragma of its own.
+            Place::UsedBytes => -1,
             _ => 0,
         };
         if let Place::Modifier(encoding) = *place {
