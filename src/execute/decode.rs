@@ -8,9 +8,9 @@ use super::error::space_name;
 use super::lanes::{Fields, FrameTemplate, Handler, Settings};
 use super::memory::window_of;
 use super::program::{
-    Access, BarrierKind, BarrierReduction, Base, CallSite, Callee, FunctionCode, Origin, Program, Step,
+    Access, AtomicFields, BarrierKind, BarrierReduction, Base, CallSite, Callee, FunctionCode, Origin, Program, Step,
 };
-use super::signature::{self, Shape};
+use super::selection::{self, Shape};
 use super::symbols::Symbols;
 use super::threads::{self, MatchFields, ReductionFields, ShuffleFields, VoteFields};
 use super::{atomic, float};
@@ -374,7 +374,7 @@ impl Compiler<'_> {
                 _ if data_type.is_float() => data_type,
                 _ => signed,
             };
-            let shape = signature::select(operation, of_type, DataType::None, Modifiers::default())
+            let shape = selection::select(operation, of_type, DataType::None, Modifiers::default())
                 .ok_or("a source that is modified")?;
             let result = self.new_row(bits);
             self.emit(Step::Compute {
@@ -602,9 +602,9 @@ impl Compiler<'_> {
         let modifiers = self.function.modifiers(self.current);
         let sources = self.function.sources(self.current).len();
         let shape = if operation == Operation::Cvt && self.reads_part_of_wide_register(source_type) {
-            signature::select_within_register(data_type, source_type, modifiers)
+            selection::select_within_register(data_type, source_type, modifiers)
         } else {
-            signature::select_for(operation, data_type, source_type, modifiers, sources)
+            selection::select_for(operation, data_type, source_type, modifiers, sources)
         };
         let Shape {
             handler,
@@ -623,7 +623,7 @@ impl Compiler<'_> {
         };
         match operation {
             Operation::Frcp => {
-                let one = signature::one(data_type).ok_or("this form is not modelled")?;
+                let one = selection::one(data_type).ok_or("this form is not modelled")?;
                 fields.sources[0] = self.constant_row(result, one);
                 fields.sources[1] = self.source(0, result, data_type)?;
             }
@@ -920,12 +920,12 @@ impl Compiler<'_> {
             _ => Some(self.result(0, bits)?),
         };
         let access = self.add_access(access);
-        self.emit(Step::Atomic {
+        self.emit(Step::Atomic(AtomicFields {
             access,
             operation,
             result,
             operands: [first, second],
-        });
+        }));
         Ok(())
     }
 
