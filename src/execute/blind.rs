@@ -40,7 +40,8 @@ fn initial(seed: u64, address: u64) -> u64 {
         1 | 2 => small(low) | small(high) << 32,
         _ if random & 4 == 0 => (low as f64 / f64::from(1 << 20) - 8.0).to_bits(),
         _ => {
-            let single = |bits: u64| u64::from(((bits & 0xFF_FFFF) as f32 / (1 << 20) as f32 - 8.0).to_bits());
+            let single =
+                |bits: u64| u64::from(((bits & 0xFF_FFFF) as f32 / (1 << 20) as f32 - 8.0).to_bits());
             single(low) | single(high) << 32
         }
     }

@@ -64,7 +64,10 @@ pub fn run_described(
     let address_of = |id: BufferId| addresses[id.index()];
     let mut statistics = Statistics::default();
     for launch in &description.launches {
-        let arguments = launch.arguments.iter().map(|argument| argument.to_bytes(&address_of));
+        let arguments = launch
+            .arguments
+            .iter()
+            .map(|argument| argument.to_bytes(&address_of));
         let launch = Launch {
             kernel: launch.kernel.clone(),
             grid: launch.grid,
@@ -116,7 +119,10 @@ impl BlindResult {
             .writes
             .iter()
             .flat_map(|&(address, byte)| address.to_le_bytes().into_iter().chain([byte]));
-        let variables = self.variables.iter().flat_map(|variable| variable.bytes.iter().copied());
+        let variables = self
+            .variables
+            .iter()
+            .flat_map(|variable| variable.bytes.iter().copied());
         hash_bytes(writes.chain(variables))
     }
 }
@@ -139,7 +145,9 @@ pub fn run_blind(program: &Program, kernel: &str, seed: u64, limits: Limits) -> 
     // Behind the windows of the variables, and no two within a window.
     let arguments = declared.parameters.iter().enumerate().map(|(number, parameter)| {
         if parameter.is_pointer {
-            return buffer_address(variables + 16 * (number + 1)).to_le_bytes().to_vec();
+            return buffer_address(variables + 16 * (number + 1))
+                .to_le_bytes()
+                .to_vec();
         }
         let word = |index: u64| hash(seed, (number as u64) << 32 | index) % 61 + 3;
         match parameter.size {

@@ -115,13 +115,26 @@ pub(super) struct AtomicFields {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// Results from registers.
-    Compute { run: Handler, fields: Fields },
+    Compute {
+        run: Handler,
+        fields: Fields,
+    },
     Load(u32),
     Store(u32),
     Atomic(AtomicFields),
     /// The address of something, in the space or as a generic address.
-    Address { base: Base, offset: i64, window: u64, result: u32, is_wide: bool },
-    Special { register: SpecialRegister, result: u32, is_wide: bool },
+    Address {
+        base: Base,
+        offset: i64,
+        window: u64,
+        result: u32,
+        is_wide: bool,
+    },
+    Special {
+        register: SpecialRegister,
+        result: u32,
+        is_wide: bool,
+    },
     Jump(u32),
     Branch {
         predicate: u32,
@@ -136,7 +149,10 @@ pub(super) enum Step {
         count: u32,
         reconverge: Option<u32>,
     },
-    Call { callee: Callee, site: u32 },
+    Call {
+        callee: Callee,
+        site: u32,
+    },
     Return,
     Exit,
     Barrier {
@@ -144,12 +160,16 @@ pub(super) enum Step {
         threads: Option<u32>,
         kind: BarrierKind,
     },
-    WarpSync { mask: u32 },
+    WarpSync {
+        mask: u32,
+    },
     Shuffle(ShuffleFields),
     Vote(VoteFields),
     Match(MatchFields),
     Reduction(ReductionFields),
-    ActiveMask { result: u32 },
+    ActiveMask {
+        result: u32,
+    },
     Nothing,
     Trap,
     Unreachable,

@@ -161,14 +161,28 @@ impl Warp {
                     let access = &program.accesses[number as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
                     let (mut spaces, registers) = self.spaces(around);
-                    let result = access::load(&mut spaces, registers, access, rows(program, access), mask, &addresses);
+                    let result = access::load(
+                        &mut spaces,
+                        registers,
+                        access,
+                        rows(program, access),
+                        mask,
+                        &addresses,
+                    );
                     attempt!(result);
                 }
                 Step::Store(number) => {
                     let access = &program.accesses[number as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
                     let (mut spaces, registers) = self.spaces(around);
-                    let result = access::store(&mut spaces, registers, access, rows(program, access), mask, &addresses);
+                    let result = access::store(
+                        &mut spaces,
+                        registers,
+                        access,
+                        rows(program, access),
+                        mask,
+                        &addresses,
+                    );
                     attempt!(result);
                 }
                 Step::Atomic(ref fields) => {
@@ -190,7 +204,8 @@ impl Warp {
                     if is_wide {
                         self.registers.write(result, mask, &addresses);
                     } else {
-                        self.registers.write(result, mask, &addresses.map(|address| address as u32));
+                        self.registers
+                            .write(result, mask, &addresses.map(|address| address as u32));
                     }
                 }
                 Step::Special {
@@ -232,7 +247,11 @@ impl Warp {
                     settle!();
                     continue;
                 }
-                Step::Barrier { barrier, threads, kind } => {
+                Step::Barrier {
+                    barrier,
+                    threads,
+                    kind,
+                } => {
                     let stop = attempt!(self.stop_at_barrier(barrier, threads, kind, mask));
                     self.paths.hold_at(at + 1);
                     return Ok(stop);
@@ -473,7 +492,8 @@ impl Warp {
         if is_wide {
             self.registers.fill::<u64>(result, mask, value);
         } else {
-            self.registers.fill::<u32>(result, mask, |lane| value(lane) as u32);
+            self.registers
+                .fill::<u32>(result, mask, |lane| value(lane) as u32);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! `oriel exec`: runs kernels in the interpreter.
 
 use clap::{Args, ValueEnum};
-use oriel::execute::{BlindResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described};
+use oriel::execute::{
+    BlindResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described,
+};
 use oriel::launch::LaunchDescription;
 use oriel::ori::Function;
 use oriel::ori::machine::from_machine;
@@ -23,7 +25,12 @@ pub struct ExecArguments {
     module: Option<PathBuf>,
 
     /// Run the launches of this description
-    #[arg(long, value_name = "TOML", required_unless_present = "blind", conflicts_with = "blind")]
+    #[arg(
+        long,
+        value_name = "TOML",
+        required_unless_present = "blind",
+        conflicts_with = "blind"
+    )]
     launch: Option<PathBuf>,
 
     /// Run each kernel once on arguments and memory made up from this seed
@@ -142,7 +149,10 @@ fn load(arguments: &ExecArguments) -> Result<Input, String> {
         return compile_module(file, arguments);
     }
     if let Some(path) = arguments.files.iter().find(|path| is_module(path)) {
-        return Err(format!("{}: one file of LLVM IR is run at a time", path.display()));
+        return Err(format!(
+            "{}: one file of LLVM IR is run at a time",
+            path.display()
+        ));
     }
     let snapshots = arguments
         .files
@@ -151,7 +161,8 @@ fn load(arguments: &ExecArguments) -> Result<Input, String> {
         .collect::<Result<_, _>>()?;
     let module = match &arguments.module {
         Some(path) => {
-            let ptx = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let ptx =
+                std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
             Module::parse(&ptx).map_err(|error| format!("{}: {error}", path.display()))?
         }
         None => Module::default(),
@@ -222,10 +233,15 @@ fn count(texts: &[String]) -> Vec<(String, usize)> {
 /// Prints what a run gave, as a line of text or of JSON.
 fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
     if arguments.json {
-        println!("{}", serde_json::to_string(report).map_err(|error| error.to_string())?);
+        println!(
+            "{}",
+            serde_json::to_string(report).map_err(|error| error.to_string())?
+        );
         return Ok(());
     }
-    let kernel = report.kernel.map_or_else(String::new, |kernel| format!(" {kernel}"));
+    let kernel = report
+        .kernel
+        .map_or_else(String::new, |kernel| format!(" {kernel}"));
     match (&report.fault, &report.hash) {
         (Some(fault), _) => println!("{}{kernel}: {fault}", report.stage),
         (None, hash) => println!(
@@ -278,7 +294,9 @@ fn run_description(
     let mut results: Vec<(Stage, DescribedResult)> = Vec::new();
     let mut failed = false;
     for program in programs {
-        let (outcome, run_ms) = timed(arguments.repeat, || run_described(&program.1, description, limits));
+        let (outcome, run_ms) = timed(arguments.repeat, || {
+            run_described(&program.1, description, limits)
+        });
         let summary = outcome
             .as_ref()
             .map(|result| (result.hash(), result.statistics))
@@ -348,7 +366,9 @@ fn run_blindly(arguments: &ExecArguments, programs: &[(Stage, Program, f64)]) ->
         }
         if let [first, second] = results.as_slice() {
             let same = match (first, second) {
-                (Ok(first), Ok(second)) => first.writes == second.writes && first.variables == second.variables,
+                (Ok(first), Ok(second)) => {
+                    first.writes == second.writes && first.variables == second.variables
+                }
                 (first, second) => first.is_err() == second.is_err(),
             };
             if !same {

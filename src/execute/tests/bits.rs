@@ -19,7 +19,12 @@ fn reference_field(value: u64, data_type: DataType, position: u64, length: u64) 
     };
     (0..=last).fold(0, |result, index| {
         let inside = index < length && position + index <= last;
-        result | (if inside { bit(value, position + index) } else { sign }) << index
+        result
+            | (if inside {
+                bit(value, position + index)
+            } else {
+                sign
+            }) << index
     })
 }
 
@@ -169,8 +174,14 @@ fn masks_and_extensions() {
     assert_eq!(clamp(Operation::Bmsk, DataType::B32).apply(&[4, 8]), 0xFF0);
     assert_eq!(clamp(Operation::Bmsk, DataType::B32).apply(&[40, 8]), 0);
     assert_eq!(wrap(Operation::Bmsk, DataType::B32).apply(&[36, 8]), 0xFF0);
-    assert_eq!(clamp(Operation::Szext, DataType::S32).apply(&[0x80, 8]), 0xFFFF_FF80);
+    assert_eq!(
+        clamp(Operation::Szext, DataType::S32).apply(&[0x80, 8]),
+        0xFFFF_FF80
+    );
     assert_eq!(clamp(Operation::Szext, DataType::U32).apply(&[0x1FF, 8]), 0xFF);
-    assert_eq!(clamp(Operation::Szext, DataType::S32).apply(&[0x1234_5678, 99]), 0x1234_5678);
+    assert_eq!(
+        clamp(Operation::Szext, DataType::S32).apply(&[0x1234_5678, 99]),
+        0x1234_5678
+    );
     assert_eq!(wrap(Operation::Szext, DataType::U32).apply(&[0x1FF, 40]), 0xFF);
 }

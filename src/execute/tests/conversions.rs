@@ -16,7 +16,10 @@ const INTEGERS: [DataType; 8] = [
 ];
 
 fn convert(to: DataType, from: DataType, rounding: Rounding, flags: ModifierFlags, value: u64) -> u64 {
-    let form = Form::new(Operation::Cvt, to).from(from).rounding(rounding).flags(flags);
+    let form = Form::new(Operation::Cvt, to)
+        .from(from)
+        .rounding(rounding)
+        .flags(flags);
     form.apply(&[value])
 }
 
@@ -30,7 +33,11 @@ fn in_register(value: i128, data_type: DataType) -> u64 {
 
 /// An integer cut to a type.
 fn wrapped(value: i128, data_type: DataType) -> i128 {
-    extend(low(value, data_type.bits()), data_type.bits(), data_type.is_signed())
+    extend(
+        low(value, data_type.bits()),
+        data_type.bits(),
+        data_type.is_signed(),
+    )
 }
 
 fn range(data_type: DataType) -> (i128, i128) {
@@ -125,23 +132,61 @@ fn known_cases() {
     let plain = ModifierFlags::empty();
     // NaN from binary64 is the number with the top bit, from binary32 zero.
     let nan = f64::NAN.to_bits();
-    assert_eq!(convert(DataType::S32, DataType::F64, Rounding::Rzi, plain, nan), 0x8000_0000);
-    assert_eq!(convert(DataType::S32, DataType::F32, Rounding::Rzi, plain, 0x7FC0_0000), 0);
+    assert_eq!(
+        convert(DataType::S32, DataType::F64, Rounding::Rzi, plain, nan),
+        0x8000_0000
+    );
+    assert_eq!(
+        convert(DataType::S32, DataType::F32, Rounding::Rzi, plain, 0x7FC0_0000),
+        0
+    );
     // Saturation of floats.
     let two = u64::from(2.0f32.to_bits());
-    let sat = convert(DataType::F32, DataType::F32, Rounding::None, ModifierFlags::SAT, two);
+    let sat = convert(
+        DataType::F32,
+        DataType::F32,
+        Rounding::None,
+        ModifierFlags::SAT,
+        two,
+    );
     assert_eq!(sat, u64::from(1.0f32.to_bits()));
     // The largest finite number instead of infinity.
     let large = u64::from(1e30f32.to_bits());
-    let finite = convert(DataType::F16, DataType::F32, Rounding::Rn, ModifierFlags::SATFINITE, large);
+    let finite = convert(
+        DataType::F16,
+        DataType::F32,
+        Rounding::Rn,
+        ModifierFlags::SATFINITE,
+        large,
+    );
     assert_eq!(finite, 0x7BFF);
     // Subnormal binary32 numbers are dropped, subnormal results in binary16 are not.
     let tiny = u64::from(1e-40f32.to_bits());
-    assert_eq!(convert(DataType::F64, DataType::F32, Rounding::None, ModifierFlags::FTZ, tiny), 0);
+    assert_eq!(
+        convert(
+            DataType::F64,
+            DataType::F32,
+            Rounding::None,
+            ModifierFlags::FTZ,
+            tiny
+        ),
+        0
+    );
     let small = u64::from(1e-7f32.to_bits());
-    assert_eq!(convert(DataType::F16, DataType::F32, Rounding::Rn, ModifierFlags::FTZ, small), 2);
+    assert_eq!(
+        convert(
+            DataType::F16,
+            DataType::F32,
+            Rounding::Rn,
+            ModifierFlags::FTZ,
+            small
+        ),
+        2
+    );
     // The first source is the high half.
-    let pack = Form::new(Operation::Cvt, DataType::F16x2).from(DataType::F32).rounding(Rounding::Rn);
+    let pack = Form::new(Operation::Cvt, DataType::F16x2)
+        .from(DataType::F32)
+        .rounding(Rounding::Rn);
     let one = u64::from(1.0f32.to_bits());
     assert_eq!(pack.apply(&[one, two]), 0x3C00_4000);
     assert_eq!(wrapped(300, DataType::S8), 44);

@@ -41,9 +41,21 @@ fn check_arithmetic<F: Float>(format: Format, [a, b, c]: [u64; 3]) -> Result<(),
     for (rounding, round) in ROUNDINGS {
         let expected = |value: F| value.to_bits() as u64;
         for (name, actual, expected) in [
-            ("add", soft_float::add(format, rounding, [a, b]), expected(x.add_r(y, round).value)),
-            ("mul", soft_float::multiply(format, rounding, [a, b]), expected(x.mul_r(y, round).value)),
-            ("div", soft_float::divide(format, rounding, [a, b]), expected(x.div_r(y, round).value)),
+            (
+                "add",
+                soft_float::add(format, rounding, [a, b]),
+                expected(x.add_r(y, round).value),
+            ),
+            (
+                "mul",
+                soft_float::multiply(format, rounding, [a, b]),
+                expected(x.mul_r(y, round).value),
+            ),
+            (
+                "div",
+                soft_float::divide(format, rounding, [a, b]),
+                expected(x.div_r(y, round).value),
+            ),
             (
                 "fma",
                 soft_float::fused_multiply_add(format, rounding, [a, b, c]),
@@ -59,12 +71,19 @@ fn check_arithmetic<F: Float>(format: Format, [a, b, c]: [u64; 3]) -> Result<(),
     Ok(())
 }
 
-fn check_conversion<A: Float + FloatConvert<B>, B: Float>(from: Format, to: Format, bits: u64) -> Result<(), TestCaseError> {
+fn check_conversion<A: Float + FloatConvert<B>, B: Float>(
+    from: Format,
+    to: Format,
+    bits: u64,
+) -> Result<(), TestCaseError> {
     for (rounding, round) in ROUNDINGS {
         let expected: B = A::from_bits(u128::from(bits)).convert_r(round, &mut false).value;
         let actual = soft_float::convert(from, to, rounding, bits);
         let expected = expected.to_bits() as u64;
-        prop_assert!(same(to, actual, expected), "{bits:#x} {rounding:?}: {actual:#x}, not {expected:#x}");
+        prop_assert!(
+            same(to, actual, expected),
+            "{bits:#x} {rounding:?}: {actual:#x}, not {expected:#x}"
+        );
     }
     Ok(())
 }
@@ -79,7 +98,9 @@ fn check_root(format: Format, bits: u64) -> Result<(), TestCaseError> {
     let square = |root: u64, rounding| soft_float::multiply(format, rounding, [root, root]);
     // Squares of roots do not leave the range of numbers, and positive numbers are ordered as their bits.
     prop_assert!(square(down, Rounding::Rm) <= bits && square(up, Rounding::Rp) >= bits);
-    prop_assert!(up - down <= 1 && (up == down || square(up, Rounding::Rm) >= bits.min(square(up, Rounding::Rm))));
+    prop_assert!(
+        up - down <= 1 && (up == down || square(up, Rounding::Rm) >= bits.min(square(up, Rounding::Rm)))
+    );
     let nearest = soft_float::square_root(format, Rounding::Rn, bits);
     prop_assert!(nearest == down || nearest == up);
     Ok(())
@@ -220,7 +241,8 @@ fn nans_are_canonical() {
     let nan = Form::new(Operation::Fmul, DataType::F16).apply(&[0xFE01, 0x3C00]);
     assert_eq!(nan, 0x7FFF);
     // Binary64 keeps the payload and makes it quiet.
-    let nan = Form::new(Operation::Fadd, DataType::F64).apply(&[0x7FF0_0000_0000_1234, 0x3FF0_0000_0000_0000]);
+    let nan =
+        Form::new(Operation::Fadd, DataType::F64).apply(&[0x7FF0_0000_0000_1234, 0x3FF0_0000_0000_0000]);
     assert_eq!(nan, 0x7FF8_0000_0000_1234);
 }
 
@@ -249,7 +271,9 @@ fn narrowing_to_half_is_exhaustive() {
 fn approximations_are_close() {
     for index in 1..2000u32 {
         let x = index as f32 * 0.013;
-        let of = |operation| f32::from_bits(Form::new(operation, DataType::F32).apply(&[u64::from(x.to_bits())]) as u32);
+        let of = |operation| {
+            f32::from_bits(Form::new(operation, DataType::F32).apply(&[u64::from(x.to_bits())]) as u32)
+        };
         for (operation, expected) in [
             (Operation::Frsqrt, 1.0 / f64::from(x).sqrt()),
             (Operation::Fsin, f64::from(x).sin()),
@@ -259,11 +283,18 @@ fn approximations_are_close() {
             (Operation::Ftanh, f64::from(x).tanh()),
         ] {
             let error = (f64::from(of(operation)) - expected).abs();
-            assert!(error <= expected.abs() * 6.1e-8 + 1e-12, "{operation:?} {x}: {error}");
+            assert!(
+                error <= expected.abs() * 6.1e-8 + 1e-12,
+                "{operation:?} {x}: {error}"
+            );
         }
     }
     let special = |operation, bits: u64| Form::new(operation, DataType::F32).apply(&[bits]);
-    assert_eq!(special(Operation::Frsqrt, 0x8000_0000), 0xFF80_0000, "-0 gives -infinity");
+    assert_eq!(
+        special(Operation::Frsqrt, 0x8000_0000),
+        0xFF80_0000,
+        "-0 gives -infinity"
+    );
     assert_eq!(special(Operation::Flg2, 0), 0xFF80_0000);
     assert_eq!(special(Operation::Flg2, 0xBF80_0000), 0x7FFF_FFFF);
     assert_eq!(special(Operation::Fsin, 0x7F80_0000), 0x7FFF_FFFF);

@@ -10,7 +10,10 @@ fn module(pointers: usize, variables: &str) -> Module {
     let parameters: Vec<String> = (0..pointers)
         .map(|number| format!(".param .u64 .ptr .align 1 k_param_{number}"))
         .collect();
-    let ptx = format!("{variables}\n.visible .entry k(\n{}\n)\n{{\n", parameters.join(",\n"));
+    let ptx = format!(
+        "{variables}\n.visible .entry k(\n{}\n)\n{{\n",
+        parameters.join(",\n")
+    );
     Module::parse(&ptx).expect("the declarations are well formed")
 }
 
@@ -58,7 +61,9 @@ fn words(text: &str, count: usize, block: u32) -> Vec<u32> {
 }
 
 fn fault(text: &str, block: u32) -> Fault {
-    run_on(text, "", 64, 1, block).result.expect_err("the kernel fails")
+    run_on(text, "", 64, 1, block)
+        .result
+        .expect_err("the kernel fails")
 }
 
 /// A kernel that stores `%value`, computed by `body`, to `out[tid]`.
@@ -121,7 +126,9 @@ bix1:
     %10:R32 = SHL.b32 %5, 8
     %9:R32 = OR.b32 %10, %6",
     );
-    let expected: Vec<u32> = (0..8).map(|tid| if tid % 2 == 0 { 0x102 } else { 0x201 }).collect();
+    let expected: Vec<u32> = (0..8)
+        .map(|tid| if tid % 2 == 0 { 0x102 } else { 0x201 })
+        .collect();
     assert_eq!(words(&text, 8, 8), expected);
 }
 
@@ -182,7 +189,13 @@ fn calls_through_pointers_part_and_meet() {
     let outcome = run_on(&format!("{text}{CALLEES}"), table, 12, 1, 12);
     outcome.result.unwrap_or_else(|fault| panic!("{fault}"));
     let expected: Vec<u32> = (0..12u32)
-        .map(|tid| (if tid % 2 == 0 { 2 * tid } else { (1..=tid).product() }) + (12 << 24))
+        .map(|tid| {
+            (if tid % 2 == 0 {
+                2 * tid
+            } else {
+                (1..=tid).product()
+            }) + (12 << 24)
+        })
         .collect();
     assert_eq!(outcome.words, expected);
 }
@@ -292,12 +305,26 @@ bix0:
 ";
     let fault = fault(text, 64);
     assert!(
-        matches!(&fault.kind, FaultKind::OutOfBounds { verb: "store", bytes: 4, .. }),
+        matches!(
+            &fault.kind,
+            FaultKind::OutOfBounds {
+                verb: "store",
+                bytes: 4,
+                ..
+            }
+        ),
         "{fault}"
     );
-    assert_eq!(fault.place.thread, Some([39, 0, 0]), "39 * 4 + 100 is the end: {fault}");
+    assert_eq!(
+        fault.place.thread,
+        Some([39, 0, 0]),
+        "39 * 4 + 100 is the end: {fault}"
+    );
     assert_eq!(fault.place.function.as_deref(), Some("k"));
-    assert!(fault.to_string().contains("256 bytes from the start of out"), "{fault}");
+    assert!(
+        fault.to_string().contains("256 bytes from the start of out"),
+        "{fault}"
+    );
 }
 
 #[test]
@@ -310,7 +337,10 @@ bix0:
 }
 ";
     let fault = fault(text, 1);
-    assert!(matches!(fault.kind, FaultKind::Misaligned { bytes: 8, .. }), "{fault}");
+    assert!(
+        matches!(fault.kind, FaultKind::Misaligned { bytes: 8, .. }),
+        "{fault}"
+    );
 }
 
 #[test]
@@ -333,7 +363,10 @@ bix0:
 }
 ";
     let fault = fault(text, 64);
-    assert!(matches!(&fault.kind, FaultKind::Deadlock(text) if text.contains("warps 0, 1 wait at barrier 1")), "{fault}");
+    assert!(
+        matches!(&fault.kind, FaultKind::Deadlock(text) if text.contains("warps 0, 1 wait at barrier 1")),
+        "{fault}"
+    );
     let text = "kernel \"k\" sm_80 ssa {
 bix0:
     %1:R32 = S2R.b32 tid.x
@@ -358,7 +391,10 @@ bix0:
 }
 ";
     let fault = fault(text, 1);
-    assert_eq!(fault.kind, FaultKind::Unsupported("OPAQUE WGMMA_FENCE".to_owned()));
+    assert_eq!(
+        fault.kind,
+        FaultKind::Unsupported("OPAQUE WGMMA_FENCE".to_owned())
+    );
 }
 
 #[test]
@@ -398,7 +434,8 @@ bix0:
 ";
     let functions = parse_functions(text).unwrap();
     let program = Program::compile(&functions.iter().collect::<Vec<_>>(), &module(1, "")).unwrap();
-    let of = |seed| run_blind(&program, "k", seed, Limits::default()).unwrap_or_else(|fault| panic!("{fault}"));
+    let of =
+        |seed| run_blind(&program, "k", seed, Limits::default()).unwrap_or_else(|fault| panic!("{fault}"));
     let (first, again, other) = (of(1), of(1), of(2));
     assert_eq!(first.writes.len(), 4 * 64);
     assert_eq!(first, again);

@@ -73,7 +73,11 @@ impl Form {
             result: 0,
             sources: [1, 2, 3, 4],
             // Bytes are asked for in a register of 32 bits.
-            result_bits: if self.data_type.bits() == 8 { 32 } else { shape.result },
+            result_bits: if self.data_type.bits() == 8 {
+                32
+            } else {
+                shape.result
+            },
             settings: Settings {
                 rounding: self.modifiers.rounding,
                 flags: self.modifiers.flags,
@@ -91,7 +95,9 @@ impl Form {
             };
             if mask != u32::MAX {
                 assert!(
-                    row.iter().enumerate().all(|(lane, &value)| lane == 7 || value == 0),
+                    row.iter()
+                        .enumerate()
+                        .all(|(lane, &value)| lane == 7 || value == 0),
                     "{self:?} writes lanes that are not active"
                 );
             }
