@@ -1,4 +1,4 @@
-//! Functions printed as text, which `parse.rs` reads back; `docs/ori-text.md` has the grammar.
+//! Functions printed as text, which `parse` reads back; `docs/ori-text.md` has the grammar.
 
 use super::function::{
     Constant, Function, Instruction, InstructionFlags, MachineOpcode, MemoryAccess, RegisterData,
