@@ -18,8 +18,8 @@ use super::{atomic, float};
 use crate::entity::{Block, EntityRef, FrameObject, Register, SecondaryMap};
 use crate::graph::{ControlFlowGraph, PostDominatorTree};
 use crate::ori::{
-    AddressSpace, Constant, DataType, Function, Instruction, Modifiers, Operand, OperandKind, Operation,
-    Special, SpecialRegister, StackObject, Variant,
+    AddressSpace, Constant, DataType, Function, Instruction, MachineOpcode, Modifiers, Operand, OperandKind,
+    Operation, Special, SpecialRegister, StackObject, Variant,
 };
 use crate::snapshot::abi::FunctionFlags;
 use std::collections::HashMap;
@@ -227,6 +227,10 @@ impl<'a> Compiler<'a> {
     fn function_text(&self, instruction: Instruction) -> String {
         let operation = self.function.operation(instruction);
         match self.function.machine_opcode(instruction) {
+            Some(MachineOpcode {
+                mnemonic: Some(mnemonic),
+                ..
+            }) => format!("{} {mnemonic}", operation.name()),
             Some(opcode) if !opcode.name.is_empty() => format!("{} {}", operation.name(), opcode.name),
             _ => operation.name().to_owned(),
         }

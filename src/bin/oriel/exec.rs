@@ -206,7 +206,7 @@ fn milliseconds(start: Instant) -> f64 {
 
 /// Does `work` several times; its last result, and the median time in milliseconds.
 fn timed<R>(repetitions: u32, work: impl Fn() -> R) -> (R, f64) {
-    let mut once = || {
+    let once = || {
         let start = Instant::now();
         (work(), milliseconds(start))
     };

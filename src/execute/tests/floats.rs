@@ -22,7 +22,8 @@ fn number(format: Format) -> impl Strategy<Value = u64> {
         4 => any::<u64>().prop_map(move |bits| bits & mask),
         // Close exponents, so that sums cancel.
         4 => (any::<u64>(), any::<bool>()).prop_map(move |(bits, negative)| {
-            one + (bits & (4 << format.fraction_bits | ((1 << format.fraction_bits) - 1))) | if negative { format.sign() } else { 0 }
+            let sign = if negative { format.sign() } else { 0 };
+            sign | (one + (bits & (4 << format.fraction_bits | ((1 << format.fraction_bits) - 1))))
         }),
         1 => (0u64..4).prop_map(|bits| bits),
         1 => (0u64..4).prop_map(move |bits| format.sign() | bits),

@@ -54,7 +54,7 @@ proptest! {
             check(Operation::Iadd, x.wrapping_add(y))?;
             check(Operation::Isub, x.wrapping_sub(y))?;
             check(Operation::Imul, x.wrapping_mul(y))?;
-            let high = if signed { x * y >> bits } else { (x as u128 * y as u128 >> bits) as i128 };
+            let high = if signed { (x * y) >> bits } else { ((x as u128 * y as u128) >> bits) as i128 };
             check(Operation::ImulHi, high)?;
             check(Operation::Imad, x.wrapping_mul(y).wrapping_add(z))?;
             check(Operation::Isad, (x - y).abs().wrapping_add(z))?;
@@ -133,7 +133,7 @@ proptest! {
             let form = Form::new(Operation::Imul24, data_type);
             prop_assert_eq!(form.apply(&[u64::from(a), u64::from(b)]), low(x * y, 32));
             let high = form.variant(Variant::High).apply(&[u64::from(a), u64::from(b)]);
-            prop_assert_eq!(high, low(x * y >> 16, 32));
+            prop_assert_eq!(high, low((x * y) >> 16, 32));
         }
     }
 }

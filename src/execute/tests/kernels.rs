@@ -442,3 +442,38 @@ bix0:
     assert_ne!(first.writes, other.writes);
     assert_eq!(first.hash(), again.hash());
 }
+
+#[test]
+fn local_memory_is_each_threads_own() {
+    // A table of two words on the stack, of which one is chosen at run time through a generic address.
+    let text = storing(
+        "    %5:R64 = LEA.b64 frame(1), 0
+    %6:R32 = IADD.b32 %2, 100
+    ST.generic.b32.b32 %2, [%5]
+    ST.generic.b32.b32 %6, [%5+4]
+    %7:R32 = AND.b32 %2, 1
+    %8:R64 = IMUL.WIDE.s64.s32 %7, 4
+    %10:R64 = CVTA.b64.local.to %5
+    %11:R64 = IADD.b64 %10, %8",
+        "    %9:R32 = LD.local.b32.b32 [%11]",
+    );
+    let text = text.replace(
+        "bix0:",
+        "    stack frame(0) 3 bytes align 1\n    stack frame(1) 8 bytes align 4\nbix0:",
+    );
+    assert_eq!(words(&text, 4, 4), [0, 101, 2, 103]);
+    let outside = text.replace("AND.b32 %2, 1", "AND.b32 %2, 64");
+    let fault = fault(&outside, 65);
+    assert!(
+        fault
+            .to_string()
+            .contains("the thread's local memory has 16 bytes"),
+        "{fault}"
+    );
+    let printed = parse_functions(&text).unwrap()[0].to_string();
+    assert!(
+        printed.contains("    stack frame(1) 8 bytes align 4\n"),
+        "{printed}"
+    );
+    assert_eq!(parse_functions(&printed).unwrap()[0].to_string(), printed);
+}
