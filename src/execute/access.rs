@@ -3,7 +3,7 @@
 use super::error::{FaultKind, space_name};
 use super::lanes::{ALL_LANES, LANES, LaneIter, Registers};
 use super::memory::{Flat, Local, Parameters, Space, Spaces};
-use super::program::{Access, AtomicOperation};
+use super::program::{Access, AtomicFields, AtomicOperation};
 use crate::ori::AddressSpace;
 
 /// What went wrong, and in which lane.
@@ -234,15 +234,14 @@ pub(super) fn atomic(
     spaces: &mut Spaces<'_>,
     registers: &mut Registers,
     access: &Access,
-    operation: AtomicOperation,
-    operands: [u32; 2],
-    result: Option<u32>,
+    fields: &AtomicFields,
     mask: u32,
     addresses: &[u64; LANES],
 ) -> Result<(), Failure> {
     const VERB: &str = "atomic operation";
     check_alignment(access, VERB, mask, addresses)?;
-    let operands = operands.map(|row| {
+    let operation = fields.operation;
+    let operands = fields.operands.map(|row| {
         if access.register_bits > 32 {
             *registers.row::<u64>(row)
         } else {
@@ -257,7 +256,7 @@ pub(super) fn atomic(
         _ => update::<8>(space, operation, operands, mask, addresses, &mut old),
     });
     done.map_err(|lane| out_of_bounds(spaces, access, VERB, lane, addresses[lane]))?;
-    let Some(row) = result else { return Ok(()) };
+    let Some(row) = fields.result else { return Ok(()) };
     if access.register_bits > 32 {
         registers.write::<u64>(row, mask, &old);
     } else {

@@ -8,17 +8,18 @@ use super::error::space_name;
 use super::lanes::{Fields, FrameTemplate, Handler, Settings};
 use super::memory::window_of;
 use super::program::{
-    Access, BarrierKind, BarrierReduction, Base, CallSite, Callee, FunctionCode, Origin, Program, Step,
+    Access, AtomicFields, BarrierKind, BarrierReduction, Base, CallSite, Callee, FunctionCode, Origin,
+    Program, Step,
 };
-use super::signature::{self, Shape};
+use super::selection::{self, Shape};
 use super::symbols::Symbols;
 use super::threads::{self, MatchFields, ReductionFields, ShuffleFields, VoteFields};
 use super::{atomic, float};
 use crate::entity::{Block, EntityRef, FrameObject, Register, SecondaryMap};
 use crate::graph::{ControlFlowGraph, PostDominatorTree};
 use crate::ori::{
-    AddressSpace, Constant, DataType, Function, Instruction, Modifiers, Operand, OperandKind, Operation,
-    Special, SpecialRegister, StackObject, Variant,
+    AddressSpace, Constant, DataType, Function, Instruction, MachineOpcode, Modifiers, Operand, OperandKind,
+    Operation, Special, SpecialRegister, StackObject, Variant,
 };
 use crate::snapshot::abi::FunctionFlags;
 use std::collections::HashMap;
@@ -226,6 +227,10 @@ impl<'a> Compiler<'a> {
     fn function_text(&self, instruction: Instruction) -> String {
         let operation = self.function.operation(instruction);
         match self.function.machine_opcode(instruction) {
+            Some(MachineOpcode {
+                mnemonic: Some(mnemonic),
+                ..
+            }) => format!("{} {mnemonic}", operation.name()),
             Some(opcode) if !opcode.name.is_empty() => format!("{} {}", operation.name(), opcode.name),
             _ => operation.name().to_owned(),
         }
@@ -395,7 +400,7 @@ impl Compiler<'_> {
                 _ if data_type.is_float() => data_type,
                 _ => signed,
             };
-            let shape = signature::select(operation, of_type, DataType::None, Modifiers::default())
+            let shape = selection::select(operation, of_type, DataType::None, Modifiers::default())
                 .ok_or("a source that is modified")?;
             let result = self.new_row(bits);
             self.emit(Step::Compute {
@@ -647,9 +652,9 @@ impl Compiler<'_> {
         let modifiers = self.function.modifiers(self.current);
         let sources = self.function.sources(self.current).len();
         let shape = if operation == Operation::Cvt && self.reads_part_of_wide_register(source_type) {
-            signature::select_within_register(data_type, source_type, modifiers)
+            selection::select_within_register(data_type, source_type, modifiers)
         } else {
-            signature::select_for(operation, data_type, source_type, modifiers, sources)
+            selection::select_for(operation, data_type, source_type, modifiers, sources)
         };
         let Shape {
             handler,
@@ -668,7 +673,7 @@ impl Compiler<'_> {
         };
         match operation {
             Operation::Frcp => {
-                let one = signature::one(data_type).ok_or("this form is not modelled")?;
+                let one = selection::one(data_type).ok_or("this form is not modelled")?;
                 fields.sources[0] = self.constant_row(result, one);
                 fields.sources[1] = self.source(0, result, data_type)?;
             }
@@ -993,12 +998,12 @@ impl Compiler<'_> {
             _ => Some(self.result(0, bits)?),
         };
         let access = self.add_access(access);
-        self.emit(Step::Atomic {
+        self.emit(Step::Atomic(AtomicFields {
             access,
             operation,
             result,
             operands: [first, second],
-        });
+        }));
         Ok(())
     }
 

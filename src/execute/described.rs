@@ -152,9 +152,9 @@ pub fn run_blind(program: &Program, kernel: &str, seed: u64, limits: Limits) -> 
         let word = |index: u64| hash(seed, (number as u64) << 32 | index) % 61 + 3;
         match parameter.size {
             size @ 1..=8 => word(0).to_le_bytes()[..size as usize].to_vec(),
-            // A struct: small numbers in words, which are addresses as well as any.
+            // A struct: numbers that are addresses as well as any, aligned for every access.
             size => (0..size.div_ceil(4))
-                .flat_map(|index| (word(index) as u32).to_le_bytes())
+                .flat_map(|index| (word(index) as u32 * 16).to_le_bytes())
                 .take(size as usize)
                 .collect(),
         }

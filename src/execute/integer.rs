@@ -123,17 +123,17 @@ fn select_packed(operation: Operation, data_type: DataType, modifiers: Modifiers
 
 fn select_high(data_type: DataType) -> Option<Handler> {
     Some(match (data_type.bits(), data_type.is_signed()) {
-        (16, false) => handler!(|a: u32, b: u32| -> u32 { (a & 0xFFFF) * (b & 0xFFFF) >> 16 }),
+        (16, false) => handler!(|a: u32, b: u32| -> u32 { ((a & 0xFFFF) * (b & 0xFFFF)) >> 16 }),
         (16, true) => {
             handler!(|a: u32, b: u32| -> u32 { (i32::from(a as i16) * i32::from(b as i16)) as u32 >> 16 })
         }
-        (32, false) => handler!(|a: u32, b: u32| -> u32 { (u64::from(a) * u64::from(b) >> 32) as u32 }),
+        (32, false) => handler!(|a: u32, b: u32| -> u32 { ((u64::from(a) * u64::from(b)) >> 32) as u32 }),
         (32, true) => {
-            handler!(|a: u32, b: u32| -> u32 { (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32 })
+            handler!(|a: u32, b: u32| -> u32 { ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32 })
         }
-        (64, false) => handler!(|a: u64, b: u64| -> u64 { (u128::from(a) * u128::from(b) >> 64) as u64 }),
+        (64, false) => handler!(|a: u64, b: u64| -> u64 { ((u128::from(a) * u128::from(b)) >> 64) as u64 }),
         (64, true) => {
-            handler!(|a: u64, b: u64| -> u64 { (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64 })
+            handler!(|a: u64, b: u64| -> u64 { ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64 })
         }
         _ => return None,
     })
@@ -179,10 +179,10 @@ fn select_24(data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
             handler!(|a: u32, b: u32| -> u32 { (extend(a) * extend(b)) as u32 })
         }
         (DataType::U32 | DataType::B32, Variant::High) => handler!(|a: u32, b: u32| -> u32 {
-            (u64::from(a & 0xFF_FFFF) * u64::from(b & 0xFF_FFFF) >> 16) as u32
+            ((u64::from(a & 0xFF_FFFF) * u64::from(b & 0xFF_FFFF)) >> 16) as u32
         }),
         (DataType::S32, Variant::High) => {
-            handler!(|a: u32, b: u32| -> u32 { (extend(a) * extend(b) >> 16) as u32 })
+            handler!(|a: u32, b: u32| -> u32 { ((extend(a) * extend(b)) >> 16) as u32 })
         }
         _ => return None,
     })

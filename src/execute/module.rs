@@ -111,11 +111,9 @@ impl Module {
                 }
                 continue;
             }
-            let words = line.split_whitespace();
-            let declaration = words
-                .clone()
-                .skip_while(|word| matches!(*word, ".visible" | ".weak" | ".extern" | ".common"))
-                .next();
+            let declaration = line
+                .split_whitespace()
+                .find(|word| !matches!(*word, ".visible" | ".weak" | ".extern" | ".common"));
             match declaration {
                 Some(".entry") => {
                     let rest = line.split_once(".entry").map_or("", |(_, rest)| rest).trim();

@@ -102,6 +102,15 @@ pub(super) enum Callee {
 /// The function of an atomic operation: what was there, and one or two operands.
 pub(super) type AtomicOperation = fn(u64, u64, u64) -> u64;
 
+/// An atomic operation: its access, and the rows of its result and operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtomicFields {
+    pub access: u32,
+    pub operation: AtomicOperation,
+    pub result: Option<u32>,
+    pub operands: [u32; 2],
+}
+
 /// What a warp does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
@@ -112,12 +121,7 @@ pub(super) enum Step {
     },
     Load(u32),
     Store(u32),
-    Atomic {
-        access: u32,
-        operation: AtomicOperation,
-        result: Option<u32>,
-        operands: [u32; 2],
-    },
+    Atomic(AtomicFields),
     /// The address of something, in the space or as a generic address.
     Address {
         base: Base,

@@ -185,26 +185,12 @@ impl Warp {
                     );
                     attempt!(result);
                 }
-                Step::Atomic {
-                    access,
-                    operation,
-                    result,
-                    operands,
-                } => {
-                    let access = &program.accesses[access as usize];
+                Step::Atomic(ref fields) => {
+                    let access = &program.accesses[fields.access as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
                     let (mut spaces, registers) = self.spaces(around);
-                    let done = access::atomic(
-                        &mut spaces,
-                        registers,
-                        access,
-                        operation,
-                        operands,
-                        result,
-                        mask,
-                        &addresses,
-                    );
-                    attempt!(done);
+                    let result = access::atomic(&mut spaces, registers, access, fields, mask, &addresses);
+                    attempt!(result);
                 }
                 Step::Address {
                     base,
@@ -411,7 +397,7 @@ impl Warp {
                     return Ok(());
                 }
                 let number = row[first].wrapping_sub(FUNCTION_WINDOW) / FUNCTION_STRIDE;
-                if row[first] % FUNCTION_STRIDE != 0 || number >= program.functions.len() as u64 {
+                if !row[first].is_multiple_of(FUNCTION_STRIDE) || number >= program.functions.len() as u64 {
                     let problem = format!("a call of {:#x}, which is no function", row[first]);
                     return Err((Box::new(FaultKind::Call(problem)), Some(first)));
                 }

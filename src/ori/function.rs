@@ -157,6 +157,8 @@ pub struct StackObject {
 pub struct MachineOpcode {
     /// LLVM's name.
     pub name: String,
+    /// Of one whose name is only a number: PTX's mnemonic and a letter for each operand.
+    pub mnemonic: Option<String>,
     /// LLVM's flags.
     pub flags: OpcodeFlags,
 }

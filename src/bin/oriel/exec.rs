@@ -62,6 +62,9 @@ pub struct ExecArguments {
     #[cfg(feature = "llvm")]
     #[arg(long, requires = "launch")]
     host: bool,
+    /// Run this often, each time from the beginning, and report the median time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: u32,
 
     /// Write each buffer to a file in this folder, STAGE.NAME.bin
     #[arg(long, value_name = "DIR")]
@@ -206,6 +209,23 @@ fn milliseconds(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
+/// Does `work` several times; its last result, and the median time in milliseconds.
+fn timed<R>(repetitions: u32, work: impl Fn() -> R) -> (R, f64) {
+    let once = || {
+        let start = Instant::now();
+        (work(), milliseconds(start))
+    };
+    let (mut result, first) = once();
+    let mut times = vec![first];
+    for _ in 1..repetitions {
+        let (next, time) = once();
+        result = next;
+        times.push(time);
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    (result, times[times.len() / 2])
+}
+
 /// Each text once, and how often it is there.
 fn count(texts: &[String]) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::new();
@@ -279,9 +299,9 @@ fn run_description(
     let mut results: Vec<(Stage, DescribedResult)> = Vec::new();
     let mut failed = false;
     for program in programs {
-        let start = Instant::now();
-        let outcome = run_described(&program.1, description, limits);
-        let run_ms = milliseconds(start);
+        let (outcome, run_ms) = timed(arguments.repeat, || {
+            run_described(&program.1, description, limits)
+        });
         let summary = outcome
             .as_ref()
             .map(|result| (result.hash(), result.statistics))
@@ -381,13 +401,13 @@ fn run_blindly(arguments: &ExecArguments, programs: &[(Stage, Program, f64)]) ->
     for kernel in &kernels {
         let mut results: Vec<Result<BlindResult, String>> = Vec::new();
         for program in programs {
-            let start = Instant::now();
-            let outcome = run_blind(&program.1, kernel, seed, limits).map_err(|fault| fault.to_string());
+            let run = || run_blind(&program.1, kernel, seed, limits).map_err(|fault| fault.to_string());
+            let (outcome, run_ms) = timed(arguments.repeat, run);
             let summary = outcome
                 .as_ref()
                 .map(|result| (result.hash(), result.statistics))
                 .map_err(Clone::clone);
-            let report = make_report(program, Some(kernel), milliseconds(start), summary);
+            let report = make_report(program, Some(kernel), run_ms, summary);
             print(arguments, &report)?;
             results.push(outcome);
         }
