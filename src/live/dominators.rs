@@ -50,6 +50,12 @@ impl Dominators {
 
     /// Computes the tree of `snapshot`, keeping the memory of an earlier one.
     pub fn compute(&mut self, snapshot: &Snapshot<'_>, predecessors: &Predecessors) {
+        self.compute_ancestors(snapshot, predecessors);
+        self.list_children();
+    }
+
+    /// Computes all but the children of blocks; [`list_children`](Self::list_children) may follow.
+    pub(super) fn compute_ancestors(&mut self, snapshot: &Snapshot<'_>, predecessors: &Predecessors) {
         let blocks = snapshot.block_count();
         self.immediate.clear();
         self.immediate.resize(blocks, PackedOption::default());
@@ -65,10 +71,10 @@ impl Dominators {
             self.immediate[self.work.block[index].index()] = dominator.into();
         }
         self.number_tree();
-        self.list_children();
     }
 
-    fn list_children(&mut self) {
+    /// Lists the children of each block.
+    pub(super) fn list_children(&mut self) {
         let blocks = self.immediate.len();
         self.first_child.clear();
         self.first_child.resize(blocks + 2, 0);
@@ -104,6 +110,17 @@ impl Dominators {
     /// The immediate dominator; none for the entry and for unreachable blocks.
     pub fn immediate(&self, block: Block) -> Option<Block> {
         self.immediate[block.index()].expand()
+    }
+
+    /// Does the entry reach all blocks?
+    pub fn reaches_all(&self) -> bool {
+        self.work.block.len() == self.immediate.len()
+    }
+
+    /// Number of a block in a walk of the tree in which blocks come before those that they dominate;
+    /// zero if it is unreachable.
+    pub fn preorder(&self, block: Block) -> u32 {
+        self.interval[block.index()].0
     }
 
     /// Is every path from the entry to `inner` a path through `outer`? Blocks dominate themselves.

@@ -1,4 +1,4 @@
-//! Phase 6: the values of registers with several definitions.
+//! Phase 6 for the registers with several definitions that [`webs`](super::webs) leaves.
 //!
 //! The algorithm is LLVM's (`LiveIntervalCalc::calculate`, `LiveRangeCalc::extend`), because value
 //! numbers are part of the result: definitions are numbered in the order of LLVM's use list, then each
@@ -66,9 +66,10 @@ pub(super) struct Resolver {
     states: BlockStates,
     /// Block of each instruction.
     block_of: Vec<Block>,
-    dominators: Dominators,
-    /// Are the dominators and their tree's children computed for this function?
+    /// Of this function, once they were needed.
+    pub dominators: Dominators,
     dominators_known: bool,
+    children_known: bool,
     order: NumberOrder,
     /// Position of each block in `work_list`, if it is there.
     position_of: Vec<u32>,
@@ -223,20 +224,30 @@ impl Resolver {
     pub(super) fn begin(&mut self) {
         self.arena.reset();
         self.dominators_known = false;
+        self.children_known = false;
         self.phi_values = 0;
     }
 
-    /// Adds the intervals of all registers with several definitions to `result`.
+    /// Computes the dominator tree of the function if it is not known yet.
+    pub(super) fn find_dominators(&mut self, snapshot: &Snapshot<'_>, predecessors: &Predecessors) {
+        if !self.dominators_known {
+            self.dominators.compute_ancestors(snapshot, predecessors);
+            self.dominators_known = true;
+        }
+    }
+
+    /// Adds the intervals of `registers`, which have several definitions, to `result`.
     pub(super) fn run(
         &mut self,
         snapshot: &Snapshot<'_>,
         predecessors: &Predecessors,
+        registers: &[Register],
         result: &mut LiveIntervals,
     ) {
-        let chained = snapshot.arrays().chained_operands;
-        if chained.is_empty() {
+        if registers.is_empty() {
             return;
         }
+        let chained = snapshot.arrays().chained_operands;
         self.states.reset(snapshot.block_count());
         self.block_of.clear();
         for block in snapshot.blocks() {
@@ -247,7 +258,10 @@ impl Resolver {
         self.position_of.resize(snapshot.block_count(), 0);
         let arena = std::mem::take(&mut self.arena);
         let mut nodes = ArenaVec::new_in(&arena);
-        for operands in chained.chunk_by(|a, b| a.register == b.register) {
+        for register in registers {
+            let first = chained.partition_point(|place| place.register < register.as_u32());
+            let count = chained[first..].partition_point(|place| place.register == register.as_u32());
+            let operands = &chained[first..first + count];
             let input = Input {
                 snapshot: *snapshot,
                 starts: &result.indexes.block_starts,
@@ -255,7 +269,7 @@ impl Resolver {
                 predecessors,
             };
             self.resolve(&input, &mut nodes, operands);
-            self.append(Register::from_u32(operands[0].register), result);
+            self.append(*register, result);
         }
         drop(nodes);
         self.arena = arena;
@@ -376,9 +390,10 @@ impl Resolver {
             Reaching::Nothing => {}
             Reaching::One(value) => self.add_pieces(input, block, kill, value),
             Reaching::Several => {
-                if !self.dominators_known {
-                    self.dominators.compute(&input.snapshot, input.predecessors);
-                    self.dominators_known = true;
+                self.find_dominators(&input.snapshot, input.predecessors);
+                if !self.children_known {
+                    self.dominators.list_children();
+                    self.children_known = true;
                 }
                 self.order_live_in_blocks();
                 let mut search = Search {
