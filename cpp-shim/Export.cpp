@@ -36,7 +36,6 @@ void SnapshotExporter::clear() {
   MemoryOperands.clear();
   Registers.clear();
   ChainedOperands.clear();
-  RegisterClasses.clear();
   for (const OrielOpcode &Opcode : Opcodes)
     OpcodeIndex[Opcode.llvm_opcode] = 0;
   Opcodes.clear();
@@ -46,7 +45,7 @@ void SnapshotExporter::clear() {
   PhysicalRegisters.clear();
   Locations.clear();
   Variables.clear();
-  Strings.clear();
+  Strings.resize(ClassNameBytes);
   BlockPointers.clear();
   InstructionPointers.clear();
   SymbolOperands.clear();
@@ -57,6 +56,8 @@ void SnapshotExporter::clear() {
   ConstantIndex.clear();
   VariableIndex.clear();
   BaseValueIndex.clear();
+  BaseValues.clear();
+  ChainedInstructions.clear();
   PhysicalRegisterIndex.clear();
   LastLocation = nullptr;
   LastLocationIndex = 0;
@@ -79,31 +80,53 @@ static uint32_t blockFlags(const MachineBasicBlock &MBB) {
 bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
                            const MachineBlockFrequencyInfo *Frequencies) {
   clear();
-  exportFunction(MF, Stage, Frequencies);
   exportRegisterClasses(MF);
+  exportFunction(MF, Stage, Frequencies);
   if (!exportRegisters(MF))
     return false;
   exportFrame(MF);
 
+  exportBlocks(MF, Frequencies);
+  for (uint32_t Block = 0, E = BlockPointers.size(); Block != E; ++Block)
+    if (!exportCode(Block))
+      return false;
+  Blocks.back().first_instruction = Instructions.size();
+  OrielInstruction InstructionSentinel = {};
+  InstructionSentinel.first_operand = Operands.size();
+  InstructionSentinel.first_memory_operand = MemoryOperands.size();
+  Instructions.push_back(InstructionSentinel);
+
+  // Ranges have 32 bits; no real function is near.
+  if (Strings.size() > UINT32_MAX)
+    return refuse("it is too large");
+  if (AnyChained)
+    exportChains(MF);
+  exportBaseSymbols();
+  publish();
+  return true;
+}
+
+/// Exports what is not code. LLVM's blocks and IR blocks are spread over memory:
+/// what is read of them is read in loops of its own, so that the machine waits
+/// for several at once.
+void SnapshotExporter::exportBlocks(
+    MachineFunction &MF, const MachineBlockFrequencyInfo *Frequencies) {
   BlockIndex.resize(MF.getNumBlockIDs());
   for (MachineBasicBlock &MBB : MF) {
     BlockIndex[MBB.getNumber()] = BlockPointers.size();
     BlockPointers.push_back(&MBB);
   }
-
-  for (MachineBasicBlock *MBB : BlockPointers) {
-    OrielBlock Block = {};
-    Block.first_instruction = Instructions.size();
+  for (const MachineBasicBlock *MBB : BlockPointers) {
+    OrielBlock &Block = Blocks.emplace_back();
     Block.first_successor = Edges.size();
     Block.first_predecessor = Predecessors.size();
     Block.number = MBB->getNumber();
     Block.flags = blockFlags(*MBB);
     if (Frequencies)
       Block.frequency = Frequencies->getBlockFreq(MBB).getFrequency();
-    if (const BasicBlock *BB = MBB->getBasicBlock())
+    if (const BasicBlock *BB = MBB->getBasicBlock(); BB && BB->hasName())
       Block.name = addString(BB->getName());
     Block.log2_alignment = Log2(MBB->getAlignment());
-    Blocks.push_back(Block);
 
     bool HasProbabilities = MBB->hasSuccessorProbabilities();
     for (auto I = MBB->succ_begin(), E = MBB->succ_end(); I != E; ++I) {
@@ -114,31 +137,39 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
     }
     for (const MachineBasicBlock *Predecessor : MBB->predecessors())
       Predecessors.push_back(BlockIndex[Predecessor->getNumber()]);
-    for (MachineInstr &MI : MBB->instrs()) {
-      if (MI.isBundled())
-        return refuse("it contains instruction bundles");
-      InstructionPointers.push_back(&MI);
-      if (!exportInstruction(MI))
-        return false;
-    }
   }
+  OrielBlock &Sentinel = Blocks.emplace_back();
+  Sentinel.first_successor = Edges.size();
+  Sentinel.first_predecessor = Predecessors.size();
+}
 
-  OrielBlock BlockSentinel = {};
-  BlockSentinel.first_instruction = Instructions.size();
-  BlockSentinel.first_successor = Edges.size();
-  BlockSentinel.first_predecessor = Predecessors.size();
-  Blocks.push_back(BlockSentinel);
-  OrielInstruction InstructionSentinel = {};
-  InstructionSentinel.first_operand = Operands.size();
-  InstructionSentinel.first_memory_operand = MemoryOperands.size();
-  Instructions.push_back(InstructionSentinel);
+/// How many instructions ahead of the one that is exported are fetched.
+static constexpr unsigned PrefetchDistance = 3;
 
-  // Ranges have 32 bits, and so do operand numbers; no real function is near.
-  if (Operands.size() > UINT32_MAX || Strings.size() > UINT32_MAX)
-    return refuse("it is too large");
-  if (AnyChained)
-    exportChains(MF);
-  publish();
+/// Asks for what exportInstruction() will read of \p MI. Instructions and their
+/// operands lie where they were made, in no order that hardware could guess.
+static void prefetch(const MachineInstr &MI) {
+  const char *FirstOperand =
+      reinterpret_cast<const char *>(MI.operands_begin());
+  __builtin_prefetch(FirstOperand);
+  __builtin_prefetch(FirstOperand + 64);
+}
+
+bool SnapshotExporter::exportCode(uint32_t Block) {
+  MachineBasicBlock &MBB = *BlockPointers[Block];
+  Blocks[Block].first_instruction = Instructions.size();
+  auto Ahead = MBB.instr_begin(), End = MBB.instr_end();
+  for (unsigned I = 0; I != PrefetchDistance && Ahead != End; ++I)
+    ++Ahead;
+  for (MachineInstr &MI : MBB.instrs()) {
+    if (Ahead != End)
+      prefetch(*Ahead++);
+    if (MI.isBundled())
+      return refuse("it contains instruction bundles");
+    InstructionPointers.push_back(&MI);
+    if (!exportInstruction(MI))
+      return false;
+  }
   return true;
 }
 
@@ -164,86 +195,65 @@ static bool hasAttachments(const MachineInstr &MI) {
          MI.getMMRAMetadata() || MI.getDeactivationSymbol();
 }
 
-bool SnapshotExporter::exportInstruction(const MachineInstr &MI) {
-  OrielInstruction Instruction;
-  Instruction.opcode = opcodeIndex(MI);
-  Instruction.first_operand = Operands.size();
-  Instruction.first_memory_operand = MemoryOperands.size();
-  Instruction.location = 0;
-  if (const DILocation *Location = MI.getDebugLoc().get())
-    Instruction.location = locationIndex(Location);
-  Instruction.flags = MI.getFlags();
-  Instruction.behavior = 0;
-  if (LLVM_UNLIKELY(MI.isInlineAsm()))
-    Instruction.behavior |= inlineAsmBehavior(MI);
-  if (LLVM_UNLIKELY(hasAttachments(MI)))
-    Instruction.behavior |= ORIEL_BEHAVIOR_ATTACHMENTS;
-  Instructions.push_back(Instruction);
-
-  unsigned Number = 0;
-  for (const MachineOperand &MO : MI.operands())
-    if (!exportOperand(MI, MO, Number++))
-      return false;
-  for (const MachineMemOperand *MMO : MI.memoperands())
-    exportMemoryOperand(*MMO);
-  return true;
-}
-
-void SnapshotExporter::exportRegisterOperand(const MachineOperand &MO,
-                                             OrielOperand &Operand) {
-  uint16_t Flags = 0;
-  if (MO.isDef()) {
-    Flags |= ORIEL_OPERAND_DEF;
-    Flags |= MO.isDead() ? ORIEL_OPERAND_DEAD : 0;
+/// The usual operand; inlined into the loop over operands.
+LLVM_ATTRIBUTE_ALWAYS_INLINE bool
+SnapshotExporter::exportRegisterOperand(const MachineInstr &MI,
+                                        const MachineOperand &MO,
+                                        OrielOperand &Operand) {
+  if (LLVM_UNLIKELY(MO.getSubReg()))
+    return refuse("it uses sub-registers");
+  // Without branches where it cannot be predicted whether a flag is set.
+  uint16_t Flags = MO.isDef() * ORIEL_OPERAND_DEF |
+                   MO.isImplicit() * ORIEL_OPERAND_IMPLICIT |
+                   MO.isKill() * ORIEL_OPERAND_KILL |
+                   MO.isDead() * ORIEL_OPERAND_DEAD;
+  if (LLVM_UNLIKELY(MO.isUndef() || MO.isEarlyClobber() || MO.isDebug() ||
+                    MO.isInternalRead())) {
+    Flags |= MO.isUndef() ? ORIEL_OPERAND_UNDEF : 0;
     Flags |= MO.isEarlyClobber() ? ORIEL_OPERAND_EARLY_CLOBBER : 0;
-  } else {
-    Flags |= MO.isKill() ? ORIEL_OPERAND_KILL : 0;
-    Flags |= MO.isInternalRead() ? ORIEL_OPERAND_INTERNAL_READ : 0;
-    Flags |= MO.isDebug() ? ORIEL_OPERAND_DEBUG : 0;
+    if (MO.isUse()) {
+      Flags |= MO.isDebug() ? ORIEL_OPERAND_DEBUG : 0;
+      Flags |= MO.isInternalRead() ? ORIEL_OPERAND_INTERNAL_READ : 0;
+    }
   }
-  Flags |= MO.isImplicit() ? ORIEL_OPERAND_IMPLICIT : 0;
-  Flags |= MO.isUndef() ? ORIEL_OPERAND_UNDEF : 0;
 
+  uint8_t Tied = 0;
+  if (LLVM_UNLIKELY(MO.isTied()))
+    Tied = std::min(MI.findTiedOperandIdx(MO.getOperandNo()) + 1,
+                    unsigned(UINT8_MAX));
+  OrielOperandKind Kind = ORIEL_OPERAND_REGISTER;
+  uint32_t Index = 0;
   Register Reg = MO.getReg();
   if (LLVM_LIKELY(Reg.isVirtual())) {
-    Operand.kind = ORIEL_OPERAND_REGISTER;
-    Operand.index = Reg.virtRegIndex();
+    Index = Reg.virtRegIndex();
     if (MO.isDef()) {
       // Of a second definition on, LLVM's chain decides how values are
       // numbered.
-      if (LLVM_UNLIKELY(IsDefined[Operand.index])) {
-        Registers[Operand.index].flags |= ORIEL_REGISTER_CHAINED;
+      if (LLVM_UNLIKELY(IsDefined[Index])) {
+        Registers[Index].flags |= ORIEL_REGISTER_CHAINED;
         AnyChained = true;
       }
-      IsDefined[Operand.index] = true;
+      IsDefined[Index] = true;
     }
   } else if (!Reg) {
-    Operand.kind = ORIEL_OPERAND_NO_REGISTER;
+    Kind = ORIEL_OPERAND_NO_REGISTER;
   } else {
-    Flags |= MO.isRenamable() ? ORIEL_OPERAND_RENAMABLE : 0;
-    Operand.kind = ORIEL_OPERAND_PHYSICAL;
-    Operand.index = physicalRegisterIndex(Reg);
+    Flags |= MO.isRenamable() * ORIEL_OPERAND_RENAMABLE;
+    Kind = ORIEL_OPERAND_PHYSICAL;
+    Index = physicalRegisterIndex(Reg);
   }
+  Operand.kind = Kind;
+  Operand.tied_to = Tied;
   Operand.flags = Flags;
+  Operand.index = Index;
+  Operand.value = 0;
+  return true;
 }
 
-bool SnapshotExporter::exportOperand(const MachineInstr &MI,
-                                     const MachineOperand &MO,
-                                     unsigned Number) {
-  OrielOperand Operand = {};
+bool SnapshotExporter::exportOtherOperand(const MachineOperand &MO,
+                                          OrielOperand &Operand) {
+  Operand = {};
   switch (MO.getType()) {
-  case MachineOperand::MO_Register:
-    if (MO.getSubReg())
-      return refuse("it uses sub-registers");
-    exportRegisterOperand(MO, Operand);
-    if (MO.isTied())
-      Operand.tied_to =
-          std::min(MI.findTiedOperandIdx(Number) + 1, unsigned(UINT8_MAX));
-    break;
-  case MachineOperand::MO_Immediate:
-    Operand.kind = ORIEL_OPERAND_IMMEDIATE;
-    Operand.value = MO.getImm();
-    break;
   case MachineOperand::MO_CImmediate:
   case MachineOperand::MO_FPImmediate:
     Operand.kind = ORIEL_OPERAND_CONSTANT;
@@ -272,6 +282,9 @@ bool SnapshotExporter::exportOperand(const MachineInstr &MI,
       Operand.kind = ORIEL_OPERAND_METADATA;
     }
     break;
+  case MachineOperand::MO_Register:
+  case MachineOperand::MO_Immediate:
+    llvm_unreachable("exportInstruction() has done these");
   case MachineOperand::MO_RegisterMask:
   case MachineOperand::MO_RegisterLiveOut:
     return refuse("it uses register masks");
@@ -289,12 +302,49 @@ bool SnapshotExporter::exportOperand(const MachineInstr &MI,
     Operand.value = MO.getType();
     break;
   }
-  Operands.push_back(Operand);
+  return true;
+}
+
+bool SnapshotExporter::exportInstruction(const MachineInstr &MI) {
+  size_t FirstOperand = Operands.size();
+  Instructions.resize_for_overwrite(Instructions.size() + 1);
+  OrielInstruction &Instruction = Instructions.back();
+  Instruction.opcode = opcodeIndex(MI);
+  Instruction.first_operand = FirstOperand;
+  Instruction.first_memory_operand = MemoryOperands.size();
+  Instruction.location = 0;
+  if (MI.getDebugLoc())
+    Instruction.location = locationIndex(MI.getDebugLoc().get());
+  Instruction.flags = MI.getFlags();
+  Instruction.behavior = 0;
+  if (LLVM_UNLIKELY(MI.isInlineAsm()))
+    Instruction.behavior |= inlineAsmBehavior(MI);
+  if (LLVM_UNLIKELY(hasAttachments(MI)))
+    Instruction.behavior |= ORIEL_BEHAVIOR_ATTACHMENTS;
+
+  // Records are filled where they stay: a copy would wait for each of its parts
+  // to be written.
+  Operands.resize_for_overwrite(FirstOperand + MI.getNumOperands());
+  OrielOperand *Operand = Operands.data() + FirstOperand;
+  for (const MachineOperand &MO : MI.operands()) {
+    bool IsExported = true;
+    if (MO.isReg())
+      IsExported = exportRegisterOperand(MI, MO, *Operand);
+    else if (MO.isImm())
+      *Operand = {ORIEL_OPERAND_IMMEDIATE, 0, 0, 0, MO.getImm()};
+    else
+      IsExported = exportOtherOperand(MO, *Operand);
+    if (LLVM_UNLIKELY(!IsExported))
+      return false;
+    ++Operand;
+  }
+  for (const MachineMemOperand *MMO : MI.memoperands())
+    exportMemoryOperand(*MMO);
   return true;
 }
 
 void SnapshotExporter::exportMemoryOperand(const MachineMemOperand &MMO) {
-  OrielMemoryOperand Memory = {};
+  OrielMemoryOperand &Memory = MemoryOperands.emplace_back();
   uint16_t Flags = 0;
   Flags |= MMO.isLoad() ? ORIEL_MEMORY_LOAD : 0;
   Flags |= MMO.isStore() ? ORIEL_MEMORY_STORE : 0;
@@ -314,22 +364,35 @@ void SnapshotExporter::exportMemoryOperand(const MachineMemOperand &MMO) {
   Memory.success_ordering = uint8_t(MMO.getSuccessOrdering());
   Memory.failure_ordering = uint8_t(MMO.getFailureOrdering());
   Memory.sync_scope = MMO.getSyncScopeID();
-  const void *Base = MMO.getPointerInfo().V.getOpaqueValue();
-  if (Base) {
+  if (const void *Base = MMO.getPointerInfo().V.getOpaqueValue()) {
     auto [Entry, IsNew] =
-        BaseValueIndex.try_emplace(Base, BaseValueIndex.size() + 1);
+        BaseValueIndex.try_emplace(Base, BaseValues.size() + 1);
+    if (IsNew)
+      BaseValues.push_back(MMO.getValue());
     Memory.base_value = Entry->second;
-    if (const Value *V = MMO.getValue())
-      if (const auto *Global = dyn_cast<GlobalValue>(V))
-        Memory.base_symbol = globalSymbolIndex(*Global) + 1;
   }
-  MemoryOperands.push_back(Memory);
+}
+
+/// Finds the globals among the bases of memory operands, again in a loop that
+/// waits for several values at once.
+void SnapshotExporter::exportBaseSymbols() {
+  SmallVector<uint32_t, 64> Symbols;
+  bool AnyGlobal = false;
+  for (const Value *Base : BaseValues) {
+    const auto *Global = dyn_cast_if_present<GlobalValue>(Base);
+    Symbols.push_back(Global ? globalSymbolIndex(*Global) + 1 : 0);
+    AnyGlobal |= Global != nullptr;
+  }
+  if (!AnyGlobal)
+    return;
+  for (OrielMemoryOperand &Memory : MemoryOperands)
+    if (Memory.base_value)
+      Memory.base_symbol = Symbols[Memory.base_value - 1];
 }
 
 void SnapshotExporter::exportChains(const MachineFunction &MF) {
   // Only the operands of chained registers are looked up, so only their
   // instructions need a number.
-  DenseMap<const MachineInstr *, uint32_t> Numbers;
   for (size_t I = 0, E = InstructionPointers.size(); I != E; ++I) {
     uint32_t First = Instructions[I].first_operand;
     uint32_t Last = Instructions[I + 1].first_operand;
@@ -337,7 +400,7 @@ void SnapshotExporter::exportChains(const MachineFunction &MF) {
          ArrayRef(Operands).slice(First, Last - First))
       if (Operand.kind == ORIEL_OPERAND_REGISTER &&
           (Registers[Operand.index].flags & ORIEL_REGISTER_CHAINED)) {
-        Numbers[InstructionPointers[I]] = I;
+        ChainedInstructions[InstructionPointers[I]] = I;
         break;
       }
   }
@@ -348,7 +411,7 @@ void SnapshotExporter::exportChains(const MachineFunction &MF) {
     for (const MachineOperand &MO :
          MRI.reg_nodbg_operands(Register::index2VirtReg(R)))
       ChainedOperands.push_back(
-          {R, Numbers.lookup(MO.getParent()), MO.getOperandNo()});
+          {R, ChainedInstructions.lookup(MO.getParent()), MO.getOperandNo()});
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "oriel_abi.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include <string>
@@ -19,6 +20,8 @@ namespace llvm {
 class DILocation;
 class MachineBlockFrequencyInfo;
 class MCSubtargetInfo;
+class TargetRegisterClass;
+class Value;
 } // namespace llvm
 
 namespace oriel {
@@ -38,12 +41,12 @@ public:
   const std::string &refusal() const { return Refusal; }
 
   /// The exported blocks by snapshot number.
-  const std::vector<llvm::MachineBasicBlock *> &blocks() const {
+  llvm::ArrayRef<llvm::MachineBasicBlock *> blocks() const {
     return BlockPointers;
   }
 
   /// The exported instructions by snapshot number.
-  const std::vector<llvm::MachineInstr *> &instructions() const {
+  llvm::ArrayRef<llvm::MachineInstr *> instructions() const {
     return InstructionPointers;
   }
 
@@ -59,23 +62,34 @@ private:
   void clear();
   void exportFunction(llvm::MachineFunction &MF, OrielStage Stage,
                       const llvm::MachineBlockFrequencyInfo *Frequencies);
-  void readSubtarget(const llvm::MCSubtargetInfo &Subtarget);
+  void exportSubtarget(const llvm::MCSubtargetInfo &Subtarget);
   void exportRegisterClasses(const llvm::MachineFunction &MF);
   bool exportRegisters(const llvm::MachineFunction &MF);
   void exportFrame(const llvm::MachineFunction &MF);
+  void exportBlocks(llvm::MachineFunction &MF,
+                    const llvm::MachineBlockFrequencyInfo *Frequencies);
+  bool exportCode(uint32_t Block);
   bool exportInstruction(const llvm::MachineInstr &MI);
-  bool exportOperand(const llvm::MachineInstr &MI,
-                     const llvm::MachineOperand &MO, unsigned Number);
-  void exportRegisterOperand(const llvm::MachineOperand &MO,
+  bool exportRegisterOperand(const llvm::MachineInstr &MI,
+                             const llvm::MachineOperand &MO,
                              OrielOperand &Operand);
+  bool exportOtherOperand(const llvm::MachineOperand &MO,
+                          OrielOperand &Operand);
   void exportMemoryOperand(const llvm::MachineMemOperand &MMO);
+  void exportBaseSymbols();
   void exportChains(const llvm::MachineFunction &MF);
   void publish();
 
   bool refuse(const llvm::Twine &Reason);
 
   OrielString addString(llvm::StringRef Text);
-  uint32_t opcodeIndex(const llvm::MachineInstr &MI);
+  uint32_t opcodeIndex(const llvm::MachineInstr &MI) {
+    unsigned Opcode = MI.getOpcode();
+    if (LLVM_LIKELY(Opcode < OpcodeIndex.size() && OpcodeIndex[Opcode]))
+      return OpcodeIndex[Opcode] - 1;
+    return addOpcode(MI);
+  }
+  uint32_t addOpcode(const llvm::MachineInstr &MI);
   uint32_t locationIndex(const llvm::DILocation *Location);
   uint32_t symbolIndex(const llvm::MachineOperand &MO);
   uint32_t globalSymbolIndex(const llvm::GlobalValue &Global);
@@ -86,14 +100,18 @@ private:
   OrielSnapshot Snapshot = {};
   std::string Refusal;
 
-  std::vector<OrielBlock> Blocks;
-  std::vector<OrielEdge> Edges;
-  std::vector<uint32_t> Predecessors;
-  std::vector<OrielInstruction> Instructions;
-  std::vector<OrielOperand> Operands;
-  std::vector<OrielMemoryOperand> MemoryOperands;
-  std::vector<OrielRegister> Registers;
-  std::vector<OrielChainedOperand> ChainedOperands;
+  // Unlike std::vector, these grow by realloc, which moves large arrays without
+  // touching them, and make room without filling it.
+  llvm::SmallVector<OrielBlock, 0> Blocks;
+  llvm::SmallVector<OrielEdge, 0> Edges;
+  llvm::SmallVector<uint32_t, 0> Predecessors;
+  llvm::SmallVector<OrielInstruction, 0> Instructions;
+  llvm::SmallVector<OrielOperand, 0> Operands;
+  llvm::SmallVector<OrielMemoryOperand, 0> MemoryOperands;
+  llvm::SmallVector<OrielRegister, 0> Registers;
+  llvm::SmallVector<OrielChainedOperand, 0> ChainedOperands;
+  llvm::SmallVector<llvm::MachineBasicBlock *, 0> BlockPointers;
+  llvm::SmallVector<llvm::MachineInstr *, 0> InstructionPointers;
   std::vector<OrielRegisterClass> RegisterClasses;
   std::vector<OrielOpcode> Opcodes;
   std::vector<OrielConstant> Constants;
@@ -104,20 +122,45 @@ private:
   std::vector<OrielVariable> Variables;
   std::string Strings;
 
-  std::vector<llvm::MachineBasicBlock *> BlockPointers;
-  std::vector<llvm::MachineInstr *> InstructionPointers;
   std::vector<const llvm::MachineOperand *> SymbolOperands;
   std::vector<const llvm::MachineOperand *> ConstantOperands;
 
   /// Snapshot number of LLVM's block number.
   std::vector<uint32_t> BlockIndex;
   /// 1-based opcode table index of LLVM's opcode; zero if not yet seen.
-  std::vector<uint32_t> OpcodeIndex;
+  std::vector<uint16_t> OpcodeIndex;
+  /// 1-based place of LLVM's opcode in KnownOpcodes; zero if not yet seen.
+  std::vector<uint16_t> KnownOpcodeIndex;
+  /// What is known of opcodes from earlier functions. It is static data of the
+  /// target, as register classes are.
+  struct KnownOpcode {
+    llvm::StringRef Name;
+    /// Of an opcode without a proper name.
+    std::string Mnemonic;
+    OrielOpcode Record;
+  };
+  std::vector<KnownOpcode> KnownOpcodes;
+  const llvm::TargetRegisterClass *const *KnownClasses = nullptr;
+  /// The names of register classes come first in the strings and stay there.
+  size_t ClassNameBytes = 0;
+  /// What the feature and CPU names of the last subtarget say.
+  struct KnownSubtarget {
+    std::string Features;
+    std::string Cpu;
+    uint32_t PtxVersion = 0;
+    uint32_t Sm = 0;
+    uint32_t Flags = 0;
+  };
+  KnownSubtarget LastSubtarget;
   llvm::DenseMap<const void *, uint32_t> LocationIndex;
   llvm::DenseMap<const void *, uint32_t> SymbolIndex;
   llvm::DenseMap<const void *, uint32_t> ConstantIndex;
   llvm::DenseMap<const void *, uint32_t> VariableIndex;
   llvm::DenseMap<const void *, uint32_t> BaseValueIndex;
+  /// The IR values at the bases of memory operands, by number; null: none.
+  llvm::SmallVector<const llvm::Value *, 0> BaseValues;
+  /// Snapshot number of each instruction that has a chained operand.
+  llvm::DenseMap<const llvm::MachineInstr *, uint32_t> ChainedInstructions;
   llvm::DenseMap<unsigned, uint32_t> PhysicalRegisterIndex;
   const llvm::DILocation *LastLocation = nullptr;
   uint32_t LastLocationIndex = 0;

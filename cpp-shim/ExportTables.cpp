@@ -30,7 +30,7 @@ using namespace oriel;
 
 OrielString SnapshotExporter::addString(StringRef Text) {
   OrielString Result = {uint32_t(Strings.size()), uint32_t(Text.size())};
-  Strings.append(Text.begin(), Text.end());
+  Strings.append(Text.data(), Text.size());
   return Result;
 }
 
@@ -49,24 +49,33 @@ static void readDimensions(const Function &F, StringRef Attribute,
   }
 }
 
-void SnapshotExporter::readSubtarget(const MCSubtargetInfo &Subtarget) {
-  // What was asked for; without it LLVM takes a default that it keeps to itself.
-  for (StringRef Feature : split(Subtarget.getFeatureString(), ',')) {
-    uint32_t Version;
-    if (Feature.consume_front("+ptx") && !Feature.getAsInteger(10, Version))
-      Snapshot.function.ptx_version = Version;
-  }
-
+void SnapshotExporter::exportSubtarget(const MCSubtargetInfo &Subtarget) {
+  KnownSubtarget &Known = LastSubtarget;
+  StringRef Features = Subtarget.getFeatureString();
   StringRef Cpu = Subtarget.getCPU();
-  Snapshot.function.cpu = addString(Cpu);
-  if (Cpu.consume_front("sm_")) {
-    if (Cpu.consume_back("a"))
-      Snapshot.function.flags |= ORIEL_FUNCTION_ARCH_SPECIFIC;
-    else if (Cpu.consume_back("f"))
-      Snapshot.function.flags |= ORIEL_FUNCTION_FAMILY_SPECIFIC;
-    if (Cpu.getAsInteger(10, Snapshot.function.sm))
-      Snapshot.function.sm = 0;
+  OrielFunction &Record = Snapshot.function;
+  Record.cpu = addString(Cpu);
+  if (Known.Features != Features || Known.Cpu != Cpu) {
+    Known = {Features.str(), Cpu.str()};
+    // What was asked for; without it LLVM takes a default that it keeps to
+    // itself.
+    for (StringRef Feature : split(Features, ',')) {
+      uint32_t Version;
+      if (Feature.consume_front("+ptx") && !Feature.getAsInteger(10, Version))
+        Known.PtxVersion = Version;
+    }
+    if (Cpu.consume_front("sm_")) {
+      if (Cpu.consume_back("a"))
+        Known.Flags = ORIEL_FUNCTION_ARCH_SPECIFIC;
+      else if (Cpu.consume_back("f"))
+        Known.Flags = ORIEL_FUNCTION_FAMILY_SPECIFIC;
+      if (Cpu.getAsInteger(10, Known.Sm))
+        Known.Sm = 0;
+    }
   }
+  Record.ptx_version = Known.PtxVersion;
+  Record.sm = Known.Sm;
+  Record.flags |= Known.Flags;
 }
 
 void SnapshotExporter::exportFunction(
@@ -106,11 +115,16 @@ void SnapshotExporter::exportFunction(
       F.getFnAttributeAsParsedInteger("nvvm.maxclusterrank");
   Record.min_blocks_per_sm = F.getFnAttributeAsParsedInteger("nvvm.minctasm");
   Record.max_registers = F.getFnAttributeAsParsedInteger("nvvm.maxnreg");
-  readSubtarget(MF.getSubtarget());
+  exportSubtarget(MF.getSubtarget());
 }
 
 void SnapshotExporter::exportRegisterClasses(const MachineFunction &MF) {
   const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
+  if (KnownClasses == TRI.regclass_begin())
+    return;
+  KnownClasses = TRI.regclass_begin();
+  RegisterClasses.clear();
+  Strings.clear();
   for (const TargetRegisterClass *Class : TRI.regclasses()) {
     StringRef Name = TRI.getRegClassName(Class);
     OrielRegisterClass Record = {};
@@ -124,6 +138,7 @@ void SnapshotExporter::exportRegisterClasses(const MachineFunction &MF) {
                                           : ORIEL_FILE_GENERAL;
     RegisterClasses.push_back(Record);
   }
+  ClassNameBytes = Strings.size();
 }
 
 bool SnapshotExporter::exportRegisters(const MachineFunction &MF) {
@@ -205,27 +220,32 @@ static uint32_t opcodeFlags(const MachineInstr &MI) {
   return Flags;
 }
 
-uint32_t SnapshotExporter::opcodeIndex(const MachineInstr &MI) {
+uint32_t SnapshotExporter::addOpcode(const MachineInstr &MI) {
   unsigned Opcode = MI.getOpcode();
-  if (LLVM_UNLIKELY(Opcode >= OpcodeIndex.size()))
-    OpcodeIndex.resize(Opcode + 1);
-  uint32_t &Index = OpcodeIndex[Opcode];
-  if (LLVM_LIKELY(Index))
-    return Index - 1;
-  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
-  const MCInstrDesc &Desc = MI.getDesc();
-  OrielOpcode Record = {};
-  Record.name = addString(TII.getName(Opcode));
-  Record.flags = opcodeFlags(MI);
-  Record.operands = Desc.getNumOperands();
-  Record.definitions = Desc.getNumDefs();
-  Record.llvm_opcode = Opcode;
-  if (isAnonymous(TII.getName(Opcode)))
-    Record.mnemonic =
-        addString(anonymousSignature(MI.getMF()->getTarget(), Opcode));
-  Opcodes.push_back(Record);
-  Index = Opcodes.size();
-  return Index - 1;
+  if (LLVM_UNLIKELY(Opcode >= KnownOpcodeIndex.size() ||
+                    !KnownOpcodeIndex[Opcode])) {
+    const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+    OpcodeIndex.resize(TII.getNumOpcodes());
+    KnownOpcodeIndex.resize(TII.getNumOpcodes());
+    const MCInstrDesc &Desc = MI.getDesc();
+    OrielOpcode Record = {};
+    Record.flags = opcodeFlags(MI);
+    Record.operands = Desc.getNumOperands();
+    Record.definitions = Desc.getNumDefs();
+    Record.llvm_opcode = Opcode;
+    std::string Mnemonic;
+    if (isAnonymous(TII.getName(Opcode)))
+      Mnemonic = anonymousSignature(MI.getMF()->getTarget(), Opcode);
+    KnownOpcodes.push_back({TII.getName(Opcode), std::move(Mnemonic), Record});
+    KnownOpcodeIndex[Opcode] = KnownOpcodes.size();
+  }
+  const KnownOpcode &Known = KnownOpcodes[KnownOpcodeIndex[Opcode] - 1];
+  Opcodes.push_back(Known.Record);
+  Opcodes.back().name = addString(Known.Name);
+  if (!Known.Mnemonic.empty())
+    Opcodes.back().mnemonic = addString(Known.Mnemonic);
+  OpcodeIndex[Opcode] = Opcodes.size();
+  return Opcodes.size() - 1;
 }
 
 uint32_t SnapshotExporter::locationIndex(const DILocation *Location) {
@@ -259,7 +279,7 @@ uint32_t SnapshotExporter::globalSymbolIndex(const GlobalValue &Global) {
   auto [Entry, IsNew] = SymbolIndex.try_emplace(&Global, Symbols.size());
   if (!IsNew)
     return Entry->second;
-  OrielSymbol Record = {};
+  OrielSymbol &Record = Symbols.emplace_back();
   Record.name = addString(Global.getName());
   Record.kind = ORIEL_SYMBOL_OTHER;
   Record.address_space = Global.getAddressSpace();
@@ -279,7 +299,6 @@ uint32_t SnapshotExporter::globalSymbolIndex(const GlobalValue &Global) {
   } else if (isa<Function>(Global)) {
     Record.kind = ORIEL_SYMBOL_FUNCTION;
   }
-  Symbols.push_back(Record);
   SymbolOperands.push_back(nullptr);
   return Entry->second;
 }
@@ -295,11 +314,10 @@ uint32_t SnapshotExporter::symbolIndex(const MachineOperand &MO) {
     auto [Entry, IsNew] = SymbolIndex.try_emplace(Key, Symbols.size());
     Index = Entry->second;
     if (IsNew) {
-      OrielSymbol Record = {};
+      OrielSymbol &Record = Symbols.emplace_back();
       Record.kind = MO.isSymbol() ? ORIEL_SYMBOL_EXTERNAL : ORIEL_SYMBOL_OTHER;
       if (MO.isSymbol())
         Record.name = addString(MO.getSymbolName());
-      Symbols.push_back(Record);
       SymbolOperands.push_back(nullptr);
     }
   }
@@ -332,7 +350,7 @@ uint32_t SnapshotExporter::constantIndex(const MachineOperand &MO) {
   auto [Entry, IsNew] = ConstantIndex.try_emplace(C, Constants.size());
   if (!IsNew)
     return Entry->second;
-  OrielConstant Record = {};
+  OrielConstant &Record = Constants.emplace_back();
   APInt Bits;
   if (MO.isFPImm()) {
     const APFloat &Value = MO.getFPImm()->getValueAPF();
@@ -350,7 +368,6 @@ uint32_t SnapshotExporter::constantIndex(const MachineOperand &MO) {
     if (Bits.getNumWords() > 1)
       Record.high = Bits.getRawData()[1];
   }
-  Constants.push_back(Record);
   ConstantOperands.push_back(&MO);
   return Entry->second;
 }

@@ -129,6 +129,17 @@ impl<N: Node> DominatorTree<N> {
         &self.preorder
     }
 
+    /// A node's place in the preorder; none for an unreachable node.
+    pub fn number(&self, node: N) -> Option<usize> {
+        let Subtree { first, end } = self.subtree[node.index()];
+        (first < end).then_some(first as usize)
+    }
+
+    /// Does the entry reach all nodes?
+    pub fn reaches_all(&self) -> bool {
+        self.preorder.len() == self.subtree.len()
+    }
+
     /// A node and all that it dominates, in preorder; nothing for an unreachable node.
     pub fn subtree(&self, node: N) -> &[N] {
         let Subtree { first, end } = self.subtree[node.index()];

@@ -14,12 +14,12 @@
 //! General registers and predicates are separate sets that converge in the same passes.
 
 use super::predecessors::Predecessors;
-use super::scan::{RegisterState, Scan};
-use super::segment::{BatchBit, GENERAL_BITS, PREDICATE_BITS};
-use super::segment_table::SegmentTable;
+use super::scan::{Scan, WebId};
+use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, Segment};
+use super::segment_table::{SegmentId, SegmentTable};
 use super::slot_index::SlotIndex;
-use super::slot_indexes::SlotIndexes;
-use crate::entity::{Block, EntityRef, Register};
+use super::webs::Webs;
+use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::RegisterFile;
 
@@ -125,13 +125,105 @@ impl Batch {
     }
 }
 
+/// The segments of the blocks that a batch touches. A block is looked up in the hash table when it is
+/// first touched; then its place is known by block.
+#[derive(Debug, Default)]
+pub(super) struct BlockSegments {
+    table: SegmentTable,
+    /// By block.
+    at: Vec<PackedOption<SegmentId>>,
+    /// By segment.
+    blocks: Vec<Block>,
+    /// Blocks that have a segment.
+    touched: BlockSet,
+}
+
+impl BlockSegments {
+    /// Forgets all blocks, for a function of `blocks` blocks, with room for `active` ones.
+    fn reset(&mut self, blocks: usize, active: usize) {
+        self.clear();
+        self.at.clear();
+        self.at.resize(blocks, PackedOption::default());
+        self.touched.reset(blocks);
+        self.table.reserve(active);
+    }
+
+    /// Forgets all blocks.
+    pub(super) fn clear(&mut self) {
+        self.table.clear();
+        for block in self.blocks.drain(..) {
+            self.at[block.index()] = PackedOption::default();
+        }
+    }
+
+    /// The segment of a block, which gets one if it has none yet.
+    #[inline]
+    fn touch(&mut self, block: Block, snapshot: &Snapshot<'_>, starts: &[SlotIndex]) -> &mut Segment {
+        let id = match self.at[block.index()].expand() {
+            Some(id) => id,
+            None => self.insert(block, snapshot, starts),
+        };
+        self.table.get_mut(id)
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, block: Block, snapshot: &Snapshot<'_>, starts: &[SlotIndex]) -> SegmentId {
+        let count = snapshot.instruction_range(block).len() as u32;
+        let (id, _) = self.table.find_or_insert(starts[block.index()], count);
+        self.at[block.index()] = id.into();
+        self.blocks.push(block);
+        self.touched.insert(block);
+        id
+    }
+
+    /// Number of blocks that have a segment.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The block of a segment.
+    pub(super) fn block(&self, id: SegmentId) -> Block {
+        self.blocks[id.index()]
+    }
+
+    /// The segment of a block, if it has one.
+    pub(super) fn find(&self, block: Block) -> Option<SegmentId> {
+        self.at[block.index()].expand()
+    }
+
+    /// A segment.
+    pub(super) fn get(&self, id: SegmentId) -> &Segment {
+        self.table.get(id)
+    }
+
+    /// Visits the blocks that have a segment, last in layout order first. To be done once.
+    pub(super) fn visit_backward(&mut self, mut visit: impl FnMut(Block, SegmentId, &mut Segment)) {
+        let Self {
+            table, at, touched, ..
+        } = self;
+        touched.drain(|block| {
+            let id = at[block.index()].expand().expect("touched blocks have a segment");
+            visit(block, id, table.get_mut(id));
+        });
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes()
+            + self.touched.memory_bytes()
+            + self.at.capacity() * size_of::<PackedOption<SegmentId>>()
+            + self.blocks.capacity() * size_of::<Block>()
+    }
+}
+
 /// The dataflow problem: a batch, the segments of the blocks that it touches, and what is pending.
 #[derive(Debug, Default)]
 pub(super) struct Dataflow {
     pub batch: Batch,
-    pub table: SegmentTable,
-    /// Blocks that have a segment.
-    pub touched: BlockSet,
+    pub segments: BlockSegments,
+    /// The registers of the batch with several definitions.
+    pub web_bits: BatchSet,
+    /// By bit, for the members of `web_bits`.
+    pub webs: Vec<PackedOption<WebId>>,
     pending: BlockSet,
     predicate_classes: Vec<bool>,
     /// Passes over pending blocks since the function began.
@@ -140,93 +232,97 @@ pub(super) struct Dataflow {
     pub batches: u32,
 }
 
+/// What the dataflow reads.
+#[derive(Clone, Copy)]
+pub(super) struct Problem<'a> {
+    pub snapshot: &'a Snapshot<'a>,
+    pub scan: &'a Scan,
+    pub webs: &'a Webs,
+    pub starts: &'a [SlotIndex],
+    pub predecessors: &'a Predecessors,
+}
+
 impl Dataflow {
     /// Prepares for a function, with room for `active` blocks.
     pub(super) fn begin(&mut self, snapshot: &Snapshot<'_>, active: usize) {
         self.passes = 0;
         self.batches = 0;
-        self.table.reserve(active);
+        self.segments.reset(snapshot.block_count(), active);
         self.pending.reset(snapshot.block_count());
-        self.touched.reset(snapshot.block_count());
+        self.webs
+            .resize(GENERAL_BITS + PREDICATE_BITS, PackedOption::default());
         self.predicate_classes.clear();
         let classes = snapshot.arrays().register_classes.iter();
         self.predicate_classes
             .extend(classes.map(|class| class.file == RegisterFile::Predicate as u32));
     }
 
-    /// Drops registers that nothing defines from `queue`, as they have no value that could be live,
-    /// and orders the others by definition if they need several batches.
-    pub(super) fn order(&self, queue: &mut Vec<Register>, snapshot: &Snapshot<'_>, states: &[RegisterState]) {
+    /// Do the registers of `queue` need several batches?
+    pub(super) fn needs_several(&self, queue: &[Register], snapshot: &Snapshot<'_>) -> bool {
         let registers = snapshot.arrays().registers;
-        let mut predicates = 0;
-        queue.retain(|register| {
+        let is_predicate = |register: &&Register| {
             let class = registers[register.index()].register_class;
-            predicates += usize::from(self.predicate_classes[usize::from(class)]);
-            states[register.index()].definition.is_some()
-        });
-        if predicates > PREDICATE_BITS || queue.len() > GENERAL_BITS {
-            queue.sort_unstable_by_key(|register| states[register.index()].definition.expand());
-        }
+            self.predicate_classes[usize::from(class)]
+        };
+        let predicates = queue.iter().filter(is_predicate).count();
+        predicates > PREDICATE_BITS || queue.len() - predicates > GENERAL_BITS
     }
 
-    /// Solves the next batch of `queue`. Returns how many registers it took.
-    pub(super) fn solve_batch(
-        &mut self,
-        queue: &[Register],
-        snapshot: &Snapshot<'_>,
-        scan: &Scan,
-        indexes: &SlotIndexes,
-        predecessors: &Predecessors,
-    ) -> usize {
-        let registers = snapshot.arrays().registers;
+    /// Solves the next batch of `queue`, registers that are defined. Returns how many it took.
+    pub(super) fn solve_batch(&mut self, queue: &[Register], problem: Problem<'_>) -> usize {
+        let registers = problem.snapshot.arrays().registers;
         let classes = &self.predicate_classes;
         let is_predicate = |register: Register| classes[registers[register.index()].register_class as usize];
         self.batches += 1;
         let taken = self.batch.fill(queue, is_predicate);
-        self.table.clear();
-        self.seed(snapshot, scan, indexes);
-        self.propagate(snapshot, indexes, predecessors);
+        self.segments.clear();
+        self.web_bits = BatchSet::EMPTY;
+        self.seed(problem);
+        self.propagate(problem);
         taken
     }
 
+    /// The web behind a bit of `web_bits`.
+    pub(super) fn web_at(&self, bit: BatchBit) -> WebId {
+        self.webs[usize::from(bit.0)].expect("the bit is that of a web")
+    }
+
     /// Enters definitions and uses into the segments.
-    fn seed(&mut self, snapshot: &Snapshot<'_>, scan: &Scan, indexes: &SlotIndexes) {
-        let Self {
-            batch,
-            table,
-            touched,
-            pending,
+    fn seed(&mut self, problem: Problem<'_>) {
+        let Problem {
+            snapshot,
+            scan,
+            webs,
+            starts,
             ..
-        } = self;
+        } = problem;
+        let segments = &mut self.segments;
         let mut hint = Block::new(0);
-        for (bit, register) in batch.members() {
+        for (bit, register) in self.batch.members() {
             let state = scan.registers[register.index()];
-            let definition = state
-                .definition
-                .expand()
-                .expect("undefined registers were dropped");
-            hint = block_of(&indexes.block_starts, definition, hint);
-            touched.insert(hint);
-            let count = snapshot.instruction_range(hint).len() as u32;
-            let (id, _) = table.find_or_insert(indexes.block_starts[hint.index()], count);
-            table.get_mut(id).define(bit);
-            // A PHI may read it at the end of its own block only.
-            if state.end.expand() == Some(indexes.block_starts[hint.index() + 1]) {
-                table.get_mut(id).add_live_out_bit(bit);
+            if let Some(web) = scan.web_of(register) {
+                self.web_bits.insert(bit);
+                self.webs[usize::from(bit.0)] = web.into();
+                for definition in webs.definitions(web) {
+                    segments.touch(definition.block, snapshot, starts).define(bit);
+                }
+            } else {
+                let definition = state.definition.expect("queued registers are defined");
+                hint = block_of(starts, definition, hint);
+                let segment = segments.touch(hint, snapshot, starts);
+                segment.define(bit);
+                // A PHI may read it at the end of its own block only.
+                if state.end.expand() == Some(starts[hint.index() + 1]) {
+                    segment.add_live_out_bit(bit);
+                }
             }
             for upward in scan.upward_uses_of(state) {
-                touched.insert(upward.block);
-                pending.insert(upward.block);
-                let count = snapshot.instruction_range(upward.block).len() as u32;
-                let (id, _) = table.find_or_insert(indexes.block_starts[upward.block.index()], count);
-                table.get_mut(id).use_upward(bit);
+                self.pending.insert(upward.block);
+                segments.touch(upward.block, snapshot, starts).use_upward(bit);
             }
             for block in scan.live_out_uses_of(state) {
-                touched.insert(block);
-                pending.insert(block);
-                let count = snapshot.instruction_range(block).len() as u32;
-                let (id, _) = table.find_or_insert(indexes.block_starts[block.index()], count);
-                table.get_mut(id).add_live_out_bit(bit);
+                self.pending.insert(block);
+                segments.touch(block, snapshot, starts).add_live_out_bit(bit);
             }
         }
     }
@@ -234,10 +330,9 @@ impl Dataflow {
     /// Passes over the pending blocks, last first, until none is left. A block is pending while its
     /// `LiveIn` may hold something that its predecessors do not have yet. Every visit follows the
     /// growth of a set, so there are at most as many as blocks times registers.
-    fn propagate(&mut self, snapshot: &Snapshot<'_>, indexes: &SlotIndexes, predecessors: &Predecessors) {
+    fn propagate(&mut self, problem: Problem<'_>) {
         let Self {
-            table,
-            touched,
+            segments,
             pending,
             passes,
             ..
@@ -247,21 +342,14 @@ impl Dataflow {
             pending.end = 0;
             *passes += 1;
             while let Some(block) = pending.pop_last(&mut below) {
-                let id = table
-                    .find(indexes.block_starts[block.index()])
-                    .expect("pending blocks have a segment");
-                let live_in = table.get(id).live_in();
+                let id = segments.find(block).expect("pending blocks have a segment");
+                let live_in = segments.get(id).live_in();
                 if live_in.is_empty() {
                     continue;
                 }
-                for &predecessor in predecessors.of(block) {
-                    let start = indexes.block_starts[predecessor.index()];
-                    let count = snapshot.instruction_range(predecessor).len() as u32;
-                    let (id, new) = table.find_or_insert(start, count);
-                    if new {
-                        touched.insert(predecessor);
-                    }
-                    if table.get_mut(id).add_live_out(&live_in) {
+                for &predecessor in problem.predecessors.of(block) {
+                    let segment = segments.touch(predecessor, problem.snapshot, problem.starts);
+                    if segment.add_live_out(&live_in) {
                         pending.insert_during_walk(predecessor, below);
                     }
                 }
@@ -271,7 +359,7 @@ impl Dataflow {
 
     /// Bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes() + self.touched.memory_bytes() + self.pending.memory_bytes()
+        self.segments.memory_bytes() + self.pending.memory_bytes()
     }
 }
 

@@ -1,20 +1,22 @@
 //! The engine: live intervals of all registers of a function, in the eight phases of the reference.
 //!
 //! [`LiveRangeCalc::compute`] lists the phases; each is a file or a function of its own. Departures
-//! from the reference, beyond those that the files name: phases 5 and 7 run batch by batch, so
-//! that a batch's sets are used while they are in the cache, and phase 6 follows them, because
-//! registers with several values are not in the sets. The iteration is a loop, not recursion.
+//! from the reference, beyond those that the files name: phases 5 to 7 run batch by batch, so
+//! that a batch's sets are used while they are in the cache; what phase 6 cannot tell from sets
+//! follows at the end. The iteration is a loop, not recursion.
 
-use super::dataflow::Dataflow;
-use super::endpoints::{Endpoints, LocalWalk};
+use super::dataflow::{Dataflow, Problem};
+use super::endpoints::{Endpoints, LocalWalk, Solved};
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
 use super::predecessors::Predecessors;
 use super::resolve::Resolver;
 use super::scan::Scan;
+use super::segment::BatchSet;
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
-use crate::entity::Register;
+use super::webs::Webs;
+use crate::entity::{EntityRef, Register};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::RegisterFlags;
 
@@ -43,7 +45,7 @@ pub struct Outcome {
     pub extended: bool,
     /// Was the global dataflow bypassed?
     pub bypassed: bool,
-    /// Registers that are live across block boundaries and have one definition.
+    /// Registers that are live across block boundaries, as far as they were not resolved one by one.
     pub crossing_registers: usize,
     /// Batches that these were split into.
     pub batches: u32,
@@ -62,6 +64,9 @@ pub struct LiveRangeCalc {
     functions: u64,
     predecessors: Predecessors,
     scan: Scan,
+    /// Registers whose intervals are computed together: defined, and live across block boundaries.
+    crossing: Vec<Register>,
+    webs: Webs,
     dataflow: Dataflow,
     endpoints: Endpoints,
     walk: LocalWalk,
@@ -110,11 +115,11 @@ impl LiveRangeCalc {
         let global = self.needs_global_dataflow(snapshot); //       3
         self.collect_definitions_and_uses(snapshot, intervals); //  4
         if global {
-            self.propagate_and_fix_endpoints(snapshot, intervals) // 5 and 7
+            self.propagate_and_fix_endpoints(snapshot, intervals); // 5 to 7
         } else {
             self.walk_crossing_registers(intervals); //             the bypass
         }
-        self.resolver.run(snapshot, &self.predecessors, intervals); // 6
+        self.resolve_values(snapshot, intervals); //                6
         self.finish(intervals, global) //                           8
     }
 
@@ -140,7 +145,7 @@ impl LiveRangeCalc {
 
     /// Phase 2: stale segments, sets and nodes are cleared; their memory stays.
     fn clean_tables(&mut self, snapshot: &Snapshot<'_>) {
-        self.dataflow.table.clear();
+        self.dataflow.segments.clear();
         self.resolver.begin();
         self.predecessors.compute(snapshot);
     }
@@ -176,16 +181,14 @@ impl LiveRangeCalc {
     /// block.
     fn collect_definitions_and_uses(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
         self.scan.run(snapshot, &intervals.indexes);
+        self.crossing.clear();
         let chained = RegisterFlags::CHAINED.bits();
         let registers = snapshot.arrays().registers;
         make_room(&mut intervals.segments, registers.len());
         make_room(&mut intervals.values, registers.len());
-        for ((state, record), register) in self
-            .scan
-            .registers
-            .iter()
-            .zip(&mut intervals.records)
-            .zip(registers)
+        let states = self.scan.registers.iter();
+        for (index, ((state, record), register)) in
+            states.zip(&mut intervals.records).zip(registers).enumerate()
         {
             let (Some(start), Some(end)) = (state.definition.expand(), state.end.expand()) else {
                 if state.is_mentioned() || register.flags & chained != 0 {
@@ -193,7 +196,11 @@ impl LiveRangeCalc {
                 }
                 continue;
             };
+            if register.flags & chained != 0 {
+                continue;
+            }
             if state.crosses_blocks() {
+                self.crossing.push(Register::new(index));
                 continue;
             }
             *record = IntervalRecord {
@@ -209,34 +216,71 @@ impl LiveRangeCalc {
             });
             intervals.values.push(start.into());
         }
+        self.webs.collect(snapshot, &self.scan, intervals);
     }
 
-    /// Phases 5 and 7 for each batch of the registers that cross blocks.
+    /// Phases 5 to 7 for each batch of the registers that cross blocks.
     fn propagate_and_fix_endpoints(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
-        let mut queue = std::mem::take(&mut self.scan.crossing);
-        self.dataflow.order(&mut queue, snapshot, &self.scan.registers);
-        let mut rest = &queue[..];
+        let singles = self.crossing.len();
+        self.crossing.extend_from_slice(&self.webs.crossing);
+        let is_one_batch = !self.dataflow.needs_several(&self.crossing, snapshot);
+        let mut has_webs = is_one_batch && singles < self.crossing.len();
+        if has_webs {
+            self.resolver.find_dominators(snapshot, &self.predecessors);
+            has_webs = self.resolver.dominators.reaches_all();
+        }
+        if has_webs {
+            self.webs.crossing.clear();
+        } else {
+            // In functions that take several batches, webs are short and quicker resolved one by one.
+            self.crossing.truncate(singles);
+        }
+        if !is_one_batch {
+            let states = &self.scan.registers;
+            self.crossing
+                .sort_unstable_by_key(|register| states[register.index()].definition.expand());
+        }
+        let dominators = &self.resolver.dominators;
+        let mut rest = &self.crossing[..];
         while !rest.is_empty() {
-            let indexes = &intervals.indexes;
-            let taken = self
-                .dataflow
-                .solve_batch(rest, snapshot, &self.scan, indexes, &self.predecessors);
-            self.endpoints
-                .materialize(&mut self.dataflow, &self.scan, intervals);
+            let problem = Problem {
+                snapshot,
+                scan: &self.scan,
+                webs: &self.webs,
+                starts: &intervals.indexes.block_starts,
+                predecessors: &self.predecessors,
+            };
+            let taken = self.dataflow.solve_batch(rest, problem);
+            let unresolved = if self.dataflow.web_bits.is_empty() {
+                BatchSet::EMPTY
+            } else {
+                self.webs
+                    .place_phis(&self.dataflow, &self.predecessors, dominators)
+            };
+            let solved = Solved {
+                scan: &self.scan,
+                webs: &self.webs,
+                predecessors: &self.predecessors,
+                dominators,
+                unresolved: &unresolved,
+            };
+            self.endpoints.materialize(&mut self.dataflow, solved, intervals);
             rest = &rest[taken..];
         }
-        self.scan.crossing = queue;
     }
 
-    /// The bypass of phases 5 and 7.
+    /// The bypass of phases 5 to 7.
     fn walk_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
-        let mut queue: Vec<Register> = std::mem::take(&mut self.scan.crossing);
-        let states = &self.scan.registers;
-        queue.retain(|register| states[register.as_u32() as usize].definition.is_some());
-        for &register in &queue {
+        for &register in &self.crossing {
             self.walk.run(register, &self.predecessors, &self.scan, intervals);
         }
-        self.scan.crossing = queue;
+    }
+
+    /// What is left of phase 6: webs whose values cannot be told from sets.
+    fn resolve_values(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
+        self.webs.unresolved.append(&mut self.webs.crossing);
+        self.resolver
+            .run(snapshot, &self.predecessors, &self.webs.unresolved, intervals);
     }
 
     /// Phase 8: the result.
@@ -247,10 +291,10 @@ impl LiveRangeCalc {
                 .iter()
                 .any(|segment| segment.end != segment.start.dead_slot()),
             bypassed: !global,
-            crossing_registers: self.scan.crossing.len(),
+            crossing_registers: self.crossing.len(),
             batches: if global { self.dataflow.batches } else { 0 },
             passes: if global { self.dataflow.passes } else { 0 },
-            phi_values: self.resolver.phi_values,
+            phi_values: self.webs.phi_values + self.resolver.phi_values,
         }
     }
 
@@ -258,6 +302,8 @@ impl LiveRangeCalc {
     pub fn memory_bytes(&self) -> usize {
         self.predecessors.memory_bytes()
             + self.scan.memory_bytes()
+            + self.crossing.capacity() * size_of::<Register>()
+            + self.webs.memory_bytes()
             + self.dataflow.memory_bytes()
             + self.endpoints.memory_bytes()
             + self.walk.memory_bytes()
@@ -337,6 +383,23 @@ mod tests {
                 "%1 [32e,48e:0) 0@32e",
                 "%2 [48e,48d:0) 0@48e",
             ],
+        );
+    }
+
+    #[test]
+    fn one_block_reads_a_register_before_and_between_its_definitions() {
+        let mut function = TestFunction::new(1);
+        function.block(&[1]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.block(&[1, 2]);
+        function.instruction(PLAIN, &[read(0)]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.instruction(PLAIN, &[def(0), read(0)]);
+        function.block(&[]);
+        function.instruction(PLAIN, &[read(0)]);
+        check(
+            function,
+            &["%0 [16r,32B:0)[32B,48r:3)[64r,80r:1)[80r,112r:2) 0@16r 1@64r 2@80r 3@32B-phi"],
         );
     }
 

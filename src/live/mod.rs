@@ -13,7 +13,7 @@
 //! | `live_range_calc.rs` | the engine: its phases, the bypass |
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
-//! | `value.rs`, `resolve.rs` | phase 6: values of registers with several definitions |
+//! | `webs.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
 //! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
 //! | `predecessors.rs` | the graph; its dominators are of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
@@ -49,6 +49,7 @@ mod testing;
 mod update;
 mod value;
 mod verify;
+mod webs;
 
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
 pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};

@@ -1,4 +1,4 @@
-//! Phase 6: the values of registers with several definitions.
+//! Phase 6 for the registers with several definitions that [`webs`](super::webs) leaves.
 //!
 //! The algorithm is LLVM's (`LiveIntervalCalc::calculate`, `LiveRangeCalc::extend`), because value
 //! numbers are part of the result: definitions are numbered in the order of LLVM's use list, then each
@@ -67,8 +67,8 @@ pub(super) struct Resolver {
     /// Block of each instruction.
     block_of: Vec<Block>,
     reverse_postorder: ReversePostorder<Block>,
-    dominators: DominatorTree<Block>,
-    /// Are the two computed for this function?
+    /// Of this function, once they were needed.
+    pub dominators: DominatorTree<Block>,
     dominators_known: bool,
     order: NumberOrder,
     /// Position of each block in `work_list`, if it is there.
@@ -227,17 +227,28 @@ impl Resolver {
         self.phi_values = 0;
     }
 
-    /// Adds the intervals of all registers with several definitions to `result`.
+    /// Computes the dominator tree of the function if it is not known yet.
+    pub(super) fn find_dominators(&mut self, snapshot: &Snapshot<'_>, predecessors: &Predecessors) {
+        if !self.dominators_known {
+            let graph = FlowGraph::new(*snapshot, predecessors);
+            self.reverse_postorder.compute(&graph, Traversal::default());
+            self.dominators.compute(&graph, &self.reverse_postorder);
+            self.dominators_known = true;
+        }
+    }
+
+    /// Adds the intervals of `registers`, which have several definitions, to `result`.
     pub(super) fn run(
         &mut self,
         snapshot: &Snapshot<'_>,
         predecessors: &Predecessors,
+        registers: &[Register],
         result: &mut LiveIntervals,
     ) {
-        let chained = snapshot.arrays().chained_operands;
-        if chained.is_empty() {
+        if registers.is_empty() {
             return;
         }
+        let chained = snapshot.arrays().chained_operands;
         self.states.reset(snapshot.block_count());
         self.block_of.clear();
         for block in snapshot.blocks() {
@@ -248,7 +259,10 @@ impl Resolver {
         self.position_of.resize(snapshot.block_count(), 0);
         let arena = std::mem::take(&mut self.arena);
         let mut nodes = ArenaVec::new_in(&arena);
-        for operands in chained.chunk_by(|a, b| a.register == b.register) {
+        for register in registers {
+            let first = chained.partition_point(|place| place.register < register.as_u32());
+            let count = chained[first..].partition_point(|place| place.register == register.as_u32());
+            let operands = &chained[first..first + count];
             let input = Input {
                 snapshot: *snapshot,
                 starts: &result.indexes.block_starts,
@@ -256,7 +270,7 @@ impl Resolver {
                 predecessors,
             };
             self.resolve(&input, &mut nodes, operands);
-            self.append(Register::from_u32(operands[0].register), result);
+            self.append(*register, result);
         }
         drop(nodes);
         self.arena = arena;
@@ -377,12 +391,7 @@ impl Resolver {
             Reaching::Nothing => {}
             Reaching::One(value) => self.add_pieces(input, block, kill, value),
             Reaching::Several => {
-                if !self.dominators_known {
-                    let graph = FlowGraph::new(input.snapshot, input.predecessors);
-                    self.reverse_postorder.compute(&graph, Traversal::default());
-                    self.dominators.compute(&graph, &self.reverse_postorder);
-                    self.dominators_known = true;
-                }
+                self.find_dominators(&input.snapshot, input.predecessors);
                 self.order_live_in_blocks();
                 let mut search = Search {
                     use_block: block,

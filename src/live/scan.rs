@@ -3,16 +3,14 @@
 //! A register with one definition whose uses all follow it in the same block is finished by the scan:
 //! its range is `[definition, last use)`. Most registers of a kernel are such. For the others
 //! the scan notes, per register and block, the last use that the block's own definition does not
-//! reach, and the predecessors that a PHI reads the register from. Registers with several
-//! definitions are left to [`resolve`](super::resolve).
+//! reach, and the predecessors that a PHI reads the register from. Of registers with several
+//! definitions, the webs, it notes each definition with the last read that it reaches in its block.
 
 use super::live_interval::make_room;
 use super::slot_index::{Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, PackedOption, Register, entity_impl};
-use crate::snapshot::abi::{
-    InstructionRecord, OpcodeFlags, OperandFlags, OperandKind, OperandRecord, RegisterFlags,
-};
+use crate::snapshot::abi::{InstructionRecord, OpcodeFlags, OperandFlags, OperandKind, OperandRecord};
 use crate::snapshot::{Snapshot, SnapshotArrays};
 
 /// A block that reads a register before it defines it.
@@ -42,10 +40,36 @@ pub(super) struct LiveOutUse {
 pub(super) struct LiveOutUseId(u32);
 entity_impl!(LiveOutUseId, "out");
 
+/// A definition of a web that is not its last one in layout order.
+#[derive(Clone, Copy, Debug)]
+struct EarlierDefinition {
+    slot: SlotIndex,
+    /// End of the piece that begins there, if it ends in the block.
+    end: SlotIndex,
+    previous: PackedOption<EarlierDefinitionId>,
+}
+
+/// An [`EarlierDefinition`] of the scan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct EarlierDefinitionId(u32);
+entity_impl!(EarlierDefinitionId, "earlier");
+
+/// A register that several instructions define.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScannedWeb {
+    register: Register,
+    earlier: PackedOption<EarlierDefinitionId>,
+}
+
+/// A [`ScannedWeb`] of the scan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct WebId(u32);
+entity_impl!(WebId, "web");
+
 /// What the scan found out about one register.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RegisterState {
-    /// Its definition, if there is exactly one.
+    /// Its definition; of a web, the last one in layout order.
     pub definition: PackedOption<SlotIndex>,
     /// End of the piece that begins at the definition. Without a definition: present if the register
     /// is mentioned at all.
@@ -76,11 +100,13 @@ pub(super) struct Scan {
     pub registers: Vec<RegisterState>,
     pub upward_uses: Vec<UpwardUse>,
     pub live_out_uses: Vec<LiveOutUse>,
-    /// Registers with one definition that cross block boundaries, in the order of discovery.
-    pub crossing: Vec<Register>,
+    /// Registers with several definitions.
+    pub webs: Vec<ScannedWeb>,
+    /// By register; empty if there are no webs.
+    web_of: Vec<PackedOption<WebId>>,
+    earlier: Vec<EarlierDefinition>,
     /// Reads by PHIs, by predecessor; settled when all definitions are known.
     deferred: Vec<(Register, Block)>,
-    is_phi: Vec<bool>,
 }
 
 const DEF: u16 = OperandFlags::DEF.bits();
@@ -89,7 +115,7 @@ const NOT_READ: u16 = OperandFlags::UNDEF.bits() | OperandFlags::INTERNAL_READ.b
 const DEBUG: u16 = OperandFlags::DEBUG.bits();
 const EARLY_CLOBBER: u16 = OperandFlags::EARLY_CLOBBER.bits();
 const REGISTER: u8 = OperandKind::Register as u8;
-const CHAINED: u16 = RegisterFlags::CHAINED.bits();
+const PHI: u32 = OpcodeFlags::PHI.bits();
 
 /// The slot at which an instruction reads `operand`: early if it is tied to an early-clobber
 /// definition.
@@ -117,6 +143,26 @@ pub(super) fn defines(operand: &OperandRecord) -> bool {
     operand.flags & DEF != 0
 }
 
+/// The block that is being scanned.
+struct ScannedBlock<'a> {
+    arrays: &'a SnapshotArrays<'a>,
+    block: Block,
+    start: SlotIndex,
+    /// The first upward-exposed use that the block may have.
+    first_use: UpwardUseId,
+    /// The block's instructions and the one behind them.
+    records: &'a [InstructionRecord],
+    numbers: &'a [u32],
+}
+
+impl ScannedBlock<'_> {
+    /// The operands of the instruction at `position`.
+    fn operands(&self, position: usize) -> &[OperandRecord] {
+        let (record, next) = (&self.records[position], &self.records[position + 1]);
+        &self.arrays.operands[record.first_operand as usize..next.first_operand as usize]
+    }
+}
+
 impl Scan {
     /// Scans `snapshot`, which `indexes` numbers.
     pub(super) fn run(&mut self, snapshot: &Snapshot<'_>, indexes: &SlotIndexes) {
@@ -126,17 +172,14 @@ impl Scan {
             .resize(arrays.registers.len(), RegisterState::default());
         self.upward_uses.clear();
         self.live_out_uses.clear();
-        self.crossing.clear();
+        self.webs.clear();
+        self.web_of.clear();
+        self.earlier.clear();
         self.deferred.clear();
-        self.is_phi.clear();
-        let phi = OpcodeFlags::PHI.bits();
-        self.is_phi
-            .extend(arrays.opcodes.iter().map(|opcode| opcode.flags & phi != 0));
-
         for block in snapshot.blocks() {
             self.scan_block(arrays, indexes, block, snapshot.instruction_range(block));
         }
-        self.settle_phi_reads(arrays, indexes);
+        self.settle_phi_reads(indexes);
     }
 
     fn scan_block(
@@ -146,67 +189,108 @@ impl Scan {
         block: Block,
         instructions: std::ops::Range<usize>,
     ) {
-        let start = indexes.block_starts[block.index()];
-        let first_use = UpwardUseId::new(self.upward_uses.len());
         let numbers = &indexes.instruction_numbers[instructions.clone()];
         let records = &arrays.instructions[instructions.start..instructions.end + 1];
+        let scanned = ScannedBlock {
+            arrays,
+            block,
+            start: indexes.block_starts[block.index()],
+            first_use: UpwardUseId::new(self.upward_uses.len()),
+            records,
+            numbers,
+        };
         let mut phis = true;
-        for (position, &number) in numbers.iter().enumerate() {
-            let record = &records[position];
-            let operands =
-                &arrays.operands[record.first_operand as usize..records[position + 1].first_operand as usize];
+        for (position, (pair, &number)) in records.windows(2).zip(numbers).enumerate() {
             if !number.is_multiple_of(4) {
                 continue;
             }
-            phis = phis && self.is_phi[record.opcode as usize];
+            let operands = &arrays.operands[pair[0].first_operand as usize..pair[1].first_operand as usize];
+            // PHIs come first.
+            phis = phis && arrays.opcodes[pair[0].opcode as usize].flags & PHI != 0;
             for (place, operand) in operands.iter().enumerate() {
-                if operand.kind != REGISTER || operand.flags & DEBUG != 0 {
+                if operand.kind != REGISTER {
                     continue;
                 }
                 let register = Register::from_u32(operand.index);
-                if operand.flags & DEF != 0 {
-                    if arrays.registers[register.index()].flags & CHAINED == 0 {
-                        let definition = definition_slot(number, operand);
-                        let state = &mut self.registers[register.index()];
-                        state.definition = definition.into();
-                        state.end = definition.dead_slot().into();
-                        if definition.is_early_clobber() {
-                            let earlier = (&records[..=position], numbers);
-                            self.take_back_late_reads(
-                                arrays, register, definition, operands, place, earlier, first_use,
-                            );
-                        }
+                if operand.flags & (DEF | NOT_READ | DEBUG) == 0 {
+                    if phis {
+                        let predecessor = Block::from_u32(operands[place + 1].index);
+                        self.deferred.push((register, predecessor));
+                    } else {
+                        let slot = use_slot(number, operand, operands);
+                        self.read(&scanned, register, slot);
                     }
-                } else if operand.flags & NOT_READ != 0 {
+                } else if operand.flags & (DEF | DEBUG) == DEF {
+                    self.define(&scanned, register, position, place);
+                } else if operand.flags & DEBUG == 0 {
                     let state = &mut self.registers[register.index()];
                     if state.end.is_none() {
-                        state.end = start.into();
+                        state.end = scanned.start.into();
                     }
-                } else if phis {
-                    let predecessor = Block::from_u32(operands[place + 1].index);
-                    self.deferred.push((register, predecessor));
-                } else {
-                    let slot = use_slot(number, operand, operands);
-                    self.read(arrays, register, slot, block, start, first_use);
                 }
             }
         }
     }
 
+    /// Notes the definition of `register` by operand `place` of the instruction at `position`.
+    #[inline(always)]
+    fn define(&mut self, scanned: &ScannedBlock<'_>, register: Register, position: usize, place: usize) {
+        let operand = &scanned.operands(position)[place];
+        let definition = definition_slot(scanned.numbers[position], operand);
+        if self.registers[register.index()].definition.is_some() && !self.set_aside(register, definition) {
+            return;
+        }
+        let state = &mut self.registers[register.index()];
+        state.definition = definition.into();
+        state.end = definition.dead_slot().into();
+        if definition.is_early_clobber() {
+            self.take_back_late_reads(scanned, register, definition, position, place);
+        }
+    }
+
+    /// Makes room for another definition of `register`. Returns false if it is by the same instruction
+    /// as the last one: together they are one value, defined early.
+    #[inline(never)]
+    fn set_aside(&mut self, register: Register, definition: SlotIndex) -> bool {
+        let state = &mut self.registers[register.index()];
+        let (Some(slot), Some(end)) = (state.definition.expand(), state.end.expand()) else {
+            return true;
+        };
+        if slot.is_same_instruction(definition) {
+            state.definition = slot.min(definition).into();
+            return false;
+        }
+        if self.web_of.is_empty() {
+            self.web_of.resize(self.registers.len(), PackedOption::default());
+        }
+        let web = &mut self.web_of[register.index()];
+        if web.is_none() {
+            *web = WebId::new(self.webs.len()).into();
+            self.webs.push(ScannedWeb {
+                register,
+                earlier: PackedOption::default(),
+            });
+        }
+        if let Some(web) = web.expand() {
+            let earlier = EarlierDefinitionId::new(self.earlier.len());
+            let previous = std::mem::replace(&mut self.webs[web.index()].earlier, earlier.into());
+            self.earlier.push(EarlierDefinition { slot, end, previous });
+        }
+        true
+    }
+
     /// An early-clobber definition reaches reads by the same instruction, also those whose operands come
     /// first; these were taken for reads of what enters the block.
     #[cold]
-    #[allow(clippy::too_many_arguments, reason = "the place in the scan, for a rare case")]
     fn take_back_late_reads(
         &mut self,
-        arrays: &SnapshotArrays<'_>,
+        scanned: &ScannedBlock<'_>,
         register: Register,
         definition: SlotIndex,
-        operands: &[OperandRecord],
+        position: usize,
         place: usize,
-        earlier: (&[InstructionRecord], &[u32]),
-        first_use: UpwardUseId,
     ) {
+        let operands = scanned.operands(position);
         let is_read = |operand: &&OperandRecord| {
             operand.kind == REGISTER && operand.index == register.as_u32() && reads(operand)
         };
@@ -221,87 +305,88 @@ impl Scan {
             .filter(is_read)
             .filter(|operand| !is_late(operand));
         let mut last: Option<SlotIndex> = here.map(|_| definition).next();
-        let (records, numbers) = earlier;
-        for (pair, &number) in records.windows(2).zip(numbers) {
-            let operands = &arrays.operands[pair[0].first_operand as usize..pair[1].first_operand as usize];
-            if number.is_multiple_of(4) && !self.is_phi[pair[0].opcode as usize] {
+        for earlier in 0..position {
+            let (operands, number) = (scanned.operands(earlier), scanned.numbers[earlier]);
+            let opcode = &scanned.arrays.opcodes[scanned.records[earlier].opcode as usize];
+            if number.is_multiple_of(4) && opcode.flags & PHI == 0 {
                 for operand in operands.iter().filter(is_read) {
                     last = last.max(Some(use_slot(number, operand, operands)));
                 }
             }
         }
         let state = &mut self.registers[register.index()];
-        let Some(id) = state.upward.expand().filter(|&id| id >= first_use) else {
+        let Some(id) = state.upward.expand().filter(|&id| id >= scanned.first_use) else {
             return;
         };
         match last {
             Some(last) => self.upward_uses[id.index()].last = last,
-            None => {
-                state.upward = self.upward_uses[id.index()].previous;
-                if !state.crosses_blocks() {
-                    self.crossing.retain(|&other| other != register);
-                }
-            }
+            None => state.upward = self.upward_uses[id.index()].previous,
         }
     }
 
     /// Notes a read of `register` at `slot`. A definition in the same block reaches it if it comes
     /// earlier, be it by a slot of the same instruction.
     #[inline(always)]
-    fn read(
-        &mut self,
-        arrays: &SnapshotArrays<'_>,
-        register: Register,
-        slot: SlotIndex,
-        block: Block,
-        start: SlotIndex,
-        first_use: UpwardUseId,
-    ) {
+    fn read(&mut self, scanned: &ScannedBlock<'_>, register: Register, slot: SlotIndex) {
         let state = &mut self.registers[register.index()];
         let definition = state.definition.expand();
-        if definition.is_some_and(|definition| start < definition && definition < slot) {
+        if definition.is_some_and(|definition| (scanned.start < definition) & (definition < slot)) {
             state.end = state.end.expand().max(Some(slot)).into();
             return;
         }
+        // The instruction that reads a web may also be the last that defined it.
+        if definition.is_some_and(|definition| scanned.start < definition)
+            && self.extend_earlier(register, scanned.start, slot)
+        {
+            return;
+        }
+        let state = &mut self.registers[register.index()];
         if let Some(id) = state.upward.expand()
-            && id >= first_use
+            && id >= scanned.first_use
         {
             let last = &mut self.upward_uses[id.index()].last;
             *last = slot.max(*last);
             return;
         }
-        if arrays.registers[register.index()].flags & CHAINED != 0 {
-            return;
-        }
-        if !state.crosses_blocks() {
-            self.crossing.push(register);
-        }
         let id = UpwardUseId::new(self.upward_uses.len());
         make_room(&mut self.upward_uses, 1);
         self.upward_uses.push(UpwardUse {
-            block,
+            block: scanned.block,
             last: slot,
             previous: state.upward,
         });
         state.upward = id.into();
     }
 
+    /// Lets the last definition before `slot` reach it, if that is one set aside and behind `start`.
+    fn extend_earlier(&mut self, register: Register, start: SlotIndex, slot: SlotIndex) -> bool {
+        let mut next = self
+            .web_of(register)
+            .and_then(|web| self.webs[web.index()].earlier.expand());
+        while let Some(id) = next {
+            let earlier = &mut self.earlier[id.index()];
+            if earlier.slot < slot {
+                if earlier.slot > start {
+                    earlier.end = earlier.end.max(slot);
+                }
+                return earlier.slot > start;
+            }
+            next = earlier.previous.expand();
+        }
+        false
+    }
+
     /// A PHI reads its operand at the end of the predecessor: in the defining block this lengthens the
     /// piece that begins there, elsewhere the register crosses blocks.
-    fn settle_phi_reads(&mut self, arrays: &SnapshotArrays<'_>, indexes: &SlotIndexes) {
+    fn settle_phi_reads(&mut self, indexes: &SlotIndexes) {
         for &(register, predecessor) in &self.deferred {
+            let is_web = self.web_of(register).is_some();
             let state = &mut self.registers[register.index()];
             let (start, end) = indexes.block_range(predecessor);
             let definition = state.definition.expand();
-            if definition.is_some_and(|definition| start < definition && definition < end) {
+            if !is_web && definition.is_some_and(|definition| start < definition && definition < end) {
                 state.end = end.into();
                 continue;
-            }
-            if arrays.registers[register.index()].flags & CHAINED != 0 {
-                continue;
-            }
-            if !state.crosses_blocks() {
-                self.crossing.push(register);
             }
             let id = LiveOutUseId::new(self.live_out_uses.len());
             self.live_out_uses.push(LiveOutUse {
@@ -310,6 +395,22 @@ impl Scan {
             });
             state.live_out = id.into();
         }
+    }
+
+    /// The web of a register, if it is one.
+    pub(super) fn web_of(&self, register: Register) -> Option<WebId> {
+        self.web_of.get(register.index())?.expand()
+    }
+
+    /// The definitions of a web with the ends of their pieces, last in layout order first.
+    pub(super) fn definitions_of(&self, web: WebId) -> impl Iterator<Item = (SlotIndex, SlotIndex)> + '_ {
+        let ScannedWeb { register, earlier } = self.webs[web.index()];
+        let state = self.registers[register.index()];
+        let last = state.definition.expand().zip(state.end.expand());
+        let earlier =
+            std::iter::successors(earlier.expand(), |id| self.earlier[id.index()].previous.expand());
+        let earlier = earlier.map(|id| (self.earlier[id.index()].slot, self.earlier[id.index()].end));
+        last.into_iter().chain(earlier)
     }
 
     /// The blocks that read a register on entry, last in layout order first.
@@ -333,7 +434,9 @@ impl Scan {
         self.registers.capacity() * size_of::<RegisterState>()
             + self.upward_uses.capacity() * size_of::<UpwardUse>()
             + self.live_out_uses.capacity() * size_of::<LiveOutUse>()
-            + self.crossing.capacity() * size_of::<Register>()
+            + self.webs.capacity() * size_of::<ScannedWeb>()
+            + self.web_of.capacity() * size_of::<PackedOption<WebId>>()
+            + self.earlier.capacity() * size_of::<EarlierDefinition>()
             + self.deferred.capacity() * size_of::<(Register, Block)>()
     }
 }

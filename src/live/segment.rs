@@ -64,6 +64,15 @@ impl BatchSet {
         self
     }
 
+    /// `self ∩ other`
+    pub fn intersection(mut self, other: &Self) -> Self {
+        for (word, other) in self.general.iter_mut().zip(&other.general) {
+            *word &= other;
+        }
+        self.predicate &= other.predicate;
+        self
+    }
+
     /// Is it the empty set?
     pub fn is_empty(&self) -> bool {
         self.general.iter().fold(self.predicate, |all, word| all | word) == 0
@@ -263,6 +272,7 @@ impl Segment {
     ///
     /// General registers and predicates are handled by the same step but never meet: a definition of
     /// the one kills nothing of the other.
+    #[inline]
     pub fn add_live_out(&mut self, set: &BatchSet) -> bool {
         let mut grown = 0;
         let masked = self.definitions.inline.union(&self.register_mask.inline);

@@ -18,6 +18,8 @@ entity_impl!(SegmentId, "segment");
 
 /// Capacity of the first allocation.
 const MINIMUM_CAPACITY: usize = 16;
+/// With fewer than one segment in so many slots, slots are cleared one by one.
+const SPARSE: usize = 16;
 
 /// Blocks and their segments. Memory is kept from function to function.
 #[derive(Debug, Default)]
@@ -36,11 +38,24 @@ impl SegmentTable {
     /// Forgets all blocks. Stale records are stamped empty, so that none can be mistaken for a
     /// block of the next function.
     pub fn clear(&mut self) {
+        let is_sparse = self.segments.len() * SPARSE < self.slots.len();
+        if is_sparse && self.live == self.segments.len() {
+            // A small function does not pay for the table of a large one before it.
+            let mask = self.slots.len() - 1;
+            for (index, segment) in self.segments.iter().enumerate() {
+                let mut position = hash(segment.key()) & mask;
+                while self.slots[position].expand() != Some(SegmentId::new(index)) {
+                    position = (position + 1) & mask;
+                }
+                self.slots[position] = PackedOption::default();
+            }
+        } else {
+            self.slots.fill(PackedOption::default());
+        }
         for segment in &mut self.segments {
             segment.set_sentinel(EMPTY_KEY);
         }
         self.segments.clear();
-        self.slots.fill(PackedOption::default());
         self.live = 0;
     }
 
@@ -172,6 +187,21 @@ mod tests {
             assert!(new && table.get(id).live_in().is_empty());
         }
         assert_eq!(table.memory_bytes(), bytes);
+    }
+
+    #[test]
+    fn sparse_table_is_cleared() {
+        let mut table = SegmentTable::default();
+        table.reserve(1000);
+        for round in 0..3 {
+            // Keys that share a place, and one that does not.
+            let blocks = [7, 7 + 4096, 7 + 8192, 500 + round];
+            for block in blocks {
+                assert!(table.find_or_insert(start(block), 1).1);
+            }
+            table.clear();
+            assert!(blocks.iter().all(|&block| table.find(start(block)).is_none()));
+        }
     }
 
     proptest! {
