@@ -1,4 +1,5 @@
-//! Live intervals equal LLVM's on generated functions: `oriel-check-intervals` inside `llc`.
+//! Live intervals and control flow equal LLVM's on generated functions: `oriel-check-intervals` and
+//! `oriel-check-control-flow` inside `llc`.
 //!
 //! `ORIEL_TEST_FUNCTIONS` sets how many functions are compared, 500 if it is not set; `ORIEL_TEST_SEED`
 //! the first seed.
@@ -38,8 +39,8 @@ fn setting(name: &str, default: u64) -> u64 {
         .unwrap_or(default)
 }
 
-/// Generates a module and compares all its functions.
-fn compare(options: &Options) -> Result<(), String> {
+/// Generates a module and lets a pass compare all its functions.
+fn compare(options: &Options, pass: &str) -> Result<(), String> {
     let Options {
         seed,
         shape,
@@ -47,14 +48,14 @@ fn compare(options: &Options) -> Result<(), String> {
         instructions,
         ..
     } = options;
-    let name = format!("live-{shape}-{form}-{instructions}-{seed}.mir");
+    let name = format!("{pass}-{shape}-{form}-{instructions}-{seed}.mir");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = File::create(&path).map_err(|error| error.to_string())?;
     generate::machine_ir(options, file).map_err(|error| error.to_string())?;
     let output = Command::new(llvm_tools().join("llc"))
         .arg(format!("-load={}", plugin().display()))
         .args([
-            "-run-pass=oriel-check-intervals",
+            &format!("-run-pass={pass}"),
             "-mtriple=nvptx64-nvidia-cuda",
             "-o",
             "/dev/null",
@@ -76,6 +77,15 @@ fn compare(options: &Options) -> Result<(), String> {
 
 #[test]
 fn generated_functions_have_llvms_intervals() {
+    compare_all("oriel-check-intervals");
+}
+
+#[test]
+fn generated_functions_have_llvms_control_flow() {
+    compare_all("oriel-check-control-flow");
+}
+
+fn compare_all(pass: &str) {
     let functions = setting("ORIEL_TEST_FUNCTIONS", 500) as usize;
     let mut seed = setting("ORIEL_TEST_SEED", 1);
     let mut combinations = Shape::ALL
@@ -95,7 +105,7 @@ fn generated_functions_have_llvms_intervals() {
             debug_info: seed.is_multiple_of(3),
             ..Options::default()
         };
-        if let Err(difference) = compare(&options) {
+        if let Err(difference) = compare(&options, pass) {
             panic!("{difference}");
         }
         compared += options.functions;

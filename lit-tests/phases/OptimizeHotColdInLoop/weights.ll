@@ -12,11 +12,15 @@
 
 ; AFTER-LABEL: .entry rare(
 ; AFTER: ld.volatile.global.b32
-; AFTER: @%p{{[0-9]+}} bra $L__BB0_3;
+; AFTER: @%p{{[0-9]+}} bra [[LATCH:\$L__BB0_[0-9]+]];
+; AFTER: bra.uni [[SELDOM:\$L__BB0_[0-9]+]];
+; AFTER: [[LATCH]]:
 ; AFTER: st.volatile.global.b32 [%rd1], 2;
-; AFTER: st.volatile.global.b32 [%rd1], 1;
-; AFTER: bra.uni $L__BB0_3;
+; AFTER: bra $L__BB0_1;
 ; AFTER: st.volatile.global.b32 [%rd1], 3;
+; AFTER: [[SELDOM]]:
+; AFTER: st.volatile.global.b32 [%rd1], 1;
+; AFTER: bra.uni [[LATCH]];
 
 ; AFTER-LABEL: .entry often(
 ; AFTER: st.volatile.global.b32 [%rd1], 1;
