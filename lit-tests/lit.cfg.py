@@ -143,6 +143,8 @@ config.substitutions += [
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", f"{ptxas} -arch=sm_80 -o /dev/null"))
+if shutil.which("dot"):
+    config.available_features.add("graphviz")
 if other_llc:
     config.available_features.add("other-llvm")
     config.substitutions.append(("%other-llc", other_llc))

@@ -1,5 +1,5 @@
-//! Live intervals equal LLVM's on generated functions, and stay equal under random updates:
-//! `oriel-check-intervals` and `oriel-check-updates` inside `llc`.
+//! Live intervals and control flow equal LLVM's on generated functions, and intervals stay equal under random
+//! updates: `oriel-check-intervals`, `oriel-check-control-flow` and `oriel-check-updates` inside `llc`.
 //!
 //! `ORIEL_TEST_FUNCTIONS` sets how many functions are compared, 500 if it is not set; `ORIEL_TEST_SEED`
 //! the first seed. Each gets 200 random updates.
@@ -102,6 +102,11 @@ fn check(pass: &str, sizes: &[usize]) {
 #[test]
 fn generated_functions_have_llvms_intervals() {
     check("oriel-check-intervals", &[20, 60, 150, 400]);
+}
+
+#[test]
+fn generated_functions_have_llvms_control_flow() {
+    check("oriel-check-control-flow", &[20, 60, 150, 400]);
 }
 
 #[test]

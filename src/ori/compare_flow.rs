@@ -121,3 +121,34 @@ fn llvm_order(snapshot: &Snapshot<'_>) -> Vec<u32> {
         .map(|block| block.index() as u32)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::sample::counting_loop;
+
+    #[test]
+    fn what_differs_is_named() {
+        let owned = counting_loop();
+        let snapshot = owned.view();
+        let function = from_machine(&snapshot).unwrap();
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let post_dominators = flow.post_dominators();
+        let mut blocks: Vec<ForeignBlockFlow> = snapshot
+            .blocks()
+            .map(|block| flow_of(&flow, &post_dominators, block))
+            .collect();
+        let mut order = llvm_order(&snapshot);
+        let check = |blocks: &[ForeignBlockFlow], order: &[u32]| {
+            check_control_flow(&snapshot, &ForeignControlFlow { blocks, order })
+        };
+        assert_eq!(check(&blocks, &order), Ok(()));
+        blocks[1].loop_depth += 1;
+        let message = check(&blocks, &order).unwrap_err();
+        assert!(message.contains("loop_depth: 2"), "{message}");
+        blocks[1].loop_depth -= 1;
+        order.swap(0, 1);
+        let message = check(&blocks, &order).unwrap_err();
+        assert!(message.starts_with("reverse post-order: [0, 1"), "{message}");
+    }
+}

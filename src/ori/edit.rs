@@ -450,6 +450,8 @@ impl Function {
             "a function has at most 2^24 blocks"
         );
         let label = origin.map_or(self.blocks.len() as u32, |origin| self.blocks[origin].label);
+        // Of a block that is new itself only its own origin is known to LLVM.
+        let origin = origin.map(|origin| self.blocks[origin].origin.unwrap_or(origin));
         self.blocks.push(BlockData {
             label,
             origin,

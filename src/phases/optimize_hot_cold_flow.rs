@@ -8,7 +8,8 @@
 //!
 //! What runs lies together then, and the instruction cache holds less of what does not. Which blocks
 //! are cold says [`cold_blocks`]; both parts keep their order. Only the layout changes, and with
-//! it which targets control falls through to.
+//! it which targets control falls through to. LLVM's block placement comes later and has the last word
+//! unless llc is told `-disable-block-placement`.
 //!
 //! Follows the reference.
 

@@ -12,6 +12,9 @@
 //! block has the label of the one that it came from and stays behind it. Only the layout changes, and with
 //! it which targets control falls through to.
 //!
+//! LLVM renumbers blocks now and then, and runs its own block placement after the late stage, which
+//! has the last word unless llc is told `-disable-block-placement`.
+//!
 //! Follows the reference. It also undoes what phases 108 and 109 did except where that is kept by the
 //! ways straight on: ask for one or the other.
 
