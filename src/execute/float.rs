@@ -339,6 +339,9 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
         }
         Operation::Fmin => select_general::<MINIMUM>(data_type),
         Operation::Fmax => select_general::<MAXIMUM>(data_type),
+        Operation::Fneg if data_type == DataType::F32 && flags.is_empty() => {
+            Some(handler!(|a: u32| -> u32 { a ^ 0x8000_0000 }))
+        }
         Operation::Fneg => select_general::<NEGATE>(data_type),
         Operation::Fabs => select_general::<ABSOLUTE>(data_type),
         Operation::Fcopysign => Some(match data_type {
@@ -375,65 +378,52 @@ fn fast_extreme32<const OPERATION: u8>(a: u32, b: u32) -> u32 {
 }
 
 /// Does a comparison of two floats hold?
-fn compare(comparison: Comparison, format: Format, ftz: bool, a: u64, b: u64) -> bool {
-    let (a, b) = if ftz {
-        (format.flush(a), format.flush(b))
-    } else {
-        (a, b)
-    };
-    let unordered = format.is_nan(a) || format.is_nan(b);
-    // Zeros are equal whatever their signs.
-    let key = |bits: u64| match bits & !format.sign() {
-        0 => 0,
-        _ => order_key(format, bits),
-    };
-    let (a, b) = (key(a), key(b));
+#[inline(always)]
+fn compare<F: PartialOrd>(comparison: Comparison, a: F, b: F) -> bool {
     match comparison {
-        Comparison::Eq => !unordered && a == b,
-        Comparison::Ne => !unordered && a != b,
-        Comparison::Lt => !unordered && a < b,
-        Comparison::Le => !unordered && a <= b,
-        Comparison::Gt => !unordered && a > b,
-        Comparison::Ge => !unordered && a >= b,
-        Comparison::Equ => unordered || a == b,
-        Comparison::Neu => unordered || a != b,
-        Comparison::Ltu => unordered || a < b,
-        Comparison::Leu => unordered || a <= b,
-        Comparison::Gtu => unordered || a > b,
-        Comparison::Geu => unordered || a >= b,
-        Comparison::Num => !unordered,
-        Comparison::Nan => unordered,
         Comparison::None => false,
+        Comparison::Eq => a == b,
+        Comparison::Ne => a < b || a > b,
+        Comparison::Lt => a < b,
+        Comparison::Le => a <= b,
+        Comparison::Gt => a > b,
+        Comparison::Ge => a >= b,
+        Comparison::Num => a.partial_cmp(&b).is_some(),
+        Comparison::Nan => a.partial_cmp(&b).is_none(),
+        // Those that hold for NaNs are what is left by their opposites.
+        unordered => !compare(unordered.inverse(true), a, b),
     }
 }
 
-/// A comparison as a predicate: `half` shifts packed operands to the lane that is compared.
+/// A lane of a 16-bit format, in binary32, which has all its values.
+fn widened(format: Format, ftz: bool, bits: u32) -> f32 {
+    let bits = u64::from(bits & 0xFFFF);
+    let bits = if ftz { format.flush(bits) } else { bits };
+    f32::from_bits(soft_float::convert(format, F32, Rounding::Rn, bits) as u32)
+}
+
+/// A comparison as a predicate; packed operands are shifted to the lane that is compared.
 fn run_comparison<const COMPARISON: u8, const SHAPE: u8, const FTZ: bool, const SHIFT: u32>(
     registers: &mut Registers,
     fields: &Fields,
     mask: u32,
 ) {
     let comparison = Comparison::ALL[COMPARISON as usize];
-    let holds = |format: Format, a: u64, b: u64| u32::from(compare(comparison, format, FTZ, a, b));
     match SHAPE {
-        SCALAR_F16 => registers.map2(fields, mask, |a: u32, b: u32| {
-            holds(
-                F16,
-                u64::from(a >> SHIFT & 0xFFFF),
-                u64::from(b >> SHIFT & 0xFFFF),
-            )
-        }),
-        SCALAR_BF16 => registers.map2(fields, mask, |a: u32, b: u32| {
-            holds(
-                BF16,
-                u64::from(a >> SHIFT & 0xFFFF),
-                u64::from(b >> SHIFT & 0xFFFF),
-            )
-        }),
+        SCALAR_F16 | SCALAR_BF16 => {
+            let format = if SHAPE == SCALAR_F16 { F16 } else { BF16 };
+            registers.map2(fields, mask, |a: u32, b: u32| {
+                let [a, b] = [a, b].map(|bits| widened(format, FTZ, bits >> SHIFT));
+                u32::from(compare(comparison, a, b))
+            });
+        }
         SCALAR_F32 => registers.map2(fields, mask, |a: u32, b: u32| {
-            holds(F32, u64::from(a), u64::from(b))
+            let [a, b] = [a, b].map(|bits| f32::from_bits(if FTZ { flush32(bits) } else { bits }));
+            u32::from(compare(comparison, a, b))
         }),
-        _ => registers.map2(fields, mask, |a: u64, b: u64| holds(F64, a, b)),
+        _ => registers.map2(fields, mask, |a: u64, b: u64| {
+            u32::from(compare(comparison, f64::from_bits(a), f64::from_bits(b)))
+        }),
     }
 }
 

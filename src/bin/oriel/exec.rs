@@ -62,7 +62,8 @@ pub struct ExecArguments {
     #[cfg(feature = "llvm")]
     #[arg(long, requires = "launch")]
     host: bool,
-    /// Run this often, each time from the beginning, and report the median time
+
+    /// Run this often, each time from the beginning, and report the shortest time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: u32,
 
@@ -209,21 +210,19 @@ fn milliseconds(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Does `work` several times; its last result, and the median time in milliseconds.
+/// Does `work` several times; its last result, and the shortest time in milliseconds.
 fn timed<R>(repetitions: u32, work: impl Fn() -> R) -> (R, f64) {
     let once = || {
         let start = Instant::now();
         (work(), milliseconds(start))
     };
-    let (mut result, first) = once();
-    let mut times = vec![first];
+    let (mut result, mut shortest) = once();
     for _ in 1..repetitions {
         let (next, time) = once();
         result = next;
-        times.push(time);
+        shortest = shortest.min(time);
     }
-    times.sort_unstable_by(f64::total_cmp);
-    (result, times[times.len() / 2])
+    (result, shortest)
 }
 
 /// Each text once, and how often it is there.

@@ -211,9 +211,18 @@ proptest! {
             (Comparison::Num, !unordered),
             (Comparison::Nan, unordered),
         ] {
-            let mut form = Form::new(Operation::Fsetp, DataType::B1).from(DataType::F64);
-            form.modifiers.comparison = comparison;
-            prop_assert_eq!(form.apply(&[a, b]) == 1, expected, "{:?} {} {}", comparison, x, y);
+            let of = |data_type, sources: &[u64]| {
+                let mut form = Form::new(Operation::Fsetp, DataType::B1).from(data_type);
+                form.modifiers.comparison = comparison;
+                form.apply(sources) == 1
+            };
+            prop_assert_eq!(of(DataType::F64, &[a, b]), expected, "{:?} {} {}", comparison, x, y);
+            // Numbers that fit the narrower formats compare there as here.
+            let narrow = |format| [a, b].map(|bits| soft_float::convert(F64, format, Rounding::Rz, bits));
+            let [p, q] = narrow(F32).map(|bits| soft_float::convert(F32, F64, Rounding::Rn, bits));
+            prop_assert_eq!(of(DataType::F32, &narrow(F32)), of(DataType::F64, &[p, q]));
+            let [p, q] = narrow(F16).map(|bits| soft_float::convert(F16, F64, Rounding::Rn, bits));
+            prop_assert_eq!(of(DataType::F16, &narrow(F16)), of(DataType::F64, &[p, q]));
         }
     }
 }
