@@ -14,6 +14,7 @@
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
 //! | [`execute`] | the execution oracle: runs kernels in Ori |
+//! | [`cuda`] | runs kernels on a GPU, where there is a driver |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
@@ -22,6 +23,7 @@
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
+pub mod cuda;
 pub mod dataflow;
 pub mod entity;
 pub mod execute;
