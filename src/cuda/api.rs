@@ -163,8 +163,12 @@ impl Api {
         Err(CudaError::Call {
             call,
             code: status,
-            name: self.text_of(status, self.error_name).unwrap_or_else(|| "unknown error".to_owned()),
-            text: self.text_of(status, self.error_text).unwrap_or_else(|| "no description".to_owned()),
+            name: self
+                .text_of(status, self.error_name)
+                .unwrap_or_else(|| "unknown error".to_owned()),
+            text: self
+                .text_of(status, self.error_text)
+                .unwrap_or_else(|| "no description".to_owned()),
         })
     }
 

@@ -25,8 +25,15 @@ pub struct Comparison {
 
 /// Compares two runs of a description: its buffers byte for byte and, where bytes differ, as the description says; and
 /// byte for byte the variables that both runs have.
-pub fn compare(description: &LaunchDescription, expected: &DeviceResult, actual: &DeviceResult) -> Vec<Comparison> {
-    let buffers = description.buffers().iter().zip(expected.buffers.iter().zip(&actual.buffers));
+pub fn compare(
+    description: &LaunchDescription,
+    expected: &DeviceResult,
+    actual: &DeviceResult,
+) -> Vec<Comparison> {
+    let buffers = description
+        .buffers()
+        .iter()
+        .zip(expected.buffers.iter().zip(&actual.buffers));
     let buffers = buffers.map(|(buffer, (expected, actual))| Comparison {
         name: buffer.name.clone(),
         agreement: if expected == actual {
@@ -39,7 +46,10 @@ pub fn compare(description: &LaunchDescription, expected: &DeviceResult, actual:
         },
     });
     let variables = expected.variables.iter().filter_map(|expected| {
-        let actual = actual.variables.iter().find(|actual| actual.name == expected.name)?;
+        let actual = actual
+            .variables
+            .iter()
+            .find(|actual| actual.name == expected.name)?;
         Some(Comparison {
             name: expected.name.clone(),
             agreement: compare_bytes(&expected.bytes, &actual.bytes),
@@ -54,7 +64,11 @@ fn compare_bytes(expected: &[u8], actual: &[u8]) -> Agreement {
     let Some(index) = (0..longest).find(|&index| expected.get(index) != actual.get(index)) else {
         return Agreement::Identical;
     };
-    let show = |bytes: &[u8]| bytes.get(index).map_or_else(|| "its end".to_owned(), |byte| format!("{byte:#04x}"));
+    let show = |bytes: &[u8]| {
+        bytes
+            .get(index)
+            .map_or_else(|| "its end".to_owned(), |byte| format!("{byte:#04x}"))
+    };
     Agreement::Different(Difference {
         index,
         expected: show(expected),
@@ -73,7 +87,13 @@ mod tests {
             Agreement::Different(difference) => difference.to_string(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(difference(&[1, 2], &[1, 3]), "element 1: expected 0x02, found 0x03");
-        assert_eq!(difference(&[1, 2], &[1]), "element 1: expected 0x02, found its end");
+        assert_eq!(
+            difference(&[1, 2], &[1, 3]),
+            "element 1: expected 0x02, found 0x03"
+        );
+        assert_eq!(
+            difference(&[1, 2], &[1]),
+            "element 1: expected 0x02, found its end"
+        );
     }
 }

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 pub const DRIVER_ENVIRONMENT: &str = "ORIEL_CUDA_DRIVER";
 
 /// What the system's loader is asked for.
-const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+const LIBRARY: &str = if cfg!(windows) {
+    "nvcuda.dll"
+} else {
+    "libcuda.so.1"
+};
 
 /// A driver that is loaded and started.
 pub struct Driver {
@@ -100,7 +104,10 @@ impl<'d> Device<'d> {
         let mut name = [0u8; 256];
         let length = name.len() as c_int;
         // SAFETY: the driver writes at most `length` bytes, a final zero included.
-        unsafe { self.api.device_name(name.as_mut_ptr().cast::<c_char>(), length, self.number) }?;
+        unsafe {
+            self.api
+                .device_name(name.as_mut_ptr().cast::<c_char>(), length, self.number)
+        }?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
     }

@@ -70,7 +70,9 @@ pub enum CudaError {
         count: u32,
     },
     /// The PTX is for other devices than this one.
-    #[error("the PTX is compiled for {target}, which does not run on a device of compute capability {device}")]
+    #[error(
+        "the PTX is compiled for {target}, which does not run on a device of compute capability {device}"
+    )]
     Target {
         /// The target that the PTX names.
         target: String,

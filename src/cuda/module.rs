@@ -108,9 +108,12 @@ impl<'c> Module<'c> {
         let (mut address, mut bytes) = (0, 0);
         // SAFETY: places for the results, a module that is loaded, and a name that ends with a zero.
         let found = unsafe {
-            self.context
-                .enter()?
-                .module_global(&raw mut address, &raw mut bytes, self.handle, symbol.as_ptr())
+            self.context.enter()?.module_global(
+                &raw mut address,
+                &raw mut bytes,
+                self.handle,
+                symbol.as_ptr(),
+            )
         };
         match found {
             Ok(()) => Ok(Some(GlobalVariable {
@@ -119,7 +122,8 @@ impl<'c> Module<'c> {
                 bytes,
             })),
             Err(CudaError::Call {
-                code: ERROR_NOT_FOUND, ..
+                code: ERROR_NOT_FOUND,
+                ..
             }) => Ok(None),
             Err(error) => Err(error),
         }

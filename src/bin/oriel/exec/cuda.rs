@@ -61,7 +61,9 @@ struct ComparisonReport<'a> {
 /// Runs the command.
 pub fn run(arguments: &ExecArguments) -> Result<(), Failure> {
     let Some(path) = &arguments.launch else {
-        return Err("--device cuda runs launch descriptions: --launch is missing".to_owned().into());
+        return Err("--device cuda runs launch descriptions: --launch is missing"
+            .to_owned()
+            .into());
     };
     refuse_options_of_the_interpreter(arguments)?;
     let description = LaunchDescription::load(path).map_err(|error| error.to_string())?;
@@ -241,7 +243,9 @@ fn print_comparison(arguments: &ExecArguments, buffer: &str, agreement: &Agreeme
         });
     }
     match (agreement, difference) {
-        (Agreement::Allowed, _) => println!("{buffer}: equal as the description compares it, not byte for byte"),
+        (Agreement::Allowed, _) => {
+            println!("{buffer}: equal as the description compares it, not byte for byte")
+        }
         (_, None) => println!("{buffer}: {word}"),
         (_, Some(difference)) => println!("{buffer}: {word}: {difference}"),
     }
@@ -249,6 +253,9 @@ fn print_comparison(arguments: &ExecArguments, buffer: &str, agreement: &Agreeme
 }
 
 fn print_json(report: &impl Serialize) -> Result<(), String> {
-    println!("{}", serde_json::to_string(report).map_err(|error| error.to_string())?);
+    println!(
+        "{}",
+        serde_json::to_string(report).map_err(|error| error.to_string())?
+    );
     Ok(())
 }
