@@ -3,17 +3,17 @@
 CARGO ?= cargo
 PYTHON ?= python3
 
-.PHONY: run test build setup lint unit lit identity memory mutate clean help
+.PHONY: run test build setup lint unit lit identity execute memory mutate clean help
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity mutate memory    the parts of make test"
+	@echo "make lint unit lit identity execute mutate memory    the parts of make test"
 
 run: setup build
 	$(PYTHON) scripts/run_examples.py
 
-test: setup lint build unit lit identity mutate memory
+test: setup lint build unit lit identity execute mutate memory
 	@echo "make test: everything passed"
 
 setup:
@@ -37,6 +37,10 @@ lit:
 # Every example, exported and rebuilt, byte for byte.
 identity:
 	$(PYTHON) scripts/check_identity.py
+
+# Every example's launches in the interpreter, at both stages.
+execute:
+	$(PYTHON) scripts/check_execution.py
 
 # Damaged snapshots and plans.
 mutate:

@@ -94,8 +94,11 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   OrielOutcome Outcome = {};
   Outcome.export_ns = ExportTime.nanoseconds();
 
-  std::string Problem;
-  OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), sinkInto(Problem));
+  std::string Problem, Unsupported;
+  OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), sinkInto(Problem),
+                                  sinkInto(Unsupported));
+  if (!Unsupported.empty())
+    remarkUnsupported(MF, Stage, Unsupported);
   const OrielPlan *Plan = Run ? oriel_run_plan(Run) : nullptr;
   Outcome.result =
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;

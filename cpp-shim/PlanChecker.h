@@ -77,7 +77,10 @@ private:
   /// for registers?
   bool fitsDeclaration(uint32_t OperandNumber, const llvm::MCInstrDesc &Desc,
                        const OrielOperand &Operand);
-  /// The same for values and addresses of loads and stores; nothing if it is
+  /// Is \p Value one that the opcode knows as a modifier in this place?
+  bool isModifier(uint32_t OperandNumber, const llvm::MCInstrDesc &Desc,
+                  int64_t Value) const;
+  /// The same for values and addresses of memory accesses; nothing if it is
   /// neither.
   std::optional<bool> fitsMemoryAccess(uint32_t OperandNumber,
                                        const llvm::MCInstrDesc &Desc,

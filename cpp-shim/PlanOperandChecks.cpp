@@ -167,47 +167,95 @@ bool PlanChecker::fitsDeclaration(uint32_t OperandNumber,
       Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE)
     return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT;
 
+  // What threads do together takes numbers that PTX prints as they are.
+  bool IsNumber =
+      Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE;
+  if (IsNumber && IsImmediate && Desc.isConvergent() && !Desc.isCall())
+    return true;
   if (std::optional<bool> Fits = fitsMemoryAccess(OperandNumber, Desc, Operand))
     return *Fits;
-  // Comparisons: equal, unequal, less, at most, greater, at least.
-  if (MF.getSubtarget()
-          .getInstrInfo()
-          ->getName(Desc.getOpcode())
-          .starts_with("SETP_") &&
-      OperandNumber == 3 && IsImmediate && Operand.value >= 0 &&
-      Operand.value <= 5)
+  if (IsImmediate && isModifier(OperandNumber, Desc, Operand.value))
     return true;
   // No modifier at all is a value that every modifier has.
   return (IsImmediate && Operand.value == 0) ||
          occursInInput(OperandNumber, Desc.getOpcode(), Operand);
 }
 
+bool PlanChecker::isModifier(uint32_t OperandNumber, const MCInstrDesc &Desc,
+                             int64_t Value) const {
+  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
+  unsigned FromEnd = Desc.getNumOperands() - OperandNumber;
+  auto IsUpTo = [&](int64_t Last) { return Value >= 0 && Value <= Last; };
+  // Comparisons: equal, unequal, less, at most, greater, at least; the same
+  // for unordered floats and, but for the first two, unsigned integers;
+  // whether floats are numbers, or are not.
+  if (Name.starts_with("SETP_i"))
+    return OperandNumber == 3 && (IsUpTo(5) || (Value >= 8 && Value <= 11));
+  if (Name.starts_with("SETP_") && OperandNumber == Desc.getNumDefs() + 2)
+    return IsUpTo(13);
+  // Byte permutations: the selector, then the mode.
+  if (Name.starts_with("PRMT_B32"))
+    return FromEnd == 2 || (FromEnd == 1 && IsUpTo(6));
+  if (FromEnd != 1)
+    return false;
+  // Conversions: rounding; then subnormals, saturation, negative numbers,
+  // finite numbers.
+  if (Name.starts_with("CVT_"))
+    return Value >= 0 && (Value & 0xF) <= 10 && Value <= 0xFF;
+  // Floating point: whether subnormals count.
+  constexpr StringLiteral TakesFtz[] = {
+      "SETP_",      "FADD",        "FSUB",           "FMUL",       "FMA",
+      "FDIV32",     "FRCP32",      "FSQRTf32",       "FABS",       "FNEG",
+      "NEG_F16",    "NEG_BF16",    "MIN_",           "MAX_",       "FMIN",
+      "FMAX",       "EX2_APPROX",  "LG2_APPROX",     "SIN_APPROX", "COS_APPROX",
+      "RCP_APPROX", "RSQRT_APPROX", "DIV_APPROX"};
+  return IsUpTo(1) && any_of(TakesFtz, [&](StringRef Prefix) {
+           return Name.starts_with(Prefix);
+         });
+}
+
 std::optional<bool>
 PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
                               const OrielOperand &Operand) const {
-  // Loads: results, ordering, scope, address space, type, width, bytes used,
-  // address, offset. Stores: values, ordering, scope, address space, width,
-  // address, offset.
-  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
-  bool IsStore = Name.starts_with("ST_") || Name.starts_with("STV_");
-  bool IsLoad = Name.starts_with("LD_") || Name.starts_with("LDV_");
-  unsigned Bits;
-  StringRef Digits = Name.substr(Name.find("_i") + 2).take_while(isDigit);
-  if ((!IsStore && !IsLoad) || Digits.getAsInteger(10, Bits))
-    return std::nullopt;
+  bool IsImmediate = Operand.kind == ORIEL_OPERAND_IMMEDIATE;
   auto HasBits = [&](uint64_t Wanted) {
     return Operand.kind == ORIEL_OPERAND_REGISTER &&
            registerExists(Operand.index) &&
            MF.getSubtarget().getRegisterInfo()->getRegSizeInBits(
                *registerClass(Operand.index)) == Wanted;
   };
+  bool IsBase = Operand.kind == ORIEL_OPERAND_SYMBOL ||
+                Operand.kind == ORIEL_OPERAND_FRAME_INDEX ||
+                HasBits(Snapshot.function.pointer_bits) || HasBits(32);
+  // Addresses: result, base, offset. Atomic operations: the same, values.
+  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
+  bool IsAtomic = Name.starts_with("INT_PTX_ATOM") ||
+                  Name.starts_with("INT_PTX_SATOM_");
+  if (IsAtomic || Name.starts_with("LEA_ADDRi")) {
+    if (OperandNumber == 1)
+      return IsBase;
+    if (OperandNumber == 2)
+      return IsImmediate;
+    if (Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE)
+      return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT;
+    return std::nullopt;
+  }
+  // Loads: results, ordering, scope, address space, type, width, bytes used,
+  // address, offset; of constant memory the same from the type on, of uniform
+  // addresses without type and bytes. Stores: values, ordering, scope, address
+  // space, width, address, offset.
+  bool IsStore = Name.starts_with("ST_") || Name.starts_with("STV_");
+  bool IsLoad = Name.starts_with("LD_") || Name.starts_with("LDV_");
+  bool IsUniform = Name.starts_with("LDU_GLOBAL_");
+  unsigned Bits;
+  StringRef Digits = Name.substr(Name.rfind('i') + 1).take_while(isDigit);
+  if ((!IsStore && !IsLoad && !IsUniform) || Digits.getAsInteger(10, Bits))
+    return std::nullopt;
   auto IsOneOf = [&](ArrayRef<int64_t> Values) -> std::optional<bool> {
-    if (Operand.kind == ORIEL_OPERAND_IMMEDIATE &&
-        is_contained(Values, Operand.value))
+    if (IsImmediate && is_contained(Values, Operand.value))
       return true;
     return std::nullopt;
   };
-  bool IsImmediate = Operand.kind == ORIEL_OPERAND_IMMEDIATE;
   unsigned FromEnd = Desc.getNumOperands() - OperandNumber;
   // Orderings, scopes and the bytes used have to be the input's.
   constexpr int64_t NotAtomic = 0, Volatile = 8;
@@ -215,15 +263,16 @@ PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
   case 1:
     return IsImmediate;
   case 2:
-    return Operand.kind == ORIEL_OPERAND_SYMBOL ||
-           Operand.kind == ORIEL_OPERAND_FRAME_INDEX ||
-           HasBits(Snapshot.function.pointer_bits) || HasBits(32);
+    return IsBase;
   default:
     break;
   }
+  // A register may be wider than what it is loaded or stored with.
   if (FromEnd == (IsLoad ? 4u : 3u))
-    return IsImmediate && (Operand.value == int64_t(Bits) ||
-                           (Operand.value == 8 && Bits == 16));
+    return IsImmediate && Operand.value <= int64_t(Bits) &&
+           is_contained<int64_t>({8, 16, 32, 64}, Operand.value);
+  if (IsUniform)
+    return std::nullopt;
   if (FromEnd == (IsLoad ? 6u : 4u)) // Generic, global, shared, const, local.
     return IsOneOf({0, 1, 3, 4, 5});
   if (IsLoad && FromEnd == 5) // Unsigned, signed, float, untyped.

@@ -79,9 +79,11 @@ int oriel_pretend_other_llvm(void);
 /// The library's work on one function at one stage.
 typedef struct OrielRun OrielRun;
 
-/// Does the work. What goes wrong is written to \p problem, and there is no
-/// plan then. Null only if not even that could be done.
-OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, OrielSink problem);
+/// Does the work. What goes wrong is written to \p problem, what the library
+/// cannot represent to \p unsupported, and there is no plan then. Null only if
+/// not even that could be done.
+OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, OrielSink problem,
+                          OrielSink unsupported);
 
 /// What to make of the function; null if it stays as it is. Lives as long as
 /// the run.

@@ -26,8 +26,12 @@ pub enum Phases {
     /// Those that the profile asks for.
     #[default]
     Profile,
-    /// None: the function is exported and rebuilt.
+    /// None: the function goes to Ori and back.
     None,
+    /// None, but every instruction that Ori knows is made anew. For tests.
+    Rebuild,
+    /// None, but operands are exchanged and constants moved. For tests.
+    Perturb,
 }
 
 /// Where a report goes.
@@ -168,10 +172,17 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-phases",
-        value: "none",
-        help: "Run only these phases; none: export each function and rebuild it",
+        value: "none|rebuild|perturb",
+        help: "Run no phase, but take each function to Ori and back; rebuild, perturb: changed without effect, for tests",
         apply: |options, value| {
-            options.phases = choose(value, &[("none", Phases::None)])?;
+            options.phases = choose(
+                value,
+                &[
+                    ("none", Phases::None),
+                    ("rebuild", Phases::Rebuild),
+                    ("perturb", Phases::Perturb),
+                ],
+            )?;
             Ok(())
         },
     },

@@ -6,7 +6,7 @@
 
 ; RUN: not %llc -oriel-phases=GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
 ; RUN: env ORIEL_FLAGS=-oriel-phases=GeneralOptimise not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
-; PHASES: 'GeneralOptimise' is not allowed; allowed are: none
+; PHASES: 'GeneralOptimise' is not allowed; allowed are: none, rebuild, perturb
 
 ; RUN: not %llc -oriel-inject-fault=rain %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
 ; RUN: not %llc -oriel-inject-fault=mutated-plan:x %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT

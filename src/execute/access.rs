@@ -3,7 +3,7 @@
 use super::error::{FaultKind, space_name};
 use super::lanes::{ALL_LANES, LANES, LaneIter, Registers};
 use super::memory::{Flat, Local, Parameters, Space, Spaces};
-use super::program::{Access, AtomicOperation};
+use super::program::{Access, AtomicFields, AtomicOperation};
 use crate::ori::AddressSpace;
 
 /// What went wrong, and in which lane.
@@ -61,7 +61,13 @@ fn check_alignment(
 }
 
 #[cold]
-fn out_of_bounds(spaces: &Spaces<'_>, access: &Access, verb: &'static str, lane: usize, address: u64) -> Failure {
+fn out_of_bounds(
+    spaces: &Spaces<'_>,
+    access: &Access,
+    verb: &'static str,
+    lane: usize,
+    address: u64,
+) -> Failure {
     let kind = FaultKind::OutOfBounds {
         verb,
         space: space_name(access.space),
@@ -102,7 +108,9 @@ fn load_element<const N: usize>(
     if N == 4 && access.register_bits == 32 && mask == ALL_LANES {
         let mut values = [0; LANES];
         for lane in 0..LANES {
-            let bytes = space.load::<4>(lane, addresses[lane].wrapping_add(offset)).ok_or(lane)?;
+            let bytes = space
+                .load::<4>(lane, addresses[lane].wrapping_add(offset))
+                .ok_or(lane)?;
             values[lane] = u32::from_le_bytes(bytes);
         }
         *registers.row_mut::<u32>(row) = values;
@@ -110,7 +118,9 @@ fn load_element<const N: usize>(
     }
     let mut values = [0; LANES];
     for lane in LaneIter(mask) {
-        let bytes = space.load::<N>(lane, addresses[lane].wrapping_add(offset)).ok_or(lane)?;
+        let bytes = space
+            .load::<N>(lane, addresses[lane].wrapping_add(offset))
+            .ok_or(lane)?;
         values[lane] = to_register::<N>(widen(bytes), access);
     }
     if access.register_bits > 32 {
@@ -163,7 +173,9 @@ pub(super) fn load(
             4 => load_element::<4>(space, registers, access, row, mask, addresses, offset),
             _ => load_element::<8>(space, registers, access, row, mask, addresses, offset),
         });
-        result.map_err(|lane| out_of_bounds(spaces, access, "load", lane, addresses[lane].wrapping_add(offset)))?;
+        result.map_err(|lane| {
+            out_of_bounds(spaces, access, "load", lane, addresses[lane].wrapping_add(offset))
+        })?;
     }
     Ok(())
 }
@@ -186,7 +198,15 @@ pub(super) fn store(
             4 => store_element::<4>(space, registers, access, row, mask, addresses, offset),
             _ => store_element::<8>(space, registers, access, row, mask, addresses, offset),
         });
-        result.map_err(|lane| out_of_bounds(spaces, access, "store", lane, addresses[lane].wrapping_add(offset)))?;
+        result.map_err(|lane| {
+            out_of_bounds(
+                spaces,
+                access,
+                "store",
+                lane,
+                addresses[lane].wrapping_add(offset),
+            )
+        })?;
     }
     Ok(())
 }
@@ -214,15 +234,14 @@ pub(super) fn atomic(
     spaces: &mut Spaces<'_>,
     registers: &mut Registers,
     access: &Access,
-    operation: AtomicOperation,
-    operands: [u32; 2],
-    result: Option<u32>,
+    fields: &AtomicFields,
     mask: u32,
     addresses: &[u64; LANES],
 ) -> Result<(), Failure> {
     const VERB: &str = "atomic operation";
     check_alignment(access, VERB, mask, addresses)?;
-    let operands = operands.map(|row| {
+    let operation = fields.operation;
+    let operands = fields.operands.map(|row| {
         if access.register_bits > 32 {
             *registers.row::<u64>(row)
         } else {
@@ -237,7 +256,7 @@ pub(super) fn atomic(
         _ => update::<8>(space, operation, operands, mask, addresses, &mut old),
     });
     done.map_err(|lane| out_of_bounds(spaces, access, VERB, lane, addresses[lane]))?;
-    let Some(row) = result else { return Ok(()) };
+    let Some(row) = fields.result else { return Ok(()) };
     if access.register_bits > 32 {
         registers.write::<u64>(row, mask, &old);
     } else {

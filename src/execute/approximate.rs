@@ -36,7 +36,11 @@ fn exact<const FUNCTION: u8>(value: f64) -> f64 {
 }
 
 fn apply<const FUNCTION: u8>(format: Format, settings: Settings, cell: u64) -> u64 {
-    let cell = if settings.has(ModifierFlags::FTZ) { format.flush(cell) } else { cell };
+    let cell = if settings.has(ModifierFlags::FTZ) {
+        format.flush(cell)
+    } else {
+        cell
+    };
     if format.is_nan(cell) {
         return format.nan();
     }
@@ -52,18 +56,28 @@ fn apply<const FUNCTION: u8>(format: Format, settings: Settings, cell: u64) -> u
 fn run<const FUNCTION: u8>(registers: &mut Registers, fields: &Fields, mask: u32) {
     let settings = fields.settings;
     match fields.types.0 {
-        DataType::F64 => registers.map1(fields, mask, |a: u64| apply::<FUNCTION>(F64, settings, a) & !0xFFFF_FFFF),
+        DataType::F64 => registers.map1(fields, mask, |a: u64| {
+            apply::<FUNCTION>(F64, settings, a) & !0xFFFF_FFFF
+        }),
         DataType::F32 => registers.map1(fields, mask, |a: u32| {
             apply::<FUNCTION>(F32, settings, u64::from(a)) as u32
         }),
         DataType::F16 | DataType::Bf16 => {
-            let format = if fields.types.0 == DataType::F16 { F16 } else { BF16 };
+            let format = if fields.types.0 == DataType::F16 {
+                F16
+            } else {
+                BF16
+            };
             registers.map1(fields, mask, |a: u32| {
                 apply::<FUNCTION>(format, settings, u64::from(a)) as u32
             });
         }
         _ => {
-            let format = if fields.types.0 == DataType::F16x2 { F16 } else { BF16 };
+            let format = if fields.types.0 == DataType::F16x2 {
+                F16
+            } else {
+                BF16
+            };
             registers.map1(fields, mask, |a: u32| {
                 let part = |shift: u32| {
                     (apply::<FUNCTION>(format, settings, u64::from(a >> shift & 0xFFFF)) as u32) << shift

@@ -8,7 +8,11 @@ use crate::ori::{DataType, Rounding, Variant};
 
 fn add_single(old: u64, value: u64, _: u64) -> u64 {
     let sum = f32::from_bits(old as u32) + f32::from_bits(value as u32);
-    if sum.is_nan() { F32.nan() } else { u64::from(sum.to_bits()) }
+    if sum.is_nan() {
+        F32.nan()
+    } else {
+        u64::from(sum.to_bits())
+    }
 }
 
 fn add_double(old: u64, value: u64, _: u64) -> u64 {

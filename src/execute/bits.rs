@@ -60,9 +60,9 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
             _ => return None,
         },
         Operation::Bfe => match (data_type.bits(), data_type.is_signed()) {
-            (32, false) => handler!(|a: u32, b: u32, c: u32| -> u32 {
-                extract_unsigned(u64::from(a), 32, b, c) as u32
-            }),
+            (32, false) => {
+                handler!(|a: u32, b: u32, c: u32| -> u32 { extract_unsigned(u64::from(a), 32, b, c) as u32 })
+            }
             (32, true) => handler!(|a: u32, b: u32, c: u32| -> u32 {
                 extract_signed(i64::from(a as i32), 32, b, c) as u32
             }),
@@ -101,30 +101,42 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
 /// Counts: the result has 32 bits, `source` is the type of what is counted.
 pub(super) fn select_count(operation: Operation, source: DataType, variant: Variant) -> Option<Handler> {
     let gives_shift = variant == Variant::ShiftAmount;
-    Some(match (operation, source.bits(), source.is_signed(), gives_shift) {
-        (Operation::Clz, 32, ..) => handler!(|a: u32| -> u32 { a.leading_zeros() }),
-        (Operation::Clz, 64, ..) => handler!(|a: u64| -> u32 { a.leading_zeros() }),
-        (Operation::Popc, 32, ..) => handler!(|a: u32| -> u32 { a.count_ones() }),
-        (Operation::Popc, 64, ..) => handler!(|a: u64| -> u32 { a.count_ones() }),
-        (Operation::Bfind, 32, false, false) => handler!(|a: u32| -> u32 { 31u32.wrapping_sub(a.leading_zeros()) }),
-        (Operation::Bfind, 64, false, false) => handler!(|a: u64| -> u32 { 63u32.wrapping_sub(a.leading_zeros()) }),
-        (Operation::Bfind, 32, true, false) => {
-            handler!(|a: u32| -> u32 { 31u32.wrapping_sub((a ^ (a as i32 >> 31) as u32).leading_zeros()) })
-        }
-        (Operation::Bfind, 64, true, false) => {
-            handler!(|a: u64| -> u32 { 63u32.wrapping_sub((a ^ (a as i64 >> 63) as u64).leading_zeros()) })
-        }
-        // Where there is no such bit, the answer is all ones here as well.
-        (Operation::Bfind, 32, false, true) => handler!(|a: u32| -> u32 { shift_amount(u64::from(a) << 32) }),
-        (Operation::Bfind, 64, false, true) => handler!(|a: u64| -> u32 { shift_amount(a) }),
-        (Operation::Bfind, 32, true, true) => {
-            handler!(|a: u32| -> u32 { shift_amount(u64::from(a ^ (a as i32 >> 31) as u32) << 32) })
-        }
-        (Operation::Bfind, 64, true, true) => {
-            handler!(|a: u64| -> u32 { shift_amount(a ^ (a as i64 >> 63) as u64) })
-        }
-        _ => return None,
-    })
+    Some(
+        match (operation, source.bits(), source.is_signed(), gives_shift) {
+            (Operation::Clz, 32, ..) => handler!(|a: u32| -> u32 { a.leading_zeros() }),
+            (Operation::Clz, 64, ..) => handler!(|a: u64| -> u32 { a.leading_zeros() }),
+            (Operation::Popc, 32, ..) => handler!(|a: u32| -> u32 { a.count_ones() }),
+            (Operation::Popc, 64, ..) => handler!(|a: u64| -> u32 { a.count_ones() }),
+            (Operation::Bfind, 32, false, false) => {
+                handler!(|a: u32| -> u32 { 31u32.wrapping_sub(a.leading_zeros()) })
+            }
+            (Operation::Bfind, 64, false, false) => {
+                handler!(|a: u64| -> u32 { 63u32.wrapping_sub(a.leading_zeros()) })
+            }
+            (Operation::Bfind, 32, true, false) => {
+                handler!(|a: u32| -> u32 {
+                    31u32.wrapping_sub((a ^ (a as i32 >> 31) as u32).leading_zeros())
+                })
+            }
+            (Operation::Bfind, 64, true, false) => {
+                handler!(|a: u64| -> u32 {
+                    63u32.wrapping_sub((a ^ (a as i64 >> 63) as u64).leading_zeros())
+                })
+            }
+            // Where there is no such bit, the answer is all ones here as well.
+            (Operation::Bfind, 32, false, true) => {
+                handler!(|a: u32| -> u32 { shift_amount(u64::from(a) << 32) })
+            }
+            (Operation::Bfind, 64, false, true) => handler!(|a: u64| -> u32 { shift_amount(a) }),
+            (Operation::Bfind, 32, true, true) => {
+                handler!(|a: u32| -> u32 { shift_amount(u64::from(a ^ (a as i32 >> 31) as u32) << 32) })
+            }
+            (Operation::Bfind, 64, true, true) => {
+                handler!(|a: u64| -> u32 { shift_amount(a ^ (a as i64 >> 63) as u64) })
+            }
+            _ => return None,
+        },
+    )
 }
 
 /// A comparison of integers with a predicate as its result.
@@ -185,7 +197,11 @@ fn extend_sign(value: u32, count: u32) -> u32 {
 }
 
 fn mask_of(position: u32, count: u32) -> u32 {
-    if position < 32 { low_bits(count) << position } else { 0 }
+    if position < 32 {
+        low_bits(count) << position
+    } else {
+        0
+    }
 }
 
 /// Only the low eight bits of position and length count.
@@ -195,7 +211,11 @@ fn extract_unsigned(value: u64, width: u32, position: u32, length: u32) -> u64 {
         return 0;
     }
     let field = value >> position;
-    if length < 64 { field & ((1 << length) - 1) } else { field }
+    if length < 64 {
+        field & ((1 << length) - 1)
+    } else {
+        field
+    }
 }
 
 /// A field that reaches beyond the value is filled with the value's sign.
@@ -222,7 +242,11 @@ fn insert_field(field: u64, base: u64, width: u32, position: u32, length: u32) -
 }
 
 fn shift_amount(value: u64) -> u32 {
-    if value == 0 { u32::MAX } else { value.leading_zeros() }
+    if value == 0 {
+        u32::MAX
+    } else {
+        value.leading_zeros()
+    }
 }
 
 /// Byte permutation by a selector nibble a byte; a nibble's top bit replicates the byte's sign.
@@ -232,7 +256,11 @@ fn permute(a: u32, b: u32, selector: u32) -> u32 {
     for index in 0..4 {
         let nibble = selector >> (4 * index) & 0xF;
         let byte = (bytes >> (8 * (nibble & 7))) as u8;
-        let byte = if nibble & 8 != 0 { (byte as i8 >> 7) as u8 } else { byte };
+        let byte = if nibble & 8 != 0 {
+            (byte as i8 >> 7) as u8
+        } else {
+            byte
+        };
         result |= u32::from(byte) << (8 * index);
     }
     result

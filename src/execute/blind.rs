@@ -1,8 +1,9 @@
 //! Blind memory: every global address exists, and what was never written is a hash of seed and address.
 //!
-//! The hash is shaped, eight bytes at a time, so that programs that read it come to an end: of four such pieces one is a
-//! small 64-bit integer, two are pairs of small 32-bit integers, and one is a moderate float, in binary64 or a pair in
-//! binary32. Read a byte or two at a time the small integers are small numbers and zeros.
+//! The hash is shaped so that programs that read it come to an end often enough. Each 4 GiB of addresses, so each pointer
+//! parameter, are of one kind, which the seed chooses: three times in eight small 32-bit integers, twice binary32 numbers
+//! between -8 and 8, and once each small 64-bit integers, binary64 numbers, and a mixture of everything. Read a byte or two
+//! at a time, small integers are small numbers and zeros.
 
 use crate::launch::SplitMix64;
 use std::collections::HashMap;
@@ -32,17 +33,18 @@ pub(super) fn hash(seed: u64, value: u64) -> u64 {
 /// The eight bytes that lie at `address`, a multiple of eight, before anything is written.
 fn initial(seed: u64, address: u64) -> u64 {
     let random = hash(seed, address);
-    let kind = random & 3;
+    let kind = match hash(!seed, address >> 32) % 8 {
+        7 => random % 7,
+        kind => kind,
+    };
+    let (low, high) = (random >> 8 & 0xFF_FFFF, random >> 36 & 0xFF_FFFF);
     let small = |bits: u64| (bits % 24).saturating_sub(4);
-    let (low, high) = (random >> 8 & 0xFF_FFFF, random >> 36);
+    let single = |bits: u64| u64::from((bits as f32 / (1 << 20) as f32 - 8.0).to_bits());
     match kind {
-        0 => small(low),
-        1 | 2 => small(low) | small(high) << 32,
-        _ if random & 4 == 0 => (low as f64 / f64::from(1 << 20) - 8.0).to_bits(),
-        _ => {
-            let single = |bits: u64| u64::from(((bits & 0xFF_FFFF) as f32 / (1 << 20) as f32 - 8.0).to_bits());
-            single(low) | single(high) << 32
-        }
+        0..3 => small(low) | small(high) << 32,
+        3 | 4 => single(low) | single(high) << 32,
+        5 => small(low),
+        _ => (low as f64 / f64::from(1 << 20) - 8.0).to_bits(),
     }
 }
 
@@ -116,14 +118,20 @@ mod tests {
     }
 
     #[test]
-    fn words_are_small_integers_often_enough() {
-        let memory = Blind::new(1);
-        let small = (0..4000u64)
-            .filter(|word| u32::from_le_bytes(memory.load(0x10_0000 + 4 * word)) < 32)
-            .count();
-        assert!((2500..3500).contains(&small), "{small} of 4000");
-        let other = Blind::new(2);
-        let same = (0..512u64).filter(|word| memory.load::<8>(8 * word) == other.load::<8>(8 * word));
-        assert!(same.count() < 100, "two seeds give different memory");
+    fn every_kind_of_memory_is_met() {
+        let words = |seed: u64| -> Vec<u32> {
+            let memory = Blind::new(seed);
+            (0..256u64)
+                .map(|word| u32::from_le_bytes(memory.load(0x5_0000_0000 + 4 * word)))
+                .collect()
+        };
+        let all_small = (0..64).filter(|&seed| words(seed).iter().all(|&word| word < 20));
+        let all_moderate =
+            (0..64).filter(|&seed| words(seed).iter().all(|&word| f32::from_bits(word).abs() <= 8.0));
+        let integers = all_small.count();
+        assert!((16..48).contains(&integers), "{integers} of 64");
+        // Small integers are tiny numbers as well.
+        assert!(all_moderate.count() > integers);
+        assert_ne!(words(1), words(2));
     }
 }

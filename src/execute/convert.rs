@@ -62,7 +62,11 @@ fn integer_to_float(to: Format, from: Integer, settings: Settings, cell: u64) ->
 }
 
 fn float_to_integer(to: Integer, from: Format, settings: Settings, cell: u64) -> u64 {
-    let cell = if settings.has(ModifierFlags::FTZ) { from.flush(cell) } else { cell };
+    let cell = if settings.has(ModifierFlags::FTZ) {
+        from.flush(cell)
+    } else {
+        cell
+    };
     let (low, high) = to.range();
     let value = match from.unpack(cell) {
         Number::Nan if to.bits == 64 || from == F64 => return 1 << (to.bits - 1),
@@ -85,7 +89,11 @@ fn float_to_integer(to: Integer, from: Format, settings: Settings, cell: u64) ->
 }
 
 fn float_to_float(to: Format, from: Format, settings: Settings, cell: u64) -> u64 {
-    let cell = if settings.has(ModifierFlags::FTZ) && from == F32 { from.flush(cell) } else { cell };
+    let cell = if settings.has(ModifierFlags::FTZ) && from == F32 {
+        from.flush(cell)
+    } else {
+        cell
+    };
     let integral = matches!(
         settings.rounding,
         Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi
@@ -97,13 +105,21 @@ fn float_to_float(to: Format, from: Format, settings: Settings, cell: u64) -> u6
     };
     let rounding = if integral { Rounding::Rn } else { settings.rounding };
     let result = if to == from {
-        if to.is_nan(result) { to.propagate(&[result]) } else { result }
+        if to.is_nan(result) {
+            to.propagate(&[result])
+        } else {
+            result
+        }
     } else {
         soft_float::convert(from, to, rounding, result)
     };
     // Only binary32 flushes in a conversion; the narrow formats keep their subnormals.
     let settings = Settings {
-        flags: if to == F32 { settings.flags } else { settings.flags - ModifierFlags::FTZ },
+        flags: if to == F32 {
+            settings.flags
+        } else {
+            settings.flags - ModifierFlags::FTZ
+        },
         ..settings
     };
     if settings.has(ModifierFlags::SATFINITE) {
@@ -150,7 +166,9 @@ fn run<const TO_WIDE: bool, const FROM_WIDE: bool>(registers: &mut Registers, fi
             (convert(types, settings, u64::from(a)) & keep) as u32
         }),
         (false, true) => registers.map1(fields, mask, |a: u64| (convert(types, settings, a) & keep) as u32),
-        (true, false) => registers.map1(fields, mask, |a: u32| convert(types, settings, u64::from(a)) & keep),
+        (true, false) => registers.map1(fields, mask, |a: u32| {
+            convert(types, settings, u64::from(a)) & keep
+        }),
         (true, true) => registers.map1(fields, mask, |a: u64| convert(types, settings, a) & keep),
     }
 }

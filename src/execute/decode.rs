@@ -8,17 +8,18 @@ use super::error::space_name;
 use super::lanes::{Fields, FrameTemplate, Handler, Settings};
 use super::memory::window_of;
 use super::program::{
-    Access, BarrierKind, BarrierReduction, Base, CallSite, Callee, FunctionCode, Origin, Program, Step,
+    Access, AtomicFields, BarrierKind, BarrierReduction, Base, CallSite, Callee, FunctionCode, Origin,
+    Program, Step,
 };
-use super::signature::{self, Shape};
+use super::selection::{self, Shape};
 use super::symbols::Symbols;
 use super::threads::{self, MatchFields, ReductionFields, ShuffleFields, VoteFields};
 use super::{atomic, float};
 use crate::entity::{Block, EntityRef, FrameObject, Register, SecondaryMap};
 use crate::graph::{ControlFlowGraph, PostDominatorTree};
 use crate::ori::{
-    AddressSpace, Constant, DataType, Function, Instruction, Modifiers, Operand, OperandKind, Operation, Special,
-    SpecialRegister, StackObject, Variant,
+    AddressSpace, Constant, DataType, Function, Instruction, MachineOpcode, Modifiers, Operand, OperandKind,
+    Operation, Special, SpecialRegister, StackObject, Variant,
 };
 use crate::snapshot::abi::FunctionFlags;
 use std::collections::HashMap;
@@ -87,7 +88,11 @@ impl<'a> Compiler<'a> {
         let edges: Vec<(Block, Block)> = function
             .blocks()
             .iter()
-            .flat_map(|&block| function.successors(block).map(move |successor| (block, successor)))
+            .flat_map(|&block| {
+                function
+                    .successors(block)
+                    .map(move |successor| (block, successor))
+            })
             .collect();
         let entry = function.blocks().first().copied().unwrap_or(Block::new(0));
         let graph = ControlFlowGraph::new(function.block_limit(), entry, edges.into_iter());
@@ -222,6 +227,10 @@ impl<'a> Compiler<'a> {
     fn function_text(&self, instruction: Instruction) -> String {
         let operation = self.function.operation(instruction);
         match self.function.machine_opcode(instruction) {
+            Some(MachineOpcode {
+                mnemonic: Some(mnemonic),
+                ..
+            }) => format!("{} {mnemonic}", operation.name()),
             Some(opcode) if !opcode.name.is_empty() => format!("{} {}", operation.name(), opcode.name),
             _ => operation.name().to_owned(),
         }
@@ -229,7 +238,10 @@ impl<'a> Compiler<'a> {
 
     fn note_text(&mut self, instruction: Instruction) {
         let steps = &self.program.steps[self.first_step..];
-        if steps.iter().any(|step| !matches!(step, Step::Compute { .. } | Step::Jump(_))) {
+        if steps
+            .iter()
+            .any(|step| !matches!(step, Step::Compute { .. } | Step::Jump(_)))
+        {
             let text = self.function_text(instruction);
             self.texts.insert(instruction, text);
         }
@@ -267,7 +279,11 @@ impl<'a> Compiler<'a> {
     }
 
     fn finish(self) {
-        let entry = self.function.blocks().first().map_or(0, |&entry| self.starts[entry]);
+        let entry = self
+            .function
+            .blocks()
+            .first()
+            .map_or(0, |&entry| self.starts[entry]);
         let is_kernel = self.is_kernel();
         self.program.functions.push(FunctionCode {
             name: self.function.info.name.clone(),
@@ -298,7 +314,9 @@ impl Compiler<'_> {
 
     fn plain_source(&mut self, operand: Operand, bits: u32) -> Result<u32, Unsupported> {
         match operand.kind() {
-            OperandKind::Register(register) | OperandKind::Predicate(register) => self.register_row(register, bits),
+            OperandKind::Register(register) | OperandKind::Predicate(register) => {
+                self.register_row(register, bits)
+            }
             OperandKind::Immediate(_) | OperandKind::Constant(_) => {
                 let value = self.constant(operand)?;
                 Ok(self.constant_row(bits, value))
@@ -343,13 +361,21 @@ impl Compiler<'_> {
         let has = u32::from(self.function.register(register).bits);
         // Rows hold values of up to 32 bits alike.
         if is_wide(has) != is_wide(bits) || (has > 64) != (bits > 64) {
-            return Err(format!("a register of {has} bits where {bits} are read or written"));
+            return Err(format!(
+                "a register of {has} bits where {bits} are read or written"
+            ));
         }
         Ok(self.registers[register.index()])
     }
 
     /// The row of a source with a sign, absolute value or complement of its own.
-    fn modified(&mut self, row: u32, operand: Operand, bits: u32, data_type: DataType) -> Result<u32, Unsupported> {
+    fn modified(
+        &mut self,
+        row: u32,
+        operand: Operand,
+        bits: u32,
+        data_type: DataType,
+    ) -> Result<u32, Unsupported> {
         let mut row = row;
         let (negate, absolute) = if data_type.is_float() {
             (Operation::Fneg, Operation::Fabs)
@@ -374,7 +400,7 @@ impl Compiler<'_> {
                 _ if data_type.is_float() => data_type,
                 _ => signed,
             };
-            let shape = signature::select(operation, of_type, DataType::None, Modifiers::default())
+            let shape = selection::select(operation, of_type, DataType::None, Modifiers::default())
                 .ok_or("a source that is modified")?;
             let result = self.new_row(bits);
             self.emit(Step::Compute {
@@ -434,7 +460,10 @@ impl Compiler<'_> {
         };
         match self.function.special_data(special) {
             Special::Frame(object) => {
-                let offset = self.frame_offsets.get(&object).ok_or("a stack object of unknown size")?;
+                let offset = self
+                    .frame_offsets
+                    .get(&object)
+                    .ok_or("a stack object of unknown size")?;
                 Ok((Base::Frame(*offset), AddressSpace::Local))
             }
             Special::Symbol { symbol, offset } => {
@@ -453,12 +482,19 @@ impl Compiler<'_> {
         if let Some(found) = self.symbols.find(name) {
             return Ok((Base::Fixed(found.address), found.space));
         }
-        let number_after = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| rest.parse::<u32>().ok());
+        let number_after = |prefix: &str| {
+            name.strip_prefix(prefix)
+                .and_then(|rest| rest.parse::<u32>().ok())
+        };
         if let Some(number) = number_after("func_retval") {
             return Ok((Base::Result(number), AddressSpace::Local));
         }
         if let Some(number) = number_after(&format!("{}_param_", self.function.info.name)) {
-            let space = if self.is_kernel() { AddressSpace::EntryParam } else { AddressSpace::Local };
+            let space = if self.is_kernel() {
+                AddressSpace::EntryParam
+            } else {
+                AddressSpace::Local
+            };
             return Ok((Base::Parameter(number), space));
         }
         Err(format!("{name}, which is not in the module"))
@@ -512,7 +548,11 @@ impl Compiler<'_> {
             AddressSpace::SharedCluster => AddressSpace::Shared,
             space => space,
         };
-        let bits = if memory == DataType::None { data_bits } else { memory.bits() };
+        let bits = if memory == DataType::None {
+            data_bits
+        } else {
+            memory.bits()
+        };
         if !matches!(bits, 8 | 16 | 32 | 64) {
             return Err(format!("elements of {bits} bits in {} memory", space_name(space)));
         }
@@ -554,11 +594,15 @@ impl Compiler<'_> {
             Operation::CallStart => self.call_end = self.frame_bytes,
             Operation::CallEnd => self.call_params.clear(),
             Operation::Nop | Operation::Membar => self.emit(Step::Nothing),
-            Operation::Mov | Operation::Copy | Operation::Lea | Operation::FrameAddress => self.compile_move(operation)?,
+            Operation::Mov | Operation::Copy | Operation::Lea | Operation::FrameAddress => {
+                self.compile_move(operation)?
+            }
             Operation::S2r => self.compile_special()?,
             Operation::Cvta | Operation::Isspacep => self.compile_space(operation)?,
             Operation::Pack | Operation::Unpack | Operation::Extract => self.compile_packing(operation)?,
-            Operation::Fsetp if self.function.results(instruction).len() == 2 => self.compile_packed_comparison()?,
+            Operation::Fsetp if self.function.results(instruction).len() == 2 => {
+                self.compile_packed_comparison()?
+            }
             Operation::Ld => self.compile_load()?,
             Operation::St => self.compile_store()?,
             Operation::Atom => self.compile_atomic()?,
@@ -582,7 +626,9 @@ impl Compiler<'_> {
             Operation::Ret => self.emit_terminator(Step::Return),
             Operation::Exit => self.emit_terminator(Step::Exit),
             Operation::End => self.emit(Step::Unreachable),
-            Operation::InlineAsm | Operation::Opaque | Operation::OpaqueTerminator => return Err(String::new()),
+            Operation::InlineAsm | Operation::Opaque | Operation::OpaqueTerminator => {
+                return Err(String::new());
+            }
             _ => self.compile_computation(operation)?,
         }
         Ok(())
@@ -590,7 +636,11 @@ impl Compiler<'_> {
 
     fn emit_terminator(&mut self, step: Step) {
         self.emit(step);
-        self.program.origins.last_mut().expect("a step was emitted").counts = true;
+        self.program
+            .origins
+            .last_mut()
+            .expect("a step was emitted")
+            .counts = true;
     }
 
     /// An operation that computes results from registers alone.
@@ -602,9 +652,9 @@ impl Compiler<'_> {
         let modifiers = self.function.modifiers(self.current);
         let sources = self.function.sources(self.current).len();
         let shape = if operation == Operation::Cvt && self.reads_part_of_wide_register(source_type) {
-            signature::select_within_register(data_type, source_type, modifiers)
+            selection::select_within_register(data_type, source_type, modifiers)
         } else {
-            signature::select_for(operation, data_type, source_type, modifiers, sources)
+            selection::select_for(operation, data_type, source_type, modifiers, sources)
         };
         let Shape {
             handler,
@@ -623,18 +673,25 @@ impl Compiler<'_> {
         };
         match operation {
             Operation::Frcp => {
-                let one = signature::one(data_type).ok_or("this form is not modelled")?;
+                let one = selection::one(data_type).ok_or("this form is not modelled")?;
                 fields.sources[0] = self.constant_row(result, one);
                 fields.sources[1] = self.source(0, result, data_type)?;
             }
-            Operation::IaddCarry | Operation::IaddCarryOut | Operation::IsubCarry | Operation::IsubCarryOut => {
+            Operation::IaddCarry
+            | Operation::IaddCarryOut
+            | Operation::IsubCarry
+            | Operation::IsubCarryOut => {
                 fields.sources[0] = self.source(0, result, data_type)?;
                 fields.sources[1] = self.source(1, result, data_type)?;
                 fields.sources[2] = self.carry_row();
             }
             _ => {
                 for (number, &bits) in widths.iter().enumerate().filter(|(_, bits)| **bits != 0) {
-                    let of_type = if source_type == DataType::None { data_type } else { source_type };
+                    let of_type = if source_type == DataType::None {
+                        data_type
+                    } else {
+                        source_type
+                    };
                     fields.sources[number] = self.source(number, bits, of_type)?;
                 }
             }
@@ -650,7 +707,8 @@ impl Compiler<'_> {
     fn reads_part_of_wide_register(&self, source_type: DataType) -> bool {
         let source = self.function.sources(self.current).iter().next();
         let register = source.and_then(Operand::as_register);
-        !is_wide(source_type.bits()) && register.is_some_and(|register| self.function.register(register).bits == 64)
+        !is_wide(source_type.bits())
+            && register.is_some_and(|register| self.function.register(register).bits == 64)
     }
 
     /// Minimum or maximum of three: of the first two, then with the third.
@@ -725,7 +783,11 @@ impl Compiler<'_> {
 
     /// Copies a row, or two.
     fn emit_copy(&mut self, bits: u32, from: u32, to: u32) {
-        let data_type = if is_wide(bits) { DataType::B64 } else { DataType::B32 };
+        let data_type = if is_wide(bits) {
+            DataType::B64
+        } else {
+            DataType::B32
+        };
         let count = if bits > 64 { 2 } else { 1 };
         for part in 0..count {
             let run = super::bits::select(Operation::Mov, data_type, Modifiers::default());
@@ -773,7 +835,10 @@ impl Compiler<'_> {
         let (run, result) = if operation == Operation::Isspacep {
             (super::spaces::select_test(modifiers.space), self.result(0, 1)?)
         } else {
-            (super::spaces::select_conversion(modifiers.space, modifiers.variant), self.result(0, 64)?)
+            (
+                super::spaces::select_conversion(modifiers.space, modifiers.variant),
+                self.result(0, 64)?,
+            )
         };
         self.emit(Step::Compute {
             run: run.ok_or("this space is not modelled")?,
@@ -828,12 +893,20 @@ impl Compiler<'_> {
             }
             _ => {
                 let source = self.source(0, from, source_type)?;
-                let parts = if operation == Operation::Extract { 1 } else { results };
+                let parts = if operation == Operation::Extract {
+                    1
+                } else {
+                    results
+                };
                 // A result may be where the source is.
                 let kept = self.new_row(from);
                 self.emit_copy(from, source, kept);
                 for number in 0..parts {
-                    let part = if variant == Variant::High { 1 } else { number as u32 };
+                    let part = if variant == Variant::High {
+                        1
+                    } else {
+                        number as u32
+                    };
                     let shift = self.constant_row(32, u64::from(part * to));
                     let fields = Fields {
                         result: self.result(number, to)?,
@@ -851,7 +924,12 @@ impl Compiler<'_> {
     fn compile_packed_comparison(&mut self) -> Result<(), Unsupported> {
         let modifiers = self.function.modifiers(self.current);
         let source_type = self.function.source_type(self.current);
-        let sources = [self.source(0, 32, source_type)?, self.source(1, 32, source_type)?, 0, 0];
+        let sources = [
+            self.source(0, 32, source_type)?,
+            self.source(1, 32, source_type)?,
+            0,
+            0,
+        ];
         for (number, high) in [(0, false), (1, true)] {
             let run = float::select_comparison(modifiers.comparison, source_type, modifiers.flags, high)
                 .ok_or("this form is not modelled")?;
@@ -920,12 +998,12 @@ impl Compiler<'_> {
             _ => Some(self.result(0, bits)?),
         };
         let access = self.add_access(access);
-        self.emit(Step::Atomic {
+        self.emit(Step::Atomic(AtomicFields {
             access,
             operation,
             result,
             operands: [first, second],
-        });
+        }));
         Ok(())
     }
 
@@ -943,7 +1021,11 @@ impl Compiler<'_> {
                 Variant::Sync | Variant::None => BarrierKind::Sync,
                 _ => return Err("this form is not modelled".to_owned()),
             };
-            self.emit(Step::Barrier { barrier, threads, kind });
+            self.emit(Step::Barrier {
+                barrier,
+                threads,
+                kind,
+            });
             return Ok(());
         }
         let threads = match sources {
@@ -962,7 +1044,11 @@ impl Compiler<'_> {
             result: self.result(0, 32)?,
             reduction,
         };
-        self.emit(Step::Barrier { barrier, threads, kind });
+        self.emit(Step::Barrier {
+            barrier,
+            threads,
+            kind,
+        });
         Ok(())
     }
 
@@ -983,7 +1069,10 @@ impl Compiler<'_> {
             result: self.result(0, 32)?,
             in_range: self.optional_result(1)?,
         };
-        if !matches!(fields.mode, Variant::Up | Variant::Down | Variant::Bfly | Variant::Idx) {
+        if !matches!(
+            fields.mode,
+            Variant::Up | Variant::Down | Variant::Bfly | Variant::Idx
+        ) {
             return Err("this form is not modelled".to_owned());
         }
         self.emit(Step::Shuffle(fields));
@@ -997,7 +1086,10 @@ impl Compiler<'_> {
             mask: self.optional_mask(1)?,
             result: self.result(0, 32)?,
         };
-        if !matches!(fields.mode, Variant::All | Variant::Any | Variant::Uni | Variant::Ballot) {
+        if !matches!(
+            fields.mode,
+            Variant::All | Variant::Any | Variant::Uni | Variant::Ballot
+        ) {
             return Err("this form is not modelled".to_owned());
         }
         self.emit(Step::Vote(fields));
@@ -1051,7 +1143,11 @@ impl Compiler<'_> {
             };
             self.emit_edge_copies(block, target)?;
             self.emit_jump(target);
-            self.program.origins.last_mut().expect("a step was emitted").counts = true;
+            self.program
+                .origins
+                .last_mut()
+                .expect("a step was emitted")
+                .counts = true;
             return Ok(());
         }
         let reconverge = self.post_dominators.immediate(block);
@@ -1111,7 +1207,11 @@ impl Compiler<'_> {
             if self.function.operation(phi) != Operation::Phi {
                 continue;
             }
-            let result = self.function.result(phi, 0).as_register().ok_or("a PHI without a result")?;
+            let result = self
+                .function
+                .result(phi, 0)
+                .as_register()
+                .ok_or("a PHI without a result")?;
             let bits = u32::from(self.function.register(result).bits);
             let sources = self.function.sources(phi);
             let incoming = (0..sources.len() / 2)
@@ -1126,7 +1226,8 @@ impl Compiler<'_> {
         for index in 0..copies.len() {
             let (bits, row, _) = copies[index];
             let overwritten = |&(other, _, target): &(u32, u32, u32)| {
-                is_wide(other) == is_wide(bits) && target.abs_diff(row) < if other > 64 || bits > 64 { 2 } else { 1 }
+                is_wide(other) == is_wide(bits)
+                    && target.abs_diff(row) < if other > 64 || bits > 64 { 2 } else { 1 }
             };
             if copies[..index].iter().any(overwritten) {
                 let aside = self.new_row(bits);

@@ -44,7 +44,11 @@ impl Launch {
             kernel: launch.kernel.clone(),
             grid: launch.grid,
             block: launch.block,
-            arguments: launch.arguments.iter().map(|argument| argument.to_bytes(address_of)).collect(),
+            arguments: launch
+                .arguments
+                .iter()
+                .map(|argument| argument.to_bytes(address_of))
+                .collect(),
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
         }
     }
@@ -126,7 +130,10 @@ impl BlindResult {
             .writes
             .iter()
             .flat_map(|&(address, byte)| address.to_le_bytes().into_iter().chain([byte]));
-        let variables = self.variables.iter().flat_map(|variable| variable.bytes.iter().copied());
+        let variables = self
+            .variables
+            .iter()
+            .flat_map(|variable| variable.bytes.iter().copied());
         hash_bytes(writes.chain(variables))
     }
 }
@@ -149,14 +156,16 @@ pub fn run_blind(program: &Program, kernel: &str, seed: u64, limits: Limits) -> 
     // Behind the windows of the variables, and no two within a window.
     let arguments = declared.parameters.iter().enumerate().map(|(number, parameter)| {
         if parameter.is_pointer {
-            return buffer_address(variables + 16 * (number + 1)).to_le_bytes().to_vec();
+            return buffer_address(variables + 16 * (number + 1))
+                .to_le_bytes()
+                .to_vec();
         }
         let word = |index: u64| hash(seed, (number as u64) << 32 | index) % 61 + 3;
         match parameter.size {
             size @ 1..=8 => word(0).to_le_bytes()[..size as usize].to_vec(),
-            // A struct: small numbers in words, which are addresses as well as any.
+            // A struct: numbers that are addresses as well as any, aligned for every access.
             size => (0..size.div_ceil(4))
-                .flat_map(|index| (word(index) as u32).to_le_bytes())
+                .flat_map(|index| (word(index) as u32 * 16).to_le_bytes())
                 .take(size as usize)
                 .collect(),
         }

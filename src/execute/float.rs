@@ -57,7 +57,12 @@ fn extreme<const OPERATION: u8>(format: Format, settings: Settings, a: u64, b: u
         }
     };
     if a_nan && b_nan || settings.has(ModifierFlags::NAN) && (a_nan || b_nan) {
-        return format.propagate(&[a, b]) & if format == F64 { u64::MAX } else { format.sign() - 1 };
+        return format.propagate(&[a, b])
+            & if format == F64 {
+                u64::MAX
+            } else {
+                format.sign() - 1
+            };
     }
     let (x, y) = (magnitude(a), magnitude(b));
     let result = if a_nan {
@@ -78,13 +83,21 @@ fn extreme<const OPERATION: u8>(format: Format, settings: Settings, a: u64, b: u
 /// A number that is ordered as the floats are, -0 before +0.
 fn order_key(format: Format, bits: u64) -> i64 {
     let magnitude = (bits & !format.sign()) as i64;
-    if bits & format.sign() != 0 { -1 - magnitude } else { magnitude }
+    if bits & format.sign() != 0 {
+        -1 - magnitude
+    } else {
+        magnitude
+    }
 }
 
 /// An operation with its clamps, in software.
 fn general<const OPERATION: u8>(format: Format, settings: Settings, operands: [u64; 3]) -> u64 {
     let ftz = settings.has(ModifierFlags::FTZ);
-    let operands = if ftz { operands.map(|bits| format.flush(bits)) } else { operands };
+    let operands = if ftz {
+        operands.map(|bits| format.flush(bits))
+    } else {
+        operands
+    };
     let [a, b, _] = operands;
     let result = match OPERATION {
         MINIMUM | MAXIMUM => extreme::<OPERATION>(format, settings, a, b),
@@ -97,7 +110,11 @@ fn general<const OPERATION: u8>(format: Format, settings: Settings, operands: [u
 
 /// Flush, saturation and rectification of a result.
 pub(super) fn clamp(format: Format, settings: Settings, result: u64) -> u64 {
-    let result = if settings.has(ModifierFlags::FTZ) { format.flush(result) } else { result };
+    let result = if settings.has(ModifierFlags::FTZ) {
+        format.flush(result)
+    } else {
+        result
+    };
     let is_nan = format.is_nan(result);
     let is_negative = result & format.sign() != 0;
     if settings.has(ModifierFlags::SAT) {
@@ -125,7 +142,11 @@ fn native32<const OPERATION: u8>(a: f32, b: f32, c: f32) -> f32 {
 
 #[inline(always)]
 fn flush32(bits: u32) -> u32 {
-    if bits & 0x7F80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+    if bits & 0x7F80_0000 == 0 {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
 }
 
 /// An operation in binary32, to nearest.
@@ -139,7 +160,11 @@ fn nearest32<const OPERATION: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u
         let bits = clamped.to_bits();
         return if FTZ { flush32(bits) } else { bits };
     }
-    let bits = if result.is_nan() { 0x7FFF_FFFF } else { result.to_bits() };
+    let bits = if result.is_nan() {
+        0x7FFF_FFFF
+    } else {
+        result.to_bits()
+    };
     if FTZ { flush32(bits) } else { bits }
 }
 
@@ -185,7 +210,9 @@ fn run_nearest32<const OPERATION: u8, const FTZ: bool, const SAT: bool>(
 fn run_nearest64<const OPERATION: u8>(registers: &mut Registers, fields: &Fields, mask: u32) {
     match OPERATION {
         ROOT => registers.map1(fields, mask, |a: u64| nearest64::<OPERATION>(a, 0, 0)),
-        FUSED => registers.map3(fields, mask, |a: u64, b: u64, c: u64| nearest64::<OPERATION>(a, b, c)),
+        FUSED => registers.map3(fields, mask, |a: u64, b: u64, c: u64| {
+            nearest64::<OPERATION>(a, b, c)
+        }),
         _ => registers.map2(fields, mask, |a: u64, b: u64| nearest64::<OPERATION>(a, b, 0)),
     }
 }
@@ -262,7 +289,10 @@ fn select_general<const OPERATION: u8>(data_type: DataType) -> Option<Handler> {
 fn select_arithmetic<const OPERATION: u8>(data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
     let flags = modifiers.flags - ModifierFlags::CONTRACT;
     let to_nearest = matches!(modifiers.rounding, Rounding::None | Rounding::Rn);
-    let (ftz, sat) = (flags.contains(ModifierFlags::FTZ), flags.contains(ModifierFlags::SAT));
+    let (ftz, sat) = (
+        flags.contains(ModifierFlags::FTZ),
+        flags.contains(ModifierFlags::SAT),
+    );
     if data_type == DataType::F64 && to_nearest && flags.is_empty() {
         return Some(run_nearest64::<OPERATION>);
     }
@@ -298,13 +328,20 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
         Operation::Fdiv | Operation::Frcp => select_arithmetic::<DIVIDE>(data_type, modifiers),
         Operation::Fsqrt => select_arithmetic::<ROOT>(data_type, modifiers),
         Operation::Fmin if data_type == DataType::F32 && flags.is_empty() => {
-            Some(handler!(|a: u32, b: u32| -> u32 { fast_extreme32::<MINIMUM>(a, b) }))
+            Some(handler!(|a: u32, b: u32| -> u32 {
+                fast_extreme32::<MINIMUM>(a, b)
+            }))
         }
         Operation::Fmax if data_type == DataType::F32 && flags.is_empty() => {
-            Some(handler!(|a: u32, b: u32| -> u32 { fast_extreme32::<MAXIMUM>(a, b) }))
+            Some(handler!(|a: u32, b: u32| -> u32 {
+                fast_extreme32::<MAXIMUM>(a, b)
+            }))
         }
         Operation::Fmin => select_general::<MINIMUM>(data_type),
         Operation::Fmax => select_general::<MAXIMUM>(data_type),
+        Operation::Fneg if data_type == DataType::F32 && flags.is_empty() => {
+            Some(handler!(|a: u32| -> u32 { a ^ 0x8000_0000 }))
+        }
         Operation::Fneg => select_general::<NEGATE>(data_type),
         Operation::Fabs => select_general::<ABSOLUTE>(data_type),
         Operation::Fcopysign => Some(match data_type {
@@ -341,53 +378,52 @@ fn fast_extreme32<const OPERATION: u8>(a: u32, b: u32) -> u32 {
 }
 
 /// Does a comparison of two floats hold?
-fn compare(comparison: Comparison, format: Format, ftz: bool, a: u64, b: u64) -> bool {
-    let (a, b) = if ftz { (format.flush(a), format.flush(b)) } else { (a, b) };
-    let unordered = format.is_nan(a) || format.is_nan(b);
-    // Zeros are equal whatever their signs.
-    let key = |bits: u64| match bits & !format.sign() {
-        0 => 0,
-        _ => order_key(format, bits),
-    };
-    let (a, b) = (key(a), key(b));
+#[inline(always)]
+fn compare<F: PartialOrd>(comparison: Comparison, a: F, b: F) -> bool {
     match comparison {
-        Comparison::Eq => !unordered && a == b,
-        Comparison::Ne => !unordered && a != b,
-        Comparison::Lt => !unordered && a < b,
-        Comparison::Le => !unordered && a <= b,
-        Comparison::Gt => !unordered && a > b,
-        Comparison::Ge => !unordered && a >= b,
-        Comparison::Equ => unordered || a == b,
-        Comparison::Neu => unordered || a != b,
-        Comparison::Ltu => unordered || a < b,
-        Comparison::Leu => unordered || a <= b,
-        Comparison::Gtu => unordered || a > b,
-        Comparison::Geu => unordered || a >= b,
-        Comparison::Num => !unordered,
-        Comparison::Nan => unordered,
         Comparison::None => false,
+        Comparison::Eq => a == b,
+        Comparison::Ne => a < b || a > b,
+        Comparison::Lt => a < b,
+        Comparison::Le => a <= b,
+        Comparison::Gt => a > b,
+        Comparison::Ge => a >= b,
+        Comparison::Num => a.partial_cmp(&b).is_some(),
+        Comparison::Nan => a.partial_cmp(&b).is_none(),
+        // Those that hold for NaNs are what is left by their opposites.
+        unordered => !compare(unordered.inverse(true), a, b),
     }
 }
 
-/// A comparison as a predicate: `half` shifts packed operands to the lane that is compared.
+/// A lane of a 16-bit format, in binary32, which has all its values.
+fn widened(format: Format, ftz: bool, bits: u32) -> f32 {
+    let bits = u64::from(bits & 0xFFFF);
+    let bits = if ftz { format.flush(bits) } else { bits };
+    f32::from_bits(soft_float::convert(format, F32, Rounding::Rn, bits) as u32)
+}
+
+/// A comparison as a predicate; packed operands are shifted to the lane that is compared.
 fn run_comparison<const COMPARISON: u8, const SHAPE: u8, const FTZ: bool, const SHIFT: u32>(
     registers: &mut Registers,
     fields: &Fields,
     mask: u32,
 ) {
     let comparison = Comparison::ALL[COMPARISON as usize];
-    let holds = |format: Format, a: u64, b: u64| u32::from(compare(comparison, format, FTZ, a, b));
     match SHAPE {
-        SCALAR_F16 => registers.map2(fields, mask, |a: u32, b: u32| {
-            holds(F16, u64::from(a >> SHIFT & 0xFFFF), u64::from(b >> SHIFT & 0xFFFF))
-        }),
-        SCALAR_BF16 => registers.map2(fields, mask, |a: u32, b: u32| {
-            holds(BF16, u64::from(a >> SHIFT & 0xFFFF), u64::from(b >> SHIFT & 0xFFFF))
-        }),
+        SCALAR_F16 | SCALAR_BF16 => {
+            let format = if SHAPE == SCALAR_F16 { F16 } else { BF16 };
+            registers.map2(fields, mask, |a: u32, b: u32| {
+                let [a, b] = [a, b].map(|bits| widened(format, FTZ, bits >> SHIFT));
+                u32::from(compare(comparison, a, b))
+            });
+        }
         SCALAR_F32 => registers.map2(fields, mask, |a: u32, b: u32| {
-            holds(F32, u64::from(a), u64::from(b))
+            let [a, b] = [a, b].map(|bits| f32::from_bits(if FTZ { flush32(bits) } else { bits }));
+            u32::from(compare(comparison, a, b))
         }),
-        _ => registers.map2(fields, mask, |a: u64, b: u64| holds(F64, a, b)),
+        _ => registers.map2(fields, mask, |a: u64, b: u64| {
+            u32::from(compare(comparison, f64::from_bits(a), f64::from_bits(b)))
+        }),
     }
 }
 
@@ -403,11 +439,17 @@ pub(super) fn select_comparison(
             (DataType::F32, false, false) => run_comparison::<COMPARISON, SCALAR_F32, false, 0>,
             (DataType::F32, true, false) => run_comparison::<COMPARISON, SCALAR_F32, true, 0>,
             (DataType::F64, _, false) => run_comparison::<COMPARISON, SCALAR_F64, false, 0>,
-            (DataType::F16 | DataType::F16x2, false, false) => run_comparison::<COMPARISON, SCALAR_F16, false, 0>,
-            (DataType::F16 | DataType::F16x2, true, false) => run_comparison::<COMPARISON, SCALAR_F16, true, 0>,
+            (DataType::F16 | DataType::F16x2, false, false) => {
+                run_comparison::<COMPARISON, SCALAR_F16, false, 0>
+            }
+            (DataType::F16 | DataType::F16x2, true, false) => {
+                run_comparison::<COMPARISON, SCALAR_F16, true, 0>
+            }
             (DataType::F16x2, false, true) => run_comparison::<COMPARISON, SCALAR_F16, false, 16>,
             (DataType::F16x2, true, true) => run_comparison::<COMPARISON, SCALAR_F16, true, 16>,
-            (DataType::Bf16 | DataType::Bf16x2, _, false) => run_comparison::<COMPARISON, SCALAR_BF16, false, 0>,
+            (DataType::Bf16 | DataType::Bf16x2, _, false) => {
+                run_comparison::<COMPARISON, SCALAR_BF16, false, 0>
+            }
             (DataType::Bf16x2, _, true) => run_comparison::<COMPARISON, SCALAR_BF16, false, 16>,
             _ => return None,
         })

@@ -106,35 +106,35 @@ fn select_packed(operation: Operation, data_type: DataType, modifiers: Modifiers
     let relu = modifiers.flags.contains(ModifierFlags::RELU);
     let is_signed = data_type.is_signed();
     Some(match operation {
-        Operation::Iadd => halves!(unsigned |a, b| a.wrapping_add(b)),
-        Operation::Isub => halves!(unsigned |a, b| a.wrapping_sub(b)),
-        Operation::Imul => halves!(unsigned |a, b| a.wrapping_mul(b)),
-        Operation::Ineg => halves!(unsigned |a| a.wrapping_neg()),
-        Operation::Iabs => halves!(signed |a| a.wrapping_abs()),
-        Operation::Imin if relu && is_signed => halves!(signed |a, b| a.min(b).max(0)),
-        Operation::Imax if relu && is_signed => halves!(signed |a, b| a.max(b).max(0)),
-        Operation::Imin if is_signed => halves!(signed |a, b| a.min(b)),
-        Operation::Imax if is_signed => halves!(signed |a, b| a.max(b)),
-        Operation::Imin => halves!(unsigned |a, b| a.min(b)),
-        Operation::Imax => halves!(unsigned |a, b| a.max(b)),
+        Operation::Iadd => halves!(unsigned | a, b | a.wrapping_add(b)),
+        Operation::Isub => halves!(unsigned | a, b | a.wrapping_sub(b)),
+        Operation::Imul => halves!(unsigned | a, b | a.wrapping_mul(b)),
+        Operation::Ineg => halves!(unsigned | a | a.wrapping_neg()),
+        Operation::Iabs => halves!(signed | a | a.wrapping_abs()),
+        Operation::Imin if relu && is_signed => halves!(signed | a, b | a.min(b).max(0)),
+        Operation::Imax if relu && is_signed => halves!(signed | a, b | a.max(b).max(0)),
+        Operation::Imin if is_signed => halves!(signed | a, b | a.min(b)),
+        Operation::Imax if is_signed => halves!(signed | a, b | a.max(b)),
+        Operation::Imin => halves!(unsigned | a, b | a.min(b)),
+        Operation::Imax => halves!(unsigned | a, b | a.max(b)),
         _ => return None,
     })
 }
 
 fn select_high(data_type: DataType) -> Option<Handler> {
     Some(match (data_type.bits(), data_type.is_signed()) {
-        (16, false) => handler!(|a: u32, b: u32| -> u32 { (a & 0xFFFF) * (b & 0xFFFF) >> 16 }),
-        (16, true) => handler!(|a: u32, b: u32| -> u32 {
-            (i32::from(a as i16) * i32::from(b as i16)) as u32 >> 16
-        }),
-        (32, false) => handler!(|a: u32, b: u32| -> u32 { (u64::from(a) * u64::from(b) >> 32) as u32 }),
-        (32, true) => handler!(|a: u32, b: u32| -> u32 {
-            (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32
-        }),
-        (64, false) => handler!(|a: u64, b: u64| -> u64 { (u128::from(a) * u128::from(b) >> 64) as u64 }),
-        (64, true) => handler!(|a: u64, b: u64| -> u64 {
-            (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64
-        }),
+        (16, false) => handler!(|a: u32, b: u32| -> u32 { ((a & 0xFFFF) * (b & 0xFFFF)) >> 16 }),
+        (16, true) => {
+            handler!(|a: u32, b: u32| -> u32 { (i32::from(a as i16) * i32::from(b as i16)) as u32 >> 16 })
+        }
+        (32, false) => handler!(|a: u32, b: u32| -> u32 { ((u64::from(a) * u64::from(b)) >> 32) as u32 }),
+        (32, true) => {
+            handler!(|a: u32, b: u32| -> u32 { ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32 })
+        }
+        (64, false) => handler!(|a: u64, b: u64| -> u64 { ((u128::from(a) * u128::from(b)) >> 64) as u64 }),
+        (64, true) => {
+            handler!(|a: u64, b: u64| -> u64 { ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64 })
+        }
         _ => return None,
     })
 }
@@ -143,22 +143,22 @@ fn select_high(data_type: DataType) -> Option<Handler> {
 pub(super) fn select_wide(source: DataType, adds: bool) -> Option<Handler> {
     Some(match (source.bits(), source.is_signed(), adds) {
         (16, false, false) => handler!(|a: u32, b: u32| -> u32 { (a & 0xFFFF) * (b & 0xFFFF) }),
-        (16, true, false) => handler!(|a: u32, b: u32| -> u32 {
-            (i32::from(a as i16) * i32::from(b as i16)) as u32
-        }),
-        (16, false, true) => handler!(|a: u32, b: u32, c: u32| -> u32 {
-            ((a & 0xFFFF) * (b & 0xFFFF)).wrapping_add(c)
-        }),
+        (16, true, false) => {
+            handler!(|a: u32, b: u32| -> u32 { (i32::from(a as i16) * i32::from(b as i16)) as u32 })
+        }
+        (16, false, true) => {
+            handler!(|a: u32, b: u32, c: u32| -> u32 { ((a & 0xFFFF) * (b & 0xFFFF)).wrapping_add(c) })
+        }
         (16, true, true) => handler!(|a: u32, b: u32, c: u32| -> u32 {
             (i32::from(a as i16) * i32::from(b as i16)).wrapping_add(c as i32) as u32
         }),
         (32, false, false) => handler!(|a: u32, b: u32| -> u64 { u64::from(a) * u64::from(b) }),
-        (32, true, false) => handler!(|a: u32, b: u32| -> u64 {
-            (i64::from(a as i32) * i64::from(b as i32)) as u64
-        }),
-        (32, false, true) => handler!(|a: u32, b: u32, c: u64| -> u64 {
-            (u64::from(a) * u64::from(b)).wrapping_add(c)
-        }),
+        (32, true, false) => {
+            handler!(|a: u32, b: u32| -> u64 { (i64::from(a as i32) * i64::from(b as i32)) as u64 })
+        }
+        (32, false, true) => {
+            handler!(|a: u32, b: u32, c: u64| -> u64 { (u64::from(a) * u64::from(b)).wrapping_add(c) })
+        }
         (32, true, true) => handler!(|a: u32, b: u32, c: u64| -> u64 {
             (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64) as u64
         }),
@@ -179,10 +179,10 @@ fn select_24(data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
             handler!(|a: u32, b: u32| -> u32 { (extend(a) * extend(b)) as u32 })
         }
         (DataType::U32 | DataType::B32, Variant::High) => handler!(|a: u32, b: u32| -> u32 {
-            (u64::from(a & 0xFF_FFFF) * u64::from(b & 0xFF_FFFF) >> 16) as u32
+            ((u64::from(a & 0xFF_FFFF) * u64::from(b & 0xFF_FFFF)) >> 16) as u32
         }),
         (DataType::S32, Variant::High) => {
-            handler!(|a: u32, b: u32| -> u32 { (extend(a) * extend(b) >> 16) as u32 })
+            handler!(|a: u32, b: u32| -> u32 { ((extend(a) * extend(b)) >> 16) as u32 })
         }
         _ => return None,
     })
@@ -193,26 +193,39 @@ fn select_sad(data_type: DataType) -> Option<Handler> {
         (16, true) => handler!(|a: u32, b: u32, c: u32| -> u32 {
             u32::from((a as i16).abs_diff(b as i16).wrapping_add(c as u16))
         }),
-        (32, true) => handler!(|a: u32, b: u32, c: u32| -> u32 {
-            (a as i32).abs_diff(b as i32).wrapping_add(c)
-        }),
-        (64, true) => handler!(|a: u64, b: u64, c: u64| -> u64 {
-            (a as i64).abs_diff(b as i64).wrapping_add(c)
-        }),
+        (32, true) => {
+            handler!(|a: u32, b: u32, c: u32| -> u32 { (a as i32).abs_diff(b as i32).wrapping_add(c) })
+        }
+        (64, true) => {
+            handler!(|a: u64, b: u64, c: u64| -> u64 { (a as i64).abs_diff(b as i64).wrapping_add(c) })
+        }
         _ => unsigned!(data_type, |a, b, c| a.abs_diff(b).wrapping_add(c)),
     })
 }
 
 /// Dot products of packed bytes: the type is that of `b`'s parts, the source type that of `a`'s.
-pub(super) fn select_dot(operation: Operation, a: DataType, b: DataType, variant: Variant) -> Option<Handler> {
+pub(super) fn select_dot(
+    operation: Operation,
+    a: DataType,
+    b: DataType,
+    variant: Variant,
+) -> Option<Handler> {
     /// Byte `index`, extended by sign or with zeros.
     fn byte<const SIGNED: bool>(value: u32, index: u32) -> i32 {
         let byte = (value >> (8 * index)) as u8;
-        if SIGNED { i32::from(byte as i8) } else { i32::from(byte) }
+        if SIGNED {
+            i32::from(byte as i8)
+        } else {
+            i32::from(byte)
+        }
     }
     fn half<const SIGNED: bool>(value: u32, index: u32) -> i32 {
         let half = (value >> (16 * index)) as u16;
-        if SIGNED { i32::from(half as i16) } else { i32::from(half) }
+        if SIGNED {
+            i32::from(half as i16)
+        } else {
+            i32::from(half)
+        }
     }
     fn dot4<const A: bool, const B: bool>(registers: &mut Registers, fields: &Fields, mask: u32) {
         registers.map3(fields, mask, |a: u32, b: u32, c: u32| {
@@ -290,7 +303,11 @@ pub(super) fn select_carry(operation: Operation, data_type: DataType) -> Option<
         let [a, b, carry, _] = fields.sources;
         let (a, b) = (*registers.row::<T>(a), *registers.row::<T>(b));
         for lane in super::lanes::LaneIter(mask) {
-            let before = if TAKES { registers.row::<u32>(carry)[lane] } else { 0 };
+            let before = if TAKES {
+                registers.row::<u32>(carry)[lane]
+            } else {
+                0
+            };
             let (value, after) = a[lane].carrying::<SUBTRACT>(b[lane], before);
             registers.row_mut::<T>(fields.result)[lane] = value;
             registers.row_mut::<u32>(carry)[lane] = after;

@@ -268,25 +268,41 @@ impl Registers {
 /// The handler that applies an expression to each active lane.
 macro_rules! handler {
     (|$a:ident: $A:ty| -> $D:ty $body:block) => {{
-        fn run(registers: &mut $crate::execute::lanes::Registers, fields: &$crate::execute::lanes::Fields, mask: u32) {
+        fn run(
+            registers: &mut $crate::execute::lanes::Registers,
+            fields: &$crate::execute::lanes::Fields,
+            mask: u32,
+        ) {
             registers.map1(fields, mask, |$a: $A| -> $D { $body });
         }
         run as $crate::execute::lanes::Handler
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| -> $D:ty $body:block) => {{
-        fn run(registers: &mut $crate::execute::lanes::Registers, fields: &$crate::execute::lanes::Fields, mask: u32) {
+        fn run(
+            registers: &mut $crate::execute::lanes::Registers,
+            fields: &$crate::execute::lanes::Fields,
+            mask: u32,
+        ) {
             registers.map2(fields, mask, |$a: $A, $b: $B| -> $D { $body });
         }
         run as $crate::execute::lanes::Handler
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| -> $D:ty $body:block) => {{
-        fn run(registers: &mut $crate::execute::lanes::Registers, fields: &$crate::execute::lanes::Fields, mask: u32) {
+        fn run(
+            registers: &mut $crate::execute::lanes::Registers,
+            fields: &$crate::execute::lanes::Fields,
+            mask: u32,
+        ) {
             registers.map3(fields, mask, |$a: $A, $b: $B, $c: $C| -> $D { $body });
         }
         run as $crate::execute::lanes::Handler
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| -> $D:ty $body:block) => {{
-        fn run(registers: &mut $crate::execute::lanes::Registers, fields: &$crate::execute::lanes::Fields, mask: u32) {
+        fn run(
+            registers: &mut $crate::execute::lanes::Registers,
+            fields: &$crate::execute::lanes::Fields,
+            mask: u32,
+        ) {
             registers.map4(fields, mask, |$a: $A, $b: $B, $c: $C, $e: $E| -> $D { $body });
         }
         run as $crate::execute::lanes::Handler

@@ -157,18 +157,28 @@ struct Machine<'a> {
 ///
 /// # Errors
 /// The launch does not fit the program, or the program did something wrong; the memory is as it was then.
-pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, limits: Limits) -> Result<Statistics, Fault> {
+pub fn run(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut Memory,
+    limits: Limits,
+) -> Result<Statistics, Fault> {
     let kernel = program
         .functions
         .iter()
         .position(|function| function.name == launch.kernel && function.is_kernel)
         .ok_or_else(|| Fault::of_launch(format!("there is no kernel {}", launch.kernel)))?;
-    let threads = launch.block.iter().try_fold(1u32, |product, &size| product.checked_mul(size));
+    let threads = launch
+        .block
+        .iter()
+        .try_fold(1u32, |product, &size| product.checked_mul(size));
     let threads = match threads {
         Some(threads @ 1..=1024) => threads,
         _ => return Err(Fault::of_launch("a block has 1 to 1024 threads")),
     };
-    let declared = program.kernel(&launch.kernel).map(|kernel| kernel.parameters.as_slice());
+    let declared = program
+        .kernel(&launch.kernel)
+        .map(|kernel| kernel.parameters.as_slice());
     let (parameters, parameter_offsets) = lay_out(launch, declared)?;
     let warps = threads.div_ceil(WARP_SIZE);
     let mut machine = Machine {
@@ -216,7 +226,10 @@ pub(crate) fn lay_out(launch: &Launch, declared: Option<&[Parameter]>) -> Result
     let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
     for (number, argument) in launch.arguments.iter().enumerate() {
         let (size, alignment) = match declared {
-            Some(declared) => (declared[number].size as usize, declared[number].alignment as usize),
+            Some(declared) => (
+                declared[number].size as usize,
+                declared[number].alignment as usize,
+            ),
             None => (argument.len(), 16),
         };
         if argument.len() > size {
@@ -288,7 +301,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn arrive(&mut self, warp: usize, number: u32, threads: Option<u32>, kind: BarrierKind) -> Result<(), Fault> {
+    fn arrive(
+        &mut self,
+        warp: usize,
+        number: u32,
+        threads: Option<u32>,
+        kind: BarrierKind,
+    ) -> Result<(), Fault> {
         let problem = |problem: String| (Box::new(FaultKind::Divergence(problem)), None);
         if number as usize >= BARRIERS {
             return Err(self.fault(warp, problem(format!("barrier {number} of {BARRIERS}"))));
@@ -370,7 +389,9 @@ impl Machine<'_> {
 
     fn fault(&self, warp: usize, (kind, lane): Failure) -> Fault {
         let warp = &self.warps[warp];
-        let lane = lane.map(|lane| lane as u32).or_else(|| LaneIter(warp.live).next().map(|lane| lane as u32));
+        let lane = lane
+            .map(|lane| lane as u32)
+            .or_else(|| LaneIter(warp.live).next().map(|lane| lane as u32));
         let at_barrier = matches!(*kind, FaultKind::Deadlock(_));
         // A warp that waits is at the step behind the barrier.
         let step = warp.step().saturating_sub(u32::from(at_barrier));

@@ -59,7 +59,11 @@ impl Memory {
     /// # Panics
     /// It has more than 2 GiB, or there are more than 65535 buffers already.
     pub fn add(&mut self, buffer: Buffer) -> u64 {
-        assert!(buffer.bytes.len() <= 1 << 31, "buffer {} is too large", buffer.name);
+        assert!(
+            buffer.bytes.len() <= 1 << 31,
+            "buffer {} is too large",
+            buffer.name
+        );
         assert!(self.buffers.len() < 0xFFFF, "there are too many buffers");
         let address = buffer_address(self.buffers.len());
         self.buffers.push(buffer);
@@ -128,7 +132,9 @@ fn load_from<const N: usize>(bytes: &[u8], offset: u64) -> Option<[u8; N]> {
 
 fn store_to<const N: usize>(bytes: &mut [u8], offset: u64, value: [u8; N]) -> Option<()> {
     let offset = usize::try_from(offset).ok()?;
-    bytes.get_mut(offset..offset.checked_add(N)?)?.copy_from_slice(&value);
+    bytes
+        .get_mut(offset..offset.checked_add(N)?)?
+        .copy_from_slice(&value);
     Some(())
 }
 

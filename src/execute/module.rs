@@ -111,11 +111,9 @@ impl Module {
                 }
                 continue;
             }
-            let words = line.split_whitespace();
-            let declaration = words
-                .clone()
-                .skip_while(|word| matches!(*word, ".visible" | ".weak" | ".extern" | ".common"))
-                .next();
+            let declaration = line
+                .split_whitespace()
+                .find(|word| !matches!(*word, ".visible" | ".weak" | ".extern" | ".common"));
             match declaration {
                 Some(".entry") => {
                     let rest = line.split_once(".entry").map_or("", |(_, rest)| rest).trim();
@@ -195,7 +193,9 @@ fn parse_parameter(line: &str) -> Result<Parameter, String> {
 
 fn parse_variable(line: &str) -> Result<Variable, String> {
     let (declaration, initializer) = match line.split_once('=') {
-        Some((declaration, initializer)) => (declaration, Some(initializer.trim().trim_end_matches(';').trim())),
+        Some((declaration, initializer)) => {
+            (declaration, Some(initializer.trim().trim_end_matches(';').trim()))
+        }
         None => (line.trim_end_matches(';'), None),
     };
     let words: Vec<&str> = declaration.split_whitespace().collect();
@@ -355,7 +355,10 @@ mod tests {
         assert_eq!(module.kernel("empty").unwrap().parameters, []);
         let parameters: Vec<_> = module.kernel("kernel").unwrap().parameters.iter().collect();
         assert_eq!(
-            parameters.iter().map(|it| (it.size, it.alignment, it.is_pointer)).collect::<Vec<_>>(),
+            parameters
+                .iter()
+                .map(|it| (it.size, it.alignment, it.is_pointer))
+                .collect::<Vec<_>>(),
             [(8, 8, true), (24, 8, false), (4, 4, false)]
         );
     }

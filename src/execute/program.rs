@@ -102,22 +102,39 @@ pub(super) enum Callee {
 /// The function of an atomic operation: what was there, and one or two operands.
 pub(super) type AtomicOperation = fn(u64, u64, u64) -> u64;
 
+/// An atomic operation: its access, and the rows of its result and operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtomicFields {
+    pub access: u32,
+    pub operation: AtomicOperation,
+    pub result: Option<u32>,
+    pub operands: [u32; 2],
+}
+
 /// What a warp does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// Results from registers.
-    Compute { run: Handler, fields: Fields },
+    Compute {
+        run: Handler,
+        fields: Fields,
+    },
     Load(u32),
     Store(u32),
-    Atomic {
-        access: u32,
-        operation: AtomicOperation,
-        result: Option<u32>,
-        operands: [u32; 2],
-    },
+    Atomic(AtomicFields),
     /// The address of something, in the space or as a generic address.
-    Address { base: Base, offset: i64, window: u64, result: u32, is_wide: bool },
-    Special { register: SpecialRegister, result: u32, is_wide: bool },
+    Address {
+        base: Base,
+        offset: i64,
+        window: u64,
+        result: u32,
+        is_wide: bool,
+    },
+    Special {
+        register: SpecialRegister,
+        result: u32,
+        is_wide: bool,
+    },
     Jump(u32),
     Branch {
         predicate: u32,
@@ -132,7 +149,10 @@ pub(super) enum Step {
         count: u32,
         reconverge: Option<u32>,
     },
-    Call { callee: Callee, site: u32 },
+    Call {
+        callee: Callee,
+        site: u32,
+    },
     Return,
     Exit,
     Barrier {
@@ -140,12 +160,16 @@ pub(super) enum Step {
         threads: Option<u32>,
         kind: BarrierKind,
     },
-    WarpSync { mask: u32 },
+    WarpSync {
+        mask: u32,
+    },
     Shuffle(ShuffleFields),
     Vote(VoteFields),
     Match(MatchFields),
     Reduction(ReductionFields),
-    ActiveMask { result: u32 },
+    ActiveMask {
+        result: u32,
+    },
     Nothing,
     Trap,
     Unreachable,

@@ -172,7 +172,10 @@ impl Exact {
     fn split(self, exponent: i32) -> (u128, std::cmp::Ordering, bool) {
         let shift = exponent - self.exponent;
         if shift <= 0 {
-            debug_assert!(!self.sticky || shift == 0, "bits below the sticky bit are asked for");
+            debug_assert!(
+                !self.sticky || shift == 0,
+                "bits below the sticky bit are asked for"
+            );
             return (self.significand << -shift, std::cmp::Ordering::Less, self.sticky);
         }
         if shift > 127 {
@@ -216,21 +219,34 @@ impl Exact {
                 Rounding::Rp | Rounding::Rpi => self.negative,
                 _ => false,
             };
-            return sign | if stays_finite { format.largest() } else { format.infinity() };
+            return sign
+                | if stays_finite {
+                    format.largest()
+                } else {
+                    format.infinity()
+                };
         }
         sign | (biased as u64) << format.fraction_bits | kept & ((1 << format.fraction_bits) - 1)
     }
 }
 
 /// Does rounding go away from zero? `half` compares what is cut off with half a unit.
-fn rounds_up(rounding: Rounding, negative: bool, is_odd: bool, half: std::cmp::Ordering, inexact: bool) -> bool {
+fn rounds_up(
+    rounding: Rounding,
+    negative: bool,
+    is_odd: bool,
+    half: std::cmp::Ordering,
+    inexact: bool,
+) -> bool {
     match rounding {
         Rounding::Rz | Rounding::Rzi => false,
         Rounding::Rm | Rounding::Rmi => inexact && negative,
         Rounding::Rp | Rounding::Rpi => inexact && !negative,
         Rounding::Rna => half.is_ge(),
         // No rounding at all means to nearest; stochastic rounding is not modelled and does not come here.
-        Rounding::None | Rounding::Rn | Rounding::Rni | Rounding::Rs => half.is_gt() || half.is_eq() && is_odd,
+        Rounding::None | Rounding::Rn | Rounding::Rni | Rounding::Rs => {
+            half.is_gt() || half.is_eq() && is_odd
+        }
     }
 }
 
@@ -239,7 +255,11 @@ fn add_exact(a: Exact, b: Exact) -> Option<Exact> {
     // The leading bit at 124 leaves room for a carry. What is shifted out of the smaller one is more than 19 places below
     // the larger one's leading bit, so the difference keeps its leading bit within one place and the sticky bit is enough.
     let (a, b) = (a.with_top(124), b.with_top(124));
-    let (large, small) = if (a.exponent, a.significand) >= (b.exponent, b.significand) { (a, b) } else { (b, a) };
+    let (large, small) = if (a.exponent, a.significand) >= (b.exponent, b.significand) {
+        (a, b)
+    } else {
+        (b, a)
+    };
     let distance = (large.exponent - small.exponent) as u32;
     let (shifted, lost) = match distance {
         0..=124 => (
@@ -299,7 +319,11 @@ pub(super) fn fused_multiply_add(format: Format, rounding: Rounding, [a, b, c]: 
 
 /// The sign of a sum of zeros.
 fn zero_sum(format: Format, rounding: Rounding, a: bool, b: bool) -> u64 {
-    format.zero(if a == b { a } else { matches!(rounding, Rounding::Rm) })
+    format.zero(if a == b {
+        a
+    } else {
+        matches!(rounding, Rounding::Rm)
+    })
 }
 
 /// `a + b`.
@@ -374,7 +398,11 @@ pub(super) fn square_root(format: Format, rounding: Rounding, a: u64) -> u64 {
         Number::Finite(exact) => {
             // An even exponent, and 62 bits of root or more.
             let even = exact.with_top(124);
-            let exact = if even.exponent % 2 == 0 { even } else { exact.with_top(125) };
+            let exact = if even.exponent % 2 == 0 {
+                even
+            } else {
+                exact.with_top(125)
+            };
             let root = exact.significand.isqrt();
             Exact {
                 negative: false,

@@ -96,8 +96,13 @@ impl Symbols {
                         variable.name, reference.symbol
                     ));
                 };
-                let window = if reference.is_generic { window_of(symbol.space) } else { 0 };
-                let address = (window + symbol.address).wrapping_add_signed(reference.addend) >> reference.shift;
+                let window = if reference.is_generic {
+                    window_of(symbol.space)
+                } else {
+                    0
+                };
+                let address =
+                    (window + symbol.address).wrapping_add_signed(reference.addend) >> reference.shift;
                 let bytes = reference.bytes.min(8);
                 variable.initial[reference.offset..reference.offset + bytes]
                     .copy_from_slice(&address.to_le_bytes()[..bytes]);

@@ -65,7 +65,11 @@ fn source_lane(mode: Variant, lane: u32, b: u32, c: u32) -> (u32, bool) {
             (source, source <= last)
         }
     };
-    if in_range { (source & 31, true) } else { (lane, false) }
+    if in_range {
+        (source & 31, true)
+    } else {
+        (lane, false)
+    }
 }
 
 /// Shuffles a row among the active lanes.
@@ -125,11 +129,9 @@ pub(super) fn match_values(registers: &mut Registers, fields: &MatchFields, acti
     if let Some(row) = fields.all_same {
         registers.fill::<u32>(row, active, |lane| u32::from(all(lane)));
     }
-    registers.fill::<u32>(
-        fields.result,
-        active,
-        |lane| if all(lane) { masks[lane] & active } else { 0 },
-    );
+    registers.fill::<u32>(fields.result, active, |lane| {
+        if all(lane) { masks[lane] & active } else { 0 }
+    });
 }
 
 /// Is the reduction modelled?

@@ -161,36 +161,36 @@ impl Warp {
                     let access = &program.accesses[number as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
                     let (mut spaces, registers) = self.spaces(around);
-                    let result = access::load(&mut spaces, registers, access, rows(program, access), mask, &addresses);
+                    let result = access::load(
+                        &mut spaces,
+                        registers,
+                        access,
+                        rows(program, access),
+                        mask,
+                        &addresses,
+                    );
                     attempt!(result);
                 }
                 Step::Store(number) => {
                     let access = &program.accesses[number as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
                     let (mut spaces, registers) = self.spaces(around);
-                    let result = access::store(&mut spaces, registers, access, rows(program, access), mask, &addresses);
-                    attempt!(result);
-                }
-                Step::Atomic {
-                    access,
-                    operation,
-                    result,
-                    operands,
-                } => {
-                    let access = &program.accesses[access as usize];
-                    let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
-                    let (mut spaces, registers) = self.spaces(around);
-                    let done = access::atomic(
+                    let result = access::store(
                         &mut spaces,
                         registers,
                         access,
-                        operation,
-                        operands,
-                        result,
+                        rows(program, access),
                         mask,
                         &addresses,
                     );
-                    attempt!(done);
+                    attempt!(result);
+                }
+                Step::Atomic(ref fields) => {
+                    let access = &program.accesses[fields.access as usize];
+                    let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
+                    let (mut spaces, registers) = self.spaces(around);
+                    let result = access::atomic(&mut spaces, registers, access, fields, mask, &addresses);
+                    attempt!(result);
                 }
                 Step::Address {
                     base,
@@ -204,7 +204,8 @@ impl Warp {
                     if is_wide {
                         self.registers.write(result, mask, &addresses);
                     } else {
-                        self.registers.write(result, mask, &addresses.map(|address| address as u32));
+                        self.registers
+                            .write(result, mask, &addresses.map(|address| address as u32));
                     }
                 }
                 Step::Special {
@@ -246,7 +247,11 @@ impl Warp {
                     settle!();
                     continue;
                 }
-                Step::Barrier { barrier, threads, kind } => {
+                Step::Barrier {
+                    barrier,
+                    threads,
+                    kind,
+                } => {
                     let stop = attempt!(self.stop_at_barrier(barrier, threads, kind, mask));
                     self.paths.hold_at(at + 1);
                     return Ok(stop);
@@ -392,7 +397,7 @@ impl Warp {
                     return Ok(());
                 }
                 let number = row[first].wrapping_sub(FUNCTION_WINDOW) / FUNCTION_STRIDE;
-                if row[first] % FUNCTION_STRIDE != 0 || number >= program.functions.len() as u64 {
+                if !row[first].is_multiple_of(FUNCTION_STRIDE) || number >= program.functions.len() as u64 {
                     let problem = format!("a call of {:#x}, which is no function", row[first]);
                     return Err((Box::new(FaultKind::Call(problem)), Some(first)));
                 }
@@ -487,7 +492,8 @@ impl Warp {
         if is_wide {
             self.registers.fill::<u64>(result, mask, value);
         } else {
-            self.registers.fill::<u32>(result, mask, |lane| value(lane) as u32);
+            self.registers
+                .fill::<u32>(result, mask, |lane| value(lane) as u32);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::guard::guarded;
 use super::text::{OrielSink, OrielText};
 use crate::options::{self, Options};
-use crate::pipeline;
+use crate::pipeline::{self, Problem};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
 use crate::report::{self, FunctionReport, Outcome};
@@ -180,7 +180,11 @@ pub struct OrielRun {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn oriel_run_begin(snapshot: &OrielSnapshot, problem: OrielSink) -> Option<Box<OrielRun>> {
+extern "C" fn oriel_run_begin(
+    snapshot: &OrielSnapshot,
+    problem: OrielSink,
+    unsupported: OrielSink,
+) -> Option<Box<OrielRun>> {
     let start = Instant::now();
     let options = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
@@ -188,7 +192,11 @@ extern "C" fn oriel_run_begin(snapshot: &OrielSnapshot, problem: OrielSink) -> O
     super::capture::note(&view);
     let plan = match guarded(|| pipeline::run(&view, options)) {
         Ok(Ok(plan)) => plan,
-        Ok(Err(message)) | Err(message) => {
+        Ok(Err(Problem::Unsupported(reason))) => {
+            unsupported.send(&reason.to_string());
+            None
+        }
+        Ok(Err(Problem::Failure(message))) | Err(message) => {
             problem.send(&message);
             None
         }

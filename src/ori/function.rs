@@ -157,6 +157,8 @@ pub struct StackObject {
 pub struct MachineOpcode {
     /// LLVM's name.
     pub name: String,
+    /// Of one whose name is only a number: PTX's mnemonic and a letter for each operand.
+    pub mnemonic: Option<String>,
     /// LLVM's flags.
     pub flags: OpcodeFlags,
 }
@@ -410,6 +412,18 @@ impl Function {
             .filter_map(Operand::as_block)
     }
 
+    /// Bytes that its tables of blocks, instructions, operands and registers take.
+    pub fn table_bytes(&self) -> usize {
+        self.blocks.len() * size_of::<BlockData>()
+            + self.layout.len() * size_of::<Block>()
+            + self.instructions.len() * size_of::<InstructionData>()
+            + self.slots.len() * size_of::<SlotData>()
+            + self.registers.len() * size_of::<RegisterData>()
+            + self.constants.len() * size_of::<Constant>()
+            + self.specials.len() * size_of::<Special>()
+            + self.accesses.len() * size_of::<MemoryAccess>()
+    }
+
     /// Instructions that have ever been, removed ones included: the size of tables over instructions.
     pub fn instruction_limit(&self) -> usize {
         self.instructions.len()
@@ -479,6 +493,17 @@ impl Function {
         let table = data.operation.flags();
         if !table.contains(OperationFlags::OPAQUE) {
             let mut effects = table;
+            let is_counter = |source: Operand| match source.kind() {
+                OperandKind::Special(special) => match self.specials[special] {
+                    Special::SpecialRegister(register) => !register.is_constant(),
+                    _ => false,
+                },
+                _ => false,
+            };
+            // Every read of a counter counts.
+            if data.operation == Operation::S2r && self.sources(instruction).iter().any(is_counter) {
+                effects |= OperationFlags::SIDE_EFFECTS;
+            }
             let is_volatile = |access: &MemoryAccess| access.flags.contains(MemoryFlags::VOLATILE);
             if self.access(instruction).is_some_and(is_volatile)
                 || matches!(
@@ -498,6 +523,11 @@ impl Function {
             return table;
         };
         let mut effects = table & !refined;
+        // Labels and markers do nothing, but have to stay where they are.
+        let marks = OpcodeFlags::POSITION | OpcodeFlags::META;
+        if data.operation != Operation::InlineAsm && opcode.flags.intersects(marks) {
+            effects |= OperationFlags::SIDE_EFFECTS;
+        }
         let asm = data.operation == Operation::InlineAsm;
         for (effect, of_opcode, of_asm) in [
             (

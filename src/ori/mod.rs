@@ -11,7 +11,7 @@
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `builder.rs` | instructions one after the other |
 //! | `operand.rs` | operands as packed words |
-//! | `print.rs`, `parse.rs`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
+//! | `print.rs`, `parse/`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
 //! | `signature.rs`, `verify/` | types of operands; the verifier |
 //! | `machine/` | from the machine function and back |
 
@@ -24,8 +24,6 @@ mod modifiers;
 mod operand;
 mod operation;
 mod parse;
-#[cfg(test)]
-mod parse_tests;
 mod print;
 #[cfg(test)]
 pub(crate) mod random_function;

@@ -1,8 +1,8 @@
-//! Functions printed as text, which `parse.rs` reads back; `docs/ori-text.md` has the grammar.
+//! Functions printed as text, which `parse` reads back; `docs/ori-text.md` has the grammar.
 
 use super::function::{
     Constant, Function, Instruction, InstructionFlags, MachineOpcode, MemoryAccess, RegisterData,
-    RegisterFile, Special,
+    RegisterFile, Special, StackObject,
 };
 use super::lexer::is_word;
 use super::operand::{Operand, OperandKind};
@@ -66,6 +66,13 @@ impl Display for FunctionText<'_> {
         let function = self.function;
         function.print_header(out)?;
         out.write_str(" {\n")?;
+        for (object, StackObject { size, alignment }) in function.stack_objects() {
+            writeln!(
+                out,
+                "    stack frame({}) {size} bytes align {alignment}",
+                object.index()
+            )?;
+        }
         let mut declared = function.print_declarations(out)?;
         for &block in function.blocks() {
             function.print_label(block, out)?;

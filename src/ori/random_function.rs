@@ -353,7 +353,11 @@ impl Generator {
         if new.operation.is_opaque() {
             let flags = OpcodeFlags::from_bits_truncate(self.random.word() & self.random.word());
             let name = self.random.pick(&["INLINEASM", "anonymous_1", "a b"]).to_owned();
-            new.opcode = Some(self.function.opcodes.push(MachineOpcode { name, flags }));
+            new.opcode = Some(self.function.opcodes.push(MachineOpcode {
+                name,
+                mnemonic: None,
+                flags,
+            }));
         }
     }
 

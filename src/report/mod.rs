@@ -2,6 +2,10 @@
 //!
 //! `docs/report.md` describes the fields.
 
+mod opcodes;
+
+pub use opcodes::{OpcodeReport, StageOpcodes};
+
 use crate::options::ReportTarget;
 use crate::snapshot::Snapshot;
 use serde::Serialize;

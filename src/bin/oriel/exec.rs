@@ -4,7 +4,9 @@ mod cuda;
 
 use crate::Failure;
 use clap::{Args, ValueEnum};
-use oriel::execute::{BlindResult, BufferResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described};
+use oriel::execute::{
+    BlindResult, BufferResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described,
+};
 use oriel::launch::LaunchDescription;
 use oriel::ori::Function;
 use oriel::ori::machine::from_machine;
@@ -36,7 +38,12 @@ pub struct ExecArguments {
     module: Option<PathBuf>,
 
     /// Run the launches of this description
-    #[arg(long, value_name = "TOML", required_unless_present = "blind", conflicts_with = "blind")]
+    #[arg(
+        long,
+        value_name = "TOML",
+        required_unless_present = "blind",
+        conflicts_with = "blind"
+    )]
     launch: Option<PathBuf>,
 
     /// Run each kernel once on arguments and memory made up from this seed
@@ -62,6 +69,10 @@ pub struct ExecArguments {
     /// Steps of warps that a launch may take [default: 200000000]
     #[arg(long)]
     steps: Option<u64>,
+
+    /// Run this often, each time from the beginning, and report the shortest time [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: Option<u32>,
 
     /// Write each buffer to a file in this folder, STAGE.NAME.bin; with --device cuda, before.NAME.bin and after.NAME.bin
     #[arg(long, value_name = "DIR")]
@@ -176,7 +187,10 @@ fn load(arguments: &ExecArguments) -> Result<Input, String> {
         return compile_module(file, arguments);
     }
     if let Some(path) = arguments.files.iter().find(|path| is_module(path)) {
-        return Err(format!("{}: one file of LLVM IR is run at a time", path.display()));
+        return Err(format!(
+            "{}: one file of LLVM IR is run at a time",
+            path.display()
+        ));
     }
     let snapshots = arguments
         .files
@@ -185,7 +199,8 @@ fn load(arguments: &ExecArguments) -> Result<Input, String> {
         .collect::<Result<_, _>>()?;
     let module = match &arguments.module {
         Some(path) => {
-            let ptx = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let ptx =
+                std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
             Module::parse(&ptx).map_err(|error| format!("{}: {error}", path.display()))?
         }
         None => Module::default(),
@@ -227,6 +242,21 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+/// Does `work` several times, once if that is not said; its last result, and the shortest time in milliseconds.
+fn timed<R>(repetitions: Option<u32>, work: impl Fn() -> R) -> (R, f64) {
+    let once = || {
+        let start = Instant::now();
+        (work(), milliseconds(start.elapsed()))
+    };
+    let (mut result, mut shortest) = once();
+    for _ in 1..repetitions.unwrap_or(1) {
+        let (next, time) = once();
+        result = next;
+        shortest = shortest.min(time);
+    }
+    (result, shortest)
+}
+
 /// Each text once, and how often it is there.
 fn count(texts: &[String]) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::new();
@@ -239,10 +269,15 @@ fn count(texts: &[String]) -> Vec<(String, usize)> {
 /// Prints what a run gave, as a line of text or of JSON.
 fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
     if arguments.json {
-        println!("{}", serde_json::to_string(report).map_err(|error| error.to_string())?);
+        println!(
+            "{}",
+            serde_json::to_string(report).map_err(|error| error.to_string())?
+        );
         return Ok(());
     }
-    let kernel = report.kernel.map_or_else(String::new, |kernel| format!(" {kernel}"));
+    let kernel = report
+        .kernel
+        .map_or_else(String::new, |kernel| format!(" {kernel}"));
     match (&report.fault, &report.hash) {
         (Some(fault), _) => println!("{}{kernel}: {fault}", report.stage),
         (None, hash) => println!(
@@ -293,9 +328,9 @@ fn run_description(
     let mut results: Vec<(Stage, DescribedResult)> = Vec::new();
     let mut failed = false;
     for program in programs {
-        let start = Instant::now();
-        let outcome = run_described(&program.1, description, limits);
-        let run_ms = milliseconds(start.elapsed());
+        let (outcome, run_ms) = timed(arguments.repeat, || {
+            run_described(&program.1, description, limits)
+        });
         let summary = outcome
             .as_ref()
             .map(|result| (result.hash(), result.statistics))
@@ -303,7 +338,11 @@ fn run_description(
         failed |= summary.is_err();
         print(arguments, &make_report(program, None, run_ms, summary))?;
         if let Ok(result) = outcome {
-            dump(arguments, program.0.name(), result.buffers.iter().chain(&result.variables))?;
+            dump(
+                arguments,
+                program.0.name(),
+                result.buffers.iter().chain(&result.variables),
+            )?;
             results.push((program.0, result));
         }
     }
@@ -356,19 +395,21 @@ fn run_blindly(arguments: &ExecArguments, programs: &[(Stage, Program, f64)]) ->
     for kernel in &kernels {
         let mut results: Vec<Result<BlindResult, String>> = Vec::new();
         for program in programs {
-            let start = Instant::now();
-            let outcome = run_blind(&program.1, kernel, seed, limits).map_err(|fault| fault.to_string());
+            let run = || run_blind(&program.1, kernel, seed, limits).map_err(|fault| fault.to_string());
+            let (outcome, run_ms) = timed(arguments.repeat, run);
             let summary = outcome
                 .as_ref()
                 .map(|result| (result.hash(), result.statistics))
                 .map_err(Clone::clone);
-            let report = make_report(program, Some(kernel), milliseconds(start.elapsed()), summary);
+            let report = make_report(program, Some(kernel), run_ms, summary);
             print(arguments, &report)?;
             results.push(outcome);
         }
         if let [first, second] = results.as_slice() {
             let same = match (first, second) {
-                (Ok(first), Ok(second)) => first.writes == second.writes && first.variables == second.variables,
+                (Ok(first), Ok(second)) => {
+                    first.writes == second.writes && first.variables == second.variables
+                }
                 (first, second) => first.is_err() == second.is_err(),
             };
             if !same {

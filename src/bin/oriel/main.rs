@@ -8,6 +8,7 @@ mod live;
 mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
+mod report;
 mod snapshot;
 
 use clap::{Parser, Subcommand};
@@ -39,6 +40,8 @@ enum Command {
     Passes(passes::PassesArguments),
     /// Write random functions for tests and benchmarks
     Generate(generate::GenerateArguments),
+    /// Print what Oriel knows of the instructions of functions
+    Report(report::ReportArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
 }
@@ -77,6 +80,7 @@ fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "llvm")]
         Command::Passes(arguments) => passes::run(&arguments)?,
         Command::Generate(arguments) => generate::run(&arguments)?,
+        Command::Report(arguments) => report::run(&arguments)?,
         Command::Snapshot(arguments) => snapshot::run(&arguments)?,
     }
     Ok(())

@@ -173,8 +173,10 @@ impl<'a> Importer<'a> {
     fn import_tables(&mut self) {
         let arrays = self.snapshot.arrays();
         for record in arrays.opcodes {
+            let mnemonic = self.snapshot.string(record.mnemonic).into_owned();
             self.function.opcodes.push(MachineOpcode {
                 name: self.snapshot.string(record.name).into_owned(),
+                mnemonic: (!mnemonic.is_empty()).then_some(mnemonic),
                 flags: OpcodeFlags::from_bits_truncate(record.flags),
             });
         }

@@ -6,6 +6,9 @@
 //! | `forms.rs` | the table from LLVM's opcodes to Ori, used in both directions |
 //! | `integer.rs`, `float.rs`, `conversion.rs`, `memory.rs`, `atomics.rs`, `threads.rs`, `control.rs` | its rows |
 //! | `from_machine.rs` | snapshot to Ori |
+//! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
+//! | `lower.rs` | Ori to a plan: one instruction |
+//! | `perturb.rs` | changes without effect, for tests |
 
 mod atomics;
 mod control;
@@ -14,10 +17,15 @@ mod float;
 mod forms;
 mod from_machine;
 mod integer;
+mod lower;
 mod memory;
+mod perturb;
 mod place;
 mod threads;
+mod to_machine;
 
 pub use forms::{Form, FormId, Forms, forms};
 pub use from_machine::{ImportError, from_machine};
+pub use perturb::{forget_machine, perturb};
 pub use place::{Description, Encoding, Place};
+pub use to_machine::{ExportError, to_machine};

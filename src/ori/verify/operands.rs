@@ -49,9 +49,10 @@ fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingK
     let sources = function.sources(instruction).len();
     let (data, source) = (function.data_type(instruction), function.source_type(instruction));
     let modifiers = function.modifiers(instruction);
-    let is_within =
-        |count: usize, (least, most): (u16, u16)| (usize::from(least)..=usize::from(most)).contains(&count);
-
+    // The greatest number stands for no limit.
+    let is_within = |count: usize, (least, most): (u16, u16)| {
+        count >= usize::from(least) && (most == u16::MAX || count <= usize::from(most))
+    };
     let has_type = match signature.data_types {
         [] => data == DataType::None,
         types => types.contains(&data),

@@ -82,6 +82,7 @@ fn refuse_options_of_the_interpreter(arguments: &ExecArguments) -> Result<(), St
         ("--module", arguments.module.is_some()),
         ("--stage", arguments.stage.is_some()),
         ("--steps", arguments.steps.is_some()),
+        ("--repeat", arguments.repeat.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(format!("{option} is for the interpreter, not for --device cuda")),

@@ -1,8 +1,8 @@
 //! Tests of the text form.
 
-use super::testing::difference;
-use super::{DataType, Function, Operation, parse_function, parse_functions};
 use crate::entity::{Block, EntityRef};
+use crate::ori::testing::difference;
+use crate::ori::{DataType, Function, Operation, PrintOptions, parse_function, parse_functions};
 use proptest::prelude::*;
 
 /// One of everything.
@@ -70,7 +70,7 @@ fn several_functions_follow_one_another() {
 #[test]
 fn reference_numbers_are_comments() {
     let function = parse_function(EVERYTHING).expect("it parses");
-    let options = super::PrintOptions {
+    let options = PrintOptions {
         reference_numbers: true,
     };
     let printed = function.display(options).to_string();

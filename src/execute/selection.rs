@@ -65,11 +65,21 @@ pub(super) fn select(
     let of_source = source_type.bits();
     // Results and sources of the operation's own width are the rule.
     let (handler, result, sources) = match operation {
-        O::Iadd | O::Isub | O::Imul | O::ImulHi | O::Imul24 | O::Idiv | O::Irem | O::Imin | O::Imax => {
-            (integer::select(operation, data_type, modifiers)?, own, [own, own, 0, 0])
-        }
-        O::Imad | O::Isad => (integer::select(operation, data_type, modifiers)?, own, [own, own, own, 0]),
-        O::Iabs | O::Ineg => (integer::select(operation, data_type, modifiers)?, own, [own, 0, 0, 0]),
+        O::Iadd | O::Isub | O::Imul | O::ImulHi | O::Imul24 | O::Idiv | O::Irem | O::Imin | O::Imax => (
+            integer::select(operation, data_type, modifiers)?,
+            own,
+            [own, own, 0, 0],
+        ),
+        O::Imad | O::Isad => (
+            integer::select(operation, data_type, modifiers)?,
+            own,
+            [own, own, own, 0],
+        ),
+        O::Iabs | O::Ineg => (
+            integer::select(operation, data_type, modifiers)?,
+            own,
+            [own, 0, 0, 0],
+        ),
         O::ImulWide => (
             integer::select_wide(source_type, false)?,
             2 * of_source,
@@ -85,24 +95,58 @@ pub(super) fn select(
             32,
             [32, 32, 32, 0],
         ),
-        O::IaddCarry | O::IaddCarryOut | O::IsubCarry | O::IsubCarryOut => {
-            (integer::select_carry(operation, data_type)?, own, [own, own, 0, 0])
-        }
-        O::And | O::Or | O::Xor => (bits::select(operation, data_type, modifiers)?, own, [own, own, 0, 0]),
-        O::Not | O::Brev => (bits::select(operation, data_type, modifiers)?, own, [own, 0, 0, 0]),
-        O::Shl | O::Shr => (bits::select(operation, data_type, modifiers)?, own, [own, 32, 0, 0]),
+        O::IaddCarry | O::IaddCarryOut | O::IsubCarry | O::IsubCarryOut => (
+            integer::select_carry(operation, data_type)?,
+            own,
+            [own, own, 0, 0],
+        ),
+        O::And | O::Or | O::Xor => (
+            bits::select(operation, data_type, modifiers)?,
+            own,
+            [own, own, 0, 0],
+        ),
+        O::Not | O::Brev => (
+            bits::select(operation, data_type, modifiers)?,
+            own,
+            [own, 0, 0, 0],
+        ),
+        O::Shl | O::Shr => (
+            bits::select(operation, data_type, modifiers)?,
+            own,
+            [own, 32, 0, 0],
+        ),
         O::Bmsk | O::Szext => (bits::select(operation, data_type, modifiers)?, 32, [32, 32, 0, 0]),
-        O::Shf | O::Prmt | O::Fns => (bits::select(operation, data_type, modifiers)?, 32, [32, 32, 32, 0]),
-        O::Bfe => (bits::select(operation, data_type, modifiers)?, own, [own, 32, 32, 0]),
-        O::Bfi => (bits::select(operation, data_type, modifiers)?, own, [own, own, 32, 32]),
+        O::Shf | O::Prmt | O::Fns => (
+            bits::select(operation, data_type, modifiers)?,
+            32,
+            [32, 32, 32, 0],
+        ),
+        O::Bfe => (
+            bits::select(operation, data_type, modifiers)?,
+            own,
+            [own, 32, 32, 0],
+        ),
+        O::Bfi => (
+            bits::select(operation, data_type, modifiers)?,
+            own,
+            [own, own, 32, 32],
+        ),
         O::Clz | O::Popc | O::Bfind => {
-            let counted = if source_type == DataType::None { data_type } else { source_type };
+            let counted = if source_type == DataType::None {
+                data_type
+            } else {
+                source_type
+            };
             let handler = bits::select_count(operation, counted, modifiers.variant)?;
             (handler, 32, [counted.bits(), 0, 0, 0])
         }
         O::Isetp => {
             let (comparison, compared) = as_signed_comparison(modifiers.comparison, source_type);
-            (bits::select_comparison(comparison, compared)?, 1, [of_source, of_source, 0, 0])
+            (
+                bits::select_comparison(comparison, compared)?,
+                1,
+                [of_source, of_source, 0, 0],
+            )
         }
         O::Fsetp => (
             float::select_comparison(modifiers.comparison, source_type, modifiers.flags, false)?,
@@ -110,24 +154,38 @@ pub(super) fn select(
             [of_source, of_source, 0, 0],
         ),
         O::Sel => (bits::select_selection(data_type)?, own, [own, own, 1, 0]),
-        O::Fadd | O::Fsub | O::Fmul | O::Fdiv | O::Fmin | O::Fmax | O::Fcopysign => {
-            (float::select(operation, data_type, modifiers)?, own, [own, own, 0, 0])
-        }
-        O::Ffma => (float::select(operation, data_type, modifiers)?, own, [own, own, own, 0]),
-        O::Frcp | O::Fsqrt | O::Fneg | O::Fabs => {
-            (float::select(operation, data_type, modifiers)?, own, [own, 0, 0, 0])
-        }
+        O::Fadd | O::Fsub | O::Fmul | O::Fdiv | O::Fmin | O::Fmax | O::Fcopysign => (
+            float::select(operation, data_type, modifiers)?,
+            own,
+            [own, own, 0, 0],
+        ),
+        O::Ffma => (
+            float::select(operation, data_type, modifiers)?,
+            own,
+            [own, own, own, 0],
+        ),
+        O::Frcp | O::Fsqrt | O::Fneg | O::Fabs => (
+            float::select(operation, data_type, modifiers)?,
+            own,
+            [own, 0, 0, 0],
+        ),
         O::Ftestinf => (float::select_test(source_type)?, 1, [of_source, 0, 0, 0]),
-        O::Frsqrt | O::Fsin | O::Fcos | O::Flg2 | O::Fex2 | O::Ftanh => {
-            (approximate::select(operation, data_type, modifiers)?, own, [own, 0, 0, 0])
-        }
+        O::Frsqrt | O::Fsin | O::Fcos | O::Flg2 | O::Fex2 | O::Ftanh => (
+            approximate::select(operation, data_type, modifiers)?,
+            own,
+            [own, 0, 0, 0],
+        ),
         O::Cvt => (
             convert::select(data_type, source_type, modifiers)?,
             own.max(16),
             // Bytes are in registers of 16 bits and more.
             [of_source.max(16), 0, 0, 0],
         ),
-        O::Mov | O::Copy => (bits::select(operation, data_type, modifiers)?, own, [own, 0, 0, 0]),
+        O::Mov | O::Copy => (
+            bits::select(operation, data_type, modifiers)?,
+            own,
+            [own, 0, 0, 0],
+        ),
         _ => return None,
     };
     Some(Shape {

@@ -1,1 +1,0 @@
-//! Whole tiny kernels.
