@@ -16,6 +16,7 @@
 //! | [`ori`] | the form of a function that the phases work on |
 //! | [`phases`] | the phases, their table and their manager |
 //! | [`execute`] | the execution oracle: runs kernels in Ori |
+//! | [`cuda`] | runs kernels on a GPU, where there is a driver |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
@@ -26,6 +27,7 @@
 //! | `ffi` | the calls that the C++ shim makes |
 
 pub mod bitvector;
+pub mod cuda;
 pub mod dataflow;
 pub mod entity;
 pub mod execute;

@@ -28,8 +28,29 @@ pub struct DescribedResult {
 impl DescribedResult {
     /// A hash of everything that memory holds.
     pub fn hash(&self) -> u64 {
-        let all = self.buffers.iter().chain(&self.variables);
-        hash_bytes(all.flat_map(|buffer| buffer.bytes.iter().copied()))
+        hash_buffers(self.buffers.iter().chain(&self.variables))
+    }
+}
+
+/// A hash of the contents of buffers.
+pub(crate) fn hash_buffers<'a>(buffers: impl Iterator<Item = &'a BufferResult>) -> u64 {
+    hash_bytes(buffers.flat_map(|buffer| buffer.bytes.iter().copied()))
+}
+
+impl Launch {
+    /// A launch of a description, given the address of each buffer's first byte.
+    pub fn from_description(launch: &crate::launch::Launch, address_of: &dyn Fn(BufferId) -> u64) -> Self {
+        Self {
+            kernel: launch.kernel.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            arguments: launch
+                .arguments
+                .iter()
+                .map(|argument| argument.to_bytes(address_of))
+                .collect(),
+            dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        }
     }
 }
 
@@ -64,17 +85,7 @@ pub fn run_described(
     let address_of = |id: BufferId| addresses[id.index()];
     let mut statistics = Statistics::default();
     for launch in &description.launches {
-        let arguments = launch
-            .arguments
-            .iter()
-            .map(|argument| argument.to_bytes(&address_of));
-        let launch = Launch {
-            kernel: launch.kernel.clone(),
-            grid: launch.grid,
-            block: launch.block,
-            arguments: arguments.collect(),
-            dynamic_shared_bytes: launch.dynamic_shared_bytes,
-        };
+        let launch = Launch::from_description(launch, &address_of);
         statistics += run(program, &launch, &mut memory, limits)?;
     }
     let contents = |buffers: &[Buffer]| {

@@ -4,6 +4,7 @@ use super::access::Failure;
 use super::error::{Fault, FaultKind, Place};
 use super::lanes::LaneIter;
 use super::memory::Memory;
+use super::module::Parameter;
 use super::program::{BarrierKind, BarrierReduction, Program};
 use super::warp::{Stop, Warp};
 use crate::ori::SpecialRegister;
@@ -175,7 +176,10 @@ pub fn run(
         Some(threads @ 1..=1024) => threads,
         _ => return Err(Fault::of_launch("a block has 1 to 1024 threads")),
     };
-    let (parameters, parameter_offsets) = lay_out(program, launch)?;
+    let declared = program
+        .kernel(&launch.kernel)
+        .map(|kernel| kernel.parameters.as_slice());
+    let (parameters, parameter_offsets) = lay_out(launch, declared)?;
     let warps = threads.div_ceil(WARP_SIZE);
     let mut machine = Machine {
         program,
@@ -205,10 +209,10 @@ pub fn run(
 }
 
 /// The parameter space of a launch, and where each parameter begins.
-fn lay_out(program: &Program, launch: &Launch) -> Result<(Vec<u8>, Vec<u32>), Fault> {
-    let declared = program
-        .kernel(&launch.kernel)
-        .map(|kernel| kernel.parameters.as_slice());
+///
+/// # Errors
+/// The arguments do not fit the parameters that the kernel is declared with.
+pub(crate) fn lay_out(launch: &Launch, declared: Option<&[Parameter]>) -> Result<(Vec<u8>, Vec<u32>), Fault> {
     if let Some(declared) = declared
         && declared.len() != launch.arguments.len()
     {

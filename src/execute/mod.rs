@@ -70,8 +70,10 @@ mod tests;
 mod threads;
 mod warp;
 
+pub(crate) use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
 pub use error::{Fault, FaultKind, Place};
+pub(crate) use machine::lay_out as lay_out_arguments;
 pub use machine::{Launch, Limits, Statistics, run};
 pub use memory::{Buffer, Memory};
 pub use module::{Kernel, Module, ModuleError, Parameter, Reference, Variable, VariableSpace};

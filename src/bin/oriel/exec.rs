@@ -1,8 +1,11 @@
-//! `oriel exec`: runs kernels in the interpreter.
+//! `oriel exec`: runs kernels in the interpreter, or on a GPU.
 
+mod cuda;
+
+use crate::Failure;
 use clap::{Args, ValueEnum};
 use oriel::execute::{
-    BlindResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described,
+    BlindResult, BufferResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described,
 };
 use oriel::launch::LaunchDescription;
 use oriel::ori::Function;
@@ -11,14 +14,24 @@ use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Options of `oriel exec`.
 #[derive(Args)]
 pub struct ExecArguments {
-    /// LLVM IR (.ll) or bitcode (.bc); or snapshot files of one module, with --module
+    /// LLVM IR (.ll) or bitcode (.bc); or snapshot files of one module, with --module; or, with --device cuda, the PTX
+    /// without Oriel and the PTX with it (.ptx)
     #[arg(required = true)]
     files: Vec<PathBuf>,
+
+    /// What the kernels run on; cuda: the PTX that LLVM prints without Oriel and with it, one after the other, and they
+    /// must give the same
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Interpreter)]
+    device: DeviceChoice,
+
+    /// With --device cuda: Oriel's options, as in ORIEL_FLAGS
+    #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
+    oriel: String,
 
     /// The PTX that LLVM printed for the module, which has its variables; with snapshot files
     #[arg(long, value_name = "PTX")]
@@ -41,11 +54,11 @@ pub struct ExecArguments {
     #[arg(long, value_name = "NAME", requires = "blind")]
     kernel: Option<String>,
 
-    /// Which form of the functions runs; both: one after the other, and they must give the same
-    #[arg(long, value_enum, default_value_t = StageChoice::Both)]
-    stage: StageChoice,
+    /// Which form of the functions runs; both: one after the other, and they must give the same [default: both]
+    #[arg(long, value_enum)]
+    stage: Option<StageChoice>,
 
-    /// Compute capability, such as 80 or 90a [default: LLVM's]
+    /// Compute capability, such as 80 or 90a [default: LLVM's; with --device cuda, the device's]
     #[arg(long, value_name = "SM")]
     sm: Option<String>,
 
@@ -53,9 +66,9 @@ pub struct ExecArguments {
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
 
-    /// Steps of warps that a launch may take
-    #[arg(long, default_value_t = Limits::default().steps)]
-    steps: u64,
+    /// Steps of warps that a launch may take [default: 200000000]
+    #[arg(long)]
+    steps: Option<u64>,
 
     /// Compile the module for the host and run the launches there as well; the buffers must compare as the description
     /// says. Only a module compiled without -ffp-contract=fast has one result
@@ -63,24 +76,32 @@ pub struct ExecArguments {
     #[arg(long, requires = "launch")]
     host: bool,
 
-    /// Run this often, each time from the beginning, and report the shortest time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    repeat: u32,
+    /// Run this often, each time from the beginning, and report the shortest time [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: Option<u32>,
 
-    /// Write each buffer to a file in this folder, STAGE.NAME.bin
+    /// Write each buffer to a file in this folder, STAGE.NAME.bin; with --device cuda, before.NAME.bin and after.NAME.bin
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
 
-    /// Print one JSON object a stage and launch description or kernel
+    /// Print one JSON object a stage and launch description or kernel; with --device cuda, one a side and one a buffer
     #[arg(long)]
     json: bool,
 }
 
-/// Which stages run.
+/// What the kernels run on.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DeviceChoice {
+    Interpreter,
+    Cuda,
+}
+
+/// Which stages run.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum StageChoice {
     Ssa,
     Late,
+    #[default]
     Both,
 }
 
@@ -121,8 +142,24 @@ struct Input {
     module: Module,
 }
 
+impl ExecArguments {
+    fn limits(&self) -> Limits {
+        self.steps.map_or_else(Limits::default, |steps| Limits { steps })
+    }
+}
+
 /// Runs the command.
-pub fn run(arguments: &ExecArguments) -> Result<(), String> {
+pub fn run(arguments: &ExecArguments) -> Result<(), Failure> {
+    match arguments.device {
+        DeviceChoice::Cuda => cuda::run(arguments),
+        DeviceChoice::Interpreter => Ok(run_interpreter(arguments)?),
+    }
+}
+
+fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
+    if !arguments.oriel.is_empty() {
+        return Err("--oriel is for --device cuda; the interpreter runs what Oriel is given".to_owned());
+    }
     let input = load(arguments)?;
     let description = match &arguments.launch {
         Some(path) => Some(LaunchDescription::load(path).map_err(|error| error.to_string())?),
@@ -130,12 +167,13 @@ pub fn run(arguments: &ExecArguments) -> Result<(), String> {
     };
     let programs: Vec<(Stage, Program, f64)> = arguments
         .stage
+        .unwrap_or_default()
         .stages()
         .iter()
         .map(|&stage| {
             let start = Instant::now();
             let program = compile_stage(&input, stage)?;
-            Ok((stage, program, milliseconds(start)))
+            Ok((stage, program, milliseconds(start.elapsed())))
         })
         .collect::<Result<_, String>>()?;
     match description {
@@ -206,18 +244,18 @@ fn compile_stage(input: &Input, stage: Stage) -> Result<Program, String> {
     Program::compile(&functions.iter().collect::<Vec<_>>(), &input.module)
 }
 
-fn milliseconds(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64() * 1e3
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
-/// Does `work` several times; its last result, and the shortest time in milliseconds.
-fn timed<R>(repetitions: u32, work: impl Fn() -> R) -> (R, f64) {
+/// Does `work` several times, once if that is not said; its last result, and the shortest time in milliseconds.
+fn timed<R>(repetitions: Option<u32>, work: impl Fn() -> R) -> (R, f64) {
     let once = || {
         let start = Instant::now();
-        (work(), milliseconds(start))
+        (work(), milliseconds(start.elapsed()))
     };
     let (mut result, mut shortest) = once();
-    for _ in 1..repetitions {
+    for _ in 1..repetitions.unwrap_or(1) {
         let (next, time) = once();
         result = next;
         shortest = shortest.min(time);
@@ -292,9 +330,7 @@ fn run_description(
     programs: &[(Stage, Program, f64)],
     description: &LaunchDescription,
 ) -> Result<(), String> {
-    let limits = Limits {
-        steps: arguments.steps,
-    };
+    let limits = arguments.limits();
     let mut results: Vec<(Stage, DescribedResult)> = Vec::new();
     let mut failed = false;
     for program in programs {
@@ -308,7 +344,11 @@ fn run_description(
         failed |= summary.is_err();
         print(arguments, &make_report(program, None, run_ms, summary))?;
         if let Ok(result) = outcome {
-            dump(arguments, program.0, &result)?;
+            dump(
+                arguments,
+                program.0.name(),
+                result.buffers.iter().chain(&result.variables),
+            )?;
             results.push((program.0, result));
         }
     }
@@ -376,21 +416,24 @@ fn compare_with_host(
     Ok(())
 }
 
-fn dump(arguments: &ExecArguments, stage: Stage, result: &DescribedResult) -> Result<(), String> {
+/// Writes buffers to files, if that was asked for.
+fn dump<'a>(
+    arguments: &ExecArguments,
+    prefix: &str,
+    buffers: impl Iterator<Item = &'a BufferResult>,
+) -> Result<(), String> {
     let Some(folder) = &arguments.dump else {
         return Ok(());
     };
-    for buffer in result.buffers.iter().chain(&result.variables) {
-        let path = folder.join(format!("{}.{}.bin", stage.name(), buffer.name));
+    for buffer in buffers {
+        let path = folder.join(format!("{prefix}.{}.bin", buffer.name));
         std::fs::write(&path, &buffer.bytes).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
 }
 
 fn run_blindly(arguments: &ExecArguments, programs: &[(Stage, Program, f64)]) -> Result<(), String> {
-    let limits = Limits {
-        steps: arguments.steps,
-    };
+    let limits = arguments.limits();
     let seed = arguments.blind.unwrap_or_default();
     let kernels: Vec<String> = match &arguments.kernel {
         Some(kernel) => vec![kernel.clone()],

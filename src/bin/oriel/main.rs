@@ -32,7 +32,7 @@ enum Command {
     Compile(compile::CompileArguments),
     /// Time live intervals
     Bench(live::BenchArguments),
-    /// Run kernels in the interpreter
+    /// Run kernels in the interpreter, or on a GPU
     Exec(exec::ExecArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
@@ -49,26 +49,43 @@ enum Command {
     Snapshot(snapshot::SnapshotArguments),
 }
 
+/// Why a command failed.
+struct Failure {
+    message: String,
+    /// The exit status.
+    code: u8,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { message, code: 1 }
+    }
+}
+
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
-        Command::Cfg(arguments) => cfg::run(&arguments),
-        #[cfg(feature = "llvm")]
-        Command::Compile(arguments) => compile::run(&arguments),
-        Command::Bench(arguments) => live::run_bench(&arguments),
-        Command::Exec(arguments) => exec::run(&arguments),
-        Command::Live(arguments) => live::run(&arguments),
-        Command::Ori(arguments) => ori::run(&arguments),
-        #[cfg(feature = "llvm")]
-        Command::Passes(arguments) => passes::run(&arguments),
-        Command::Generate(arguments) => generate::run(&arguments),
-        Command::Report(arguments) => report::run(&arguments),
-        Command::Snapshot(arguments) => snapshot::run(&arguments),
-    };
-    match result {
+    match run(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            eprintln!("oriel: {problem}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            eprintln!("oriel: {}", failure.message);
+            ExitCode::from(failure.code)
         }
     }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Cfg(arguments) => cfg::run(&arguments)?,
+        #[cfg(feature = "llvm")]
+        Command::Compile(arguments) => compile::run(&arguments)?,
+        Command::Bench(arguments) => live::run_bench(&arguments)?,
+        Command::Exec(arguments) => exec::run(&arguments)?,
+        Command::Live(arguments) => live::run(&arguments)?,
+        Command::Ori(arguments) => ori::run(&arguments)?,
+        #[cfg(feature = "llvm")]
+        Command::Passes(arguments) => passes::run(&arguments)?,
+        Command::Generate(arguments) => generate::run(&arguments)?,
+        Command::Report(arguments) => report::run(&arguments)?,
+        Command::Snapshot(arguments) => snapshot::run(&arguments)?,
+    }
+    Ok(())
 }

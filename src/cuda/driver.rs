@@ -1,0 +1,127 @@
+//! Finding the driver, and its devices.
+
+use super::api::{Api, DEVICE_CAPABILITY_MAJOR, DEVICE_CAPABILITY_MINOR, DeviceNumber};
+use super::{Absent, ComputeCapability, Context, CudaError};
+use std::ffi::{CStr, c_char, c_int};
+use std::path::{Path, PathBuf};
+
+/// The environment variable that names the driver's library, in place of the usual one.
+pub const DRIVER_ENVIRONMENT: &str = "ORIEL_CUDA_DRIVER";
+
+/// What the system's loader is asked for.
+const LIBRARY: &str = if cfg!(windows) {
+    "nvcuda.dll"
+} else {
+    "libcuda.so.1"
+};
+
+/// A driver that is loaded and started.
+pub struct Driver {
+    api: Api,
+}
+
+impl Driver {
+    /// Loads the driver that [`DRIVER_ENVIRONMENT`] names, else the system's, and starts it.
+    ///
+    /// # Errors
+    /// There is none, or it does not start, as without a device.
+    pub fn load() -> Result<Self, Absent> {
+        let file = std::env::var_os(DRIVER_ENVIRONMENT).map_or_else(|| PathBuf::from(LIBRARY), PathBuf::from);
+        // SAFETY: it is NVIDIA's driver, or what the user has named as one.
+        unsafe { Self::load_from(&file) }
+    }
+
+    /// Loads a driver from a file, and starts it. It stays loaded until the process ends.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    ///
+    /// # Safety
+    /// If the file is a library that has all the names of the driver's functions, it is a CUDA driver.
+    pub unsafe fn load_from(file: &Path) -> Result<Self, Absent> {
+        // SAFETY: the caller vouches for the file.
+        let api = unsafe { Api::load(file) }?;
+        // SAFETY: no pointers; the flags have to be zero.
+        unsafe { api.init(0) }.map_err(|error| Absent::Start {
+            file: file.to_owned(),
+            error,
+        })?;
+        Ok(Self { api })
+    }
+
+    /// How many devices there are.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn device_count(&self) -> Result<u32, CudaError> {
+        let mut count = 0;
+        // SAFETY: a place for the result.
+        unsafe { self.api.device_count(&raw mut count) }?;
+        Ok(u32::try_from(count).unwrap_or(0))
+    }
+
+    /// A device, counted from zero.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn device(&self, number: u32) -> Result<Device<'_>, CudaError> {
+        let count = self.device_count()?;
+        let ordinal = c_int::try_from(number).ok().filter(|_| number < count);
+        let ordinal = ordinal.ok_or(CudaError::NoDevice { number, count })?;
+        let mut device = 0;
+        // SAFETY: a place for the result.
+        unsafe { self.api.device_get(&raw mut device, ordinal) }?;
+        let attribute = |attribute| -> Result<u32, CudaError> {
+            let mut value = 0;
+            // SAFETY: a place for the result, and a device of this driver.
+            unsafe { self.api.device_attribute(&raw mut value, attribute, device) }?;
+            Ok(u32::try_from(value).unwrap_or(0))
+        };
+        Ok(Device {
+            api: &self.api,
+            number: device,
+            capability: ComputeCapability {
+                major: attribute(DEVICE_CAPABILITY_MAJOR)?,
+                minor: attribute(DEVICE_CAPABILITY_MINOR)?,
+            },
+        })
+    }
+}
+
+/// A GPU.
+pub struct Device<'d> {
+    pub(super) api: &'d Api,
+    pub(super) number: DeviceNumber,
+    capability: ComputeCapability,
+}
+
+impl<'d> Device<'d> {
+    /// Its marketing name.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn name(&self) -> Result<String, CudaError> {
+        let mut name = [0u8; 256];
+        let length = name.len() as c_int;
+        // SAFETY: the driver writes at most `length` bytes, a final zero included.
+        unsafe {
+            self.api
+                .device_name(name.as_mut_ptr().cast::<c_char>(), length, self.number)
+        }?;
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// Its compute capability.
+    pub fn compute_capability(&self) -> ComputeCapability {
+        self.capability
+    }
+
+    /// Its primary context, made if there is none, current in this thread.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn context(&self) -> Result<Context<'d>, CudaError> {
+        Context::retain(self)
+    }
+}
