@@ -399,7 +399,7 @@ fn compare_with_host(
     let outcome = unsafe { module.run_description(description, &mut memory) };
     outcome.map_err(|error| error.to_string())?;
     if !arguments.json {
-        println!("host: {:.1} ms", milliseconds(start));
+        println!("host: {:.1} ms", milliseconds(start.elapsed()));
     }
     let expected = memory.into_contents();
     for (stage, result) in results {
