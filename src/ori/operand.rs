@@ -100,7 +100,7 @@ impl Operand {
     /// An integer, if 24 bits hold it.
     pub fn immediate(value: i64) -> Option<Self> {
         let fits = (-(1 << (INDEX_BITS - 1))..1 << (INDEX_BITS - 1)).contains(&value);
-        fits.then(|| Self(IMMEDIATE << TAG_SHIFT | value as u32 & INDEX_MASK))
+        fits.then_some(Self(IMMEDIATE << TAG_SHIFT | value as u32 & INDEX_MASK))
     }
 
     /// A constant of the function's table.
