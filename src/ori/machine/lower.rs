@@ -211,11 +211,7 @@ impl Exporter<'_> {
         let mut moves = 0;
         for place in &form.places {
             match *place {
-                Place::Result(bits) => {
-                    if !self.is_register(*results.next()?, bits) {
-                        return None;
-                    }
-                }
+                Place::Result(bits) if !self.is_register(*results.next()?, bits) => return None,
                 place if place.is_source() => match self.fit(form, place, *sources.next()?) {
                     Fit::Good => {}
                     Fit::AfterMove => moves += 1,
