@@ -25,10 +25,10 @@
 //! TOPLAS 19 (1997), whose entries become one; LLVM's FixIrreducible does it in its IR.
 
 use super::loop_make_single_entry::can_redirect;
-use crate::entity::{Block, Register, SecondaryMap};
+use crate::entity::{Block, EntitySet, Register, SecondaryMap};
 use crate::graph::ComponentSearch;
 use crate::ori::{
-    ControlFlow, DataType, Function, InstructionBuilder, Operand, Operation, Position, RegisterFile,
+    ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operand, Operation, Position, RegisterFile,
 };
 
 /// The entries of each cycle that has several.
@@ -70,8 +70,13 @@ pub(super) fn find(function: &Function, flow: &ControlFlow) -> Vec<Vec<Block>> {
 }
 
 /// Makes a dispatch block for the entries of a cycle; is that possible? `flow` is the control flow from
-/// before any was made, in which an edge belongs to one cycle only.
-pub(super) fn add_dispatch(function: &mut Function, flow: &ControlFlow, entries: &[Block]) -> bool {
+/// before any was made, in which an edge belongs to one cycle only, and `liveness` that on it.
+pub(super) fn add_dispatch(
+    function: &mut Function,
+    flow: &ControlFlow,
+    liveness: &Liveness,
+    entries: &[Block],
+) -> bool {
     let is_predicate = |register: &Register| function.register(*register).file == RegisterFile::P;
     let Some(model) = function.registers().find(is_predicate) else {
         return false;
@@ -91,9 +96,11 @@ pub(super) fn add_dispatch(function: &mut Function, flow: &ControlFlow, entries:
         let mut sources = predecessors(entry).to_vec();
         sources.sort_unstable();
         sources.dedup();
+        let undefined = needed_by_others(liveness, entries, entry);
         for source in sources {
             let last = block_of_edge(function, source, entry);
             select(function, last, &selectors, number);
+            define(function, last, &undefined);
             function
                 .redirect_edge(last, entry, dispatch)
                 .expect("the edge is there and can be led elsewhere");
@@ -140,10 +147,37 @@ fn block_of_edge(function: &mut Function, source: Block, target: Block) -> Block
         .expect("the edge is there and can be led elsewhere")
 }
 
-/// Sets the selectors that the way to entry `number` looks at.
+/// Registers that the way to another entry needs, and the way to this one does not.
+fn needed_by_others(liveness: &Liveness, entries: &[Block], entry: Block) -> Vec<Register> {
+    let mut needed: Vec<Register> = entries
+        .iter()
+        .flat_map(|&other| liveness.live_in(other))
+        .collect();
+    needed.sort_unstable();
+    needed.dedup();
+    let mut here: EntitySet<Register> = EntitySet::new();
+    here.extend(liveness.live_in(entry));
+    needed.retain(|&register| !here.contains(register));
+    needed
+}
+
+/// Gives registers a value that does not matter: to LLVM it looks as if what one entry needs could be
+/// read after coming by the way to another.
+fn define(function: &mut Function, block: Block, registers: &[Register]) {
+    let branch = function.terminator(block).expect("the block leads to an entry");
+    for &register in registers {
+        let bits = u32::from(function.register(register).bits);
+        let data_type = DataType::of_bits(bits).unwrap_or_default();
+        let new = InstructionBuilder::new(Operation::ImplicitDef, data_type)
+            .result(function.register_operand(register));
+        function.insert(Position::Before(branch), new);
+    }
+}
+
+/// Sets the selectors to lead to entry `number`.
 fn select(function: &mut Function, block: Block, selectors: &[Register], number: usize) {
     let branch = function.terminator(block).expect("the block leads to an entry");
-    for (other, &selector) in selectors.iter().enumerate().take(number + 1) {
+    for (other, &selector) in selectors.iter().enumerate() {
         // LLVM's way to write that it holds.
         let value = Operand::immediate(if other == number { -1 } else { 0 });
         let new = InstructionBuilder::new(Operation::Mov, DataType::B1)
@@ -261,7 +295,13 @@ mod tests {
         // The function begins in 0, which is the only entry; 1 and 2 are those of the cycle inside.
         let found = find(&function, &flow);
         assert_eq!(found.iter().map(|entries| entries.len()).collect::<Vec<_>>(), [2]);
-        assert!(!add_dispatch(&mut function, &flow, &[block(0), block(1)]));
+        let liveness = Liveness::compute(&function, &flow);
+        assert!(!add_dispatch(
+            &mut function,
+            &flow,
+            &liveness,
+            &[block(0), block(1)]
+        ));
         assert_eq!(edges(&function), before);
     }
 

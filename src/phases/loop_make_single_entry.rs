@@ -28,7 +28,9 @@
 use super::{PhaseContext, PhaseResult, irreducible_cycles};
 use crate::entity::{Block, SecondaryMap};
 use crate::graph::Loop;
-use crate::ori::{ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
+use crate::ori::{
+    ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operand, Operation, Position,
+};
 use crate::snapshot::abi::Stage;
 
 /// The phase.
@@ -38,11 +40,16 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if flow.irreducible_edges().next().is_some() {
         let cycles = irreducible_cycles::find(function, &flow);
         let found = cycles.len() as u64;
+        let liveness = Liveness::compute(function, &flow);
         let made_single = match function.info.stage {
             Stage::Ssa => 0,
             Stage::Late => cycles
                 .iter()
-                .map(|entries| u64::from(irreducible_cycles::add_dispatch(function, &flow, entries)))
+                .map(|entries| {
+                    u64::from(irreducible_cycles::add_dispatch(
+                        function, &flow, &liveness, entries,
+                    ))
+                })
                 .sum(),
         };
         context.count("dispatch-blocks", made_single);
