@@ -558,7 +558,7 @@ fn command_line_on_llvm_ir() {
         1,
         "{report}"
     );
-    assert!(report.contains("sm_80"), "{report}");
+    assert!(report.contains("\"sm\":80,"), "{report}");
 
     let output = exec(&folder, &driver, &["saxpy.ll", "--oriel", "-oriel=fast"]);
     assert_eq!(output.status.code(), Some(1));

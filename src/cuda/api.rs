@@ -45,7 +45,7 @@ pub(super) const LAUNCH_PARAMETERS_SIZE: usize = 2;
 
 /// Declares [`Api`]: for each function a pointer, and a method that calls it and turns its status into a result.
 macro_rules! driver_functions {
-    ($($name:ident = $symbol:ident($($argument:ident: $type:ty),*);)*) => {
+    ($($(#[$attribute:meta])* $name:ident = $symbol:ident($($argument:ident: $type:ty),*);)*) => {
         /// The functions of a loaded driver.
         pub(super) struct Api {
             $($name: unsafe extern "system" fn($($argument: $type),*) -> Status,)*
@@ -76,6 +76,7 @@ macro_rules! driver_functions {
             }
 
             $(
+                $(#[$attribute])*
                 #[doc = concat!("`", stringify!($symbol), "`.")]
                 ///
                 /// # Safety
@@ -126,6 +127,7 @@ driver_functions! {
     memory_set = cuMemsetD8_v2(to: DeviceAddress, value: u8, bytes: usize);
     function_attribute = cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: Handle);
     function_set_attribute = cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int);
+    #[expect(clippy::too_many_arguments, reason = "as the driver has it")]
     launch = cuLaunchKernel(
         function: Handle,
         grid_x: c_uint,

@@ -383,7 +383,7 @@ fn compare<F: PartialOrd>(comparison: Comparison, a: F, b: F) -> bool {
     match comparison {
         Comparison::None => false,
         Comparison::Eq => a == b,
-        Comparison::Ne => a < b || a > b,
+        Comparison::Ne => a.partial_cmp(&b).is_some_and(std::cmp::Ordering::is_ne),
         Comparison::Lt => a < b,
         Comparison::Le => a <= b,
         Comparison::Gt => a > b,

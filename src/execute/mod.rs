@@ -24,7 +24,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `module.rs`, `symbols.rs` | variables and kernels, as the PTX declares them; addresses of names |
-//! | `program.rs`, `decode.rs`, `selection.rs` | a compiled program, and how Ori becomes one |
+//! | `program.rs`, `decode/`, `selection.rs` | a compiled program, and how Ori becomes one |
 //! | `lanes.rs` | rows of registers, loops over lanes |
 //! | `integer.rs`, `bits.rs`, `float.rs`, `soft_float.rs`, `convert.rs`, `approximate.rs`, `spaces.rs` | what operations compute |
 //! | `memory.rs`, `access.rs`, `atomic.rs`, `blind.rs` | memory and accesses to it |
