@@ -278,8 +278,10 @@ mod tests {
         )
     }
 
-    /// Blocks with the given accesses (a write? and where) and up to two successors each.
-    fn build(blocks: &[(Vec<(bool, AddressSpace)>, Vec<usize>)]) -> Function {
+    /// The accesses of a block, each a write or not and where, and its successors, two at most.
+    type BlockSketch = (Vec<(bool, AddressSpace)>, Vec<usize>);
+
+    fn build(blocks: &[BlockSketch]) -> Function {
         let mut function = Function::new(FunctionInfo {
             name: "memory".to_owned(),
             stage: Stage::Late,
@@ -327,7 +329,7 @@ mod tests {
         ]
     }
 
-    fn blocks() -> impl Strategy<Value = Vec<(Vec<(bool, AddressSpace)>, Vec<usize>)>> {
+    fn blocks() -> impl Strategy<Value = Vec<BlockSketch>> {
         (3usize..7).prop_flat_map(|count| {
             let accesses = prop::collection::vec((any::<bool>(), space()), 0..4);
             let targets = prop::collection::vec(0..count, 1..3);
