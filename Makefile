@@ -3,17 +3,17 @@
 CARGO ?= cargo
 PYTHON ?= python3
 
-.PHONY: run test build setup lint unit lit identity execute memory mutate clean help
+.PHONY: run test build setup lint unit lit identity execute phases memory mutate clean help
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity execute mutate memory    the parts of make test"
+	@echo "make lint unit lit identity execute phases mutate memory    the parts of make test"
 
 run: setup build
 	$(PYTHON) scripts/run_examples.py
 
-test: setup lint build unit lit identity execute mutate memory
+test: setup lint build unit lit identity execute phases mutate memory
 	@echo "make test: everything passed"
 
 setup:
@@ -41,6 +41,10 @@ identity:
 # Every example's launches in the interpreter, at both stages.
 execute:
 	$(PYTHON) scripts/check_execution.py
+
+# Each phase alone on every example.
+phases:
+	$(PYTHON) scripts/check_phases.py --sm 90
 
 # Damaged snapshots and plans.
 mutate:

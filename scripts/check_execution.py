@@ -26,15 +26,6 @@ import examples
 LARGEST_SHARE_NOT_MODELLED = 0.1
 
 
-def oriel():
-    """The command line tool to test."""
-    for profile in ("release", "debug"):
-        path = common.target_dir() / profile / "oriel"
-        if path.exists():
-            return path
-    sys.exit("check_execution.py: oriel is not built yet; run `cargo build --release`")
-
-
 def splitmix64(seed):
     """The random numbers of docs/launch-format.md."""
     mask = (1 << 64) - 1
@@ -147,7 +138,7 @@ def check_quicksort(run):
 
 def check_stage(arguments, source, bitcode, description, folder):
     """Runs the launches of an example; problems, and whether instructions are missing."""
-    command = [oriel(), "exec", bitcode, "--sm", arguments.sm, "-O", arguments.level, "--json"]
+    command = [common.tool(), "exec", bitcode, "--sm", arguments.sm, "-O", arguments.level, "--json"]
     launch = Path(source).with_suffix(".toml")
     try:
         output = common.run([*command, "--launch", launch, "--dump", folder]).stdout
@@ -176,7 +167,7 @@ def check(arguments, source):
         problems, not_modelled, texts, executed = check_stage(arguments, source, bitcode, description, folder)
         blind, without_end = 0, 0
         for seed in arguments.seeds.split(","):
-            command = [oriel(), "exec", bitcode, "--sm", arguments.sm, "-O", arguments.level, "--json"]
+            command = [common.tool(), "exec", bitcode, "--sm", arguments.sm, "-O", arguments.level, "--json"]
             try:
                 output = common.run([*command, "--blind", seed, "--steps", "2000000"]).stdout
             except RuntimeError as error:

@@ -19,11 +19,6 @@ import examples
 FUNCTIONS_A_MODULE = 25
 
 
-def tool():
-    """The `oriel` program beside the plug-in."""
-    return common.plugin().parent / "oriel"
-
-
 def export(source, folder):
     """Writes the snapshots of a source's functions."""
     bitcode = folder / f"{Path(source).stem}.bc"
@@ -37,7 +32,7 @@ def export(source, folder):
 
 def damage_snapshots(path, copies, seed):
     """(still valid, refused) among the damaged copies of a file."""
-    printed = common.run([tool(), "snapshot", "--check", f"--damage={copies}", f"--seed={seed}", path]).stdout
+    printed = common.run([common.tool(), "snapshot", "--check", f"--damage={copies}", f"--seed={seed}", path]).stdout
     match = re.search(r"(\d+) still valid, (\d+) refused", printed)
     return int(match.group(1)), int(match.group(2))
 
@@ -47,7 +42,7 @@ def damage_plans(seed, folder):
     module = folder / f"plans-{seed}.ll"
     size = 20 + seed * 7 % 180
     shapes = ("structured", "switches", "self-loops", "irreducible", "random", "mixed")
-    common.run([tool(), "generate", f"--functions={FUNCTIONS_A_MODULE}", f"--instructions={size}", f"--seed={seed}",
+    common.run([common.tool(), "generate", f"--functions={FUNCTIONS_A_MODULE}", f"--instructions={size}", f"--seed={seed}",
                 f"--shape={shapes[seed % len(shapes)]}", "-o", module])
     command = [examples.llvm_bin() / "llc", "-O2", "-mcpu=sm_80", module, "-o", "/dev/null", "-verify-machineinstrs",
                f"-load={common.plugin()}", f"-oriel-inject-fault=mutated-plan:{seed}", "-oriel-verify"]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compiles every example with each phase alone, at each stage that it accepts, and checks the result.
 
-    scripts/check_phases.py [--sm 80,90] [-O 2] [--phases NAME,NAME@late] [SOURCE ...]
+    scripts/check_phases.py [--sm 80,90] [-O 2] [--phases NAME,NAME@late] [--every N] [SOURCE ...]
 
 Oriel's verifier runs after the phase and LLVM's after the function was changed; no function may be refused by
 either. Control flow and liveness are compared with LLVM's. PTX that differs from that of llc alone goes through
-ptxas, where that is installed. The table says how many functions each phase changed and what it counted.
+ptxas, where that is installed. Where the interpreter can run the example, its launches give the same memory after the
+phase as before. The table says how many functions each phase changed and what it counted.
 """
 
 import argparse
@@ -48,13 +49,16 @@ def all_phases():
 
 
 def check(work):
-    """Compiles one source with each phase; problems, and what the reports have by phase."""
+    """Compiles and runs one source with each phase; problems, what the reports have by phase, and comparisons."""
     source, sm, level, phases = work
-    problems, results = [], []
+    problems, results, comparisons = [], [], 0
     with tempfile.TemporaryDirectory() as folder:
         bitcode, plain, ptx, report = (Path(folder) / file for file in ("in.bc", "plain.ptx", "out.ptx", "report"))
         common.run(examples.clang_command(source, bitcode, sm, level))
         common.run(examples.llc_command(bitcode, plain, sm, level))
+        run = [common.tool(), "exec", bitcode, "--sm", sm, "-O", level]
+        run += ["--launch", (examples.ROOT / source).with_suffix(".toml")]
+        is_modelled = subprocess.run(run, capture_output=True, check=False).returncode == 0
         for phase in phases:
             name = f"{source} sm_{sm} -O{level} {phase}"
             command = [*examples.llc_command(bitcode, ptx, sm, level), f"-load={common.plugin()}"]
@@ -63,6 +67,9 @@ def check(work):
                 if printed := common.run([*command, f"-oriel-report={report}"]).stderr:
                     problems.append(f"{name}: {printed}")
                 is_changed = ptx.read_bytes() != plain.read_bytes()
+                if is_modelled:
+                    common.run([*run, "--stage", phase.rpartition("@")[2], "--after", phase])
+                    comparisons += 1
                 if is_changed and (ptxas := find_ptxas()) and sm in examples.PTXAS_SM_VERSIONS:
                     common.run([ptxas, f"-arch=sm_{sm}", ptx, "-o", Path(folder) / "out.cubin"])
             except RuntimeError as error:
@@ -72,7 +79,7 @@ def check(work):
             if not any("phases" in line for line in lines):
                 problems.append(f"{name}: the phase did not run")
             results.append((phase, is_changed, lines))
-    return problems, results
+    return problems, results, comparisons
 
 
 def main():
@@ -81,20 +88,21 @@ def main():
     parser.add_argument("--sm", default="80,90")
     parser.add_argument("-O", dest="levels", default="2")
     parser.add_argument("--phases", help="NAME@STAGE, separated by commas [default: all, at both stages]")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th source")
     arguments = parser.parse_args()
     phases = arguments.phases.split(",") if arguments.phases else all_phases()
     work = [
         (source, sm, level, phases)
-        for source in arguments.sources or examples.examples()
+        for source in (arguments.sources or examples.examples())[:: arguments.every]
         for sm in arguments.sm.split(",")
         for level in arguments.levels.split(",")
     ]
     results = common.parallel("each phase alone", check, work)
-    problems = [problem for found, _ in results for problem in found]
+    problems = [problem for found, _, _ in results for problem in found]
     print("".join(f"FAIL {problem}\n" for problem in problems), end="")
     functions, changed, modules = (collections.Counter() for _ in range(3))
     counters = collections.defaultdict(collections.Counter)
-    for _, found in results:
+    for _, found, _ in results:
         for phase, is_changed, lines in found:
             modules[phase] += is_changed
             for line in lines:
@@ -106,7 +114,8 @@ def main():
         counted = ", ".join(f"{name} {value}" for name, value in sorted(counters[phase].items()))
         print(f"{phase}: {functions[phase]} functions, {changed[phase]} changed, "
               f"PTX of {modules[phase]} modules differs; {counted}")
-    print(f"{len(work)} configurations of {len(phases)} phases and stages, {len(problems)} problems"
+    print(f"{len(work)} configurations of {len(phases)} phases and stages, {len(problems)} problems, "
+          f"{sum(comparisons for _, _, comparisons in results)} comparisons in the interpreter"
           f"{'' if find_ptxas() else '; ptxas is not installed'}")
     return 1 if problems else 0
 

@@ -16,15 +16,25 @@ def target_dir():
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
-def plugin():
-    """The plug-in to test: ORIEL_PLUGIN if it is set, else the release build, else the debug build."""
-    if named := os.environ.get("ORIEL_PLUGIN"):
+def built(name, variable):
+    """A file of the build to test: what the environment variable names, else the release build's, else the debug build's."""
+    if named := os.environ.get(variable):
         return Path(named)
     for profile in ("release", "debug"):
-        path = target_dir() / profile / "liboriel.so"
+        path = target_dir() / profile / name
         if path.exists():
             return path
-    sys.exit(f"{Path(sys.argv[0]).name}: liboriel.so is not built yet; run `cargo build --release`")
+    sys.exit(f"{Path(sys.argv[0]).name}: {name} is not built yet; run `cargo build --release`")
+
+
+def plugin():
+    """The plug-in to test."""
+    return built("liboriel.so", "ORIEL_PLUGIN")
+
+
+def tool():
+    """The command line tool to test."""
+    return built("oriel", "ORIEL_BIN")
 
 
 def run(command, **options):

@@ -1,9 +1,32 @@
 //! Runs the launches of a launch description.
 
 use super::{HostError, HostLaunch, HostMemory, HostModule, HostStatistics};
+use crate::execute::DescribedResult;
 use crate::launch::LaunchDescription;
 
 impl HostModule<'_> {
+    /// Runs all launches of a description that the interpreter has run before.
+    ///
+    /// `interpreted` is the evidence that the kernels stay within their buffers: the interpreter checks every
+    /// address and gives a result only if none was wrong.
+    ///
+    /// # Errors
+    /// As for [`run_description`](Self::run_description).
+    pub fn run_interpreted(
+        &mut self,
+        description: &LaunchDescription,
+        interpreted: &DescribedResult,
+        memory: &mut HostMemory,
+    ) -> Result<HostStatistics, HostError> {
+        assert_eq!(
+            interpreted.buffers.len(),
+            description.buffers().len(),
+            "the result is one of another description"
+        );
+        // SAFETY: the interpreter ran the same kernels on the same launches without an access outside.
+        unsafe { self.run_description(description, memory) }
+    }
+
     /// Runs all launches of a description in order, on memory made for it.
     ///
     /// # Safety

@@ -10,6 +10,7 @@ use oriel::execute::{
 use oriel::launch::LaunchDescription;
 use oriel::ori::Function;
 use oriel::ori::machine::from_machine;
+use oriel::phases::{self, PhaseOptions, Selected};
 use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
@@ -76,6 +77,10 @@ pub struct ExecArguments {
     #[arg(long, requires = "launch")]
     host: bool,
 
+    /// Run each form also after these phases, which must give the same; names as for -oriel-phases
+    #[arg(long, value_name = "LIST")]
+    after: Option<String>,
+
     /// Run this often, each time from the beginning, and report the shortest time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
@@ -118,7 +123,8 @@ impl StageChoice {
 /// What a run is reported as.
 #[derive(Serialize)]
 struct Report<'a> {
-    stage: &'static str,
+    /// The stage, and the phases that ran.
+    stage: &'a str,
     /// A kernel's name; none where a description's launches ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<&'a str>,
@@ -134,6 +140,14 @@ struct Report<'a> {
     unsupported: Vec<(String, usize)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
+}
+
+/// A form of the module's functions, ready to run.
+struct Candidate {
+    /// `ssa`, `late`, and `ssa after LIST` and so on.
+    name: String,
+    program: Program,
+    compile_ms: f64,
 }
 
 /// The snapshots of a module's functions, and its PTX.
@@ -165,17 +179,16 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
         Some(path) => Some(LaunchDescription::load(path).map_err(|error| error.to_string())?),
         None => None,
     };
-    let programs: Vec<(Stage, Program, f64)> = arguments
-        .stage
-        .unwrap_or_default()
-        .stages()
-        .iter()
-        .map(|&stage| {
-            let start = Instant::now();
-            let program = compile_stage(&input, stage)?;
-            Ok((stage, program, milliseconds(start.elapsed())))
-        })
-        .collect::<Result<_, String>>()?;
+    let phases = arguments.after.as_deref().map(phases::select).transpose()?;
+    let mut programs = Vec::new();
+    for &stage in arguments.stage.unwrap_or_default().stages() {
+        programs.push(compile_stage(&input, stage, &[])?);
+        let selected = phases.iter().flatten();
+        let selected: Vec<Selected> = selected.filter(|phase| phase.stage == stage).copied().collect();
+        if !selected.is_empty() {
+            programs.push(compile_stage(&input, stage, &selected)?);
+        }
+    }
     match description {
         Some(description) => run_description(arguments, &programs, &description),
         None => run_blindly(arguments, &programs),
@@ -230,8 +243,10 @@ fn compile_module(file: &Path, _: &ExecArguments) -> Result<Input, String> {
     Err(format!("{}: this oriel is built without LLVM", file.display()))
 }
 
-fn compile_stage(input: &Input, stage: Stage) -> Result<Program, String> {
-    let functions: Vec<Function> = input
+/// The functions of a stage, after `selected` phases.
+fn compile_stage(input: &Input, stage: Stage, selected: &[Selected]) -> Result<Candidate, String> {
+    let start = Instant::now();
+    let mut functions: Vec<Function> = input
         .snapshots
         .iter()
         .map(OwnedSnapshot::view)
@@ -241,7 +256,25 @@ fn compile_stage(input: &Input, stage: Stage) -> Result<Program, String> {
     if functions.is_empty() {
         return Err(format!("there are no functions of stage {}", stage.name()));
     }
-    Program::compile(&functions.iter().collect::<Vec<_>>(), &input.module)
+    let mut name = stage.name().to_owned();
+    for (number, selected) in selected.iter().enumerate() {
+        name += if number == 0 { " after " } else { "," };
+        name += selected.phase.name;
+        for function in &mut functions {
+            phases::run(
+                selected.phase,
+                function,
+                &PhaseOptions::default(),
+                &mut phases::Statistics::default(),
+            );
+        }
+    }
+    let program = Program::compile(&functions.iter().collect::<Vec<_>>(), &input.module)?;
+    Ok(Candidate {
+        name,
+        program,
+        compile_ms: milliseconds(start.elapsed()),
+    })
 }
 
 fn milliseconds(time: Duration) -> f64 {
@@ -302,7 +335,7 @@ fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
 }
 
 fn make_report<'a>(
-    (stage, program, compile_ms): &(Stage, Program, f64),
+    candidate: &'a Candidate,
     kernel: Option<&'a str>,
     run_ms: f64,
     outcome: Result<(u64, Statistics), String>,
@@ -312,44 +345,44 @@ fn make_report<'a>(
         Err(fault) => (None, Statistics::default(), Some(fault)),
     };
     Report {
-        stage: stage.name(),
+        stage: &candidate.name,
         kernel,
         hash,
         thread_instructions: statistics.thread_instructions,
         steps: statistics.steps,
         threads: statistics.threads,
-        compile_ms: *compile_ms,
+        compile_ms: candidate.compile_ms,
         run_ms,
-        unsupported: count(program.unsupported()),
+        unsupported: count(candidate.program.unsupported()),
         fault,
     }
 }
 
 fn run_description(
     arguments: &ExecArguments,
-    programs: &[(Stage, Program, f64)],
+    programs: &[Candidate],
     description: &LaunchDescription,
 ) -> Result<(), String> {
     let limits = arguments.limits();
-    let mut results: Vec<(Stage, DescribedResult)> = Vec::new();
+    let mut results: Vec<(&str, DescribedResult)> = Vec::new();
     let mut failed = false;
-    for program in programs {
+    for candidate in programs {
         let (outcome, run_ms) = timed(arguments.repeat, || {
-            run_described(&program.1, description, limits)
+            run_described(&candidate.program, description, limits)
         });
         let summary = outcome
             .as_ref()
             .map(|result| (result.hash(), result.statistics))
             .map_err(ToString::to_string);
         failed |= summary.is_err();
-        print(arguments, &make_report(program, None, run_ms, summary))?;
+        print(arguments, &make_report(candidate, None, run_ms, summary))?;
         if let Ok(result) = outcome {
             dump(
                 arguments,
-                program.0.name(),
+                &candidate.name,
                 result.buffers.iter().chain(&result.variables),
             )?;
-            results.push((program.0, result));
+            results.push((&candidate.name, result));
         }
     }
     if failed {
@@ -359,17 +392,20 @@ fn run_description(
     if arguments.host {
         compare_with_host(arguments, description, &results)?;
     }
-    if let [(_, first), (_, second)] = results.as_slice() {
+    let Some(((first_name, first), others)) = results.split_first() else {
+        return Ok(());
+    };
+    for (name, other) in others {
         let differing = first
             .buffers
             .iter()
             .chain(&first.variables)
-            .zip(second.buffers.iter().chain(&second.variables))
-            .find(|(first, second)| first != second);
+            .zip(other.buffers.iter().chain(&other.variables))
+            .find(|(first, other)| first != other);
         if let Some((buffer, other)) = differing {
             let at = buffer.bytes.iter().zip(&other.bytes).position(|(a, b)| a != b);
             return Err(format!(
-                "{} differs between the stages, first at byte {}",
+                "{} differs between {first_name} and {name}, first at byte {}",
                 buffer.name,
                 at.unwrap_or_default()
             ));
@@ -383,7 +419,7 @@ fn run_description(
 fn compare_with_host(
     arguments: &ExecArguments,
     description: &LaunchDescription,
-    results: &[(Stage, DescribedResult)],
+    results: &[(&str, DescribedResult)],
 ) -> Result<(), String> {
     use oriel::host::{HostMemory, HostModule};
 
@@ -395,19 +431,20 @@ fn compare_with_host(
     let mut module = HostModule::compile(&context, &ir).map_err(|error| error.to_string())?;
     let mut memory = HostMemory::new(description);
     let start = Instant::now();
-    // SAFETY: the interpreter, which checks every address, has run the same launches without an error.
-    let outcome = unsafe { module.run_description(description, &mut memory) };
+    let Some((_, interpreted)) = results.first() else {
+        return Ok(());
+    };
+    let outcome = module.run_interpreted(description, interpreted, &mut memory);
     outcome.map_err(|error| error.to_string())?;
     if !arguments.json {
         println!("host: {:.1} ms", milliseconds(start.elapsed()));
     }
     let expected = memory.into_contents();
-    for (stage, result) in results {
+    for (name, result) in results {
         for ((buffer, expected), actual) in description.buffers().iter().zip(&expected).zip(&result.buffers) {
             if let Err(difference) = buffer.compare(expected, &actual.bytes) {
                 return Err(format!(
-                    "stage {} differs from the host: buffer `{}`, {difference}",
-                    stage.name(),
+                    "{name} differs from the host: buffer `{}`, {difference}",
                     buffer.name
                 ));
             }
@@ -432,41 +469,41 @@ fn dump<'a>(
     Ok(())
 }
 
-fn run_blindly(arguments: &ExecArguments, programs: &[(Stage, Program, f64)]) -> Result<(), String> {
+fn run_blindly(arguments: &ExecArguments, programs: &[Candidate]) -> Result<(), String> {
     let limits = arguments.limits();
     let seed = arguments.blind.unwrap_or_default();
     let kernels: Vec<String> = match &arguments.kernel {
         Some(kernel) => vec![kernel.clone()],
-        None => programs[0].1.kernel_names().map(str::to_owned).collect(),
+        None => programs[0].program.kernel_names().map(str::to_owned).collect(),
     };
     let mut differing = Vec::new();
     for kernel in &kernels {
         let mut results: Vec<Result<BlindResult, String>> = Vec::new();
-        for program in programs {
-            let run = || run_blind(&program.1, kernel, seed, limits).map_err(|fault| fault.to_string());
+        for candidate in programs {
+            let run =
+                || run_blind(&candidate.program, kernel, seed, limits).map_err(|fault| fault.to_string());
             let (outcome, run_ms) = timed(arguments.repeat, run);
             let summary = outcome
                 .as_ref()
                 .map(|result| (result.hash(), result.statistics))
                 .map_err(Clone::clone);
-            let report = make_report(program, Some(kernel), run_ms, summary);
+            let report = make_report(candidate, Some(kernel), run_ms, summary);
             print(arguments, &report)?;
             results.push(outcome);
         }
-        if let [first, second] = results.as_slice() {
-            let same = match (first, second) {
-                (Ok(first), Ok(second)) => {
-                    first.writes == second.writes && first.variables == second.variables
-                }
-                (first, second) => first.is_err() == second.is_err(),
-            };
-            if !same {
-                differing.push(kernel.as_str());
-            }
+        let Some((first, others)) = results.split_first() else {
+            continue;
+        };
+        let is_same = |other: &Result<BlindResult, String>| match (first, other) {
+            (Ok(first), Ok(other)) => first.writes == other.writes && first.variables == other.variables,
+            (first, other) => first.is_err() == other.is_err(),
+        };
+        if !others.iter().all(is_same) {
+            differing.push(kernel.as_str());
         }
     }
     if differing.is_empty() {
         return Ok(());
     }
-    Err(format!("the stages differ in {}", differing.join(", ")))
+    Err(format!("the results differ in {}", differing.join(", ")))
 }

@@ -13,12 +13,6 @@ pub(super) fn check(function: &Function, findings: &mut Vec<Finding>) {
     if function.info.flags.contains(FunctionFlags::SSA) {
         flow.check_single_definitions(findings);
         flow.check_dominance(findings);
-        if !flow.graph.predecessors(function.entry()).is_empty() {
-            findings.push(Finding::in_block(
-                FindingKind::EntryHasPredecessor,
-                function.entry(),
-            ));
-        }
     } else {
         flow.check_reaching(findings);
     }
@@ -189,6 +183,8 @@ impl<'a> Flow<'a> {
                 FindingKind::UnexpectedPhi
             } else if !is_start {
                 FindingKind::PhiNotFirst
+            } else if block == function.entry() {
+                FindingKind::PhiInEntry
             } else if self.phi_blocks(instruction) != predecessors {
                 FindingKind::PhiBlocks
             } else {

@@ -101,8 +101,8 @@ finding_kinds! {
     PhiNotFirst,
     /// A PHI's blocks are not the predecessors, or one comes with two values.
     PhiBlocks,
-    /// In SSA form, the entry has a predecessor.
-    EntryHasPredecessor,
+    /// A PHI in the entry, where control also begins: it has no value for that.
+    PhiInEntry,
     /// A call sequence within a call sequence, without a beginning or without an end, or a part of one
     /// that is in none.
     BrokenCallSequence,

@@ -103,7 +103,7 @@ impl Damage {
             | FindingKind::UnexpectedPhi
             | FindingKind::PhiNotFirst
             | FindingKind::PhiBlocks
-            | FindingKind::EntryHasPredecessor
+            | FindingKind::PhiInEntry
             | FindingKind::BrokenCallSequence => self.inflict_on_flow(kind),
         }
     }
@@ -302,10 +302,11 @@ impl Damage {
                 let sources: Vec<Operand> = self.function.sources(phi).iter().collect();
                 self.function.set_sources(phi, &sources[2..]);
             }
-            FindingKind::EntryHasPredecessor => {
-                let branch = self.with_operation(Operation::Bra).filter(|_| is_ssa)?;
-                let last = self.function.sources(branch).len() - 1;
-                self.function.set_source(branch, last, Operand::target(entry));
+            FindingKind::PhiInEntry => {
+                self.with_operation(Operation::Phi)?;
+                let result = self.new_register(32);
+                let phi = InstructionBuilder::new(Operation::Phi, DataType::B32).result(result);
+                self.function.insert(Position::Start(entry), phi);
             }
             FindingKind::BrokenCallSequence => {
                 let part = self.instruction(|function, instruction| {
