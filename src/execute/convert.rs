@@ -50,7 +50,8 @@ fn integer_to_integer(to: Integer, from: Integer, settings: Settings, cell: u64)
         let (low, high) = to.range();
         return value.clamp(low, high) as u64;
     }
-    value as u64
+    // A byte fills its register with its sign or with zeros.
+    to.read(value as u64) as u64
 }
 
 fn integer_to_float(to: Format, from: Integer, settings: Settings, cell: u64) -> u64 {
