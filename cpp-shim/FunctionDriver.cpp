@@ -15,6 +15,7 @@
 #include "ControlFlowOracle.h"
 #include "FunctionBackup.h"
 #include "Oracle.h"
+#include "PhaseHost.h"
 #include "PlanApplier.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -98,11 +99,14 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.export_ns = ExportTime.nanoseconds();
 
   std::string Problem, Unsupported;
-  OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), sinkInto(Problem),
-                                  sinkInto(Unsupported));
+  PhaseHost Host(MF.getFunction().getContext());
+  OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), &Host.callbacks(),
+                                  sinkInto(Problem), sinkInto(Unsupported));
   if (!Unsupported.empty())
     remarkUnsupported(MF, Stage, Unsupported);
   const OrielPlan *Plan = Run ? oriel_run_plan(Run) : nullptr;
+  // Applying the plan may delete what the remarks are about.
+  PhaseRemarks Remarks(MF, Exporter, Run);
   Outcome.result =
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
   if (Plan) {
@@ -112,6 +116,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     Outcome.result = Done.Result;
     Problem = std::move(Done.Problem);
   }
+  if (Outcome.result != ORIEL_RESULT_FAILED)
+    Remarks.emit();
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
   if (Run)

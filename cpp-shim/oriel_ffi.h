@@ -80,11 +80,39 @@ int oriel_pretend_other_llvm(void);
 /// The library's work on one function at one stage.
 typedef struct OrielRun OrielRun;
 
+/// What the host wants to know of the phases while they run.
+typedef struct OrielHost {
+  void *context;
+  void (*phase_begins)(void *context, OrielText phase); ///< May be null.
+  void (*phase_ended)(void *context);                   ///< May be null.
+  uint32_t wants_remarks;
+  uint32_t reserved;
+} OrielHost;
+
 /// Does the work. What goes wrong is written to \p problem, what the library
 /// cannot represent to \p unsupported, and there is no plan then. Null only if
 /// not even that could be done.
-OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, OrielSink problem,
-                          OrielSink unsupported);
+OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, const OrielHost *host,
+                          OrielSink problem, OrielSink unsupported);
+
+enum OrielRemarkKind {
+  ORIEL_REMARK_PASSED = 0,
+  ORIEL_REMARK_MISSED = 1,
+  ORIEL_REMARK_ANALYSIS = 2,
+};
+
+/// What a phase tells those who ask for remarks.
+typedef struct OrielRemark {
+  uint32_t kind;        ///< OrielRemarkKind.
+  uint32_t instruction; ///< By snapshot number; ORIEL_NONE: the function.
+  OrielText phase;
+  OrielText name;
+  OrielText message;
+} OrielRemark;
+
+/// The remarks of the run's phases; their texts live as long as the run.
+size_t oriel_run_remark_count(const OrielRun *run);
+OrielRemark oriel_run_remark(const OrielRun *run, size_t index);
 
 /// What to make of the function; null if it stays as it is. Lives as long as
 /// the run.

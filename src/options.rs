@@ -1,7 +1,7 @@
 //! Oriel's options: one table for the host's command line, `ORIEL_FLAGS` and the help texts.
 
 use crate::graph::Traversal;
-use crate::phases::registry::{PHASES, Phase};
+use crate::phases::registry::{PHASES, Phase, Profiles};
 use crate::phases::{self, PhaseOptions, Selected};
 use crate::plan::script::EditScript;
 use crate::snapshot::abi::Stage;
@@ -27,7 +27,7 @@ pub enum Mode {
 /// Which phases run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Phases {
-    /// Those that run without being asked for.
+    /// Those of the profile.
     #[default]
     Profile,
     /// None: the function goes to Ori and back.
@@ -38,6 +38,26 @@ pub enum Phases {
     Perturb,
     /// These.
     Listed(Vec<Selected>),
+}
+
+/// Which phases run if none are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// As ptxas gates them by compute capability and option.
+    Ptxas,
+    /// All that are safe and make code better.
+    #[default]
+    Max,
+}
+
+impl Profile {
+    /// The set of it alone.
+    const fn set(self) -> Profiles {
+        match self {
+            Self::Ptxas => Profiles::PTXAS,
+            Self::Max => Profiles::MAX,
+        }
+    }
 }
 
 /// Which functions are printed on the way through the phases.
@@ -84,6 +104,8 @@ pub struct Options {
     pub mode: Mode,
     /// Which phases run.
     pub phases: Phases,
+    /// The profile that phases run by.
+    pub profile: Profile,
     /// Which do not, though they would.
     pub disabled_phases: Vec<&'static Phase>,
     /// What is asked of phases beyond which run.
@@ -237,6 +259,12 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-knob",
+        value: "NAME=VALUE",
+        help: "Set a knob by name, ROT13 name or index; repeatable; oriel knobs lists them",
+        apply: |options, value| options.phase_options.knobs.set(value),
+    },
+    OptionSpec {
         name: "oriel-phases",
         value: "LIST|none|rebuild|perturb",
         help: "Run only these phases; none: take each function to Ori and back; rebuild, perturb: changed without effect",
@@ -274,6 +302,15 @@ pub const TABLE: &[OptionSpec] = &[
         help: "Print each function to standard error before these phases",
         apply: |options, value| {
             options.printing.before = phases::named(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-profile",
+        value: "ptxas|max",
+        help: "Run phases as ptxas gates them, or all that are safe (default: max)",
+        apply: |options, value| {
+            options.profile = choose(value, &[("ptxas", Profile::Ptxas), ("max", Profile::Max)])?;
             Ok(())
         },
     },
@@ -344,7 +381,7 @@ impl Options {
     pub fn phases_at(&self, stage: Stage) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {
             Phases::None | Phases::Rebuild | Phases::Perturb => false,
-            Phases::Profile => phase.is_default && phase.stage == stage,
+            Phases::Profile => phase.profiles.contains(self.profile.set()) && phase.stage == stage,
             Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
         };
         PHASES

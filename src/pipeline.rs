@@ -3,7 +3,8 @@
 use crate::options::{Fault, Mode, Options, Phases};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
 use crate::ori::{ControlFlow, Function, PrintOptions};
-use crate::phases::{self, Statistics};
+use crate::phases::registry::Phase;
+use crate::phases::{Manager, Remark, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use std::path::Path;
@@ -15,13 +16,25 @@ pub struct Work {
     pub plan: Option<Plan>,
     /// What the phases counted.
     pub statistics: Statistics,
+    /// What the phases have to say.
+    pub remarks: Vec<Remark>,
+}
+
+/// What the host wants to know of the phases while they run.
+pub trait Host {
+    /// Does somebody ask for remarks?
+    fn wants_remarks(&self) -> bool;
+    /// A phase is about to run.
+    fn phase_begins(&self, phase: &Phase);
+    /// The phase that began last has run.
+    fn phase_ended(&self);
 }
 
 impl From<Plan> for Work {
     fn from(plan: Plan) -> Self {
         Self {
             plan: Some(plan),
-            statistics: Statistics::default(),
+            ..Self::default()
         }
     }
 }
@@ -45,7 +58,7 @@ impl From<String> for Problem {
 ///
 /// # Errors
 /// The function stays as it is, though it should not have.
-pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Problem> {
+pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
     if let Some(directory) = &options.snapshot_directory {
         let path = directory.join(snapshot.file_name());
         snapshot
@@ -72,14 +85,14 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Problem> 
             .map_err(|error| format!("edit script: {error}"))?;
         return Ok(Work {
             plan,
-            statistics: Statistics::default(),
+            ..Work::default()
         });
     }
-    through_ori(snapshot, options)
+    through_ori(snapshot, options, host)
 }
 
 /// Takes a function to Ori, changes it there and makes a plan of the result, if there is a reason to.
-fn through_ori(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Problem> {
+fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
     let has_phases = options.phases_at(snapshot.stage()).next().is_some();
     let goes_back = has_phases || matches!(options.phases, Phases::None | Phases::Rebuild | Phases::Perturb);
     let goes_back = goes_back && options.mode == Mode::Optimize;
@@ -94,7 +107,7 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Probl
             Phases::Perturb => perturb(&mut function),
             Phases::None | Phases::Profile | Phases::Listed(_) => {}
         }
-        run_phases(&mut function, options, &mut work.statistics)?;
+        (work.statistics, work.remarks) = run_phases(&mut function, options, host)?;
         let plan = to_machine(&function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
         work.plan = Some(plan);
     }
@@ -108,13 +121,14 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options) -> Result<Work, Probl
 fn run_phases(
     function: &mut Function,
     options: &Options,
-    statistics: &mut Statistics,
-) -> Result<(), Problem> {
+    host: &impl Host,
+) -> Result<(Statistics, Vec<Remark>), Problem> {
     let printing = &options.printing;
     let print = |function: &Function, when: &str, phase: &str| {
         let text = function.display(PrintOptions::default());
         eprint!("// {when} {phase}\n{text}");
     };
+    let mut manager = Manager::new(&options.phase_options, host.wants_remarks());
     for (number, phase) in options.phases_at(function.info.stage).enumerate() {
         if options.verify && number == 0 {
             verify(function, "LLVM made it")?;
@@ -122,15 +136,19 @@ fn run_phases(
         if printing.before.contains(&phase) {
             print(function, "before", phase.name);
         }
-        phases::run(phase, function, &options.phase_options, statistics);
+        manager.prepare(phase, function);
+        host.phase_begins(phase);
+        manager.run(phase, function);
+        host.phase_ended();
         if printing.after_all || printing.after.contains(&phase) {
             print(function, "after", phase.name);
         }
         if options.verify {
             verify(function, &format!("{} left it", phase.name))?;
+            manager.check_analyses(phase, function)?;
         }
     }
-    Ok(())
+    Ok(manager.finish())
 }
 
 /// Lets Ori's verifier look at a function.

@@ -5,6 +5,7 @@
 mod capture;
 mod control_flow;
 mod guard;
+mod host;
 mod live;
 mod opcodes;
 mod options;

@@ -1,13 +1,14 @@
 //! One function at one stage: snapshot in, plan out, report at the end.
 
 use super::guard::guarded;
+use super::host::{OrielHost, OrielRemark};
 use super::text::{OrielSink, OrielText};
 use crate::options::{self, Options};
-use crate::phases::Statistics;
+use crate::phases::{Remark, Statistics};
 use crate::pipeline::{self, Problem, Work};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
-use crate::report::{self, FunctionReport, Outcome};
+use crate::report::{self, FunctionReport, Outcome, PhaseTimes};
 use crate::snapshot::abi::{
     ABI_VERSION, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
     FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeRecord, OperandRecord,
@@ -180,12 +181,14 @@ pub struct OrielRun {
     /// The plan, and the pointers to it that the shim gets.
     plan: Option<(Plan, OrielPlan)>,
     statistics: Statistics,
+    remarks: Vec<Remark>,
     library_time: Duration,
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_begin(
     snapshot: &OrielSnapshot,
+    host: &OrielHost,
     problem: OrielSink,
     unsupported: OrielSink,
 ) -> Option<Box<OrielRun>> {
@@ -194,7 +197,7 @@ extern "C" fn oriel_run_begin(
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     super::capture::note(&view);
-    let work = match guarded(|| pipeline::run(&view, options)) {
+    let work = match guarded(|| pipeline::run(&view, options, host)) {
         Ok(Ok(work)) => work,
         Ok(Err(Problem::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
@@ -213,6 +216,7 @@ extern "C" fn oriel_run_begin(
         options,
         plan,
         statistics: work.statistics,
+        remarks: work.remarks,
         library_time: start.elapsed(),
     }))
 }
@@ -220,6 +224,16 @@ extern "C" fn oriel_run_begin(
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_plan(run: &OrielRun) -> Option<&OrielPlan> {
     run.plan.as_ref().map(|(_, pointers)| pointers)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_remark_count(run: &OrielRun) -> usize {
+    run.remarks.len()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
+    OrielRemark::of(&run.remarks[index])
 }
 
 #[unsafe(no_mangle)]
@@ -278,6 +292,7 @@ fn function_report<'a>(
         outcome: result,
         problem: (!problem.is_empty()).then_some(problem),
         phases: &run.statistics,
+        phase_ns: PhaseTimes(&run.statistics),
         export_ns: outcome.export_ns,
         library_ns,
         apply_ns: outcome.apply_ns,

@@ -4,7 +4,7 @@ use super::rows::Rows;
 use super::{Graph, Node};
 
 /// A graph built once from a list of edges. Each node's neighbours are in the order of the list, repetitions kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlFlowGraph<N> {
     entry: N,
     successors: Rows<N, N>,

@@ -5,7 +5,7 @@ use crate::entity::EntityRef;
 use std::marker::PhantomData;
 
 /// A list of values for each key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rows<K, V> {
     /// Where the list of each key begins in `values`; one more for the end of the last.
     first: Vec<u32>,

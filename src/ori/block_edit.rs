@@ -277,9 +277,11 @@ impl Function {
 
     /// Removes the blocks that control cannot come to; how many there were.
     pub fn remove_unreachable_blocks(&mut self) -> usize {
+        // What something beside branches refers to stays, with what it leads to.
+        let is_root = |&block: &Block| block == self.entry() || self.is_address_taken(block);
+        let mut pending: Vec<Block> = self.blocks().iter().copied().filter(is_root).collect();
         let mut reached = EntitySet::with_capacity(self.block_limit());
-        let mut pending = vec![self.entry()];
-        reached.insert(self.entry());
+        reached.extend(pending.iter().copied());
         while let Some(block) = pending.pop() {
             for successor in self.successors(block) {
                 if reached.insert(successor) {
@@ -287,26 +289,22 @@ impl Function {
                 }
             }
         }
-        let stays =
-            |function: &Self, block: Block| reached.contains(block) || function.is_address_taken(block);
         let removed: Vec<Block> = self
             .blocks()
             .iter()
             .copied()
-            .filter(|&block| !stays(self, block))
+            .filter(|&block| !reached.contains(block))
             .collect();
         for &block in &removed {
             let successors: Vec<Block> = self
                 .successors(block)
-                .filter(|&block| stays(self, block))
+                .filter(|&block| reached.contains(block))
                 .collect();
             for successor in successors {
                 self.remove_phi_predecessor(successor, block);
             }
         }
-        let mut is_removed = EntitySet::with_capacity(self.block_limit());
-        is_removed.extend(removed.iter().copied());
-        self.remove_blocks(|block| is_removed.contains(block));
+        self.remove_blocks(|block| !reached.contains(block));
         removed.len()
     }
 

@@ -222,7 +222,7 @@ impl FileLiveness {
 }
 
 /// Calls `found` for the registers that a block uses before it defines them, and for what PHIs use.
-fn each_border_use(function: &Function, mut found: impl FnMut(Register)) {
+pub(crate) fn each_border_use(function: &Function, mut found: impl FnMut(Register)) {
     // The block that last defined a register, by register.
     let mut defined_in: Vec<PackedOption<Block>> = vec![PackedOption::default(); function.register_limit()];
     for &block in function.blocks() {

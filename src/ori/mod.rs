@@ -56,6 +56,7 @@ pub use function::{
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
 };
 pub use lexer::{ParseError, Place};
+pub(crate) use liveness::each_border_use;
 pub use liveness::{FileLiveness, Liveness, Member};
 pub use memory_versions::{MemoryKinds, MemoryVersion, MemoryVersions, memory_kinds};
 pub use modifiers::{

@@ -25,22 +25,22 @@
 //! its earlier phases leave there as marks; here dominators tell. Its gate, knob 487, is off unless asked
 //! for, and so is this phase.
 
-use super::{PhaseContext, PhaseResult, irreducible_cycles};
+use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
 use crate::entity::{Block, SecondaryMap};
 use crate::graph::Loop;
 use crate::ori::{
-    ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operand, Operation, Position,
+    ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position,
 };
 use crate::snapshot::abi::Stage;
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let mut flow = ControlFlow::analyze(function, context.options.traversal);
+    let mut flow = context.control_flow(function);
     let mut changed = false;
     if flow.irreducible_edges().next().is_some() {
         let cycles = irreducible_cycles::find(function, &flow);
         let found = cycles.len() as u64;
-        let liveness = Liveness::compute(function, &flow);
+        let liveness = context.liveness(function);
         let made_single = match function.info.stage {
             Stage::Ssa => 0,
             Stage::Late => cycles
@@ -56,7 +56,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         context.count("missed-irreducible-cycles", found - made_single);
         if made_single != 0 {
             changed = true;
-            flow = ControlFlow::analyze(function, context.options.traversal);
+            context.keep_only(Analyses::empty());
+            flow = context.control_flow(function);
         }
     }
     let mut preheaders = Preheaders::default();

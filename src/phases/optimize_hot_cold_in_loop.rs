@@ -23,11 +23,11 @@
 use super::mark_additional_cold_blocks::{cold_blocks, is_colder};
 use super::{PhaseContext, PhaseResult};
 use crate::entity::{Block, SecondaryMap};
-use crate::ori::{ControlFlow, Function};
+use crate::ori::Function;
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let flow = ControlFlow::analyze(function, context.options.traversal);
+    let flow = context.control_flow(function);
     let loops = &flow.loops;
     if loops.is_empty() {
         return PhaseResult::Unchanged;

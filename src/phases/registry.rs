@@ -3,7 +3,7 @@
 //! Every phase that the reference names has a row. One without a `run` is a place in the order that
 //! Oriel has nothing for.
 
-use super::{PhaseContext, PhaseResult};
+use super::{Analyses, PhaseContext, PhaseResult};
 use crate::ori::Function;
 use crate::snapshot::abi::Stage;
 use bitflags::bitflags;
@@ -29,6 +29,17 @@ impl Forms {
     }
 }
 
+bitflags! {
+    /// Sets of phases that run without being asked for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Profiles: u8 {
+        /// As ptxas gates them.
+        const PTXAS = 1 << 0;
+        /// All that are safe and were measured to make code better.
+        const MAX = 1 << 1;
+    }
+}
+
 /// What a phase does to a function.
 pub type Run = fn(&mut Function, &mut PhaseContext<'_>) -> PhaseResult;
 
@@ -47,8 +58,12 @@ pub struct Phase {
     pub forms: Forms,
     /// What it does; none: it is not part of Oriel.
     pub run: Option<Run>,
-    /// Does it run without being asked for? Only a phase that was measured to make code better does.
-    pub is_default: bool,
+    /// Where it runs without being asked for.
+    pub profiles: Profiles,
+    /// The analyses that are made for it before it runs.
+    pub needs: Analyses,
+    /// The analyses that are still right when it has changed a function.
+    pub keeps: Analyses,
 }
 
 impl Phase {
@@ -96,7 +111,9 @@ const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase
         group: None,
         forms,
         run: Some(run),
-        is_default: false,
+        profiles: Profiles::empty(),
+        needs: Analyses::empty(),
+        keeps: Analyses::empty(),
     }
 }
 
@@ -113,13 +130,39 @@ impl Phase {
         self.group = Some(group);
         self
     }
+
+    /// In a profile without being asked for.
+    const fn in_profiles(mut self, profiles: Profiles) -> Self {
+        self.profiles = profiles;
+        self
+    }
+
+    /// With analyses made before it runs.
+    const fn needing(mut self, needs: Analyses) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    /// With analyses that it leaves right.
+    const fn keeping(mut self, keeps: Analyses) -> Self {
+        self.keeps = keeps;
+        self
+    }
 }
 
 const BOTH: Forms = Forms::SSA.union(Forms::LATE);
 
+/// The instances of OriPerformLiveDead differ in when they run, and in nothing else.
+const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
+    phase(number, name, BOTH, super::ori_perform_live_dead::run)
+        .in_group("OriPerformLiveDead")
+        .in_profiles(Profiles::all())
+        .needing(Analyses::CONTROL_FLOW)
+}
+
 /// Every phase that the reference names, in order.
 pub static PHASES: &[Phase] = &[
-    phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run),
+    phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run).needing(Analyses::CONTROL_FLOW),
     unnumbered(
         Stage::Ssa,
         "RemoveUnreachableBlocks",
@@ -139,22 +182,30 @@ pub static PHASES: &[Phase] = &[
         super::merge_basic_blocks::run,
     ),
     place(9, "ReportInitialRepresentation"),
-    place(10, "EarlyOriSimpleLiveDead"),
+    phase(
+        10,
+        "EarlyOriSimpleLiveDead",
+        BOTH,
+        super::early_ori_simple_live_dead::run,
+    )
+    .in_profiles(Profiles::all())
+    .keeping(Analyses::CONTROL_FLOW),
     place(13, "GeneralOptimizeEarly"),
-    place(16, "OriPerformLiveDeadFirst"),
+    ori_perform_live_dead(16, "OriPerformLiveDeadFirst"),
     unnumbered(
         Stage::Ssa,
         "LoopMakeSingleEntry",
         BOTH,
         super::loop_make_single_entry::run,
     )
-    .in_group("LoopStructurePass"),
+    .in_group("LoopStructurePass")
+    .needing(Analyses::CONTROL_FLOW),
     place(18, "OriLoopSimplification"),
     place(19, "OriSplitLiveRanges"),
     place(26, "StrengthReduction"),
     place(27, "AnalyzeUniformsForSpeculation"),
     place(29, "GeneralOptimize"),
-    place(33, "OriPerformLiveDeadSecond"),
+    ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
     place(37, "GeneralOptimizeMid"),
     place(46, "GeneralOptimizeMid2"),
     place(48, "EnforceArgumentRestrictions"),
@@ -162,20 +213,21 @@ pub static PHASES: &[Phase] = &[
     place(50, "OriReassociateAndCommon"),
     place(51, "ExtractShaderConstsFinal"),
     place(58, "GeneralOptimizeLate"),
-    place(61, "OriPerformLiveDeadThird"),
+    ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
     place(64, "LateOriCommoning"),
     place(65, "GeneralOptimizeLate2"),
     place(82, "AdvancedPhaseBackPropVReg"),
     place(83, "OriBackCopyPropagate"),
-    place(84, "OriPerformLiveDeadFourth"),
+    ori_perform_live_dead(84, "OriPerformLiveDeadFourth"),
     place(95, "SetAfterLegalization"),
     phase(
         108,
         "OptimizeHotColdInLoop",
         BOTH,
         super::optimize_hot_cold_in_loop::run,
-    ),
+    )
+    .needing(Analyses::CONTROL_FLOW),
     phase(
         109,
         "OptimizeHotColdFlow",
@@ -190,6 +242,12 @@ pub static PHASES: &[Phase] = &[
     ),
     place(138, "OriSplitHighPressureLiveRanges"),
 ];
+
+/// A row for a test.
+#[cfg(test)]
+pub(super) const fn test_phase(run: Run) -> Phase {
+    unnumbered(Stage::Ssa, "test", BOTH, run)
+}
 
 /// The phases that a name means; more than one for a group.
 pub fn named(name: &str) -> impl Iterator<Item = &'static Phase> + '_ {

@@ -22,6 +22,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 
 #[cfg(test)]
 mod tests {
+    use crate::ori::parse_function;
     use crate::phases::testing::{append_phi, block, edges, function, numbers, run_phase};
 
     #[test]
@@ -34,5 +35,15 @@ mod tests {
         assert_eq!(function.sources(phi).len(), 2);
         assert!(function.phi_value(phi, block(0)).is_some());
         assert!(!run_phase(super::run, &mut function));
+    }
+
+    #[test]
+    fn what_something_else_refers_to_stays_with_what_it_leads_to() {
+        let text = "kernel \"k\" sm_80 ssa {\nbix0:\n    RET\nbix1: address_taken\n    BRA fall bix2\n\
+                    bix2:\n    RET\nbix3:\n    BRA bix2\n}\n";
+        let mut function = parse_function(text).expect("it parses");
+        assert!(run_phase(super::run, &mut function));
+        assert_eq!(numbers(function.blocks()), [0, 1, 2]);
+        assert_eq!(function.verify(), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Small functions for the tests of phases, and what is asked of them.
 
-use super::registry::Run;
-use super::{PhaseContext, PhaseOptions, PhaseResult, Statistics};
+use super::registry::{self, Run};
+use super::{PhaseOptions, PhaseResult, Statistics};
 use crate::entity::{Block, EntityRef, Register};
 use crate::graph::testing::on_random_graphs;
 use crate::ori::{
@@ -23,21 +23,13 @@ pub(crate) fn run_phase_with(run: Run, function: &mut Function, options: &PhaseO
 
 /// Runs one phase; what it counted under a name.
 pub(crate) fn count_of(run: Run, function: &mut Function, counter: &'static str) -> u64 {
-    let (_, mut statistics) = run_and_count(run, function, &PhaseOptions::default());
-    let mut counters = statistics.counters("test").iter();
-    counters
-        .find(|(name, _)| *name == counter)
-        .map_or(0, |&(_, value)| value)
+    let (_, statistics) = run_and_count(run, function, &PhaseOptions::default());
+    statistics.counter("test", counter)
 }
 
 fn run_and_count(run: Run, function: &mut Function, options: &PhaseOptions) -> (PhaseResult, Statistics) {
     let mut statistics = Statistics::default();
-    let mut context = PhaseContext {
-        options,
-        statistics: &mut statistics,
-        phase: "test",
-    };
-    let result = run(function, &mut context);
+    let result = crate::phases::run(&registry::test_phase(run), function, options, &mut statistics);
     (result, statistics)
 }
 

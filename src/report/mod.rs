@@ -9,7 +9,7 @@ pub use opcodes::{OpcodeReport, StageOpcodes};
 use crate::options::ReportTarget;
 use crate::phases::Statistics;
 use crate::snapshot::Snapshot;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -59,6 +59,9 @@ pub struct FunctionReport<'a> {
     /// What the phases that ran have counted.
     #[serde(skip_serializing_if = "Statistics::is_empty")]
     pub phases: &'a Statistics,
+    /// The time in each phase that ran, analyses that phases share not counted.
+    #[serde(skip_serializing_if = "PhaseTimes::is_empty")]
+    pub phase_ns: PhaseTimes<'a>,
     /// From LLVM's function to the snapshot.
     pub export_ns: u64,
     /// In the library.
@@ -67,6 +70,23 @@ pub struct FunctionReport<'a> {
     pub apply_ns: u64,
     /// The sum of the three.
     pub oriel_ns: u64,
+}
+
+/// Times of phases: an object of numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseTimes<'a>(pub &'a Statistics);
+
+impl PhaseTimes<'_> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for PhaseTimes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let times = self.0.times();
+        serializer.collect_map(times.map(|(phase, time)| (phase, time.as_nanos() as u64)))
+    }
 }
 
 /// Number of instructions that are no debug instructions.

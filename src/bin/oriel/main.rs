@@ -11,6 +11,7 @@ mod ori;
 mod passes;
 mod report;
 mod snapshot;
+mod tables;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ enum Command {
     Bench(live::BenchArguments),
     /// Run kernels in the interpreter, or on a GPU
     Exec(exec::ExecArguments),
+    /// List the knobs of phases, which -oriel-knob sets
+    Knobs(tables::TableArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
     /// Print and verify functions in Ori, from text or from snapshots
@@ -41,6 +44,8 @@ enum Command {
     /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
     #[cfg(feature = "llvm")]
     Passes(passes::PassesArguments),
+    /// List the phases in their order, which -oriel-phases and -oriel-disable-phases name
+    Phases(tables::TableArguments),
     /// Write random functions for tests and benchmarks
     Generate(generate::GenerateArguments),
     /// Print what Oriel knows of the instructions of functions
@@ -79,6 +84,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Compile(arguments) => compile::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
         Command::Exec(arguments) => exec::run(&arguments)?,
+        Command::Knobs(arguments) => tables::run_knobs(&arguments),
+        Command::Phases(arguments) => tables::run_phases(&arguments),
         Command::Live(arguments) => live::run(&arguments)?,
         Command::Ori(arguments) => ori::run(&arguments)?,
         #[cfg(feature = "llvm")]

@@ -1,0 +1,88 @@
+//===- PhaseHost.cpp - Timers and remarks of the phases -------------------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PhaseHost.h"
+#include "Export.h"
+#include "Support.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Pass.h"
+
+using namespace llvm;
+using namespace oriel;
+
+/// The name that LLVM's switches for remarks know Oriel by.
+static const char *const PassName = "oriel";
+
+PhaseHost::PhaseHost(LLVMContext &Context) {
+  Callbacks.context = this;
+  const DiagnosticHandler *Handler = Context.getDiagHandlerPtr();
+  Callbacks.wants_remarks =
+      Context.getLLVMRemarkStreamer() ||
+      (Handler && Handler->isAnyRemarkEnabled(PassName));
+  if (!TimePassesIsEnabled)
+    return;
+  Callbacks.phase_begins = [](void *Self, OrielText Phase) {
+    StringRef Name = toStringRef(Phase);
+    static_cast<PhaseHost *>(Self)->Timer.emplace(Name, Name, "oriel",
+                                                  "Oriel's phases");
+  };
+  Callbacks.phase_ended = [](void *Self) {
+    static_cast<PhaseHost *>(Self)->Timer.reset();
+  };
+}
+
+PhaseRemarks::PhaseRemarks(const MachineFunction &MF,
+                           const SnapshotExporter &Exporter,
+                           const OrielRun *Run)
+    : Run(Run), MF(MF) {
+  if (!Run)
+    return;
+  const Function &F = MF.getFunction();
+  for (size_t Index = 0, Count = oriel_run_remark_count(Run); Index != Count;
+       ++Index) {
+    uint32_t Number = oriel_run_remark(Run, Index).instruction;
+    Place At = {DiagnosticLocation(F.getSubprogram()), &F.getEntryBlock()};
+    if (Number != ORIEL_NONE) {
+      const MachineInstr &MI = *Exporter.instructions()[Number];
+      At.Location = DiagnosticLocation(MI.getDebugLoc());
+      if (const BasicBlock *Block = MI.getParent()->getBasicBlock())
+        At.Block = Block;
+    }
+    Places.push_back(At);
+  }
+}
+
+template <typename RemarkType>
+static void emitOne(const OrielRemark &Remark,
+                    const DiagnosticLocation &Location,
+                    const BasicBlock *Block) {
+  RemarkType Out(PassName, toStringRef(Remark.name), Location, Block);
+  Out << ore::NV("Phase", toStringRef(Remark.phase)) << ": "
+      << toStringRef(Remark.message);
+  Block->getContext().diagnose(Out);
+}
+
+void PhaseRemarks::emit() const {
+  for (auto [Index, Place] : enumerate(Places)) {
+    OrielRemark Remark = oriel_run_remark(Run, Index);
+    switch (Remark.kind) {
+    case ORIEL_REMARK_PASSED:
+      emitOne<OptimizationRemark>(Remark, Place.Location, Place.Block);
+      break;
+    case ORIEL_REMARK_MISSED:
+      emitOne<OptimizationRemarkMissed>(Remark, Place.Location, Place.Block);
+      break;
+    default:
+      emitOne<OptimizationRemarkAnalysis>(Remark, Place.Location, Place.Block);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+//===- PhaseHost.h - Timers and remarks of the phases -----------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What LLVM is told of the library's phases: their times for `-time-passes`,
+/// their remarks for `-pass-remarks` and remark files.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_PHASEHOST_H
+#define ORIEL_PHASEHOST_H
+
+#include "oriel_ffi.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/Support/Timer.h"
+#include <optional>
+
+namespace llvm {
+class BasicBlock;
+class LLVMContext;
+class MachineFunction;
+} // namespace llvm
+
+namespace oriel {
+
+class SnapshotExporter;
+
+/// The library's host during one run.
+class PhaseHost {
+public:
+  explicit PhaseHost(llvm::LLVMContext &Context);
+  PhaseHost(const PhaseHost &) = delete;
+
+  const OrielHost &callbacks() const { return Callbacks; }
+
+private:
+  OrielHost Callbacks = {};
+  std::optional<llvm::NamedRegionTimer> Timer;
+};
+
+/// The remarks of a run, with their places in \p MF as it was before.
+class PhaseRemarks {
+public:
+  PhaseRemarks(const llvm::MachineFunction &MF,
+               const SnapshotExporter &Exporter, const OrielRun *Run);
+
+  /// Hands them to LLVM.
+  void emit() const;
+
+private:
+  struct Place {
+    llvm::DiagnosticLocation Location;
+    const llvm::BasicBlock *Block;
+  };
+
+  const OrielRun *Run;
+  const llvm::MachineFunction &MF;
+  llvm::SmallVector<Place, 0> Places;
+};
+
+} // namespace oriel
+
+#endif // ORIEL_PHASEHOST_H

@@ -1,0 +1,73 @@
+//! What the shim wants to know of the phases while they run.
+
+use super::text::OrielText;
+use crate::phases::registry::Phase;
+use crate::phases::{Remark, RemarkKind};
+use crate::pipeline::Host;
+use std::ffi::c_void;
+
+/// `OrielHost`.
+#[repr(C)]
+pub struct OrielHost {
+    context: *mut c_void,
+    phase_begins: Option<unsafe extern "C" fn(*mut c_void, OrielText)>,
+    phase_ended: Option<unsafe extern "C" fn(*mut c_void)>,
+    wants_remarks: u32,
+    reserved: u32,
+}
+
+const _: () = assert!(size_of::<OrielHost>() == 32);
+
+impl Host for OrielHost {
+    fn wants_remarks(&self) -> bool {
+        self.wants_remarks != 0
+    }
+
+    fn phase_begins(&self, phase: &Phase) {
+        if let Some(phase_begins) = self.phase_begins {
+            // SAFETY: the shim's function takes the shim's context, and the name lives as long as the process.
+            unsafe { phase_begins(self.context, OrielText::from_static(phase.name)) }
+        }
+    }
+
+    fn phase_ended(&self) {
+        if let Some(phase_ended) = self.phase_ended {
+            // SAFETY: the shim's function takes the shim's context.
+            unsafe { phase_ended(self.context) }
+        }
+    }
+}
+
+/// `OrielRemark`.
+#[repr(C)]
+pub struct OrielRemark {
+    kind: u32,
+    instruction: u32,
+    phase: OrielText,
+    name: OrielText,
+    message: OrielText,
+}
+
+const _: () = assert!(size_of::<OrielRemark>() == 56);
+
+/// `ORIEL_NONE`.
+const NONE: u32 = u32::MAX;
+
+impl OrielRemark {
+    /// The texts live as long as the remark does.
+    pub(super) fn of(remark: &Remark) -> Self {
+        Self {
+            kind: match remark.kind {
+                RemarkKind::Passed => 0,
+                RemarkKind::Missed => 1,
+                RemarkKind::Analysis => 2,
+            },
+            instruction: remark
+                .instruction
+                .map_or(NONE, |instruction| instruction.as_u32()),
+            phase: OrielText::from_static(remark.phase),
+            name: OrielText::from_static(remark.name),
+            message: OrielText::borrowed(&remark.message),
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Knobs: numbers and switches inside phases that a compiler engineer may turn.
+//!
+//! One table has every knob with its name, the index that ptxas has it under where the reference gives one, its
+//! kind, its default and the phases that read it. `-oriel-knob=NAME=VALUE` takes the name, the name in ROT13
+//! (ptxas hides its names that way) or the index; `oriel knobs` lists the table.
+
+use serde::Serialize;
+use std::fmt;
+
+/// What values a knob takes, by the type names of ptxas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnobKind {
+    /// `OKT_NONE`: on or off.
+    Switch,
+    /// `OKT_INT`: a number.
+    Integer,
+    /// `OKT_BDGT`: how often something may be done to a function; without a value as often as it can.
+    Budget,
+    /// `OKT_DBL`: a number that need not be whole.
+    Double,
+}
+
+impl KnobKind {
+    /// The type name of ptxas.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switch => "OKT_NONE",
+            Self::Integer => "OKT_INT",
+            Self::Budget => "OKT_BDGT",
+            Self::Double => "OKT_DBL",
+        }
+    }
+
+    /// What its values look like.
+    const fn values(self) -> &'static str {
+        match self {
+            Self::Switch => "0 or 1, or nothing for 1",
+            Self::Integer => "a whole number",
+            Self::Budget => "a whole number from 0 up",
+            Self::Double => "a number",
+        }
+    }
+}
+
+/// The value of a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum KnobValue {
+    /// Of a switch.
+    Switch(bool),
+    /// Of an integer.
+    Integer(i64),
+    /// Of a budget; none: no limit.
+    Budget(Option<u64>),
+    /// Of a number that need not be whole.
+    Double(f64),
+}
+
+impl KnobValue {
+    /// The kind that has such values.
+    pub const fn kind(self) -> KnobKind {
+        match self {
+            Self::Switch(_) => KnobKind::Switch,
+            Self::Integer(_) => KnobKind::Integer,
+            Self::Budget(_) => KnobKind::Budget,
+            Self::Double(_) => KnobKind::Double,
+        }
+    }
+}
+
+impl fmt::Display for KnobValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Switch(is_on) => write!(formatter, "{}", u8::from(*is_on)),
+            Self::Integer(value) => write!(formatter, "{value}"),
+            Self::Budget(Some(limit)) => write!(formatter, "{limit}"),
+            Self::Budget(None) => write!(formatter, "unlimited"),
+            Self::Double(value) => write!(formatter, "{value}"),
+        }
+    }
+}
+
+/// A row of the table of knobs.
+#[derive(Clone, Copy, Debug)]
+pub struct KnobSpec {
+    /// Which knob.
+    pub knob: Knob,
+    /// Its name.
+    pub name: &'static str,
+    /// ptxas' number, where the reference gives one.
+    pub index: Option<u16>,
+    /// Its value where nothing else is said.
+    pub default: KnobValue,
+    /// The phases that read it, by name or group.
+    pub readers: &'static [&'static str],
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Declares the knobs: name, index, default, readers, help.
+macro_rules! knobs {
+    ($( $variant:ident $index:expr, $default:expr, [$($reader:literal)*], $help:literal; )*) => {
+        /// A knob.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Knob {
+            $( #[doc = $help] $variant, )*
+        }
+
+        /// Every knob.
+        pub static KNOBS: &[KnobSpec] = &[$(
+            KnobSpec {
+                knob: Knob::$variant,
+                name: stringify!($variant),
+                index: $index,
+                default: $default,
+                readers: &[$($reader),*],
+                help: $help,
+            },
+        )*];
+    };
+}
+
+knobs! {
+    OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
+        "How many instructions each run may remove from a function; to find by halves the one that was missed";
+}
+
+impl KnobSpec {
+    /// The name, each letter moved by thirteen places.
+    pub fn rot13(&self) -> String {
+        rot13(self.name)
+    }
+}
+
+fn rot13(name: &str) -> String {
+    let turn = |letter: char| match letter {
+        'a'..='m' | 'A'..='M' => (letter as u8 + 13) as char,
+        'n'..='z' | 'N'..='Z' => (letter as u8 - 13) as char,
+        other => other,
+    };
+    name.chars().map(turn).collect()
+}
+
+impl Knob {
+    /// The knob's row.
+    pub fn spec(self) -> &'static KnobSpec {
+        &KNOBS[self as usize]
+    }
+}
+
+/// The values of all knobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Knobs {
+    values: Vec<KnobValue>,
+}
+
+impl Default for Knobs {
+    fn default() -> Self {
+        Self {
+            values: KNOBS.iter().map(|spec| spec.default).collect(),
+        }
+    }
+}
+
+impl Knobs {
+    /// Sets a knob as in `OriPerformLiveDeadBudget=3`, by name, ROT13 name or index; a switch needs no value.
+    ///
+    /// # Errors
+    /// There is no such knob, or the value is not one of its kind.
+    pub fn set(&mut self, assignment: &str) -> Result<(), String> {
+        let (name, value) = match assignment.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (assignment, None),
+        };
+        let spec = find(name)?;
+        let value = parse(spec.default.kind(), value).ok_or_else(|| {
+            let given = value.map_or("no value".to_owned(), |value| format!("'{value}'"));
+            format!(
+                "{} takes {}, not {given}",
+                spec.name,
+                spec.default.kind().values()
+            )
+        })?;
+        self.values[spec.knob as usize] = value;
+        Ok(())
+    }
+
+    /// The value of a knob.
+    pub fn value(&self, knob: Knob) -> KnobValue {
+        self.values[knob as usize]
+    }
+
+    /// Is a switch on?
+    ///
+    /// # Panics
+    /// The knob is no switch.
+    pub fn is_on(&self, knob: Knob) -> bool {
+        match self.value(knob) {
+            KnobValue::Switch(is_on) => is_on,
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+
+    /// The value of an integer.
+    ///
+    /// # Panics
+    /// The knob is no integer.
+    pub fn integer(&self, knob: Knob) -> i64 {
+        match self.value(knob) {
+            KnobValue::Integer(value) => value,
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+
+    /// What is left to spend at the beginning.
+    ///
+    /// # Panics
+    /// The knob is no budget.
+    pub fn budget(&self, knob: Knob) -> Budget {
+        match self.value(knob) {
+            KnobValue::Budget(limit) => Budget { left: limit },
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+
+    /// The value of a number that need not be whole.
+    ///
+    /// # Panics
+    /// The knob is no such number.
+    pub fn double(&self, knob: Knob) -> f64 {
+        match self.value(knob) {
+            KnobValue::Double(value) => value,
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+}
+
+fn find(name: &str) -> Result<&'static KnobSpec, String> {
+    let is_named = |spec: &&KnobSpec| {
+        spec.name.eq_ignore_ascii_case(name)
+            || spec.rot13().eq_ignore_ascii_case(name)
+            || spec.index.is_some_and(|index| name.parse() == Ok(index))
+    };
+    KNOBS.iter().find(is_named).ok_or_else(|| {
+        let names: Vec<&str> = KNOBS.iter().map(|spec| spec.name).collect();
+        format!("'{name}' is no knob; knobs are: {}", names.join(", "))
+    })
+}
+
+fn parse(kind: KnobKind, value: Option<&str>) -> Option<KnobValue> {
+    Some(match (kind, value) {
+        (KnobKind::Switch, None | Some("1" | "true")) => KnobValue::Switch(true),
+        (KnobKind::Switch, Some("0" | "false")) => KnobValue::Switch(false),
+        (KnobKind::Integer, Some(value)) => KnobValue::Integer(value.parse().ok()?),
+        (KnobKind::Budget, Some("unlimited")) => KnobValue::Budget(None),
+        (KnobKind::Budget, Some(value)) => KnobValue::Budget(Some(value.parse().ok()?)),
+        (KnobKind::Double, Some(value)) => {
+            KnobValue::Double(value.parse().ok().filter(|value: &f64| value.is_finite())?)
+        }
+        (KnobKind::Switch | KnobKind::Integer | KnobKind::Budget | KnobKind::Double, _) => return None,
+    })
+}
+
+/// How often something may still be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    left: Option<u64>,
+}
+
+impl Budget {
+    /// Spends one, if one is left.
+    pub fn spend(&mut self) -> bool {
+        match &mut self.left {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phases::registry;
+
+    #[test]
+    fn names_and_indices_are_unique_and_readers_exist() {
+        for (number, spec) in KNOBS.iter().enumerate() {
+            assert_eq!(spec.knob as usize, number);
+            assert!(std::ptr::eq(find(spec.name).unwrap(), spec));
+            assert!(std::ptr::eq(find(&spec.rot13()).unwrap(), spec));
+            if let Some(index) = spec.index {
+                assert!(std::ptr::eq(find(&index.to_string()).unwrap(), spec));
+            }
+            assert!(!spec.readers.is_empty());
+            for reader in spec.readers {
+                assert!(
+                    registry::named(reader).any(|phase| phase.run.is_some()),
+                    "{reader}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_knob_is_set_by_each_of_its_names() {
+        for name in [
+            "OriPerformLiveDeadBudget",
+            "oriperformlivedeadbudget",
+            "BevCresbezYvirQrnqOhqtrg",
+        ] {
+            let mut knobs = Knobs::default();
+            knobs.set(&format!("{name}=1")).unwrap();
+            let mut budget = knobs.budget(Knob::OriPerformLiveDeadBudget);
+            assert!(budget.spend());
+            assert!(!budget.spend());
+        }
+        assert!(Knobs::default().budget(Knob::OriPerformLiveDeadBudget).spend());
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        let error = |assignment: &str| Knobs::default().set(assignment).unwrap_err();
+        assert!(error("Speed=1").starts_with("'Speed' is no knob; knobs are: Ori"));
+        assert_eq!(
+            error("OriPerformLiveDeadBudget=-1"),
+            "OriPerformLiveDeadBudget takes a whole number from 0 up, not '-1'"
+        );
+        assert_eq!(
+            error("OriPerformLiveDeadBudget"),
+            "OriPerformLiveDeadBudget takes a whole number from 0 up, not no value"
+        );
+    }
+
+    #[test]
+    fn every_kind_has_its_values() {
+        let parsed = |kind, value| parse(kind, value).map(|value| value.to_string());
+        assert_eq!(parsed(KnobKind::Switch, None).as_deref(), Some("1"));
+        assert_eq!(parsed(KnobKind::Switch, Some("2")), None);
+        assert_eq!(parsed(KnobKind::Integer, Some("-3")).as_deref(), Some("-3"));
+        assert_eq!(
+            parsed(KnobKind::Budget, Some("unlimited")).as_deref(),
+            Some("unlimited")
+        );
+        assert_eq!(parsed(KnobKind::Double, Some("0.25")).as_deref(), Some("0.25"));
+        assert_eq!(parsed(KnobKind::Double, Some("NaN")), None);
+        assert_eq!(parsed(KnobKind::Double, None), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Which phases the names in an option mean.
+
+use super::registry::{self, Forms, PHASES, Phase};
+use crate::snapshot::abi::Stage;
+
+/// A phase that the user named, and where it has to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// The phase.
+    pub phase: &'static Phase,
+    /// The stage.
+    pub stage: Stage,
+}
+
+/// The phases in a list such as `OriPerformLiveDead,PlaceBlocksInSourceOrder@ssa`.
+///
+/// # Errors
+/// A name is unknown, the phase is not part of Oriel, or it does not accept the form of the stage.
+pub fn select(list: &str) -> Result<Vec<Selected>, String> {
+    let mut selected = Vec::new();
+    for word in list.split(',') {
+        let (name, stage) = match word.split_once('@') {
+            None => (word, None),
+            Some((name, "ssa")) => (name, Some(Stage::Ssa)),
+            Some((name, "late")) => (name, Some(Stage::Late)),
+            Some((_, other)) => return Err(format!("'{other}' is no stage; allowed are: ssa, late")),
+        };
+        let known = selected.len();
+        for phase in registry::named(name).filter(|phase| phase.run.is_some()) {
+            let stage = stage.unwrap_or(phase.stage);
+            if !phase.forms.contains(Forms::at(stage)) {
+                return Err(format!("{} cannot run at stage {}", phase.name, stage.name()));
+            }
+            selected.push(Selected { phase, stage });
+        }
+        if selected.len() == known {
+            return Err(unknown(name));
+        }
+    }
+    Ok(selected)
+}
+
+fn unknown(name: &str) -> String {
+    let is_place = registry::named(name).next().is_some();
+    let names: Vec<&str> = PHASES
+        .iter()
+        .filter(|phase| phase.run.is_some())
+        .map(|phase| phase.name)
+        .collect();
+    let what = if is_place {
+        "is not part of Oriel"
+    } else {
+        "is no phase"
+    };
+    format!("'{name}' {what}; phases are: {}", names.join(", "))
+}
+
+/// The phases in a list of names, at whichever stage.
+///
+/// # Errors
+/// No phase of Oriel has the name.
+pub fn named(list: &str) -> Result<Vec<&'static Phase>, String> {
+    let mut phases = Vec::new();
+    for name in list.split(',') {
+        let known = phases.len();
+        phases.extend(registry::named(name).filter(|phase| phase.run.is_some()));
+        if phases.len() == known {
+            return Err(unknown(name));
+        }
+    }
+    Ok(phases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &str) -> Vec<(&'static str, Stage)> {
+        let selected = select(list).unwrap();
+        selected.iter().map(|one| (one.phase.name, one.stage)).collect()
+    }
+
+    #[test]
+    fn lists_name_phases_groups_and_stages() {
+        assert_eq!(
+            names("mergebasicblocks,PlaceBlocksInSourceOrder@ssa,LoopStructurePass@late"),
+            [
+                ("MergeBasicBlocks", Stage::Ssa),
+                ("PlaceBlocksInSourceOrder", Stage::Ssa),
+                ("LoopMakeSingleEntry", Stage::Late),
+            ]
+        );
+    }
+
+    #[test]
+    fn unknown_names_are_errors_that_list_the_phases() {
+        for (list, problem) in [
+            (
+                "GeneralOptimise",
+                "'GeneralOptimise' is no phase; phases are: AnalyzeControlFlow, ",
+            ),
+            (
+                "MergeBasicBlocks@dawn",
+                "'dawn' is no stage; allowed are: ssa, late",
+            ),
+            ("", "'' is no phase"),
+        ] {
+            let error = select(list).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+        }
+        let place = PHASES.iter().find(|phase| phase.run.is_none()).expect("a place");
+        assert!(select(place.name).unwrap_err().contains("is not part of Oriel"));
+        assert!(named("MergeBasicBlocks@ssa").is_err());
+    }
+}
