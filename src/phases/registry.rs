@@ -156,7 +156,7 @@ const BOTH: Forms = Forms::SSA.union(Forms::LATE);
 const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
     phase(number, name, BOTH, super::ori_perform_live_dead::run)
         .in_group("OriPerformLiveDead")
-        .in_profiles(Profiles::all())
+        .in_profiles(Profiles::PTXAS)
         .needing(Analyses::CONTROL_FLOW)
 }
 
@@ -188,7 +188,7 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::early_ori_simple_live_dead::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::CONTROL_FLOW),
     place(13, "GeneralOptimizeEarly"),
     ori_perform_live_dead(16, "OriPerformLiveDeadFirst"),

@@ -3,6 +3,8 @@
 use clap::Args;
 use oriel::ori::machine::from_machine;
 use oriel::ori::{Function, PrintOptions, parse_functions};
+use oriel::phases::registry::{Forms, Phase};
+use oriel::phases::{self, Manager, PhaseOptions, Remark};
 use oriel::snapshot::OwnedSnapshot;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -15,6 +17,18 @@ pub struct OriArguments {
     /// written by -oriel-snapshot=DIR
     #[arg(required = true)]
     files: Vec<PathBuf>,
+
+    /// Run these phases over the functions first, in this order
+    #[arg(long, value_name = "LIST", value_parser = phases::named)]
+    phases: Option<std::vec::Vec<&'static Phase>>,
+
+    /// Set a knob for the phases; repeatable
+    #[arg(long, value_name = "NAME=VALUE", requires = "phases")]
+    knob: Vec<String>,
+
+    /// Print what the phases remark to standard error
+    #[arg(long, requires = "phases")]
+    remarks: bool,
 
     /// Check the functions as well; what the verifier finds goes to standard error
     #[arg(long)]
@@ -36,8 +50,18 @@ pub fn run(arguments: &OriArguments) -> Result<(), String> {
         reference_numbers: arguments.reference_numbers,
     };
     let mut findings = 0;
+    let mut phase_options = PhaseOptions::default();
+    for assignment in &arguments.knob {
+        phase_options.knobs.set(assignment)?;
+    }
     for path in &arguments.files {
-        for function in load(path).map_err(|problem| format!("{}:{problem}", path.display()))? {
+        for mut function in load(path).map_err(|problem| format!("{}:{problem}", path.display()))? {
+            if let Some(phases) = &arguments.phases {
+                let remarks = run_phases(&mut function, phases, &phase_options)?;
+                for remark in remarks.iter().filter(|_| arguments.remarks) {
+                    eprintln!("{}: {}: {}", remark.phase, remark.name, remark.message);
+                }
+            }
             if !arguments.quiet {
                 write!(out, "{}", function.display(options)).map_err(|error| error.to_string())?;
             }
@@ -51,6 +75,29 @@ pub fn run(arguments: &OriArguments) -> Result<(), String> {
         1 => Err("the verifier found a problem".to_owned()),
         many => Err(format!("the verifier found {many} problems")),
     }
+}
+
+/// Runs phases in the order given; what they remark.
+fn run_phases(
+    function: &mut Function,
+    phases: &[&'static Phase],
+    options: &PhaseOptions,
+) -> Result<Vec<Remark>, String> {
+    let stage = function.info.stage;
+    let mut manager = Manager::new(options, true);
+    for phase in phases {
+        if !phase.forms.contains(Forms::at(stage)) {
+            let name = &function.info.name;
+            return Err(format!(
+                "{name}: {} does not take functions of stage {}",
+                phase.name,
+                stage.name()
+            ));
+        }
+        manager.run(phase, function);
+        manager.check_analyses(phase, function)?;
+    }
+    Ok(manager.finish().1)
 }
 
 /// The functions of a file, a snapshot or text; an error begins with line and column, if there is one.
