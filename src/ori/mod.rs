@@ -13,6 +13,7 @@
 //! | `compare_flow.rs` | the same compared with LLVM's |
 //! | `compare_liveness.rs` | liveness compared with the live-range engine |
 //! | `liveness.rs` | which registers are live where blocks begin and end |
+//! | `divergence.rs` | which values are the same in all lanes of a warp |
 //! | `memory_versions.rs` | which writes a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `builder.rs` | instructions one after the other |
@@ -26,6 +27,7 @@ mod builder;
 mod compare_flow;
 mod compare_liveness;
 mod control_flow;
+mod divergence;
 mod edit;
 mod function;
 mod lexer;
@@ -50,6 +52,7 @@ pub use block_edit::ControlFlowError;
 pub use builder::{Builder, ToOperand};
 pub use compare_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
 pub use control_flow::ControlFlow;
+pub use divergence::Divergence;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
