@@ -301,7 +301,7 @@ pub fn each_point(
         // All PHIs define their results at the same place.
         let units = at_start.get_or_insert(sets.units());
         let register = function.result(instruction, 0).as_register();
-        for register in register.filter(|&register| !sets.contains(register)) {
+        if let Some(register) = register.filter(|&register| !sets.contains(register)) {
             units.add(sets.file(register), units_of(function, register));
         }
     }

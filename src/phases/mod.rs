@@ -10,6 +10,8 @@ pub mod mark_additional_cold_blocks;
 pub mod merge_basic_blocks;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
+pub mod ori_split_high_pressure_live_ranges;
+pub mod ori_split_live_ranges;
 pub mod place_blocks_in_source_order;
 pub mod registry;
 pub mod remove_unreachable_blocks;
@@ -18,6 +20,7 @@ pub mod set_control_flow_op_last_in_bb;
 pub(crate) mod testing;
 
 use crate::graph::Traversal;
+use crate::live::pressure::DEFAULT_BUDGET;
 use crate::ori::Function;
 use crate::snapshot::abi::Stage;
 use registry::{Forms, PHASES, Phase};
@@ -40,12 +43,27 @@ impl PhaseResult {
 }
 
 /// What the user asks of phases beyond which of them run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseOptions {
     /// Does MergeBasicBlocks leave blocks as they are?
     pub dont_merge_basic_blocks: bool,
     /// The walk that blocks are numbered by.
     pub traversal: Traversal,
+    /// Does OriSplitLiveRanges split? The reference's knob 456.
+    pub split_live_ranges: bool,
+    /// Units of data registers that a function may have live at once, as far as splitting can do it.
+    pub register_budget: u32,
+}
+
+impl Default for PhaseOptions {
+    fn default() -> Self {
+        Self {
+            dont_merge_basic_blocks: false,
+            traversal: Traversal::default(),
+            split_live_ranges: true,
+            register_budget: DEFAULT_BUDGET,
+        }
+    }
 }
 
 /// What phases share while a function goes through them.

@@ -150,7 +150,7 @@ pub static PHASES: &[Phase] = &[
     )
     .in_group("LoopStructurePass"),
     place(18, "OriLoopSimplification"),
-    place(19, "OriSplitLiveRanges"),
+    phase(19, "OriSplitLiveRanges", BOTH, super::ori_split_live_ranges::run),
     place(26, "StrengthReduction"),
     place(27, "AnalyzeUniformsForSpeculation"),
     place(29, "GeneralOptimize"),
@@ -188,7 +188,12 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::place_blocks_in_source_order::run,
     ),
-    place(138, "OriSplitHighPressureLiveRanges"),
+    phase(
+        138,
+        "OriSplitHighPressureLiveRanges",
+        BOTH,
+        super::ori_split_high_pressure_live_ranges::run,
+    ),
 ];
 
 /// The phases that a name means; more than one for a group.

@@ -87,6 +87,10 @@ pub struct ExecArguments {
     #[arg(long)]
     check_uniformity: bool,
 
+    /// With --after: what -oriel-register-budget is
+    #[arg(long, value_name = "N", requires = "after")]
+    register_budget: Option<u32>,
+
     /// Run this often, each time from the beginning, and report the shortest time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
@@ -268,6 +272,8 @@ fn compile_stage(
         return Err(format!("there are no functions of stage {}", stage.name()));
     }
     let mut name = stage.name().to_owned();
+    let mut options = PhaseOptions::default();
+    options.register_budget = arguments.register_budget.unwrap_or(options.register_budget);
     for (number, selected) in selected.iter().enumerate() {
         name += if number == 0 { " after " } else { "," };
         name += selected.phase.name;
@@ -275,7 +281,7 @@ fn compile_stage(
             phases::run(
                 selected.phase,
                 function,
-                &PhaseOptions::default(),
+                &options,
                 &mut phases::Statistics::default(),
             );
         }

@@ -77,10 +77,6 @@ impl Requests {
         let next = |request: &&Request| request.next.expand().map(|next| &self.requests[next]);
         std::iter::successors(record.first.expand().map(|first| &self.requests[first]), next)
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.requests.is_empty()
-    }
 }
 
 pub(super) type BlockRecords = SecondaryMap<Block, BlockRecord>;
@@ -107,10 +103,9 @@ impl InterferenceTable {
 
     fn hash(register: Register, other: Register) -> usize {
         let bytes = [register, other].map(|register| register.as_u32().to_le_bytes());
-        let hash = bytes
-            .as_flattened()
-            .iter()
-            .fold(FNV_OFFSET, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(FNV_PRIME));
+        let hash = bytes.as_flattened().iter().fold(FNV_OFFSET, |hash, &byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(FNV_PRIME)
+        });
         hash as usize
     }
 
