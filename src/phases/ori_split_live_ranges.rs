@@ -39,7 +39,7 @@ use crate::entity::{Block, EntityRef, EntitySet, Register};
 use crate::graph::{Loop, Traversal};
 use crate::ori::{
     ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operation, Point, Position,
-    RegisterSets, each_point,
+    RegisterSets, each_point, units_of,
 };
 use candidate::{Kind, classify, single_valued};
 use range::Range;
@@ -78,12 +78,12 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 pub(super) fn split(function: &mut Function, context: &mut PhaseContext<'_>, policy: Policy) -> PhaseResult {
     let traversal = context.options.traversal;
     let mut analysis = PreAnalysis::new(function, traversal, policy.budget);
-    if analysis.pressure.peak <= policy.budget {
-        return PhaseResult::Unchanged;
-    }
     context.count("peak-before", u64::from(analysis.pressure.peak));
     let mut changed = false;
     for _ in 0..policy.rounds {
+        if analysis.pressure.peak <= policy.budget {
+            break;
+        }
         let before = function.clone();
         let round = Round::run(function, &analysis, policy);
         if round.split == 0 {
@@ -99,9 +99,6 @@ pub(super) fn split(function: &mut Function, context: &mut PhaseContext<'_>, pol
         context.count("split-registers", round.split);
         context.count("new-instructions", round.made);
         analysis = next;
-        if analysis.pressure.peak <= policy.budget {
-            break;
-        }
     }
     context.count("peak-after", u64::from(analysis.pressure.peak));
     PhaseResult::of(changed)
@@ -266,7 +263,7 @@ impl Round {
             if !are_live || !helps || is_needed.contains(candidate.register) {
                 continue;
             }
-            let units = crate::ori::units_of(function, candidate.register);
+            let units = units_of(function, candidate.register);
             for &block in &candidate.relieved {
                 records[block].excess = records[block].excess.saturating_sub(units);
             }
