@@ -324,6 +324,22 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-register-budget",
+        value: "N",
+        help: "Data registers of 32 bits that the splitting phases aim at (default: 70)",
+        apply: |options, value| {
+            options.phase_options.register_budget = match value.parse() {
+                Ok(registers @ 1..=255) => registers,
+                _ => {
+                    return Err(format!(
+                        "'{value}' is not allowed; allowed is a number from 1 to 255"
+                    ));
+                }
+            };
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-report",
         value: "FILE|-",
         help: "Write one JSON object a function and stage to FILE, or to standard output",

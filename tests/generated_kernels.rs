@@ -28,7 +28,7 @@ fn compare(options: &Options) {
     generate::llvm_ir(options, File::create(&module).unwrap()).unwrap();
     std::fs::write(&launch, generate::launch_description(options, options.seed)).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_oriel"))
-        .args(["exec", "--sm", "80", "--host"])
+        .args(["exec", "--sm", "80", "--host", "--check-uniformity"])
         .args([&module, Path::new("--launch"), &launch])
         .output()
         .unwrap();

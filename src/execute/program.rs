@@ -4,7 +4,8 @@ use super::error::Place;
 use super::lanes::{Fields, FrameTemplate, Handler};
 use super::module::{Kernel, Module, Variable, VariableSpace};
 use super::threads::{MatchFields, ReductionFields, ShuffleFields, VoteFields};
-use crate::ori::{AddressSpace, Function, Instruction, SpecialRegister};
+use crate::entity::Register;
+use crate::ori::{AddressSpace, Divergence, Function, Instruction, SpecialRegister};
 use std::collections::HashMap;
 
 /// Functions and variables of a module, ready to run.
@@ -170,6 +171,12 @@ pub(super) enum Step {
     ActiveMask {
         result: u32,
     },
+    /// Fails if lanes have different values of a register that is called uniform.
+    Agree {
+        register: Register,
+        row: u32,
+        is_wide: bool,
+    },
     Nothing,
     Trap,
     Unreachable,
@@ -203,6 +210,27 @@ impl Program {
     /// # Errors
     /// Two functions have the same name, or an initial value refers to what is not there.
     pub fn compile(functions: &[&Function], module: &Module) -> Result<Self, String> {
+        Self::compile_with(functions, module, |_| None)
+    }
+
+    /// Compiles functions so that running them also checks their divergence analyses, one for each function: wherever a
+    /// register that is called uniform is defined or used, all active lanes have to have the same value of it.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    pub fn compile_checked(
+        functions: &[&Function],
+        module: &Module,
+        divergence: &[Divergence],
+    ) -> Result<Self, String> {
+        Self::compile_with(functions, module, |number| Some(&divergence[number]))
+    }
+
+    fn compile_with<'a>(
+        functions: &[&Function],
+        module: &Module,
+        divergence: impl Fn(usize) -> Option<&'a Divergence>,
+    ) -> Result<Self, String> {
         let mut function_numbers = HashMap::new();
         for (number, function) in functions.iter().enumerate() {
             if function_numbers
@@ -229,7 +257,8 @@ impl Program {
         let symbols = super::symbols::Symbols::new(&program.variables, &program.function_numbers);
         program.shared_bytes = symbols.shared_bytes();
         for (number, function) in functions.iter().enumerate() {
-            super::decode::compile_function(&mut program, &symbols, function, number as u32);
+            let divergence = divergence(number);
+            super::decode::compile_function(&mut program, &symbols, function, number as u32, divergence);
         }
         symbols.resolve_references(&mut program.variables)?;
         Ok(program)

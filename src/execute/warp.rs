@@ -8,6 +8,7 @@ use super::memory::{FUNCTION_STRIDE, FUNCTION_WINDOW, Spaces};
 use super::program::{Access, BarrierKind, Base, Callee, Program, Step};
 use super::stack::{Frame, PathStack};
 use super::threads;
+use crate::entity::Register;
 use crate::ori::SpecialRegister;
 
 /// A call deeper than this does not end; the hardware's stack is smaller.
@@ -274,6 +275,11 @@ impl Warp {
                     threads::reduce(&mut self.registers, fields, mask);
                 }
                 Step::ActiveMask { result } => self.registers.fill(result, mask, |_| mask),
+                Step::Agree {
+                    register,
+                    row,
+                    is_wide,
+                } => attempt!(self.check_agreement(register, row, is_wide, mask)),
                 Step::Nothing => {}
                 Step::Trap => attempt!(Err(failure(FaultKind::Trap, mask))),
                 Step::Unreachable => attempt!(Err(failure(FaultKind::Unreachable, mask))),
@@ -444,6 +450,25 @@ impl Warp {
             }
         }
         Ok(())
+    }
+
+    /// Do all lanes of a mask have the same value of a register?
+    fn check_agreement(&self, register: Register, row: u32, is_wide: bool, mask: u32) -> Result<(), Failure> {
+        let value = |lane: usize| match is_wide {
+            true => self.registers.row::<u64>(row)[lane],
+            false => u64::from(self.registers.row::<u32>(row)[lane]),
+        };
+        let expected = value(mask.trailing_zeros() as usize);
+        match LaneIter(mask).find(|&lane| value(lane) != expected) {
+            None => Ok(()),
+            Some(lane) => {
+                let problem = format!(
+                    "{register} is called uniform, but is {:#x} and {expected:#x}",
+                    value(lane)
+                );
+                Err((Box::new(FaultKind::NotUniform(problem)), Some(lane)))
+            }
+        }
     }
 
     fn stop_at_barrier(

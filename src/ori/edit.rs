@@ -65,6 +65,30 @@ impl InstructionBuilder {
         }
     }
 
+    /// A copy of an instruction, still without results.
+    pub fn copy_of(function: &Function, instruction: Instruction) -> Self {
+        let data = &function.instructions[instruction];
+        let made = InstructionFlags::NEW | InstructionFlags::CLONE;
+        let flags = if data.flags.intersects(made) {
+            data.flags
+        } else {
+            data.flags - InstructionFlags::EDITED | InstructionFlags::CLONE
+        };
+        Self {
+            operation: data.operation,
+            data_type: data.data_type,
+            source_type: data.source_type,
+            modifiers: data.modifiers,
+            results: smallvec::SmallVec::new(),
+            sources: function.sources(instruction).iter().collect(),
+            flags,
+            origin: data.origin.expand(),
+            origin_count: data.origin_count,
+            opcode: data.opcode.expand(),
+            access: data.access.expand(),
+        }
+    }
+
     /// With a type of sources or memory that is not that of the result.
     #[must_use]
     pub fn source_type(mut self, source_type: DataType) -> Self {

@@ -13,6 +13,8 @@
 //! | `compare_flow.rs` | the same compared with LLVM's |
 //! | `compare_liveness.rs` | liveness compared with the live-range engine |
 //! | `liveness.rs` | which registers are live where blocks begin and end |
+//! | `register_sets.rs` | the live registers of all files, at any place; pressure |
+//! | `divergence.rs` | which values are the same in all lanes of a warp |
 //! | `memory_versions.rs` | which writes a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `builder.rs` | instructions one after the other |
@@ -26,6 +28,7 @@ mod builder;
 mod compare_flow;
 mod compare_liveness;
 mod control_flow;
+mod divergence;
 mod edit;
 mod function;
 mod lexer;
@@ -39,6 +42,7 @@ mod parse;
 mod print;
 #[cfg(test)]
 pub(crate) mod random_function;
+mod register_sets;
 mod signature;
 mod suffix;
 #[cfg(test)]
@@ -50,6 +54,7 @@ pub use block_edit::ControlFlowError;
 pub use builder::{Builder, ToOperand};
 pub use compare_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
 pub use control_flow::ControlFlow;
+pub use divergence::Divergence;
 pub use edit::{InstructionBuilder, Position};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
@@ -66,6 +71,7 @@ pub use operand::{ConstantId, Operand, OperandKind, SpecialId};
 pub use operation::{ModifierKinds, Operation, OperationFlags, OperationProperties};
 pub use parse::{parse_function, parse_functions};
 pub use print::{FunctionText, InstructionText, PrintOptions};
+pub use register_sets::{Point, RegisterPressure, RegisterSets, Units, each_point, units_of};
 pub use signature::{Expected, Role};
 pub use types::{DataType, TypeClass};
 pub use verify::{Finding, FindingKind};

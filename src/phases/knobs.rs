@@ -121,6 +121,8 @@ macro_rules! knobs {
 }
 
 knobs! {
+    OriSplitLiveRanges Some(456), KnobValue::Switch(true), ["OriSplitLiveRanges"],
+        "Whether OriSplitLiveRanges splits where it runs";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
 }

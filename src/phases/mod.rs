@@ -27,6 +27,8 @@ pub mod merge_basic_blocks;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
 pub mod ori_perform_live_dead;
+pub mod ori_split_high_pressure_live_ranges;
+pub mod ori_split_live_ranges;
 pub mod place_blocks_in_source_order;
 pub mod registry;
 mod remarks;
@@ -44,6 +46,7 @@ pub use selection::{Selected, named, select};
 pub use statistics::Statistics;
 
 use crate::graph::Traversal;
+use crate::live::pressure::DEFAULT_BUDGET;
 use knobs::Knobs;
 
 /// Did a phase change the function?
@@ -63,12 +66,25 @@ impl PhaseResult {
 }
 
 /// What the user asks of phases beyond which of them run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PhaseOptions {
     /// Does MergeBasicBlocks leave blocks as they are?
     pub dont_merge_basic_blocks: bool,
     /// The walk that blocks are numbered by.
     pub traversal: Traversal,
+    /// Units of data registers that a function may have live at once, as far as splitting can do it.
+    pub register_budget: u32,
     /// The values of the knobs.
     pub knobs: Knobs,
+}
+
+impl Default for PhaseOptions {
+    fn default() -> Self {
+        Self {
+            dont_merge_basic_blocks: false,
+            traversal: Traversal::default(),
+            register_budget: DEFAULT_BUDGET,
+            knobs: Knobs::default(),
+        }
+    }
 }

@@ -201,7 +201,9 @@ pub static PHASES: &[Phase] = &[
     .in_group("LoopStructurePass")
     .needing(Analyses::CONTROL_FLOW),
     place(18, "OriLoopSimplification"),
-    place(19, "OriSplitLiveRanges"),
+    phase(19, "OriSplitLiveRanges", BOTH, super::ori_split_live_ranges::run)
+        .needing(Analyses::all())
+        .keeping(Analyses::CONTROL_FLOW),
     place(26, "StrengthReduction"),
     place(27, "AnalyzeUniformsForSpeculation"),
     place(29, "GeneralOptimize"),
@@ -240,7 +242,14 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::place_blocks_in_source_order::run,
     ),
-    place(138, "OriSplitHighPressureLiveRanges"),
+    phase(
+        138,
+        "OriSplitHighPressureLiveRanges",
+        BOTH,
+        super::ori_split_high_pressure_live_ranges::run,
+    )
+    .needing(Analyses::all())
+    .keeping(Analyses::CONTROL_FLOW),
 ];
 
 /// A row for a test.

@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use oriel::execute::{
     BlindResult, BufferResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described,
 };
+use oriel::graph::Traversal;
 use oriel::launch::LaunchDescription;
-use oriel::ori::Function;
 use oriel::ori::machine::from_machine;
+use oriel::ori::{ControlFlow, Divergence, Function, Liveness};
 use oriel::phases::{self, PhaseOptions, Selected};
 use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
@@ -80,6 +81,15 @@ pub struct ExecArguments {
     /// Run each form also after these phases, which must give the same; names as for -oriel-phases
     #[arg(long, value_name = "LIST")]
     after: Option<String>,
+
+    /// Check the divergence analysis: wherever a register that it calls uniform is defined or used, all active lanes of
+    /// the warp have to have the same value of it
+    #[arg(long)]
+    check_uniformity: bool,
+
+    /// With --after: what -oriel-register-budget is
+    #[arg(long, value_name = "N", requires = "after")]
+    register_budget: Option<u32>,
 
     /// Run this often, each time from the beginning, and report the shortest time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -182,11 +192,11 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     let phases = arguments.after.as_deref().map(phases::select).transpose()?;
     let mut programs = Vec::new();
     for &stage in arguments.stage.unwrap_or_default().stages() {
-        programs.push(compile_stage(&input, stage, &[])?);
+        programs.push(compile_stage(arguments, &input, stage, &[])?);
         let selected = phases.iter().flatten();
         let selected: Vec<Selected> = selected.filter(|phase| phase.stage == stage).copied().collect();
         if !selected.is_empty() {
-            programs.push(compile_stage(&input, stage, &selected)?);
+            programs.push(compile_stage(arguments, &input, stage, &selected)?);
         }
     }
     match description {
@@ -244,7 +254,12 @@ fn compile_module(file: &Path, _: &ExecArguments) -> Result<Input, String> {
 }
 
 /// The functions of a stage, after `selected` phases.
-fn compile_stage(input: &Input, stage: Stage, selected: &[Selected]) -> Result<Candidate, String> {
+fn compile_stage(
+    arguments: &ExecArguments,
+    input: &Input,
+    stage: Stage,
+    selected: &[Selected],
+) -> Result<Candidate, String> {
     let start = Instant::now();
     let mut functions: Vec<Function> = input
         .snapshots
@@ -257,6 +272,8 @@ fn compile_stage(input: &Input, stage: Stage, selected: &[Selected]) -> Result<C
         return Err(format!("there are no functions of stage {}", stage.name()));
     }
     let mut name = stage.name().to_owned();
+    let mut options = PhaseOptions::default();
+    options.register_budget = arguments.register_budget.unwrap_or(options.register_budget);
     for (number, selected) in selected.iter().enumerate() {
         name += if number == 0 { " after " } else { "," };
         name += selected.phase.name;
@@ -264,17 +281,29 @@ fn compile_stage(input: &Input, stage: Stage, selected: &[Selected]) -> Result<C
             phases::run(
                 selected.phase,
                 function,
-                &PhaseOptions::default(),
+                &options,
                 &mut phases::Statistics::default(),
             );
         }
     }
-    let program = Program::compile(&functions.iter().collect::<Vec<_>>(), &input.module)?;
+    let references: Vec<&Function> = functions.iter().collect();
+    let program = if arguments.check_uniformity {
+        let divergence: Vec<Divergence> = functions.iter().map(analyze_divergence).collect();
+        Program::compile_checked(&references, &input.module, &divergence)?
+    } else {
+        Program::compile(&references, &input.module)?
+    };
     Ok(Candidate {
         name,
         program,
         compile_ms: milliseconds(start.elapsed()),
     })
+}
+
+fn analyze_divergence(function: &Function) -> Divergence {
+    let flow = ControlFlow::analyze(function, Traversal::default());
+    let liveness = Liveness::compute(function, &flow);
+    Divergence::compute(function, &flow, &liveness)
 }
 
 fn milliseconds(time: Duration) -> f64 {

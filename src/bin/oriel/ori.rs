@@ -1,8 +1,10 @@
 //! `oriel ori`: functions in Ori, from text or from snapshots.
 
 use clap::Args;
+use oriel::entity::EntityRef;
+use oriel::graph::Traversal;
 use oriel::ori::machine::from_machine;
-use oriel::ori::{Function, PrintOptions, parse_functions};
+use oriel::ori::{ControlFlow, Divergence, Function, Liveness, PrintOptions, parse_functions};
 use oriel::phases::registry::{Forms, Phase};
 use oriel::phases::{self, Manager, PhaseOptions, Remark};
 use oriel::snapshot::OwnedSnapshot;
@@ -38,6 +40,10 @@ pub struct OriArguments {
     #[arg(long)]
     quiet: bool,
 
+    /// Print the registers that may differ between the lanes of a warp, and the blocks where lanes may part, as comments
+    #[arg(long)]
+    divergence: bool,
+
     /// Print the reference's number of each operation that has one, as a comment
     #[arg(long)]
     reference_numbers: bool,
@@ -64,6 +70,9 @@ pub fn run(arguments: &OriArguments) -> Result<(), String> {
             }
             if !arguments.quiet {
                 write!(out, "{}", function.display(options)).map_err(|error| error.to_string())?;
+            }
+            if arguments.divergence {
+                print_divergence(&mut out, &function).map_err(|error| error.to_string())?;
             }
             if arguments.verify {
                 findings += report_findings(path, &function);
@@ -114,6 +123,24 @@ pub fn load(path: &Path) -> Result<Vec<Function>, String> {
     };
     read.map_err(|error| format!(" {error}"))?;
     parse_functions(&text).map_err(|error| error.to_string())
+}
+
+/// Prints what the divergence analysis finds, two lines of comment.
+fn print_divergence(out: &mut impl Write, function: &Function) -> std::io::Result<()> {
+    let flow = ControlFlow::analyze(function, Traversal::default());
+    let liveness = Liveness::compute(function, &flow);
+    let divergence = Divergence::compute(function, &flow, &liveness);
+    let registers = function
+        .registers()
+        .filter(|&register| !divergence.is_uniform(register));
+    let registers: String = registers.map(|register| format!(" {register}")).collect();
+    let blocks = function.blocks().iter();
+    let branches: String = blocks
+        .filter(|&&block| divergence.is_divergent_branch(block))
+        .map(|block| format!(" bix{}", block.index()))
+        .collect();
+    writeln!(out, "// divergent registers:{registers}")?;
+    writeln!(out, "// divergent branches:{branches}")
 }
 
 /// Reports what is wrong with a function; how much.

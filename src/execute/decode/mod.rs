@@ -30,8 +30,8 @@ use crate::execute::threads::{self, MatchFields, ReductionFields, ShuffleFields,
 use crate::execute::{atomic, bits, float, spaces};
 use crate::graph::{ControlFlowGraph, PostDominatorTree};
 use crate::ori::{
-    AddressSpace, Constant, DataType, Function, Instruction, MachineOpcode, Modifiers, Operand, OperandKind,
-    Operation, Special, SpecialRegister, StackObject, Variant,
+    AddressSpace, Constant, DataType, Divergence, Function, Instruction, MachineOpcode, Modifiers, Operand,
+    OperandKind, Operation, Special, SpecialRegister, StackObject, Variant,
 };
 use crate::snapshot::abi::FunctionFlags;
 use std::collections::HashMap;
@@ -40,8 +40,16 @@ use std::collections::HashMap;
 type Unsupported = String;
 
 /// Appends the steps of a function to the program's.
-pub(super) fn compile_function(program: &mut Program, symbols: &Symbols, function: &Function, number: u32) {
+/// With a divergence analysis they check it.
+pub(super) fn compile_function(
+    program: &mut Program,
+    symbols: &Symbols,
+    function: &Function,
+    number: u32,
+    divergence: Option<&Divergence>,
+) {
     let mut compiler = Compiler::new(program, symbols, function, number);
+    compiler.divergence = divergence;
     compiler.assign_registers();
     compiler.compile_blocks();
     compiler.patch_targets();
@@ -67,6 +75,8 @@ struct Compiler<'a> {
     symbols: &'a Symbols,
     function: &'a Function,
     number: u32,
+    /// What is checked while the function runs.
+    divergence: Option<&'a Divergence>,
     /// The first row of each register; 128-bit registers have two.
     registers: Vec<u32>,
     template: FrameTemplate,
@@ -113,6 +123,7 @@ impl<'a> Compiler<'a> {
             symbols,
             function,
             number,
+            divergence: None,
             registers: Vec::new(),
             template: FrameTemplate::default(),
             word_constants: HashMap::new(),
@@ -202,6 +213,7 @@ impl<'a> Compiler<'a> {
                     continue;
                 }
                 self.current = instruction;
+                self.emit_source_checks();
                 self.first_step = self.program.steps.len();
                 if let Err(problem) = self.compile_instruction(block, instruction) {
                     self.give_up(&problem);
@@ -213,10 +225,51 @@ impl<'a> Compiler<'a> {
                     origin.counts = true;
                 }
                 self.note_text(instruction);
+                self.emit_result_checks();
             }
             if self.function.terminator(block).is_none() {
                 self.emit(Step::Unreachable);
             }
+        }
+    }
+
+    /// Steps that check the sources of the current instruction which are called uniform.
+    fn emit_source_checks(&mut self) {
+        let Some(divergence) = self.divergence else { return };
+        let (function, current) = (self.function, self.current);
+        for (number, source) in function.sources(current).iter().enumerate() {
+            if let Some(register) = source.as_register()
+                && !source.is_undefined()
+                && !divergence.is_divergent_source(function, current, number)
+            {
+                self.emit_check(register);
+            }
+        }
+    }
+
+    /// Steps that check the results of the current instruction which are called uniform.
+    fn emit_result_checks(&mut self) {
+        let Some(divergence) = self.divergence else { return };
+        let function = self.function;
+        for register in function
+            .results(self.current)
+            .iter()
+            .filter_map(Operand::as_register)
+        {
+            if divergence.is_uniform(register) {
+                self.emit_check(register);
+            }
+        }
+    }
+
+    fn emit_check(&mut self, register: Register) {
+        let bits = u32::from(self.function.register(register).bits);
+        for number in 0..bits.div_ceil(64) {
+            self.emit(Step::Agree {
+                register,
+                row: self.registers[register.index()] + number,
+                is_wide: is_wide(bits),
+            });
         }
     }
 

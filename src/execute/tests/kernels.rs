@@ -3,7 +3,8 @@
 use super::super::{
     Buffer, Fault, FaultKind, Launch, Limits, Memory, Module, Program, Statistics, run, run_blind,
 };
-use crate::ori::parse_functions;
+use crate::graph::Traversal;
+use crate::ori::{ControlFlow, Divergence, Function, Liveness, parse_function, parse_functions};
 
 /// The PTX of a module whose kernel `k` has so many pointers as parameters.
 fn module(pointers: usize, variables: &str) -> Module {
@@ -476,4 +477,31 @@ fn local_memory_is_each_threads_own() {
         "{printed}"
     );
     assert_eq!(parse_functions(&printed).unwrap()[0].to_string(), printed);
+}
+
+#[test]
+fn a_wrong_divergence_analysis_is_found() {
+    let text = "kernel \"k\" sm_80 ssa {\nbix0:\n    %1:R32 = S2R.b32 ctaid.x\n    %2:R64 = CVT.u64.u32 %1\n    RET\n}\n";
+    let (uniform, varying) = (text.to_owned(), text.replace("ctaid.x", "tid.x"));
+    let [uniform, varying] = [uniform, varying].map(|text| parse_function(&text).expect("it parses"));
+    let flow = ControlFlow::analyze(&uniform, Traversal::default());
+    let liveness = Liveness::compute(&uniform, &flow);
+    let divergence = [Divergence::compute(&uniform, &flow, &liveness)];
+    let launch = Launch {
+        kernel: "k".into(),
+        grid: [2, 1, 1],
+        block: [64, 1, 1],
+        arguments: Vec::new(),
+        dynamic_shared_bytes: 0,
+    };
+    let run_with = |function: &Function| {
+        let program = Program::compile_checked(&[function], &Module::default(), &divergence).unwrap();
+        run(&program, &launch, &mut program.memory(), Limits::default())
+    };
+    assert!(run_with(&uniform).is_ok());
+    let fault = run_with(&varying).unwrap_err();
+    assert_eq!(
+        fault.kind,
+        FaultKind::NotUniform("%1 is called uniform, but is 0x1 and 0x0".into())
+    );
 }

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""What splitting live ranges does: peak pressure, and registers, spills and size by ptxas, without and with it.
+
+    scripts/measure_splitting.py [--sm 90] [--limits 0,32,64,128] [--budget N] [--pressure-only] [SOURCE ...]
+
+Sources are the examples and lit-tests/phases/OriSplitLiveRanges/Inputs/high_pressure.cu if none are named. Each is compiled
+without Oriel, with phase 19, with phase 138 and with both. The budget of the phases is the register limit that ptxas is
+then given, or N where it is given none (0). For each function that one of the phases changed, a line says peak pressure
+in units of 32 bits before and after as Oriel counts it, and what ptxas makes of it: registers, spilled bytes (stores and
+loads) and instructions. The last lines sum up.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import common
+import examples
+from check_phases import find_ptxas
+
+HIGH_PRESSURE = Path("lit-tests/phases/OriSplitLiveRanges/Inputs/high_pressure.cu")
+SELECTIONS = {
+    "none": "",
+    "19": "OriSplitLiveRanges",
+    "138": "OriSplitHighPressureLiveRanges",
+    "19+138": "OriSplitLiveRanges,OriSplitHighPressureLiveRanges",
+}
+
+
+def assemble(ptxas, ptx, cubin, sm, limit):
+    """By function: registers, spill stores, spill loads, instructions."""
+    command = [ptxas, "-v", f"-arch=sm_{sm}", ptx, "-o", cubin] + ([f"--maxrregcount={limit}"] if limit else [])
+    text, found, name = common.run(command).stderr, {}, None
+    for line in text.splitlines():
+        if match := re.search(r"(?:Compiling entry function|Function properties for) '?([\w$]+)", line):
+            name = match.group(1)
+        elif match := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            found[name] = [0, int(match.group(1)), int(match.group(2)), 0]
+        elif match := re.search(r"Used (\d+) registers", line):
+            found.setdefault(name, [0, 0, 0, 0])[0] = int(match.group(1))
+    for name, size in code_sizes(cubin).items():
+        if name in found:
+            found[name][3] = size // 16
+    return found
+
+
+def code_sizes(cubin):
+    """Bytes of each function's section of code; an instruction has sixteen."""
+    command = [examples.llvm_bin() / "llvm-readelf", "-S", "-W", cubin]
+    sizes = {}
+    for line in common.run(command).stdout.splitlines():
+        if match := re.search(r"\.text\.([\w$]+)\s+PROGBITS\s+\S+\s+\S+\s+([0-9a-f]+)", line):
+            sizes[match.group(1)] = int(match.group(2), 16)
+    return sizes
+
+
+def measure(work):
+    """Lines of one source and limit: (function, limit, selection, peaks, what the phases counted, figures of ptxas)."""
+    source, sm, limit, budget, ptxas = work
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        bitcode, ptx, report, cubin = (Path(folder) / name for name in ("in.bc", "out.ptx", "report", "out.cubin"))
+        common.run(examples.clang_command(source, bitcode, sm, "2"))
+        for selection, phases in SELECTIONS.items():
+            command = examples.llc_command(bitcode, ptx, sm, "2")
+            if phases:
+                command += [f"-load={common.plugin()}", f"-oriel-phases={phases}", f"-oriel-report={report}"]
+                command += [f"-oriel-register-budget={limit or budget}", "-oriel-verify"]
+            if problem := common.run(command).stderr:
+                raise RuntimeError(f"{source}: {problem}")
+            figures = assemble(ptxas, ptx, cubin, sm, limit) if ptxas else {}
+            counted = {}
+            for line in report.read_text().splitlines() if phases else []:
+                line = json.loads(line)
+                for values in line.get("phases", {}).values():
+                    known = counted.setdefault(line["function"], {"peak-before": values["peak-before"]})
+                    known["peak-after"] = values["peak-after"]
+                    for name in ("split-registers", "new-instructions", "undone-rounds"):
+                        known[name] = known.get(name, 0) + values.get(name, 0)
+            names = counted or dict.fromkeys(figures, {})
+            lines += [(f"{Path(source).stem}:{name}", limit, selection, values, figures.get(name))
+                      for name, values in names.items()]
+    return lines
+
+
+def summary(limit, selection, pairs):
+    """A line that sums up what a selection did to the functions that it changed."""
+    peaks = [(values["peak-before"], values["peak-after"]) for values, _, _ in pairs]
+    text = f"limit {limit or 'none'}, {selection}: {len(pairs)} functions changed"
+    text += f", peak {sum(before for before, _ in peaks)} -> {sum(after for _, after in peaks)}"
+    known = [(before, after) for _, before, after in pairs if before and after]
+    for number, name in enumerate(("registers", "spill stores", "spill loads", "instructions")):
+        before, after = (sum(figures[side][number] for figures in known) for side in (0, 1))
+        better = sum(figures[1][number] < figures[0][number] for figures in known)
+        worse = sum(figures[1][number] > figures[0][number] for figures in known)
+        text += f", {name} {before} -> {after} ({better} better, {worse} worse)"
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", nargs="*")
+    parser.add_argument("--sm", default="90")
+    parser.add_argument("--limits", default="0,32,64,128")
+    parser.add_argument("--budget", type=int, default=70)
+    parser.add_argument("--pressure-only", action="store_true", help="do without ptxas")
+    arguments = parser.parse_args()
+    ptxas = None if arguments.pressure_only else find_ptxas()
+    work = [
+        (source, arguments.sm, int(limit), arguments.budget, ptxas)
+        for source in arguments.sources or [*examples.examples(), HIGH_PRESSURE]
+        for limit in arguments.limits.split(",")
+    ]
+    lines = [line for found in common.parallel("with and without splitting", measure, work) for line in found]
+    plain = {(name, limit): figures for name, limit, selection, _, figures in lines if selection == "none"}
+    for limit in dict.fromkeys(limit for _, limit, _, _, _ in lines):
+        for selection in list(SELECTIONS)[1:]:
+            pairs = []
+            for name, of_limit, of_selection, values, figures in lines:
+                if (of_limit, of_selection) != (limit, selection) or not values.get("split-registers"):
+                    continue
+                before = plain.get((name, limit))
+                pairs.append((values, before, figures))
+                print(f"{name} limit {limit or 'none'} {selection}: peak {values['peak-before']} -> "
+                      f"{values['peak-after']}, {values['split-registers']} split, {values['new-instructions']} new; "
+                      f"ptxas registers, spills, instructions {before} -> {figures}")
+            print(summary(limit, selection, pairs))
+    if not ptxas:
+        print("ptxas was not asked")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
