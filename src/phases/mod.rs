@@ -64,6 +64,12 @@ impl PhaseContext<'_> {
     pub fn count(&mut self, counter: &'static str, amount: u64) {
         self.statistics.add(self.phase, counter, amount);
     }
+
+    /// The result of a phase that did something so many times, which one of its counters has.
+    fn result_of(&mut self, counter: &'static str, amount: usize) -> PhaseResult {
+        self.count(counter, amount as u64);
+        PhaseResult::of(amount != 0)
+    }
 }
 
 /// Counters of phases, in the order in which the phases first ran.
