@@ -29,6 +29,16 @@ impl Function {
         Operands(&self.slots.as_values_slice()[middle..end])
     }
 
+    /// The place of one of its sources in the pool.
+    ///
+    /// # Panics
+    /// It has fewer.
+    pub(crate) fn source_slot(&self, instruction: Instruction, number: usize) -> Slot {
+        let (_, middle, end) = self.operand_slots(instruction);
+        assert!(number < end - middle, "{instruction} has no source {number}");
+        Slot::new(middle + number)
+    }
+
     /// One of its results.
     ///
     /// # Panics
