@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Export.h"
+#include "Support.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -416,37 +417,25 @@ void SnapshotExporter::exportChains(const MachineFunction &MF) {
 }
 
 void SnapshotExporter::publish() {
-  Snapshot.blocks = Blocks.data();
-  Snapshot.edges = Edges.data();
+  lend(Blocks, Snapshot.blocks, Snapshot.block_count, /*Sentinels=*/1);
+  lend(Edges, Snapshot.edges, Snapshot.edge_count);
   Snapshot.predecessors = Predecessors.data();
-  Snapshot.instructions = Instructions.data();
-  Snapshot.operands = Operands.data();
-  Snapshot.memory_operands = MemoryOperands.data();
-  Snapshot.registers = Registers.data();
-  Snapshot.chained_operands = ChainedOperands.data();
-  Snapshot.register_classes = RegisterClasses.data();
-  Snapshot.opcodes = Opcodes.data();
-  Snapshot.constants = Constants.data();
-  Snapshot.symbols = Symbols.data();
-  Snapshot.frame_objects = FrameObjects.data();
-  Snapshot.physical_registers = PhysicalRegisters.data();
-  Snapshot.locations = Locations.data();
-  Snapshot.variables = Variables.data();
-  Snapshot.strings = Strings.data();
-  Snapshot.block_count = Blocks.size() - 1;
-  Snapshot.edge_count = Edges.size();
-  Snapshot.instruction_count = Instructions.size() - 1;
-  Snapshot.operand_count = Operands.size();
-  Snapshot.memory_operand_count = MemoryOperands.size();
-  Snapshot.register_count = Registers.size();
-  Snapshot.chained_operand_count = ChainedOperands.size();
-  Snapshot.register_class_count = RegisterClasses.size();
-  Snapshot.opcode_count = Opcodes.size();
-  Snapshot.constant_count = Constants.size();
-  Snapshot.symbol_count = Symbols.size();
-  Snapshot.frame_object_count = FrameObjects.size();
-  Snapshot.physical_register_count = PhysicalRegisters.size();
-  Snapshot.location_count = Locations.size();
-  Snapshot.variable_count = Variables.size();
-  Snapshot.string_bytes = Strings.size();
+  lend(Instructions, Snapshot.instructions, Snapshot.instruction_count,
+       /*Sentinels=*/1);
+  lend(Operands, Snapshot.operands, Snapshot.operand_count);
+  lend(MemoryOperands, Snapshot.memory_operands, Snapshot.memory_operand_count);
+  lend(Registers, Snapshot.registers, Snapshot.register_count);
+  lend(ChainedOperands, Snapshot.chained_operands,
+       Snapshot.chained_operand_count);
+  lend(RegisterClasses, Snapshot.register_classes,
+       Snapshot.register_class_count);
+  lend(Opcodes, Snapshot.opcodes, Snapshot.opcode_count);
+  lend(Constants, Snapshot.constants, Snapshot.constant_count);
+  lend(Symbols, Snapshot.symbols, Snapshot.symbol_count);
+  lend(FrameObjects, Snapshot.frame_objects, Snapshot.frame_object_count);
+  lend(PhysicalRegisters, Snapshot.physical_registers,
+       Snapshot.physical_register_count);
+  lend(Locations, Snapshot.locations, Snapshot.location_count);
+  lend(Variables, Snapshot.variables, Snapshot.variable_count);
+  lend(Strings, Snapshot.strings, Snapshot.string_bytes);
 }

@@ -59,16 +59,13 @@ FlatIntervals::FlatIntervals(MachineFunction &MF, const LiveIntervals &Theirs,
 
 OrielLiveIntervals FlatIntervals::arrays() const {
   OrielLiveIntervals Arrays = {};
-  Arrays.intervals = Intervals.data();
-  Arrays.segments = Segments.data();
-  Arrays.values = Values.data();
-  Arrays.instruction_indexes = InstructionNumbers.data();
-  Arrays.block_starts = BlockStarts.data();
-  Arrays.interval_count = Intervals.size();
-  Arrays.segment_count = Segments.size();
-  Arrays.value_count = Values.size();
-  Arrays.instruction_count = InstructionNumbers.size();
-  Arrays.block_count = BlockStarts.size() - 1;
+  lend(Intervals, Arrays.intervals, Arrays.interval_count);
+  lend(Segments, Arrays.segments, Arrays.segment_count);
+  lend(Values, Arrays.values, Arrays.value_count);
+  lend(InstructionNumbers, Arrays.instruction_indexes,
+       Arrays.instruction_count);
+  lend(BlockStarts, Arrays.block_starts, Arrays.block_count,
+       /*Sentinels=*/1);
   return Arrays;
 }
 

@@ -31,6 +31,15 @@ inline OrielSink sinkInto(std::string &Text) {
           }};
 }
 
+/// Lends the elements of \p From, which ends with so many sentinels that don't
+/// count, as a pointer and a number.
+template <typename Container, typename Pointer, typename Count>
+void lend(const Container &From, Pointer &Data, Count &Number,
+          size_t Sentinels = 0) {
+  Data = From.data();
+  Number = From.size() - Sentinels;
+}
+
 /// Nanoseconds since the construction.
 class Stopwatch {
 public:

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(llvm-22-dev llvm-22-tools clang-22)
-commands=(llvm-config-22 clang-22 g++ python3)
+commands=(llvm-config-22 clang-22 g++ python3 dot)
 missing=()
 for command in "${commands[@]}"; do
   command -v "$command" >/dev/null || missing+=("$command")
@@ -15,6 +15,7 @@ done
 if ((${#missing[@]})); then
   command -v g++ >/dev/null || packages+=(g++)
   command -v python3 >/dev/null || packages+=(python3)
+  command -v dot >/dev/null || packages+=(graphviz)
   install="apt-get update && apt-get install -y ${packages[*]}"
   printf 'Missing:'; printf ' %s,' "${missing[@]}" | sed 's/,$//'; echo
   if [[ "$(id -u)" != 0 ]]; then
@@ -23,7 +24,7 @@ if ((${#missing[@]})); then
     exit 1
   fi
   if ! command -v apt-get >/dev/null; then
-    echo "Install LLVM 22 with its development files and tools, and clang 22, with this system's package manager."
+    echo "Install LLVM 22 with its development files and tools, clang 22, and Graphviz, with this system's package manager."
     exit 1
   fi
   echo "Installing: ${packages[*]}"

@@ -37,6 +37,7 @@ pub mod graph;
 pub mod host;
 pub mod launch;
 pub mod live;
+pub mod liveness;
 pub mod options;
 pub mod ori;
 pub mod phases;

@@ -2,10 +2,15 @@
 
 ; RUN: %oriel report --opcodes --sm 80 %s | FileCheck %s
 ; RUN: %oriel report --opcodes --json --sm 80 %s | FileCheck %s --check-prefix=JSON
+; RUN: %llc -stop-after=nvptx-proxyreg-erasure %s -o %t.mir
+; RUN: %oriel report --opcodes %t.mir | FileCheck %s --check-prefix=MIR
 ; CHECK: stage late: 1 functions, 0 refused; {{[0-9]+}} instructions, {{[0-9]+}} with full meaning ({{[0-9.]+}}%)
 ; CHECK-NEXT: 1  INLINEASM
 ; CHECK-NEXT: stage ssa: 1 functions, 0 refused;
 ; CHECK-NEXT: 1  INLINEASM
+; MIR-NOT: stage late
+; MIR: stage ssa: 1 functions, 0 refused; {{[0-9]+}} instructions,
+; MIR-NEXT: 1  INLINEASM
 ; JSON: "late": {
 ; JSON: "INLINEASM": 1
 

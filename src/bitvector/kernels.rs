@@ -70,19 +70,19 @@ macro_rules! dispatched {
                 if $first.len() <= INLINE_WORDS {
                     return portable::$name::<false>($first $(, $other)*);
                 }
-                #[cfg(target_arch = "x86_64")]
-                return x86::$name(x86::Level::best(), $first $(, $other)*);
-                #[cfg(not(target_arch = "x86_64"))]
                 long::$name($first $(, $other)*)
             }
         )*
 
-        /// The portable form out of line, so that it isn't copied into every caller.
-        #[cfg(not(target_arch = "x86_64"))]
+        /// Long sets, out of line: what it takes to choose an instruction set would otherwise be
+        /// copied into every caller, and slow its short sets down.
         mod long {
             $(
                 #[inline(never)]
                 pub(super) fn $name($first: $first_type $(, $other: $type)*) $(-> $result)? {
+                    #[cfg(target_arch = "x86_64")]
+                    return super::x86::$name(super::x86::Level::best(), $first $(, $other)*);
+                    #[cfg(not(target_arch = "x86_64"))]
                     super::portable::$name::<true>($first $(, $other)*)
                 }
             )*

@@ -42,7 +42,7 @@ pub use words::SetBits;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{BitAndAssign, BitOrAssign, BitXorAssign, Range, SubAssign};
-use words::{GROUP_WORDS, Group, WORD_BITS};
+use words::{CELL_BITS, Cell, GROUP_WORDS, Group, WORD_BITS, cell_bit};
 
 /// A set of numbers, stored as a bit each.
 ///
@@ -109,25 +109,50 @@ impl BitVector {
         bytemuck::cast_slice_mut(&mut self.groups)
     }
 
+    #[inline]
+    fn cells(&self) -> &[Cell] {
+        bytemuck::cast_slice(&self.groups)
+    }
+
+    #[inline]
+    fn cells_mut(&mut self) -> &mut [Cell] {
+        bytemuck::cast_slice_mut(&mut self.groups)
+    }
+
     /// Adds a number; whether it was new.
     #[inline]
     pub fn insert(&mut self, number: usize) -> bool {
-        if number / WORD_BITS >= self.words().len() {
-            self.grow(number / WORD_BITS + 1);
-        }
+        let Some(cell) = self.cells_mut().get_mut(number / CELL_BITS) else {
+            return self.insert_past_end(number);
+        };
+        let new = *cell & cell_bit(number) == 0;
+        *cell |= cell_bit(number);
+        new
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_past_end(&mut self, number: usize) -> bool {
+        self.grow(number / WORD_BITS + 1);
         words::insert(self.words_mut(), number)
     }
 
     /// Takes a number out; whether it was in.
     #[inline]
     pub fn remove(&mut self, number: usize) -> bool {
-        words::remove(self.words_mut(), number)
+        let Some(cell) = self.cells_mut().get_mut(number / CELL_BITS) else {
+            return false;
+        };
+        let was_in = *cell & cell_bit(number) != 0;
+        *cell &= !cell_bit(number);
+        was_in
     }
 
     /// Whether a number is in the set.
     #[inline]
     pub fn contains(&self, number: usize) -> bool {
-        words::contains(self.words(), number)
+        let cell = self.cells().get(number / CELL_BITS);
+        cell.is_some_and(|cell| cell & cell_bit(number) != 0)
     }
 
     /// Adds all numbers of a range.
@@ -202,14 +227,14 @@ impl BitVector {
     /// Takes out the members of `source`.
     #[inline]
     pub fn and_not(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) {
-        let (common, source, _) = self.common(source.as_ref());
+        let (common, source) = self.shared(source.as_ref());
         kernels::and_not(common, source);
     }
 
     /// Takes out the members of `source`; whether one was in.
     #[inline]
     pub fn and_not_if_changed(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) -> bool {
-        let (common, source, _) = self.common(source.as_ref());
+        let (common, source) = self.shared(source.as_ref());
         kernels::and_not_if_changed(common, source)
     }
 
@@ -348,6 +373,14 @@ impl BitVector {
     #[inline]
     pub fn iter(&self) -> SetBits<'_> {
         SetBits::new(self.words())
+    }
+
+    /// The words that this set and `other` both store.
+    #[inline]
+    fn shared<'other>(&mut self, other: &'other [u32]) -> (&mut [u32], &'other [u32]) {
+        let words = self.words_mut();
+        let length = words.len().min(other.len());
+        (&mut words[..length], &other[..length])
     }
 
     /// The words that this set and `other` both store, and the rest of this set's.

@@ -22,6 +22,23 @@ pub(super) struct Group([u32; GROUP_WORDS]);
 
 const _: () = assert!(size_of::<Group>() * 8 == GROUP_WORDS * WORD_BITS);
 
+/// The unit in which single bits of stored sets are read and written: the widest that numbers bits as
+/// words do. The fewer units a small set has, the fewer mispredictions of which write a read depends on.
+#[cfg(target_endian = "little")]
+pub(super) type Cell = u64;
+/// The unit in which single bits of stored sets are read and written.
+#[cfg(not(target_endian = "little"))]
+pub(super) type Cell = u32;
+
+/// Bits of a cell.
+pub(super) const CELL_BITS: usize = Cell::BITS as usize;
+
+/// The bit of a number in its cell.
+#[inline]
+pub(super) fn cell_bit(number: usize) -> Cell {
+    1 << (number % CELL_BITS)
+}
+
 /// The bit of a number in its word.
 #[inline]
 fn bit(number: usize) -> u32 {

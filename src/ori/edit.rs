@@ -6,7 +6,7 @@ use super::function::{
 };
 use super::modifiers::Modifiers;
 use super::operand::Operand;
-use super::operation::Operation;
+use super::operation::{Operation, OperationFlags};
 use super::types::DataType;
 use crate::entity::{
     Block, EntityRef, Instruction as MachineInstruction, Opcode, PackedOption, Register, RegisterClass,
@@ -176,6 +176,50 @@ impl Function {
         });
         self.attach_operands(instruction);
         instruction
+    }
+
+    /// Adds a copy of an instruction, which becomes a copy of the machine instruction behind it. In SSA
+    /// form it needs `results` of its own.
+    ///
+    /// # Panics
+    /// The results are not as many, or it is one that must not be twice: a PHI, a terminator, a convergent
+    /// instruction, part of a call.
+    pub fn clone_instruction(
+        &mut self,
+        instruction: Instruction,
+        position: Position,
+        results: &[Operand],
+    ) -> Instruction {
+        let only_once =
+            OperationFlags::TERMINATOR | OperationFlags::CONVERGENT | OperationFlags::CALL_SEQUENCE;
+        assert!(
+            !self.effects(instruction).intersects(only_once) && self.operation(instruction) != Operation::Phi,
+            "{instruction} cannot be copied"
+        );
+        assert_eq!(
+            results.len(),
+            self.results(instruction).len(),
+            "{instruction} has another number of results"
+        );
+        let data = &self.instructions[instruction];
+        let copy = InstructionBuilder {
+            operation: data.operation,
+            data_type: data.data_type,
+            source_type: data.source_type,
+            modifiers: data.modifiers,
+            results: results.iter().copied().collect(),
+            sources: self.sources(instruction).iter().collect(),
+            // One that a phase made has no machine instruction to copy.
+            flags: match data.flags.contains(InstructionFlags::NEW) {
+                true => data.flags,
+                false => data.flags | InstructionFlags::CLONE,
+            },
+            origin: data.origin.expand(),
+            origin_count: data.origin_count,
+            opcode: data.opcode.expand(),
+            access: data.access.expand(),
+        };
+        self.insert(position, copy)
     }
 
     /// Takes an instruction out of its block, for good.

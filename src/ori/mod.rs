@@ -7,7 +7,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `function.rs`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
+//! | `function/`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
 //! | `compare_flow.rs` | the same compared with LLVM's |

@@ -1,5 +1,6 @@
 //! What varies within an operation: rounding, comparison, address space and so on.
 
+use super::operation::ModifierKinds;
 use bitflags::bitflags;
 
 /// Declares an enum of one byte whose values have names in text.
@@ -374,6 +375,38 @@ pub struct Modifiers {
 }
 
 const _: () = assert!(size_of::<Modifiers>() == 8);
+
+impl Modifiers {
+    /// The kinds and names of those that are given, in the order in which text has them.
+    pub fn given(self) -> impl Iterator<Item = (ModifierKinds, &'static str)> {
+        let Self {
+            flags,
+            rounding,
+            comparison,
+            space,
+            ordering,
+            scope,
+            variant,
+        } = self;
+        let single = [
+            (ModifierKinds::VARIANT, variant.name()),
+            (ModifierKinds::COMPARISON, comparison.name()),
+            (ModifierKinds::ROUNDING, rounding.name()),
+            (ModifierKinds::ORDERING, ordering.name()),
+            (ModifierKinds::ORDERING, scope.name()),
+            (ModifierKinds::SPACE, space.name()),
+        ];
+        let flags = ModifierFlags::NAMES
+            .iter()
+            .filter(move |(flag, _)| flags.contains(*flag))
+            .map(|&(_, name)| (ModifierKinds::FLAGS, name));
+        // What is not given has no name.
+        single
+            .into_iter()
+            .filter(|(_, name)| !name.is_empty())
+            .chain(flags)
+    }
+}
 
 impl ModifierFlags {
     /// The name of each flag in text.

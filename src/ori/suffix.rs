@@ -29,30 +29,7 @@ const fn implied_type(operation: Operation) -> DataType {
 impl Suffixes {
     /// Writes them in a fixed order: modifiers, then the types.
     pub fn print(&self, operation: Operation, out: &mut Formatter<'_>) -> fmt::Result {
-        let Modifiers {
-            flags,
-            rounding,
-            comparison,
-            space,
-            ordering,
-            scope,
-            variant,
-        } = self.modifiers;
-        let names = [
-            variant.name(),
-            comparison.name(),
-            rounding.name(),
-            ordering.name(),
-            scope.name(),
-            space.name(),
-        ];
-        for name in names.into_iter().filter(|name| !name.is_empty()) {
-            write!(out, ".{name}")?;
-        }
-        for (_, name) in ModifierFlags::NAMES
-            .iter()
-            .filter(|(flag, _)| flags.contains(*flag))
-        {
+        for (_, name) in self.modifiers.given() {
             write!(out, ".{name}")?;
         }
         let implied = implied_type(operation);

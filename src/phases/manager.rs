@@ -96,6 +96,12 @@ impl PhaseContext<'_> {
         self.manager.statistics.add(self.phase, counter, amount);
     }
 
+    /// The result of a phase that did something so many times, which one of its counters has.
+    pub(super) fn result_of(&mut self, counter: &'static str, amount: usize) -> PhaseResult {
+        self.count(counter, amount as u64);
+        PhaseResult::of(amount != 0)
+    }
+
     /// Says something about an instruction, or without one about the function, to those who ask for remarks.
     pub fn remark(
         &mut self,

@@ -25,9 +25,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if context.options.dont_merge_basic_blocks {
         return PhaseResult::Unchanged;
     }
-    let merged = function.merge_all_blocks();
-    context.count("merged-blocks", merged as u64);
-    PhaseResult::of(merged != 0)
+    context.result_of("merged-blocks", function.merge_all_blocks())
 }
 
 #[cfg(test)]

@@ -15,9 +15,7 @@ use crate::ori::Function;
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let removed = function.remove_unreachable_blocks();
-    context.count("removed-blocks", removed as u64);
-    PhaseResult::of(removed != 0)
+    context.result_of("removed-blocks", function.remove_unreachable_blocks())
 }
 
 #[cfg(test)]

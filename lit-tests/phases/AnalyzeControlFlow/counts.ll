@@ -6,12 +6,13 @@
 ; RUN: cmp %t/plain.ptx %t/k.ptx
 ; RUN: FileCheck %s --input-file=%t/k.ssa.dot --check-prefix=DOT
 ; RUN: %oriel cfg --dot %t/k.ssa.oriel | cmp - %t/k.ssa.dot
-; RUN: %if graphviz %{ dot -Tsvg %t/k.ssa.dot -o %t/k.svg %}
 ; RUN: %oriel cfg %t/k.ssa.oriel | FileCheck %s --check-prefix=CFG
 ; RUN: %oriel cfg --recursive %t/k.ssa.oriel | FileCheck %s --check-prefix=RECURSIVE
 ; RUN: %oriel ori %t/k.ssa.oriel > %t/k.ori
 ; RUN: %oriel cfg %t/k.ori | FileCheck %s --check-prefix=CFG
 ; RUN: %oriel cfg --sm 80 %s | FileCheck %s --check-prefix=STAGES
+; RUN: %llc -stop-after=nvptx-proxyreg-erasure %s -o %t/k.mir
+; RUN: %oriel cfg %t/k.mir | FileCheck %s --check-prefixes=CFG,ONE-STAGE
 ; RUN: not %oriel cfg %t/missing.oriel 2>&1 | FileCheck %s --check-prefix=MISSING
 
 ; CHECK: "stage":"ssa"{{.*}}"outcome":"identity","phases":{"AnalyzeControlFlow":{"blocks":5,"edges":6,"back-edges":1,"loops":1}}
@@ -33,6 +34,8 @@
 ; CFG-NEXT: bix3 -> backedge's successor BB: 1
 ; CFG: Showing loops:
 ; CFG-NEXT: bix1 -> depth 1: bix1, {{bix2, bix3|bix3, bix2}}
+
+; ONE-STAGE-NOT: at stage late
 
 ; RECURSIVE: RPO traversal order: [0, 1,
 

@@ -1,7 +1,9 @@
 //! `oriel cfg`: edges, orders and loops of functions.
 
+use crate::modules::{ModuleOptions, is_module};
 use clap::Args;
 use oriel::graph::Traversal;
+use oriel::ori::machine::from_machine;
 use oriel::ori::{ControlFlow, Function};
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub struct CfgArguments {
     /// Snapshots (*.oriel), as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), of which both stages are
-    /// shown, or functions in Ori's text form; - is standard input
+    /// shown, machine IR (.mir), or functions in Ori's text form; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
@@ -23,10 +25,8 @@ pub struct CfgArguments {
     #[arg(long)]
     recursive: bool,
 
-    /// Compute capability that LLVM IR is compiled for, such as 80 or 90a [default: LLVM's]
-    #[cfg(feature = "llvm")]
-    #[arg(long, value_name = "SM")]
-    sm: Option<String>,
+    #[command(flatten)]
+    modules: ModuleOptions,
 }
 
 /// Runs the command.
@@ -64,45 +64,17 @@ fn print(function: &Function, traversal: Traversal, dot: bool, out: &mut String)
     flow.print_loops(out)
 }
 
+/// The functions of a file; an error begins with line and column, if there is one.
 fn load(path: &Path, arguments: &CfgArguments) -> Result<Vec<Function>, String> {
-    let extension = path.extension().unwrap_or_default();
-    if extension == "ll" || extension == "bc" {
-        return from_llvm(path, arguments);
+    if !is_module(path) {
+        return crate::ori::load(path);
     }
-    crate::ori::load(path)
-}
-
-/// The functions of a module at both stages, which the snapshots of a compilation have.
-#[cfg(feature = "llvm")]
-fn from_llvm(path: &Path, arguments: &CfgArguments) -> Result<Vec<Function>, String> {
-    // The process reads its options once, so there is one folder for all modules.
-    let folder = std::env::temp_dir().join(format!("oriel-cfg-{}", std::process::id()));
-    let text = |error: std::io::Error| format!(" {}: {error}", folder.display());
-    std::fs::create_dir(&folder).map_err(text)?;
-    let functions = compile_and_load(path, &folder, arguments);
-    std::fs::remove_dir_all(&folder).map_err(text)?;
-    functions
-}
-
-#[cfg(feature = "llvm")]
-fn compile_and_load(path: &Path, folder: &Path, arguments: &CfgArguments) -> Result<Vec<Function>, String> {
-    let flags = format!("-oriel=analyze '-oriel-snapshot={}'", folder.display());
-    oriel::options::set_all_on_command_line(&flags)?;
-    crate::compile::compile_for_effect(path, arguments.sm.clone())
+    let snapshots = arguments
+        .modules
+        .snapshots_of(path)
         .map_err(|problem| format!(" {problem}"))?;
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| format!(" {error}"))? {
-        files.push(entry.map_err(|error| format!(" {error}"))?.path());
-    }
-    files.sort();
-    let mut functions = Vec::new();
-    for file in files {
-        functions.extend(crate::ori::load(&file)?);
-    }
-    Ok(functions)
-}
-
-#[cfg(not(feature = "llvm"))]
-fn from_llvm(_: &Path, _: &CfgArguments) -> Result<Vec<Function>, String> {
-    Err(" this oriel is built without LLVM".to_owned())
+    snapshots
+        .iter()
+        .map(|snapshot| from_machine(&snapshot.view()).map_err(|error| format!(" {error}")))
+        .collect()
 }

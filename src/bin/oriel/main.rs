@@ -6,6 +6,7 @@ mod compile;
 mod exec;
 mod generate;
 mod live;
+mod modules;
 mod ori;
 #[cfg(feature = "llvm")]
 mod passes;

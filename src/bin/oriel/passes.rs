@@ -4,7 +4,7 @@ use crate::compile::write_output;
 use clap::Args;
 use inkwell::targets::{InitializationConfig, Target};
 use oriel::options;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `oriel passes`.
 #[derive(Args)]
@@ -32,12 +32,13 @@ pub struct PassesArguments {
 /// Runs the command.
 pub fn run(arguments: &PassesArguments) -> Result<(), String> {
     options::set_all_on_command_line(&arguments.oriel)?;
-    Target::initialize_nvptx(&InitializationConfig::default());
-    let cpu = arguments
-        .sm
-        .as_ref()
-        .map_or_else(String::new, |sm| format!("sm_{sm}"));
-    let machine_ir = oriel::run_machine_passes(&arguments.file, &arguments.passes, &cpu)
-        .map_err(|problem| format!("{}: {problem}", arguments.file.display()))?;
+    let machine_ir = run_pipeline(&arguments.file, &arguments.passes, arguments.sm.as_deref())?;
     write_output(&arguments.output, machine_ir.as_bytes())
+}
+
+/// Runs a pipeline on machine IR, with the options that are in force; what it has become.
+pub fn run_pipeline(file: &Path, passes: &str, sm: Option<&str>) -> Result<String, String> {
+    Target::initialize_nvptx(&InitializationConfig::default());
+    let cpu = sm.map_or_else(String::new, |sm| format!("sm_{sm}"));
+    oriel::run_machine_passes(file, passes, &cpu).map_err(|problem| format!("{}: {problem}", file.display()))
 }

@@ -7,6 +7,9 @@
 //! A branch to the block that follows in layout needs no machine instruction. One that the input has is
 //! kept all the same, as long as nothing touched it.
 
+#[cfg(test)]
+mod tests;
+
 use super::from_machine::Reading;
 use super::lower::{Lowered, Records, is_same};
 use crate::entity::{

@@ -3,9 +3,7 @@
 use super::{Finding, FindingKind};
 use crate::entity::Register;
 use crate::ori::function::{Constant, Function, Instruction, RegisterFile, Special};
-use crate::ori::modifiers::{
-    AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, Variant,
-};
+use crate::ori::modifiers::{ModifierFlags, Modifiers};
 use crate::ori::operand::{Operand, OperandKind};
 use crate::ori::operation::ModifierKinds;
 use crate::ori::signature::{self, Expected, Role, Signature, SourceTypes};
@@ -84,32 +82,10 @@ fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingK
     rules.into_iter().find(|(holds, _)| !holds).map(|(_, kind)| kind)
 }
 
-/// The kinds of the modifiers that are given.
-fn given_kinds(modifiers: Modifiers) -> ModifierKinds {
-    let mut kinds = ModifierKinds::empty();
-    let Modifiers {
-        flags,
-        rounding,
-        comparison,
-        space,
-        ordering,
-        scope,
-        variant,
-    } = modifiers;
-    // LLVM allows contraction on instructions of any kind.
-    kinds.set(
-        ModifierKinds::FLAGS,
-        !(flags - ModifierFlags::CONTRACT).is_empty(),
-    );
-    kinds.set(ModifierKinds::ROUNDING, rounding != Rounding::None);
-    kinds.set(ModifierKinds::COMPARISON, comparison != Comparison::None);
-    kinds.set(ModifierKinds::SPACE, space != AddressSpace::None);
-    kinds.set(
-        ModifierKinds::ORDERING,
-        ordering != Ordering::None || scope != Scope::None,
-    );
-    kinds.set(ModifierKinds::VARIANT, variant != Variant::None);
-    kinds
+/// The kinds of the modifiers that are given. LLVM allows contraction on instructions of any kind.
+fn given_kinds(mut modifiers: Modifiers) -> ModifierKinds {
+    modifiers.flags -= ModifierFlags::CONTRACT;
+    modifiers.given().map(|(kind, _)| kind).collect()
 }
 
 type Problem = (FindingKind, Option<Register>);

@@ -1,0 +1,51 @@
+//! LLVM's files as input of commands that work on snapshots.
+
+use clap::Args;
+use oriel::snapshot::OwnedSnapshot;
+use std::path::Path;
+
+/// Is it LLVM IR, bitcode or machine IR, by its name?
+pub fn is_module(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    ["ll", "bc", "mir"].iter().any(|known| extension == *known)
+}
+
+/// Options for modules, of every command that takes them.
+#[derive(Args)]
+pub struct ModuleOptions {
+    /// Compute capability that LLVM's files are compiled for, such as 80 or 90a [default: LLVM's]
+    #[cfg(feature = "llvm")]
+    #[arg(long, value_name = "SM")]
+    sm: Option<String>,
+}
+
+impl ModuleOptions {
+    /// Snapshots of the functions of a module: at both stages of its compilation, or as machine IR has
+    /// them.
+    #[cfg(feature = "llvm")]
+    pub fn snapshots_of(&self, module: &Path) -> Result<Vec<OwnedSnapshot>, String> {
+        use oriel::snapshot::abi::{FunctionFlags, Stage};
+
+        oriel::options::set_all_on_command_line("-oriel=analyze")?;
+        if module.extension().unwrap_or_default() != "mir" {
+            let compile = || crate::compile::compile_for_effect(module, self.sm.clone());
+            let (result, snapshots) = oriel::capture_snapshots(compile);
+            return result.map(|()| snapshots);
+        }
+        let run = || crate::passes::run_pipeline(module, "oriel-ssa,oriel-late", self.sm.as_deref());
+        let (result, mut snapshots) = oriel::capture_snapshots(run);
+        result?;
+        // The file does not say where in code generation its functions are, but their form does.
+        snapshots.retain(|snapshot| {
+            let view = snapshot.view();
+            view.flags().contains(FunctionFlags::SSA) == (view.stage() == Stage::Ssa)
+        });
+        Ok(snapshots)
+    }
+
+    /// Says that LLVM is not here.
+    #[cfg(not(feature = "llvm"))]
+    pub fn snapshots_of(&self, module: &Path) -> Result<Vec<OwnedSnapshot>, String> {
+        Err(format!("{}: this oriel is built without LLVM", module.display()))
+    }
+}

@@ -1,0 +1,31 @@
+//! What is asked of liveness: who is live with whom, where a value is used last, what to keep in memory, in which
+//! order instructions may stand.
+//!
+//! ```text
+//! ori::Liveness ─▶ block walk ─┬▶ interference     ─▶ register assignment
+//!  (block borders)             ├▶ last uses        ─▶ scheduler, register pressure
+//!                              ├▶ spill costs      ─▶ spilling
+//!                              ├▶ scheduled block  ─▶ scheduler
+//!                              └▶ uninitialized    ─▶ warning
+//!                  dependencies ───────────────────▶ scheduler
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `walk.rs` | a block from its end to its start, with what is live at each instruction |
+//! | `interference.rs` | which registers are live at once: a question, and a graph |
+//! | `last_uses.rs` | which operand is the last to use a value |
+//! | `spill.rs` | what it costs to keep a register in memory, and where to store and load it |
+//! | `interval_tree.rs`, `scheduled_block.rs` | what is live at a point of a block whose instructions move |
+//! | `dependencies.rs` | which instructions of a block have to stay in order |
+//! | `uninitialized.rs` | registers that may be read before they are written |
+
+mod interference;
+mod last_uses;
+mod uninitialized;
+mod walk;
+
+pub use interference::{InterferenceGraph, InterferenceTest};
+pub use last_uses::LastUses;
+pub use uninitialized::uninitialized_registers;
+pub use walk::BlockWalk;
