@@ -4,7 +4,6 @@
 
 mod capture;
 mod control_flow;
-mod guard;
 mod live;
 mod opcodes;
 mod options;

@@ -1,6 +1,6 @@
 //! One function at one stage: snapshot in, plan out, report at the end.
 
-use super::guard::guarded;
+use crate::guard::guarded;
 use super::text::{OrielSink, OrielText};
 use crate::options::{self, Options};
 use crate::phases::Statistics;
