@@ -294,15 +294,15 @@ pub(super) fn wrong_phi(function: &mut Function, instruction: Instruction) -> bo
     true
 }
 
-pub(super) fn reorder_copies(function: &mut Function, instruction: Instruction) -> bool {
-    let is_copy = |it: Instruction| function.operation(it).is_copy();
-    let Some(previous) = function.previous(instruction) else {
-        return false;
-    };
-    if !is_copy(instruction) || !is_copy(previous) || !depends(function, previous, instruction) {
+pub(super) fn reorder_copy(function: &mut Function, instruction: Instruction) -> bool {
+    if !function.operation(instruction).is_copy() {
         return false;
     }
-    function.move_to(instruction, Position::Before(previous));
+    let other = before(function, instruction).find(|&other| depends(function, other, instruction));
+    let Some(other) = other.filter(|&it| function.operation(it) != Operation::Phi) else {
+        return false;
+    };
+    function.move_to(instruction, Position::Before(other));
     true
 }
 

@@ -17,12 +17,13 @@
 //! | `check.rs` | before and after |
 //! | `reduce.rs`, `shrink.rs` | fewer phases; smaller functions |
 //! | `case.rs` | a problem on disk |
-//! | `wrong_edit.rs`, `edits.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
+//! | `wrong_edit.rs`, `edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
 
 mod case;
 mod check;
 mod edits;
 mod mutation_check;
+mod probe;
 mod reduce;
 mod sequence;
 mod shrink;

@@ -1,7 +1,7 @@
 //! Smaller functions that go wrong in the same way: delta debugging on Ori.
 //!
 //! Branches lose a way, then halves, quarters and so on of the instructions go: one whose results nothing uses is
-//! removed, the results of another become zero. Each attempt is checked whole, by the verifier and by a run, so that an
+//! removed, the results of another become constants. Each attempt is checked whole, by the verifier and by a run, so that an
 //! edit here need not know whether it is sound.
 
 use super::reduce::Judge;
@@ -31,7 +31,7 @@ pub(super) fn shrink(subject: &mut Subject, sequence: &Sequence, judge: &mut Jud
 fn size_of(subject: &Subject) -> usize {
     let of_function = |function: &Function| {
         let blocks = function.blocks().iter();
-        let instructions = blocks.map(|&block| function.instructions(block).filter(|&it| !is_zero(function, it)).count());
+        let instructions = blocks.map(|&block| function.instructions(block).filter(|&it| !is_constant(function, it)).count());
         instructions.sum::<usize>() + function.blocks().len()
     };
     subject.functions.iter().map(of_function).sum()
@@ -106,7 +106,7 @@ fn candidates(function: &Function) -> Vec<Instruction> {
     let all = blocks.flat_map(|&block| function.instructions(block));
     all.filter(|&instruction| {
         !function.operation(instruction).is_terminator()
-            && (!is_zero(function, instruction) || !has_uses(function, instruction))
+            && (!is_constant(function, instruction) || !has_uses(function, instruction))
     })
     .collect()
 }
@@ -116,12 +116,12 @@ fn has_uses(function: &Function, instruction: Instruction) -> bool {
     results.any(|result| result.as_register().is_some_and(|register| !function.is_unused(register)))
 }
 
-fn is_zero(function: &Function, instruction: Instruction) -> bool {
+fn is_constant(function: &Function, instruction: Instruction) -> bool {
     function.operation(instruction) == Operation::Mov
-        && function.integer(function.source(instruction, 0)) == Some(0)
+        && function.integer(function.source(instruction, 0)).is_some()
 }
 
-/// Removes an instruction; what is still used of its results becomes zero.
+/// Removes an instruction; what is still used of its results becomes constant.
 fn drop_instruction(function: &mut Function, instruction: Instruction) {
     let block = function.block_of(instruction).expect("a candidate is in a block");
     let at = match function.operation(instruction) {
@@ -134,8 +134,10 @@ fn drop_instruction(function: &mut Function, instruction: Instruction) {
         };
         let bits = u32::from(function.register(register).bits);
         let Some(data_type) = DataType::of_bits(bits) else { continue };
-        let zero = function.integer_operand(0);
-        let new = InstructionBuilder::new(Operation::Mov, data_type).result(result).source(zero);
+        // Numbers that differ, so that what depends on a difference still does; addresses that are aligned.
+        let number = if bits == 1 { 0 } else { 16 * (i64::from(register.as_u32()) % 1000 + 1) };
+        let number = function.integer_operand(number);
+        let new = InstructionBuilder::new(Operation::Mov, data_type).result(result).source(number);
         function.insert(Position::Before(at), new);
     }
     function.remove(instruction);

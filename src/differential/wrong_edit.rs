@@ -70,8 +70,8 @@ edit_kinds! {
     DropBarrier "drop-barrier" edits::drop_barrier;
     /// A PHI has the values of two predecessors in each other's place.
     WrongPhi "wrong-phi" edits::wrong_phi;
-    /// Two copies, of which one reads what the other writes, change places.
-    ReorderCopies "reorder-copies" edits::reorder_copies;
+    /// A copy moves up across an instruction that uses or defines what it defines, or defines what it copies.
+    ReorderCopy "reorder-copy" edits::reorder_copy;
     /// A negation, complement or absolute value goes.
     DropNegation "drop-negation" edits::drop_negation;
     /// A rounding mode is another.

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct DifferentialArguments {
     /// LLVM IR (.ll) or bitcode (.bc), one module a file; or, with --module, functions of one module: snapshots (.oriel)
     /// or Ori as text (.ori)
-    #[arg(required_unless_present = "generate")]
+    #[arg(required_unless_present_any = ["generate", "mutate"])]
     files: Vec<PathBuf>,
 
     /// The PTX that LLVM printed for the module; with snapshots and Ori as text
@@ -84,9 +84,9 @@ pub struct DifferentialArguments {
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
 
-    /// Steps of warps that a launch may take
-    #[arg(long, default_value_t = 20_000_000)]
-    steps: u64,
+    /// Steps of warps that a launch may take [default: 200000000 with --launch, else 2000000]
+    #[arg(long)]
+    steps: Option<u64>,
 
     /// Threads [default: as many as there are cores]
     #[arg(long, value_name = "N")]
@@ -95,7 +95,11 @@ pub struct DifferentialArguments {
 
 impl DifferentialArguments {
     fn limits(&self) -> Limits {
-        Limits { steps: self.steps }
+        // Blind launches that do not end are frequent, and say nothing.
+        let default = if self.launch.is_some() { 200_000_000 } else { 2_000_000 };
+        Limits {
+            steps: self.steps.unwrap_or(default),
+        }
     }
 
     fn code_generation(&self) -> CodeGeneration {
@@ -277,16 +281,8 @@ fn mutate_work(
         let baseline = subject.baseline(arguments.limits())?;
         let more = work.more_inputs(subject);
         for &kind in kinds {
-            let (counts, problem) =
-                mutation_check(subject, &baseline, &more, kind, work.seed, arguments.limits());
+            let counts = mutation_check(subject, &baseline, &more, kind, work.seed, arguments.limits());
             *found.mutations.entry(kind.name()).or_default() += counts;
-            if let Some((sequence, problem)) = problem.filter(|_| counts.caught < counts.injected) {
-                println!(
-                    "MISSED {} {}: {sequence}; another input tells: {problem}",
-                    subject.name,
-                    subject.stage().name()
-                );
-            }
         }
     }
     Ok(())
@@ -340,8 +336,8 @@ impl Summary {
 
     fn print_and_judge_mutations(&self, kinds: &[EditKind]) -> Result<(), String> {
         println!(
-            "{:18} {:>8} {:>8} {:>10} {:>12} {:>8}",
-            "wrong edit", "injected", "caught", "equivalent", "not executed", "refused"
+            "{:18} {:>8} {:>8} {:>11} {:>10} {:>9} {:>7}",
+            "wrong edit", "injected", "caught", "more inputs", "equivalent", "no effect", "refused"
         );
         let mut total = MutationCounts::default();
         let mut never = Vec::new();
@@ -349,16 +345,13 @@ impl Summary {
             let counts = self.mutations.get(kind.name()).copied().unwrap_or_default();
             print_counts(kind.name(), &counts);
             total += counts;
-            if counts.injected == 0 {
+            if counts.caught == 0 {
                 never.push(kind.name());
             }
         }
         print_counts("all", &total);
-        if total.caught < total.injected {
-            return Err(format!("{} wrong edits were missed", total.injected - total.caught));
-        }
         if !never.is_empty() {
-            return Err(format!("no place was found for: {}", never.join(", ")));
+            return Err(format!("wrong edits that were never caught: {}", never.join(", ")));
         }
         Ok(())
     }
@@ -366,7 +359,12 @@ impl Summary {
 
 fn print_counts(name: &str, counts: &MutationCounts) {
     println!(
-        "{name:18} {:>8} {:>8} {:>10} {:>12} {:>8}",
-        counts.injected, counts.caught, counts.equivalent, counts.not_executed, counts.refused
+        "{name:18} {:>8} {:>8} {:>11} {:>10} {:>9} {:>7}",
+        counts.injected,
+        counts.caught,
+        counts.caught_with_more,
+        counts.equivalent,
+        counts.without_difference,
+        counts.refused
     );
 }

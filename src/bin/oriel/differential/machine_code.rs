@@ -57,9 +57,10 @@ fn compare(
     if subject.stage() != Stage::Late {
         return;
     }
-    let is_of_subject =
-        |function: &&Function| subject.functions.iter().any(|it| it.info.name == function.info.name);
-    let functions: Vec<Function> = functions.iter().filter(is_of_subject).cloned().collect();
+    // In the same order: the addresses of functions follow from it.
+    let named = |name: &str| functions.iter().find(|function| function.info.name == name);
+    let same = subject.functions.iter().filter_map(|function| named(&function.info.name));
+    let functions: Vec<Function> = same.cloned().collect();
     report.comparisons += baseline.usable_inputs();
     if let Err(problem) = baseline.compare(subject, &functions) {
         report.problems.push(format!("{} compiled with {list}: {problem}", subject.name));
@@ -112,6 +113,5 @@ fn compile_into(
             functions.push(from_machine(&snapshot.view()).map_err(|error| error.to_string())?);
         }
     }
-    functions.sort_by(|a, b| a.info.name.cmp(&b.info.name));
     Ok(functions)
 }

@@ -67,6 +67,9 @@ impl<'a> Source<'a> {
             }
             None => None,
         };
+        if arguments.files.is_empty() {
+            return Err("there is nothing to check: name files, or say --generate N".to_owned());
+        }
         // Snapshots and text are functions of one module; LLVM IR is a module a file.
         let is_module = |path: &PathBuf| path.extension().is_some_and(|it| it == "ll" || it == "bc");
         let files: Vec<Vec<PathBuf>> = match arguments.files.iter().any(is_module) {
