@@ -16,6 +16,7 @@
 //! | [`ori`] | the form of a function that the phases work on |
 //! | [`phases`] | the phases, their table and their manager |
 //! | [`execute`] | the execution oracle: runs kernels in Ori |
+//! | [`differential`] | do phases change what functions leave in memory? |
 //! | [`cuda`] | runs kernels on a GPU, where there is a driver |
 //! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
@@ -29,10 +30,12 @@
 pub mod bitvector;
 pub mod cuda;
 pub mod dataflow;
+pub mod differential;
 pub mod entity;
 pub mod execute;
 pub mod generate;
 pub mod graph;
+mod guard;
 #[cfg(feature = "llvm")]
 pub mod host;
 pub mod launch;

@@ -23,6 +23,8 @@ pub(crate) enum Stream {
     #[cfg(test)]
     TestOri = 9,
     Inputs = 10,
+    Sequences = 11,
+    Edits = 12,
 }
 
 pub(crate) struct Random(Pcg64);

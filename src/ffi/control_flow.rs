@@ -1,6 +1,6 @@
 //! Control flow, compared with LLVM's.
 
-use super::guard::guarded;
+use crate::guard::guarded;
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
 use crate::ori::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};

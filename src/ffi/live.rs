@@ -1,6 +1,6 @@
 //! Live intervals: compared with LLVM's, printed and timed.
 
-use super::guard::guarded;
+use crate::guard::guarded;
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
 use crate::live::LiveRangeCalc;

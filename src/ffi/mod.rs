@@ -4,7 +4,6 @@
 
 mod capture;
 mod control_flow;
-mod guard;
 mod host;
 mod live;
 mod opcodes;

@@ -1,6 +1,6 @@
 //! Options: the table for the host's command line, and what the shim has to know.
 
-use super::guard::guarded;
+use crate::guard::guarded;
 use super::text::{OrielSink, OrielText};
 use crate::options::{self, Fault, Mode, Options, TABLE};
 

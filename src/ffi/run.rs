@@ -1,8 +1,8 @@
 //! One function at one stage: snapshot in, plan out, report at the end.
 
-use super::guard::guarded;
 use super::host::{OrielHost, OrielRemark};
 use super::text::{OrielSink, OrielText};
+use crate::guard::guarded;
 use crate::options::{self, Options};
 use crate::phases::{Remark, Statistics};
 use crate::pipeline::{self, Problem, Work};

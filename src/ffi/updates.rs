@@ -1,6 +1,6 @@
 //! Updates of live intervals, compared with LLVM's.
 
-use super::guard::guarded;
+use crate::guard::guarded;
 use super::live::{OrielLiveIntervals, wrong_interval};
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;

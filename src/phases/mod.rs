@@ -42,7 +42,7 @@ pub(crate) mod testing;
 pub use analyses::Analyses;
 pub use manager::{Manager, PhaseContext, run};
 pub use remarks::{Remark, RemarkKind};
-pub use selection::{Selected, named, select};
+pub use selection::{Selected, named, preceding, select};
 pub use statistics::Statistics;
 
 use crate::graph::Traversal;

@@ -71,6 +71,22 @@ pub fn named(list: &str) -> Result<Vec<&'static Phase>, String> {
     Ok(phases)
 }
 
+/// The phases that come before one in ptxas' order, each at its own stage; of a group, before its first.
+///
+/// # Errors
+/// No phase of Oriel has the name.
+pub fn preceding(name: &str) -> Result<Vec<Selected>, String> {
+    let first = named(name)?[0];
+    let before = PHASES.iter().take_while(|&phase| phase != first);
+    Ok(before
+        .filter(|phase| phase.run.is_some())
+        .map(|phase| Selected {
+            phase,
+            stage: phase.stage,
+        })
+        .collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,5 +127,15 @@ mod tests {
         let place = PHASES.iter().find(|phase| phase.run.is_none()).expect("a place");
         assert!(select(place.name).unwrap_err().contains("is not part of Oriel"));
         assert!(named("MergeBasicBlocks@ssa").is_err());
+    }
+
+    #[test]
+    fn what_precedes_a_phase_is_what_the_table_has_before_it() {
+        let names = |name| -> Vec<&str> { preceding(name).unwrap().iter().map(|it| it.phase.name).collect() };
+        assert_eq!(names(PHASES[0].name), [""; 0]);
+        let second = PHASES.iter().filter(|phase| phase.run.is_some()).nth(1).unwrap();
+        assert_eq!(names(second.name), [PHASES[0].name]);
+        assert_eq!(names("LoopStructurePass"), names("LoopMakeSingleEntry"));
+        assert!(preceding("GeneralOptimise").is_err());
     }
 }

@@ -3,26 +3,25 @@
 mod cuda;
 
 use crate::Failure;
+use crate::input::{CodeGeneration, Input};
 use clap::{Args, ValueEnum};
 use oriel::execute::{
-    BlindResult, BufferResult, DescribedResult, Limits, Module, Program, Statistics, run_blind, run_described,
+    BlindResult, BufferResult, DescribedResult, Limits, Program, Statistics, run_blind, run_described,
 };
 use oriel::graph::Traversal;
 use oriel::launch::LaunchDescription;
-use oriel::ori::machine::from_machine;
 use oriel::ori::{ControlFlow, Divergence, Function, Liveness};
 use oriel::phases::{self, PhaseOptions, Selected};
-use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Options of `oriel exec`.
 #[derive(Args)]
 pub struct ExecArguments {
-    /// LLVM IR (.ll) or bitcode (.bc); or snapshot files of one module, with --module; or, with --device cuda, the PTX
-    /// without Oriel and the PTX with it (.ptx)
+    /// LLVM IR (.ll) or bitcode (.bc); or functions of one module, with --module: snapshots (.oriel) or Ori as text
+    /// (.ori); or, with --device cuda, the PTX without Oriel and the PTX with it (.ptx)
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
@@ -35,7 +34,7 @@ pub struct ExecArguments {
     #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
     oriel: String,
 
-    /// The PTX that LLVM printed for the module, which has its variables; with snapshot files
+    /// The PTX that LLVM printed for the module, which has its variables; with snapshots and Ori as text
     #[arg(long, value_name = "PTX")]
     module: Option<PathBuf>,
 
@@ -90,6 +89,11 @@ pub struct ExecArguments {
     /// With --after: what -oriel-register-budget is
     #[arg(long, value_name = "N", requires = "after")]
     register_budget: Option<u32>,
+
+    /// Run each form also in the state just before this phase: after all that precede it in the order of phases; they
+    /// must give the same
+    #[arg(long, value_name = "PHASE")]
+    before: Option<String>,
 
     /// Run this often, each time from the beginning, and report the shortest time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -160,12 +164,6 @@ struct Candidate {
     compile_ms: f64,
 }
 
-/// The snapshots of a module's functions, and its PTX.
-struct Input {
-    snapshots: Vec<OwnedSnapshot>,
-    module: Module,
-}
-
 impl ExecArguments {
     fn limits(&self) -> Limits {
         self.steps.map_or_else(Limits::default, |steps| Limits { steps })
@@ -184,19 +182,31 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     if !arguments.oriel.is_empty() {
         return Err("--oriel is for --device cuda; the interpreter runs what Oriel is given".to_owned());
     }
-    let input = load(arguments)?;
+    let how = CodeGeneration {
+        sm: arguments.sm.clone(),
+        level: arguments.optimization_level,
+    };
+    let input = Input::load(&arguments.files, arguments.module.as_deref(), &how)?;
     let description = match &arguments.launch {
         Some(path) => Some(LaunchDescription::load(path).map_err(|error| error.to_string())?),
         None => None,
     };
-    let phases = arguments.after.as_deref().map(phases::select).transpose()?;
+    let mut lists = Vec::new();
+    if let Some(phase) = &arguments.before {
+        lists.push((format!("before {phase}"), phases::preceding(phase)?));
+    }
+    if let Some(list) = &arguments.after {
+        lists.push((format!("after {list}"), phases::select(list)?));
+    }
     let mut programs = Vec::new();
     for &stage in arguments.stage.unwrap_or_default().stages() {
-        programs.push(compile_stage(arguments, &input, stage, &[])?);
-        let selected = phases.iter().flatten();
-        let selected: Vec<Selected> = selected.filter(|phase| phase.stage == stage).copied().collect();
-        if !selected.is_empty() {
-            programs.push(compile_stage(arguments, &input, stage, &selected)?);
+        programs.push(compile_stage(arguments, &input, stage, stage.name().to_owned(), &[])?);
+        for (name, list) in &lists {
+            let selected: Vec<Selected> = list.iter().filter(|it| it.stage == stage).copied().collect();
+            if !selected.is_empty() {
+                let name = format!("{} {name}", stage.name());
+                programs.push(compile_stage(arguments, &input, stage, name, &selected)?);
+            }
         }
     }
     match description {
@@ -205,85 +215,25 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     }
 }
 
-fn load(arguments: &ExecArguments) -> Result<Input, String> {
-    let is_module = |path: &PathBuf| path.extension().is_some_and(|it| it == "ll" || it == "bc");
-    if let [file] = arguments.files.as_slice()
-        && is_module(file)
-    {
-        if arguments.module.is_some() {
-            return Err("--module goes with snapshot files; LLVM IR has its own variables".to_owned());
-        }
-        return compile_module(file, arguments);
-    }
-    if let Some(path) = arguments.files.iter().find(|path| is_module(path)) {
-        return Err(format!(
-            "{}: one file of LLVM IR is run at a time",
-            path.display()
-        ));
-    }
-    let snapshots = arguments
-        .files
-        .iter()
-        .map(|path| OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display())))
-        .collect::<Result<_, _>>()?;
-    let module = match &arguments.module {
-        Some(path) => {
-            let ptx =
-                std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Module::parse(&ptx).map_err(|error| format!("{}: {error}", path.display()))?
-        }
-        None => Module::default(),
-    };
-    Ok(Input { snapshots, module })
-}
-
-#[cfg(feature = "llvm")]
-fn compile_module(file: &Path, arguments: &ExecArguments) -> Result<Input, String> {
-    oriel::options::set_all_on_command_line("-oriel=analyze")?;
-    let (ptx, snapshots) = oriel::capture_snapshots(|| {
-        crate::compile::compile_file(file, arguments.sm.clone(), None, arguments.optimization_level)
-    });
-    let ptx = String::from_utf8(ptx?).map_err(|error| error.to_string())?;
-    let module = Module::parse(&ptx).map_err(|error| error.to_string())?;
-    Ok(Input { snapshots, module })
-}
-
-#[cfg(not(feature = "llvm"))]
-fn compile_module(file: &Path, _: &ExecArguments) -> Result<Input, String> {
-    Err(format!("{}: this oriel is built without LLVM", file.display()))
-}
-
-/// The functions of a stage, after `selected` phases.
+/// The functions of a stage, after `selected` phases, each of which has to leave what the verifier accepts.
 fn compile_stage(
     arguments: &ExecArguments,
     input: &Input,
     stage: Stage,
+    name: String,
     selected: &[Selected],
 ) -> Result<Candidate, String> {
     let start = Instant::now();
-    let mut functions: Vec<Function> = input
-        .snapshots
-        .iter()
-        .map(OwnedSnapshot::view)
-        .filter(|snapshot| snapshot.stage() == stage)
-        .map(|snapshot| from_machine(&snapshot).map_err(|error| format!("{}: {error}", snapshot.name())))
-        .collect::<Result<_, _>>()?;
-    if functions.is_empty() {
-        return Err(format!("there are no functions of stage {}", stage.name()));
-    }
-    let mut name = stage.name().to_owned();
+    let mut functions = input.at(stage)?;
     let mut options = PhaseOptions::default();
     options.register_budget = arguments.register_budget.unwrap_or(options.register_budget);
-    for (number, selected) in selected.iter().enumerate() {
-        name += if number == 0 { " after " } else { "," };
-        name += selected.phase.name;
+    for Selected { phase, .. } in selected {
         for function in &mut functions {
-            phases::run(
-                selected.phase,
-                function,
-                &options,
-                &mut phases::Statistics::default(),
-            );
+            phases::run(phase, function, &options, &mut phases::Statistics::default());
+            if let Some(finding) = function.verify().first() {
+                let finding = finding.display(function);
+                return Err(format!("the verifier refuses what {} left: {finding}", phase.name));
+            }
         }
     }
     let references: Vec<&Function> = functions.iter().collect();

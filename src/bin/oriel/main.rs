@@ -3,8 +3,10 @@
 mod cfg;
 #[cfg(feature = "llvm")]
 mod compile;
+mod differential;
 mod exec;
 mod generate;
+mod input;
 mod live;
 mod modules;
 mod ori;
@@ -32,6 +34,8 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Check that phases do not change what kernels leave in memory
+    Differential(differential::DifferentialArguments),
     /// Time live intervals
     Bench(live::BenchArguments),
     /// Run kernels in the interpreter, or on a GPU
@@ -83,6 +87,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Cfg(arguments) => cfg::run(&arguments)?,
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments)?,
+        Command::Differential(arguments) => differential::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
         Command::Exec(arguments) => exec::run(&arguments)?,
         Command::Knobs(arguments) => tables::run_knobs(&arguments),

@@ -80,6 +80,8 @@ pub fn run(arguments: &ExecArguments) -> Result<(), Failure> {
 fn refuse_options_of_the_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     let given = [
         ("--module", arguments.module.is_some()),
+        ("--before", arguments.before.is_some()),
+        ("--after", arguments.after.is_some()),
         ("--stage", arguments.stage.is_some()),
         ("--steps", arguments.steps.is_some()),
         ("--repeat", arguments.repeat.is_some()),

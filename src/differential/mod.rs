@@ -1,0 +1,41 @@
+//! Differential tests: phases must not change what functions leave in memory.
+//!
+//! ```text
+//!             ┌────────────── run ──────────────▶ Baseline ─┐
+//! Subject ────┤                                             ├─ the same? ── no ─▶ reduce ─▶ Case
+//!             └─ phases, each verified ─▶ run ──────────────┘
+//! ```
+//!
+//! A [`Subject`] is the functions of a module at one stage, and inputs for them. [`check`] takes it through lists of
+//! phases; [`reduce()`] makes what goes wrong small; [`Case::save`] writes it for `oriel exec`. [`mutation_check`] makes wrong
+//! edits on purpose and counts how many of them the same check finds.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `subject.rs` | functions, inputs, and what a run leaves |
+//! | `sequence.rs` | lists of phases: each alone, the pipeline, random ones |
+//! | `check.rs` | before and after |
+//! | `reduce.rs`, `shrink.rs` | fewer phases; smaller functions |
+//! | `case.rs` | a problem on disk |
+//! | `wrong_edit.rs`, `edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
+
+mod case;
+mod check;
+mod edits;
+mod mutation_check;
+mod probe;
+mod reduce;
+mod sequence;
+mod shrink;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod wrong_edit;
+
+pub use case::Case;
+pub use check::{CheckReport, Problem, ProblemKind, check, check_sequence};
+pub use mutation_check::{MutationCounts, mutation_check};
+pub use reduce::reduce;
+pub use sequence::{Sequence, Step, sequences};
+pub use subject::{Baseline, Contents, Input, Subject};
+pub use wrong_edit::{Edit, EditKind};

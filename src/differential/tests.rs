@@ -1,0 +1,136 @@
+//! Tests of the harness on small functions.
+
+use super::{Edit, EditKind, Input, MutationCounts, Problem, ProblemKind, Sequence, Step, Subject};
+use super::{check, check_sequence, mutation_check, reduce, sequences};
+use crate::execute::{Kernel, Limits, Module, Parameter};
+use crate::entity::Register;
+use crate::ori::parse_functions;
+use crate::snapshot::abi::Stage;
+
+const LIMITS: Limits = Limits { steps: 100_000 };
+
+/// A loop that adds numbers up, beside work that has nothing to do with it.
+const LOOP: &str = r#"
+kernel "k" sm_80 ssa {
+bix0:
+    %1:R64 = LD.entry.b64.b64 [&k_param_0]
+    %2:R32 = S2R.b32 tid.x
+    %3:R64 = IMUL.WIDE.u64.u32 %2, 16
+    %4:R64 = IADD.b64 %1, %3
+    %5:R32 = MOV.b32 0
+    BRA fall bix1
+bix1:
+    %6:R32 = PHI.b32 %5, bix0, %7, bix1
+    %8:R32 = PHI.b32 %2, bix0, %9, bix1
+    %9:R32 = IADD.b32 %8, %6
+    %7:R32 = IADD.b32 %6, 1
+    %10:P = ISETP.lt.s32 %7, 10
+    BRA %10, bix1, fall bix2
+bix2:
+    %11:R32 = ISUB.b32 %9, %2
+    %12:R32 = XOR.b32 %2, 85
+    %13:R32 = SHL.b32 %12, 3
+    ST.global.b32 %13, [%4]
+    ST.global.b32 %11, [%4+8]
+    RET
+}
+"#;
+
+fn subject(text: &str) -> Subject {
+    let functions = parse_functions(&text.replace("LD.entry", "LD.param::entry")).expect("the text is right");
+    let kernel = functions[0].info.name.clone();
+    let parameter = Parameter {
+        size: 8,
+        alignment: 8,
+        is_pointer: true,
+    };
+    Subject {
+        name: "test".to_owned(),
+        functions,
+        module: Module {
+            variables: Vec::new(),
+            kernels: vec![Kernel {
+                name: kernel.clone(),
+                parameters: vec![parameter],
+            }],
+        },
+        inputs: (1..4)
+            .map(|seed| Input::Blind {
+                kernel: kernel.clone(),
+                seed,
+            })
+            .collect(),
+    }
+}
+
+/// A wrong edit of the definition of a register.
+fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
+    let function = &subject.functions[0];
+    let definition = function.unique_definition(Register::from_u32(result));
+    Sequence(vec![Step::Edit(Edit {
+        kind,
+        function: function.info.name.clone(),
+        instruction: definition.expect("the register has one definition"),
+    })])
+}
+
+#[test]
+fn phases_leave_memory_as_it_is() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    assert_eq!(baseline.usable_inputs(), 3, "{:?}", baseline.faults().collect::<Vec<_>>());
+    let lists = sequences(Stage::Ssa, &|_| true, 20, 1);
+    let report = check(&subject, &baseline, &lists);
+    assert_eq!(report.problems, []);
+    assert_eq!(report.sequences, lists.len());
+}
+
+#[test]
+fn a_wrong_edit_is_found_and_made_small() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    let wrong = edit(&subject, EditKind::SwapOperands, 11);
+    let mut sequence = Sequence::of_phases(sequences(Stage::Ssa, &|_| true, 0, 1)[0].0.iter().map(|step| {
+        match step {
+            Step::Phase(phase) => *phase,
+            Step::Edit(_) => unreachable!("lists have no edits"),
+        }
+    }));
+    sequence.0.extend(wrong.0);
+    let problem = check_sequence(&subject, &baseline, &sequence).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Memory);
+    let (small, fewer, problem) = reduce(&subject, &sequence, &problem, LIMITS);
+    assert_eq!(problem.kind, ProblemKind::Memory);
+    assert_eq!((fewer.0.len(), small.inputs.len()), (1, 1));
+    // The subtraction, a store, the address, an operand or two, and the end.
+    let function = &small.functions[0];
+    assert_eq!(function.blocks().len(), 1, "{function}");
+    assert!(function.instructions(function.entry()).count() <= 8, "{function}");
+}
+
+#[test]
+fn a_loop_that_loses_its_end_is_found() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    let problem = check_sequence(&subject, &baseline, &edit(&subject, EditKind::RemoveLive, 7));
+    let problem: Problem = problem.unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Fault);
+    assert!(problem.text.contains("no end"), "{problem}");
+}
+
+#[test]
+fn edits_that_make_a_difference_are_found() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    let mut all = MutationCounts::default();
+    for &kind in EditKind::ALL {
+        for seed in 0..4 {
+            let counts = mutation_check(&subject, &baseline, &subject.inputs, kind, seed, LIMITS);
+            // More inputs that are the same cannot tell more.
+            assert_eq!(counts.caught_with_more, 0, "{}", kind.name());
+            all += counts;
+        }
+    }
+    assert!(all.caught > 20, "{all:?}");
+    assert_eq!(all.caught + all.equivalent, all.injected);
+}
