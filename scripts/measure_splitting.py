@@ -4,13 +4,14 @@
     scripts/measure_splitting.py [--sm 90] [--limits 0,32,64,128] [--budget N] [--pressure-only] [SOURCE ...]
 
 Sources are the examples and lit-tests/phases/OriSplitLiveRanges/Inputs/high_pressure.cu if none are named. Each is compiled
-without Oriel, with phase 19, with phase 138 and with both. The budget of the phases is the register limit that ptxas is
+without phases, with phase 19, with phase 138 and with both. The budget of the phases is the register limit that ptxas is
 then given, or N where it is given none (0). For each function that one of the phases changed, a line says peak pressure
 in units of 32 bits before and after as Oriel counts it, and what ptxas makes of it: registers, spilled bytes (stores and
 loads) and instructions. The last lines sum up.
 """
 
 import argparse
+import collections
 import json
 import re
 import subprocess
@@ -24,7 +25,6 @@ from check_phases import find_ptxas
 
 HIGH_PRESSURE = Path("lit-tests/phases/OriSplitLiveRanges/Inputs/high_pressure.cu")
 SELECTIONS = {
-    "none": "",
     "19": "OriSplitLiveRanges",
     "138": "OriSplitHighPressureLiveRanges",
     "19+138": "OriSplitLiveRanges,OriSplitHighPressureLiveRanges",
@@ -59,40 +59,51 @@ def code_sizes(cubin):
 
 
 def measure(work):
-    """Lines of one source and limit: (function, limit, selection, peaks, what the phases counted, figures of ptxas)."""
-    source, sm, limit, budget, ptxas = work
+    """Of one source, a line for each function that a phase ran on: (function, limit, selection, what the phases counted,
+    ptxas' figures without them, and with them). ptxas is asked only where the PTX differs."""
+    source, sm, limits, budget, ptxas = work
     lines = []
     with tempfile.TemporaryDirectory() as folder:
-        bitcode, ptx, report, cubin = (Path(folder) / name for name in ("in.bc", "out.ptx", "report", "out.cubin"))
+        bitcode, plain, ptx, report, cubin = (
+            Path(folder) / name for name in ("in.bc", "plain.ptx", "out.ptx", "report", "out.cubin"))
         common.run(examples.clang_command(source, bitcode, sm, "2"))
-        for selection, phases in SELECTIONS.items():
-            command = examples.llc_command(bitcode, ptx, sm, "2")
-            if phases:
+        common.run(examples.llc_command(bitcode, plain, sm, "2"))
+        for limit in limits:
+            before = None
+            for selection, phases in SELECTIONS.items():
+                command = examples.llc_command(bitcode, ptx, sm, "2")
                 command += [f"-load={common.plugin()}", f"-oriel-phases={phases}", f"-oriel-report={report}"]
                 command += [f"-oriel-register-budget={limit or budget}", "-oriel-verify"]
-            if problem := common.run(command).stderr:
-                raise RuntimeError(f"{source}: {problem}")
-            figures = assemble(ptxas, ptx, cubin, sm, limit) if ptxas else {}
-            counted = {}
-            for line in report.read_text().splitlines() if phases else []:
-                line = json.loads(line)
-                for values in line.get("phases", {}).values():
-                    known = counted.setdefault(line["function"], {"peak-before": values["peak-before"]})
-                    known["peak-after"] = values["peak-after"]
-                    for name in ("split-registers", "new-instructions", "undone-rounds"):
-                        known[name] = known.get(name, 0) + values.get(name, 0)
-            names = counted or dict.fromkeys(figures, {})
-            lines += [(f"{Path(source).stem}:{name}", limit, selection, values, figures.get(name))
-                      for name, values in names.items()]
+                if problem := common.run(command).stderr:
+                    raise RuntimeError(f"{source}: {problem}")
+                after = {}
+                if ptxas and ptx.read_bytes() != plain.read_bytes():
+                    before = before or assemble(ptxas, plain, cubin, sm, limit)
+                    after = assemble(ptxas, ptx, cubin, sm, limit)
+                for name, counted in read_report(report).items():
+                    figures = (before[name], after[name]) if name in after else (None, None)
+                    lines.append((f"{Path(source).stem}:{name}", limit, selection, counted, *figures))
     return lines
 
 
-def summary(limit, selection, pairs):
+def read_report(report):
+    """What the phases counted, by function: the first peak, the last, and sums of the rest."""
+    found = {}
+    for line in report.read_text().splitlines():
+        line = json.loads(line)
+        for values in line.get("phases", {}).values():
+            known = found.setdefault(line["function"], collections.Counter({"peak-before": values["peak-before"]}))
+            known["peak-after"] = values["peak-after"]
+            for name in ("split-registers", "new-instructions", "undone-rounds"):
+                known[name] += values.get(name, 0)
+    return found
+
+
+def summary(limit, selection, functions, changed):
     """A line that sums up what a selection did to the functions that it changed."""
-    peaks = [(values["peak-before"], values["peak-after"]) for values, _, _ in pairs]
-    text = f"limit {limit or 'none'}, {selection}: {len(pairs)} functions changed"
-    text += f", peak {sum(before for before, _ in peaks)} -> {sum(after for _, after in peaks)}"
-    known = [(before, after) for _, before, after in pairs if before and after]
+    peaks = [sum(counted[name] for counted, _, _ in changed) for name in ("peak-before", "peak-after")]
+    text = f"limit {limit}, {selection}: {len(changed)} of {functions} functions changed, peaks {peaks[0]} -> {peaks[1]}"
+    known = [(before, after) for _, before, after in changed if before]
     for number, name in enumerate(("registers", "spill stores", "spill loads", "instructions")):
         before, after = (sum(figures[side][number] for figures in known) for side in (0, 1))
         better = sum(figures[1][number] < figures[0][number] for figures in known)
@@ -110,25 +121,19 @@ def main():
     parser.add_argument("--pressure-only", action="store_true", help="do without ptxas")
     arguments = parser.parse_args()
     ptxas = None if arguments.pressure_only else find_ptxas()
-    work = [
-        (source, arguments.sm, int(limit), arguments.budget, ptxas)
-        for source in arguments.sources or [*examples.examples(), HIGH_PRESSURE]
-        for limit in arguments.limits.split(",")
-    ]
+    limits = [int(limit) for limit in arguments.limits.split(",")]
+    sources = arguments.sources or [*examples.examples(), HIGH_PRESSURE]
+    work = [(source, arguments.sm, limits, arguments.budget, ptxas) for source in sources]
     lines = [line for found in common.parallel("with and without splitting", measure, work) for line in found]
-    plain = {(name, limit): figures for name, limit, selection, _, figures in lines if selection == "none"}
-    for limit in dict.fromkeys(limit for _, limit, _, _, _ in lines):
-        for selection in list(SELECTIONS)[1:]:
-            pairs = []
-            for name, of_limit, of_selection, values, figures in lines:
-                if (of_limit, of_selection) != (limit, selection) or not values.get("split-registers"):
-                    continue
-                before = plain.get((name, limit))
-                pairs.append((values, before, figures))
-                print(f"{name} limit {limit or 'none'} {selection}: peak {values['peak-before']} -> "
-                      f"{values['peak-after']}, {values['split-registers']} split, {values['new-instructions']} new; "
-                      f"ptxas registers, spills, instructions {before} -> {figures}")
-            print(summary(limit, selection, pairs))
+    for limit in limits:
+        for selection in SELECTIONS:
+            of_both = [line for line in lines if line[1:3] == (limit, selection)]
+            changed = [line for line in of_both if line[3]["split-registers"]]
+            for name, _, _, counted, before, after in changed:
+                print(f"{name} limit {limit or 'none'} {selection}: peak {counted['peak-before']} -> "
+                      f"{counted['peak-after']}, {counted['split-registers']} split, {counted['new-instructions']} new; "
+                      f"ptxas: registers, spill stores and loads, instructions {before} -> {after}")
+            print(summary(limit or "none", selection, len(of_both), [line[3:] for line in changed]))
     if not ptxas:
         print("ptxas was not asked")
     return 0

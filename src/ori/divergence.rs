@@ -285,13 +285,12 @@ impl<'a> Analysis<'a> {
             let mut carry = None;
             for instruction in self.function.instructions(block) {
                 let operation = self.function.operation(instruction);
-                if has_carry(operation) {
-                    if let Some(writer) = carry.replace(instruction)
-                        && matches!(operation, Operation::IaddCarry | Operation::IsubCarry)
-                    {
-                        self.carry_readers.insert(writer, instruction);
-                        self.carry_writers.insert(instruction, writer);
-                    }
+                if has_carry(operation)
+                    && let Some(writer) = carry.replace(instruction)
+                    && matches!(operation, Operation::IaddCarry | Operation::IsubCarry)
+                {
+                    self.carry_readers.insert(writer, instruction);
+                    self.carry_writers.insert(instruction, writer);
                 }
                 self.visit(instruction);
             }

@@ -72,7 +72,7 @@ impl InstructionBuilder {
         let flags = if data.flags.intersects(made) {
             data.flags
         } else {
-            data.flags - InstructionFlags::EDITED | InstructionFlags::CLONE
+            (data.flags - InstructionFlags::EDITED) | InstructionFlags::CLONE
         };
         Self {
             operation: data.operation,

@@ -242,9 +242,9 @@ fn used_registers(function: &Function, instruction: Instruction) -> impl Iterato
 /// A place where registers are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// Where a block begins, with the results of its PHIs.
+    /// Where a block begins.
     Start(Block),
-    /// Where the results of an instruction that is no PHI are defined.
+    /// Where the results of an instruction are defined. PHIs define theirs one after the other, as live intervals have it.
     At(Instruction),
 }
 
@@ -280,7 +280,7 @@ impl RegisterPressure {
 }
 
 /// Calls `found` for every point of a block, from its end to its start, with the units there and the sets, which are those
-/// behind the instruction, or behind the PHIs. Units where a result is used by nobody have it; the sets don't.
+/// behind the instruction. Units where a result is used by nobody have it; the sets don't.
 pub fn each_point(
     sets: &mut RegisterSets<'_>,
     block: Block,
@@ -288,24 +288,13 @@ pub fn each_point(
 ) {
     let function = sets.function;
     sets.enter_end(block);
-    let mut at_start = None;
     for instruction in function.instructions(block).rev() {
-        if function.operation(instruction).is_debug() {
-            continue;
-        }
-        if function.operation(instruction) != Operation::Phi {
+        if !function.operation(instruction).is_debug() {
             found(Point::At(instruction), sets.units_with_results(instruction), sets);
             sets.step_back(instruction);
-            continue;
-        }
-        // All PHIs define their results at the same place.
-        let units = at_start.get_or_insert(sets.units());
-        let register = function.result(instruction, 0).as_register();
-        if let Some(register) = register.filter(|&register| !sets.contains(register)) {
-            units.add(sets.file(register), units_of(function, register));
         }
     }
-    found(Point::Start(block), at_start.unwrap_or(sets.units()), sets);
+    found(Point::Start(block), sets.units(), sets);
 }
 
 #[cfg(test)]

@@ -28,7 +28,10 @@
 //!   at how many of its split places the source is live. Only if that is all of them does making it anew cost no pressure.
 //! - It changes opcodes in its cleanup, where here definitions without uses go.
 //!
-//! **Off by default.** Its figures, and those of phase 138, are in `docs/live-range-splitting.md`.
+//! **Off by default**: at the default budget it changes 4 of 162 functions of the examples and of kernels written for it,
+//! their peaks from 401 to 389 units in sum, and ptxas gives all of them as many registers and instructions as before.
+//! With a budget and limit of 32 registers 2 of 14 changed functions get 2 registers less each. All figures are in
+//! `docs/live-range-splitting.md`.
 
 mod candidate;
 mod range;
@@ -184,7 +187,8 @@ impl PreAnalysis {
                     Point::Start(_) => 0,
                     Point::At(instruction) => analysis.positions[instruction.index()],
                 };
-                if units.data() > budget {
+                let is_known = analysis.hot[record.first_hot as usize..].last() == Some(&position);
+                if units.data() > budget && !is_known {
                     analysis.hot.push(position);
                 }
                 if units.data() > highest {

@@ -31,8 +31,8 @@
 ; AFTER-NOT: ld.volatile.global.b32
 ; AFTER: ret;
 
-; COUNTS: "function":"parameter"{{.*}}"peak-before":[[#BEFORE:]],
-; COUNTS-SAME: "peak-after":[[#BEFORE-1]]
+; COUNTS: "function":"parameter"{{.*}}"peak-before":[[#PEAK:]],
+; COUNTS-SAME: "peak-after":[[#PEAK-1]]
 ; COUNTS: "function":"loaded"
 ; COUNTS-NOT: "split-registers"
 
