@@ -81,10 +81,11 @@ int oriel_pretend_other_llvm(void);
 typedef struct OrielRun OrielRun;
 
 /// Does the work. What goes wrong is written to \p problem, what the library
-/// cannot represent to \p unsupported, and there is no plan then. Null only if
+/// cannot represent to \p unsupported, and there is no plan then. What the user
+/// has to know of the function goes to \p warning, a call for each. Null only if
 /// not even that could be done.
 OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, OrielSink problem,
-                          OrielSink unsupported);
+                          OrielSink unsupported, OrielSink warning);
 
 /// What to make of the function; null if it stays as it is. Lives as long as
 /// the run.

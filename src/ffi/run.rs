@@ -188,6 +188,7 @@ extern "C" fn oriel_run_begin(
     snapshot: &OrielSnapshot,
     problem: OrielSink,
     unsupported: OrielSink,
+    warning: OrielSink,
 ) -> Option<Box<OrielRun>> {
     let start = Instant::now();
     let options = options::process_options().ok()?;
@@ -205,6 +206,9 @@ extern "C" fn oriel_run_begin(
             Work::default()
         }
     };
+    for text in &work.warnings {
+        warning.send(text);
+    }
     let plan = work.plan.map(|plan| {
         let pointers = OrielPlan::of(&plan);
         (plan, pointers)
