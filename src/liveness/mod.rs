@@ -25,6 +25,7 @@ mod interference;
 mod interval_tree;
 mod last_uses;
 mod scheduled_block;
+mod spill;
 mod uninitialized;
 mod walk;
 
@@ -32,5 +33,6 @@ pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
 pub use interference::{InterferenceGraph, InterferenceTest};
 pub use last_uses::LastUses;
 pub use scheduled_block::ScheduledBlock;
+pub use spill::{BlockWeights, ReloadCandidate, SpillCost, reload_candidates, spill_costs};
 pub use uninitialized::uninitialized_registers;
 pub use walk::BlockWalk;
