@@ -64,6 +64,12 @@ static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
       DS_Warning));
 }
 
+/// Says something about \p MF as LLVM made it.
+static void diagnoseWarning(const MachineFunction &MF, StringRef Text) {
+  MF.getFunction().getContext().diagnose(
+      DiagnosticInfoGeneric("oriel: " + Text, DS_Warning));
+}
+
 /// Says that Oriel does not work on \p MF, to those who ask for remarks.
 static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
                               StringRef Reason) {
@@ -100,8 +106,14 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
 
   std::string Problem, Unsupported;
   PhaseHost Host(MF.getFunction().getContext());
-  OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), &Host.callbacks(),
-                                  sinkInto(Problem), sinkInto(Unsupported));
+  OrielSink Warnings = {&MF, [](void *Context, OrielText Text) {
+                          diagnoseWarning(
+                              *static_cast<MachineFunction *>(Context),
+                              toStringRef(Text));
+                        }};
+  OrielRun *Run =
+      oriel_run_begin(&Exporter.snapshot(), &Host.callbacks(),
+                      sinkInto(Problem), sinkInto(Unsupported), Warnings);
   if (!Unsupported.empty())
     remarkUnsupported(MF, Stage, Unsupported);
   const OrielPlan *Plan = Run ? oriel_run_plan(Run) : nullptr;

@@ -90,10 +90,12 @@ typedef struct OrielHost {
 } OrielHost;
 
 /// Does the work. What goes wrong is written to \p problem, what the library
-/// cannot represent to \p unsupported, and there is no plan then. Null only if
+/// cannot represent to \p unsupported, and there is no plan then. What the user
+/// has to know of the function goes to \p warning, a call for each. Null only if
 /// not even that could be done.
 OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, const OrielHost *host,
-                          OrielSink problem, OrielSink unsupported);
+                          OrielSink problem, OrielSink unsupported,
+                          OrielSink warning);
 
 enum OrielRemarkKind {
   ORIEL_REMARK_PASSED = 0,

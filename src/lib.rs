@@ -14,6 +14,7 @@
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
+//! | [`liveness`] | what is asked of liveness |
 //! | [`phases`] | the phases, their table and their manager |
 //! | [`execute`] | the execution oracle: runs kernels in Ori |
 //! | [`differential`] | do phases change what functions leave in memory? |

@@ -120,6 +120,9 @@ pub struct Options {
     pub check_control_flow: bool,
     /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
     pub bench_repetitions: u32,
+    /// Is there a warning of registers that may be read before they are written? None: in
+    /// [`Mode::Analyze`].
+    pub warn_uninitialized: Option<bool>,
     /// Are Ori's phases checked by its verifier, and the result by LLVM's?
     pub verify: bool,
     /// Where the report goes.
@@ -367,6 +370,15 @@ pub const TABLE: &[OptionSpec] = &[
         help: "Check each function with Ori's verifier after each phase and, if changed, with LLVM's; put back what fails",
         apply: |options, _| {
             options.verify = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-warn-uninitialized",
+        value: "on|off",
+        help: "Warn of registers that may be read before they are written (default: on with -oriel=analyze)",
+        apply: |options, value| {
+            options.warn_uninitialized = Some(choose(value, &[("on", true), ("off", false)])?);
             Ok(())
         },
     },

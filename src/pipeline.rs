@@ -1,12 +1,14 @@
 //! What happens to one function at one stage.
 
+use crate::liveness::uninitialized_registers;
 use crate::options::{Fault, Mode, Options, Phases};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
-use crate::ori::{ControlFlow, Function, PrintOptions};
+use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::registry::Phase;
 use crate::phases::{Manager, Remark, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
+use crate::snapshot::abi::Stage;
 use std::path::Path;
 
 /// What was done with a function.
@@ -18,6 +20,8 @@ pub struct Work {
     pub statistics: Statistics,
     /// What the phases have to say.
     pub remarks: Vec<Remark>,
+    /// What the user has to know of the function as LLVM made it.
+    pub warnings: Vec<String>,
 }
 
 /// What the host wants to know of the phases while they run.
@@ -97,10 +101,17 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
     let goes_back = has_phases || matches!(options.phases, Phases::None | Phases::Rebuild | Phases::Perturb);
     let goes_back = goes_back && options.mode == Mode::Optimize;
     let mut work = Work::default();
-    if !goes_back && options.dot_directory.is_none() {
+    let warn_uninitialized = options
+        .warn_uninitialized
+        .unwrap_or(options.mode == Mode::Analyze)
+        && snapshot.stage() == Stage::Late;
+    if !goes_back && !warn_uninitialized && options.dot_directory.is_none() {
         return Ok(work);
     }
     let mut function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    if warn_uninitialized {
+        work.warnings.extend(uninitialized_warning(&function, options));
+    }
     if goes_back {
         match options.phases {
             Phases::Rebuild => forget_machine(&mut function),
@@ -116,6 +127,31 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
         write_dot(&function, options, &path)?;
     }
     Ok(work)
+}
+
+/// Registers that a message names at most.
+const NAMED_REGISTERS: usize = 8;
+
+fn uninitialized_warning(function: &Function, options: &Options) -> Option<String> {
+    let flow = ControlFlow::analyze(function, options.phase_options.traversal);
+    let registers = uninitialized_registers(function, &Liveness::compute(function, &flow));
+    if registers.is_empty() {
+        return None;
+    }
+    let mut names: Vec<String> = registers
+        .iter()
+        .take(NAMED_REGISTERS)
+        .map(|register| format!("%{}", register.as_u32()))
+        .collect();
+    if registers.len() > NAMED_REGISTERS {
+        names.push("...".to_owned());
+    }
+    Some(format!(
+        "Found {} potentially uninitialized register(s) in function {}: {}",
+        registers.len(),
+        function.info.name,
+        names.join(", ")
+    ))
 }
 
 fn run_phases(

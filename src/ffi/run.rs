@@ -191,6 +191,7 @@ extern "C" fn oriel_run_begin(
     host: &OrielHost,
     problem: OrielSink,
     unsupported: OrielSink,
+    warning: OrielSink,
 ) -> Option<Box<OrielRun>> {
     let start = Instant::now();
     let options = options::process_options().ok()?;
@@ -208,6 +209,9 @@ extern "C" fn oriel_run_begin(
             Work::default()
         }
     };
+    for text in &work.warnings {
+        warning.send(text);
+    }
     let plan = work.plan.map(|plan| {
         let pointers = OrielPlan::of(&plan);
         (plan, pointers)

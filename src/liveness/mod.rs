@@ -20,12 +20,19 @@
 //! | `dependencies.rs` | which instructions of a block have to stay in order |
 //! | `uninitialized.rs` | registers that may be read before they are written |
 
+mod dependencies;
 mod interference;
+mod interval_tree;
 mod last_uses;
+mod scheduled_block;
+mod spill;
 mod uninitialized;
 mod walk;
 
+pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
 pub use interference::{InterferenceGraph, InterferenceTest};
 pub use last_uses::LastUses;
+pub use scheduled_block::ScheduledBlock;
+pub use spill::{BlockWeights, ReloadCandidate, SpillCost, reload_candidates, spill_costs};
 pub use uninitialized::uninitialized_registers;
 pub use walk::BlockWalk;

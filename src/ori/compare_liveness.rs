@@ -1,4 +1,5 @@
-//! Compares liveness at the borders of blocks, from Ori's dataflow, with the live-range engine's intervals.
+//! Compares liveness at the borders of blocks, from Ori's dataflow, and pressure, interference and last uses, which
+//! follow from it, with the live-range engine's intervals.
 //!
 //! The two come from different data by different ways: sets by the transfer function over Ori's operands,
 //! and segments from LLVM's operands. They differ by definition in one thing, which is left out: an
@@ -7,10 +8,13 @@
 use super::control_flow::ControlFlow;
 use super::function::{Function, RegisterFile};
 use super::liveness::Liveness;
+use super::operand::Operand;
+use super::operation::Operation;
 use super::register_sets::{Point, RegisterSets, each_point};
 use crate::entity::{Block, EntityRef, EntitySet, Register};
 use crate::live::pressure::{File, Pressure};
 use crate::live::{LiveIntervals, LiveRangeCalc};
+use crate::liveness::{InterferenceGraph, LastUses};
 use crate::snapshot::Snapshot;
 
 /// Compares the registers that are live where blocks begin and end. `function` is that of `snapshot`, with
@@ -53,6 +57,8 @@ pub(super) fn liveness_differences(
         compare("out of", block, liveness.live_out(block).collect(), ends);
     }
     differences.extend(pressure_differences(snapshot, function, &liveness, &intervals));
+    differences.extend(interference_differences(function, &liveness, &intervals));
+    differences.extend(last_use_differences(function, &liveness, &intervals));
     differences
 }
 
@@ -88,6 +94,79 @@ fn pressure_differences(
                 differences.push(format!("units at {index}: {ours:?}, intervals: {theirs:?}"));
             }
         });
+    }
+    differences
+}
+
+/// The most registers of a file that are compared in pairs.
+const COMPARED_REGISTERS: usize = 1500;
+
+/// Registers interfere where their intervals overlap. Those of inline assembly are left out, which Ori takes
+/// for more.
+fn interference_differences(
+    function: &Function,
+    liveness: &Liveness,
+    intervals: &LiveIntervals,
+) -> Vec<String> {
+    let mut differences = Vec::new();
+    let is_of_asm = |register: Register| {
+        let mut definitions = function.definitions(register);
+        definitions.any(|(definition, _)| function.operation(definition) == Operation::InlineAsm)
+    };
+    for file in RegisterFile::ALL {
+        let of_file = function.registers().filter(|&register| {
+            function.register(register).file == file
+                && intervals.has_interval(register)
+                && !is_of_asm(register)
+        });
+        let registers: Vec<Register> = of_file.take(COMPARED_REGISTERS).collect();
+        if registers.is_empty() {
+            continue;
+        }
+        let graph = InterferenceGraph::compute(function, liveness, file);
+        for (number, &one) in registers.iter().enumerate() {
+            for &other in &registers[..number] {
+                let (ours, theirs) = (graph.interferes(one, other), intervals.interfere(one, other));
+                if ours != theirs {
+                    differences.push(format!(
+                        "{one} and {other} interfere: {ours}, intervals: {theirs}"
+                    ));
+                }
+            }
+        }
+    }
+    differences
+}
+
+/// A value is used last where its interval ends.
+fn last_use_differences(function: &Function, liveness: &Liveness, intervals: &LiveIntervals) -> Vec<String> {
+    let last_uses = LastUses::compute(function, liveness);
+    let mut differences = Vec::new();
+    let all = function
+        .blocks()
+        .iter()
+        .flat_map(|&block| function.instructions(block));
+    for instruction in all.filter(|&instruction| !matches!(function.operation(instruction), Operation::Phi)) {
+        let sources = function.sources(instruction);
+        for register in sources.iter().filter_map(Operand::as_register) {
+            let ours = (0..sources.len()).any(|number| {
+                sources.get(number).as_register() == Some(register)
+                    && last_uses.is_last(function, instruction, number)
+            });
+            let theirs = function.origins(instruction).any(|origin| {
+                let indexes = intervals.indexes();
+                indexes.has_index(origin)
+                    && intervals
+                        .interval(register)
+                        .query(indexes.instruction_index(origin))
+                        .is_kill()
+            });
+            if ours != theirs {
+                differences.push(format!(
+                    "{instruction} uses {register} last: {ours}, intervals: {theirs}"
+                ));
+            }
+        }
     }
     differences
 }
