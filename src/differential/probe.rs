@@ -33,7 +33,8 @@ pub(super) fn makes_a_difference(
     let Ok(program) = probed.compile() else {
         return false;
     };
-    let traps = |input: &Input| matches!(input.run(&program, limits), Err(fault) if fault.kind == FaultKind::Trap);
+    let traps =
+        |input: &Input| matches!(input.run(&program, limits), Err(fault) if fault.kind == FaultKind::Trap);
     inputs.iter().any(traps)
 }
 
@@ -65,20 +66,20 @@ fn compare_results(function: &mut Function, edit: &Edit) -> bool {
         return false;
     };
     let (again, at) = match function.operation(instruction) {
-        Operation::Phi => (
-            Position::Before(instruction),
-            after_phis(function, instruction),
-        ),
+        Operation::Phi => (Position::Before(instruction), after_phis(function, instruction)),
         _ => {
-            let next = function.next(instruction).expect("what has a result is no terminator");
+            let next = function
+                .next(instruction)
+                .expect("what has a result is no terminator");
             (Position::Before(next), next)
         }
     };
     let old = function.create_register_like(result);
-    let mut before = InstructionBuilder::new(function.operation(instruction), function.data_type(instruction))
-        .source_type(function.source_type(instruction))
-        .modifiers(function.modifiers(instruction))
-        .result(function.register_operand(old));
+    let mut before =
+        InstructionBuilder::new(function.operation(instruction), function.data_type(instruction))
+            .source_type(function.source_type(instruction))
+            .modifiers(function.modifiers(instruction))
+            .result(function.register_operand(old));
     for source in function.sources(instruction) {
         before = before.source(source);
     }
@@ -108,7 +109,10 @@ fn compare_results(function: &mut Function, edit: &Edit) -> bool {
                 .modifiers(modifiers)
         }
     };
-    let comparison = comparison.result(Operand::predicate(differs)).source(new).source(old);
+    let comparison = comparison
+        .result(Operand::predicate(differs))
+        .source(new)
+        .source(old);
     function.insert(Position::Before(at), comparison);
     trap_if(function, Operand::predicate(differs), at)
 }
@@ -134,6 +138,9 @@ fn trap_if(function: &mut Function, predicate: Operand, at: Instruction) -> bool
         );
     }
     let branch = function.terminator(block).expect("a block has a terminator");
-    function.set_sources(branch, &[predicate, Operand::target(trap), Operand::fall_through(rest)]);
+    function.set_sources(
+        branch,
+        &[predicate, Operand::target(trap), Operand::fall_through(rest)],
+    );
     true
 }

@@ -144,7 +144,16 @@ mod tests {
 
     #[test]
     fn the_edges_of_binary32_are_rounded_alike() {
-        for magnitude in [0, 1, 0x7F_FFFF, 0x80_0000, 0x7F7F_FFFF, 0x7F80_0000, 0x7F80_0001, 0x7FFF_FFFF] {
+        for magnitude in [
+            0,
+            1,
+            0x7F_FFFF,
+            0x80_0000,
+            0x7F7F_FFFF,
+            0x7F80_0000,
+            0x7F80_0001,
+            0x7FFF_FFFF,
+        ] {
             check_all(magnitude);
             check_all(magnitude | 0x8000_0000);
         }

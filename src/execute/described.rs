@@ -104,7 +104,10 @@ pub fn run_described(
         statistics,
     };
     for (expected, result) in read_only.iter().zip(&result.buffers) {
-        if expected.as_ref().is_some_and(|expected| *expected != result.bytes) {
+        if expected
+            .as_ref()
+            .is_some_and(|expected| *expected != result.bytes)
+        {
             let problem = format!("{} is read only, but was changed", result.name);
             return Err(Fault::of_launch(problem));
         }

@@ -1,7 +1,7 @@
 //! One function at one stage: snapshot in, plan out, report at the end.
 
-use crate::guard::guarded;
 use super::text::{OrielSink, OrielText};
+use crate::guard::guarded;
 use crate::options::{self, Options};
 use crate::phases::Statistics;
 use crate::pipeline::{self, Problem, Work};

@@ -107,9 +107,9 @@ impl Element {
     pub(super) fn encode(self, number: Number) -> Result<ElementBytes, String> {
         if let Some((low, high)) = self.integer_range() {
             return match number {
-                Number::Integer(value) if (low..=high).contains(&value) => {
-                    Ok(ElementBytes::from_slice(&value.to_le_bytes()[..self.size_bytes()]))
-                }
+                Number::Integer(value) if (low..=high).contains(&value) => Ok(ElementBytes::from_slice(
+                    &value.to_le_bytes()[..self.size_bytes()],
+                )),
                 Number::Integer(value) => {
                     Err(format!("{value} is not a {self}: {low} to {high} are allowed"))
                 }
@@ -263,7 +263,10 @@ mod tests {
 
     #[test]
     fn integers_are_checked_against_their_type() {
-        assert_eq!(Element::I8.encode(Number::Integer(-1)), Ok(ElementBytes::from_slice(&[0xff])));
+        assert_eq!(
+            Element::I8.encode(Number::Integer(-1)),
+            Ok(ElementBytes::from_slice(&[0xff]))
+        );
         assert_eq!(
             Element::U64.encode(Number::Integer(u64::MAX.into())),
             Ok(ElementBytes::from_slice(&[0xff; 8]))
