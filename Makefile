@@ -46,10 +46,10 @@ execute:
 phases:
 	$(PYTHON) scripts/check_phases.py --sm 90
 
-# Generated kernels before and after phases: 300, and wrong edits in 100.
+# 300 generated kernels before and after phases, and wrong edits in 300.
 differential: build
 	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 300 --save build/differential
-	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 100 --mutate all
+	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 300 --mutate all
 
 # Damaged snapshots and plans.
 mutate:

@@ -8,7 +8,7 @@
 //! ```
 
 use super::subject::{Input, Subject};
-use super::wrong_edit::Edit;
+use super::wrong_edit::{Edit, EditKind};
 use crate::entity::Block;
 use crate::execute::{FaultKind, Limits};
 use crate::ori::{
@@ -16,7 +16,7 @@ use crate::ori::{
 };
 
 /// Is an edited instruction executed on one of the inputs, with another result than it had before the edit? Of one whose
-/// results cannot be compared, such as a store, it is enough that it is executed.
+/// results cannot be compared, such as a store or a copy that moves, it is enough that it is executed.
 pub(super) fn makes_a_difference(
     subject: &Subject,
     inputs: &[Input],
@@ -56,7 +56,9 @@ fn after_phis(function: &Function, phi: Instruction) -> Instruction {
 /// Makes the edit, computes what was there before it as well, and traps where they differ; false if that cannot be done.
 fn compare_results(function: &mut Function, edit: &Edit) -> bool {
     let instruction = edit.instruction;
-    let can_be_repeated = function.is_removable_if_unused(instruction)
+    // A copy that moves has the result that it had; what it moves across may not.
+    let can_be_repeated = edit.kind != EditKind::ReorderCopy
+        && function.is_removable_if_unused(instruction)
         && function.results(instruction).len() == 1
         && !overwrites_source(function, instruction);
     if !can_be_repeated {
