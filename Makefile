@@ -3,17 +3,17 @@
 CARGO ?= cargo
 PYTHON ?= python3
 
-.PHONY: run test build setup lint unit lit identity execute phases memory mutate clean help
+.PHONY: run test build setup lint unit lit identity execute phases differential memory mutate clean help
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity execute phases mutate memory    the parts of make test"
+	@echo "make lint unit lit identity execute phases differential mutate memory    the parts of make test"
 
 run: setup build
 	$(PYTHON) scripts/run_examples.py
 
-test: setup lint build unit lit identity execute phases mutate memory
+test: setup lint build unit lit identity execute phases differential mutate memory
 	@echo "make test: everything passed"
 
 setup:
@@ -45,6 +45,11 @@ execute:
 # Each phase alone on every example.
 phases:
 	$(PYTHON) scripts/check_phases.py --sm 90
+
+# 300 generated kernels before and after phases, and wrong edits in 300.
+differential: build
+	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 300 --save build/differential
+	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 300 --mutate all
 
 # Damaged snapshots and plans.
 mutate:

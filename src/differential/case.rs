@@ -63,7 +63,10 @@ impl Case<'_> {
 
     /// The input that shows the problem; what takes no run shows it on any.
     fn input(&self) -> Option<&Input> {
-        let input = self.problem.input.and_then(|input| self.subject.inputs.get(input));
+        let input = self
+            .problem
+            .input
+            .and_then(|input| self.subject.inputs.get(input));
         input.or(self.original.inputs.first())
     }
 

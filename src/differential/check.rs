@@ -138,8 +138,8 @@ fn run_step(step: &Step, function: &mut Function) -> Result<(), Problem> {
         ),
         Step::Edit(edit) => PhaseResult::of(edit.apply(function)),
     });
-    let result =
-        result.map_err(|text| Problem::without_run(ProblemKind::Panic, format!("{step} in {name}: {text}")))?;
+    let result = result
+        .map_err(|text| Problem::without_run(ProblemKind::Panic, format!("{step} in {name}: {text}")))?;
     if let Some(finding) = function.verify().first() {
         let text = format!("{step} in {name}: {}", finding.display(function));
         return Err(Problem::without_run(ProblemKind::Refused, text));

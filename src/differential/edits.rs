@@ -83,7 +83,11 @@ pub(super) fn invert_branch(function: &mut Function, instruction: Instruction) -
         return false;
     }
     let predicate = function.source(instruction, 0);
-    function.set_source(instruction, 0, predicate.complemented(!predicate.is_complemented()));
+    function.set_source(
+        instruction,
+        0,
+        predicate.complemented(!predicate.is_complemented()),
+    );
     true
 }
 
@@ -91,8 +95,23 @@ pub(super) fn off_by_one(function: &mut Function, instruction: Instruction) -> b
     use Operation as O;
     let is_arithmetic = matches!(
         function.operation(instruction),
-        O::Iadd | O::Isub | O::Imul | O::ImulWide | O::Imad | O::Idiv | O::Irem | O::Imin | O::Imax
-            | O::And | O::Or | O::Xor | O::Shl | O::Shr | O::Isetp | O::Sel | O::Mov
+        O::Iadd
+            | O::Isub
+            | O::Imul
+            | O::ImulWide
+            | O::Imad
+            | O::Idiv
+            | O::Irem
+            | O::Imin
+            | O::Imax
+            | O::And
+            | O::Or
+            | O::Xor
+            | O::Shl
+            | O::Shr
+            | O::Isetp
+            | O::Sel
+            | O::Mov
     );
     if !is_arithmetic || function.data_type(instruction) == DataType::B1 {
         return false;
@@ -167,7 +186,10 @@ pub(super) fn merge_loads(function: &mut Function, instruction: Instruction) -> 
             && function.data_type(other) == function.data_type(instruction)
             && function.source_type(other) == function.source_type(instruction)
             && function.modifiers(other).space == function.modifiers(instruction).space
-            && function.sources(other).iter().eq(function.sources(instruction).iter())
+            && function
+                .sources(other)
+                .iter()
+                .eq(function.sources(instruction).iter())
     };
     let Some(earlier) = before(function, instruction).find(|&other| same(other)) else {
         return false;
@@ -185,7 +207,9 @@ fn replace_by_copy(function: &mut Function, instruction: Instruction, source: Op
     let Some(data_type) = result.as_register().and_then(|it| type_of(function, it)) else {
         return false;
     };
-    let new = InstructionBuilder::new(Operation::Mov, data_type).result(result).source(source);
+    let new = InstructionBuilder::new(Operation::Mov, data_type)
+        .result(result)
+        .source(source);
     function.insert(Position::Before(instruction), new);
     function.remove(instruction);
     true
@@ -200,10 +224,15 @@ fn depends(function: &Function, first: Instruction, second: Instruction) -> bool
     let registers = |operands: crate::ori::Operands<'_>| -> Vec<Register> {
         operands.iter().filter_map(Operand::as_register).collect()
     };
-    let (results, sources) = (registers(function.results(second)), registers(function.sources(second)));
+    let (results, sources) = (
+        registers(function.results(second)),
+        registers(function.sources(second)),
+    );
     let first_results = registers(function.results(first));
     let first_sources = registers(function.sources(first));
-    first_results.iter().any(|it| sources.contains(it) || results.contains(it))
+    first_results
+        .iter()
+        .any(|it| sources.contains(it) || results.contains(it))
         || first_sources.iter().any(|it| results.contains(it))
 }
 
@@ -248,7 +277,10 @@ pub(super) fn remove_live(function: &mut Function, instruction: Instruction) -> 
             Operation::Phi => return false,
             _ => Position::Before(instruction),
         };
-        function.insert(at, InstructionBuilder::new(Operation::ImplicitDef, data_type).result(result));
+        function.insert(
+            at,
+            InstructionBuilder::new(Operation::ImplicitDef, data_type).result(result),
+        );
     }
     function.remove(instruction);
     true
@@ -329,8 +361,8 @@ pub(super) fn wrong_rounding(function: &mut Function, instruction: Instruction) 
     use Operation as O;
     let mut modifiers = function.modifiers(instruction);
     let may_be_plain = matches!(function.operation(instruction), O::Fadd | O::Fsub | O::Fmul);
-    let is_candidate = function.data_type(instruction).is_float()
-        || function.source_type(instruction).is_float();
+    let is_candidate =
+        function.data_type(instruction).is_float() || function.source_type(instruction).is_float();
     modifiers.rounding = match modifiers.rounding {
         Rounding::None if may_be_plain && is_candidate => Rounding::Rp,
         Rounding::Rn => Rounding::Rp,
@@ -394,18 +426,24 @@ pub(super) fn skip_iteration(function: &mut Function, instruction: Instruction) 
     }
     let result = function.result(instruction, 0).as_register();
     let (counter, step) = (function.source(instruction, 0), function.source(instruction, 1));
-    let Some(counter) = counter.as_register() else { return false };
+    let Some(counter) = counter.as_register() else {
+        return false;
+    };
     let Some(step) = function.integer(step).filter(|&step| step != 0) else {
         return false;
     };
     // In SSA form through a PHI; later the counter is the same register, or a copy of the result.
     let comes_back = |definition: Instruction| {
         let sources = function.sources(definition);
-        matches!(function.operation(definition), Operation::Phi | Operation::Copy | Operation::Mov)
-            && sources.iter().any(|source| source.as_register() == result)
+        matches!(
+            function.operation(definition),
+            Operation::Phi | Operation::Copy | Operation::Mov
+        ) && sources.iter().any(|source| source.as_register() == result)
     };
     let is_counter = Some(counter) == result
-        || function.definitions(counter).any(|(definition, _)| comes_back(definition));
+        || function
+            .definitions(counter)
+            .any(|(definition, _)| comes_back(definition));
     if !is_counter {
         return false;
     }

@@ -8,7 +8,7 @@
 //! ```
 
 use super::subject::{Input, Subject};
-use super::wrong_edit::Edit;
+use super::wrong_edit::{Edit, EditKind};
 use crate::entity::Block;
 use crate::execute::{FaultKind, Limits};
 use crate::ori::{
@@ -16,7 +16,7 @@ use crate::ori::{
 };
 
 /// Is an edited instruction executed on one of the inputs, with another result than it had before the edit? Of one whose
-/// results cannot be compared, such as a store, it is enough that it is executed.
+/// results cannot be compared, such as a store or a copy that moves, it is enough that it is executed.
 pub(super) fn makes_a_difference(
     subject: &Subject,
     inputs: &[Input],
@@ -33,7 +33,8 @@ pub(super) fn makes_a_difference(
     let Ok(program) = probed.compile() else {
         return false;
     };
-    let traps = |input: &Input| matches!(input.run(&program, limits), Err(fault) if fault.kind == FaultKind::Trap);
+    let traps =
+        |input: &Input| matches!(input.run(&program, limits), Err(fault) if fault.kind == FaultKind::Trap);
     inputs.iter().any(traps)
 }
 
@@ -55,7 +56,9 @@ fn after_phis(function: &Function, phi: Instruction) -> Instruction {
 /// Makes the edit, computes what was there before it as well, and traps where they differ; false if that cannot be done.
 fn compare_results(function: &mut Function, edit: &Edit) -> bool {
     let instruction = edit.instruction;
-    let can_be_repeated = function.is_removable_if_unused(instruction)
+    // A copy that moves has the result that it had; what it moves across may not.
+    let can_be_repeated = edit.kind != EditKind::ReorderCopy
+        && function.is_removable_if_unused(instruction)
         && function.results(instruction).len() == 1
         && !overwrites_source(function, instruction);
     if !can_be_repeated {
@@ -65,20 +68,20 @@ fn compare_results(function: &mut Function, edit: &Edit) -> bool {
         return false;
     };
     let (again, at) = match function.operation(instruction) {
-        Operation::Phi => (
-            Position::Before(instruction),
-            after_phis(function, instruction),
-        ),
+        Operation::Phi => (Position::Before(instruction), after_phis(function, instruction)),
         _ => {
-            let next = function.next(instruction).expect("what has a result is no terminator");
+            let next = function
+                .next(instruction)
+                .expect("what has a result is no terminator");
             (Position::Before(next), next)
         }
     };
     let old = function.create_register_like(result);
-    let mut before = InstructionBuilder::new(function.operation(instruction), function.data_type(instruction))
-        .source_type(function.source_type(instruction))
-        .modifiers(function.modifiers(instruction))
-        .result(function.register_operand(old));
+    let mut before =
+        InstructionBuilder::new(function.operation(instruction), function.data_type(instruction))
+            .source_type(function.source_type(instruction))
+            .modifiers(function.modifiers(instruction))
+            .result(function.register_operand(old));
     for source in function.sources(instruction) {
         before = before.source(source);
     }
@@ -108,7 +111,10 @@ fn compare_results(function: &mut Function, edit: &Edit) -> bool {
                 .modifiers(modifiers)
         }
     };
-    let comparison = comparison.result(Operand::predicate(differs)).source(new).source(old);
+    let comparison = comparison
+        .result(Operand::predicate(differs))
+        .source(new)
+        .source(old);
     function.insert(Position::Before(at), comparison);
     trap_if(function, Operand::predicate(differs), at)
 }
@@ -134,6 +140,9 @@ fn trap_if(function: &mut Function, predicate: Operand, at: Instruction) -> bool
         );
     }
     let branch = function.terminator(block).expect("a block has a terminator");
-    function.set_sources(branch, &[predicate, Operand::target(trap), Operand::fall_through(rest)]);
+    function.set_sources(
+        branch,
+        &[predicate, Operand::target(trap), Operand::fall_through(rest)],
+    );
     true
 }

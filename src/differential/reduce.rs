@@ -20,7 +20,11 @@ impl Judge {
     /// The problem that a sequence has on a subject, if it is of the kind that is looked for.
     pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Problem> {
         self.attempts = self.attempts.checked_sub(1)?;
-        if subject.functions.iter().any(|function| !function.verify().is_empty()) {
+        if subject
+            .functions
+            .iter()
+            .any(|function| !function.verify().is_empty())
+        {
             return None;
         }
         let baseline = subject.baseline(self.limits).ok()?;
@@ -39,9 +43,13 @@ pub fn reduce(
     problem: &Problem,
     limits: Limits,
 ) -> (Subject, Sequence, Problem) {
+    // What takes longer than the functions as they came has lost the end of a loop.
+    let steps = subject
+        .baseline(limits)
+        .map_or(limits.steps, |baseline| baseline.most_steps());
     let mut judge = Judge {
         kind: problem.kind,
-        limits,
+        limits: Limits { steps },
         attempts: ATTEMPTS,
     };
     let (mut subject, mut sequence) = (subject.clone(), sequence.clone());
@@ -52,7 +60,11 @@ pub fn reduce(
     shrink::shrink(&mut subject, &sequence, &mut judge);
     judge.attempts = 1;
     let problem = judge.ask(&subject, &sequence);
-    (subject, sequence, problem.expect("the problem stays while things get smaller"))
+    (
+        subject,
+        sequence,
+        problem.expect("the problem stays while things get smaller"),
+    )
 }
 
 fn keep_one_input(subject: &mut Subject, sequence: &Sequence, problem: &Problem, judge: &mut Judge) {

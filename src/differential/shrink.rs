@@ -31,7 +31,12 @@ pub(super) fn shrink(subject: &mut Subject, sequence: &Sequence, judge: &mut Jud
 fn size_of(subject: &Subject) -> usize {
     let of_function = |function: &Function| {
         let blocks = function.blocks().iter();
-        let instructions = blocks.map(|&block| function.instructions(block).filter(|&it| !is_constant(function, it)).count());
+        let instructions = blocks.map(|&block| {
+            function
+                .instructions(block)
+                .filter(|&it| !is_constant(function, it))
+                .count()
+        });
         instructions.sum::<usize>() + function.blocks().len()
     };
     subject.functions.iter().map(of_function).sum()
@@ -113,7 +118,11 @@ fn candidates(function: &Function) -> Vec<Instruction> {
 
 fn has_uses(function: &Function, instruction: Instruction) -> bool {
     let mut results = function.results(instruction).iter();
-    results.any(|result| result.as_register().is_some_and(|register| !function.is_unused(register)))
+    results.any(|result| {
+        result
+            .as_register()
+            .is_some_and(|register| !function.is_unused(register))
+    })
 }
 
 fn is_constant(function: &Function, instruction: Instruction) -> bool {
@@ -129,15 +138,26 @@ fn drop_instruction(function: &mut Function, instruction: Instruction) {
         _ => function.next(instruction).expect("a candidate is no terminator"),
     };
     for result in function.results(instruction).iter().collect::<Vec<_>>() {
-        let Some(register) = result.as_register().filter(|&register| !function.is_unused(register)) else {
+        let Some(register) = result
+            .as_register()
+            .filter(|&register| !function.is_unused(register))
+        else {
             continue;
         };
         let bits = u32::from(function.register(register).bits);
-        let Some(data_type) = DataType::of_bits(bits) else { continue };
+        let Some(data_type) = DataType::of_bits(bits) else {
+            continue;
+        };
         // Numbers that differ, so that what depends on a difference still does; addresses that are aligned.
-        let number = if bits == 1 { 0 } else { 16 * (i64::from(register.as_u32()) % 1000 + 1) };
+        let number = if bits == 1 {
+            0
+        } else {
+            16 * (i64::from(register.as_u32()) % 1000 + 1)
+        };
         let number = function.integer_operand(number);
-        let new = InstructionBuilder::new(Operation::Mov, data_type).result(result).source(number);
+        let new = InstructionBuilder::new(Operation::Mov, data_type)
+            .result(result)
+            .source(number);
         function.insert(Position::Before(at), new);
     }
     function.remove(instruction);

@@ -1,8 +1,6 @@
 //! What is checked: functions, and inputs to run them on.
 
-use crate::execute::{
-    BufferResult, Fault, Limits, Module, Program, Statistics, run_blind, run_described,
-};
+use crate::execute::{BufferResult, Fault, Limits, Module, Program, Statistics, run_blind, run_described};
 use crate::launch::LaunchDescription;
 use crate::ori::Function;
 use crate::snapshot::abi::Stage;
@@ -123,6 +121,12 @@ impl Baseline {
     /// The inputs that the functions run on without a fault.
     pub fn usable_inputs(&self) -> usize {
         self.runs.iter().filter(|run| run.is_ok()).count()
+    }
+
+    /// The most steps that what is compared with it may take on any input.
+    pub(super) fn most_steps(&self) -> u64 {
+        let runs = self.runs.iter().flatten();
+        runs.map(|(_, limits)| limits.steps).max().unwrap_or(0)
     }
 
     /// Why the other inputs cannot be used.

@@ -2,8 +2,8 @@
 
 use super::{Edit, EditKind, Input, MutationCounts, Problem, ProblemKind, Sequence, Step, Subject};
 use super::{check, check_sequence, mutation_check, reduce, sequences};
-use crate::execute::{Kernel, Limits, Module, Parameter};
 use crate::entity::Register;
+use crate::execute::{Kernel, Limits, Module, Parameter};
 use crate::ori::parse_functions;
 use crate::snapshot::abi::Stage;
 
@@ -78,7 +78,12 @@ fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
 fn phases_leave_memory_as_it_is() {
     let subject = subject(LOOP);
     let baseline = subject.baseline(LIMITS).unwrap();
-    assert_eq!(baseline.usable_inputs(), 3, "{:?}", baseline.faults().collect::<Vec<_>>());
+    assert_eq!(
+        baseline.usable_inputs(),
+        3,
+        "{:?}",
+        baseline.faults().collect::<Vec<_>>()
+    );
     let lists = sequences(Stage::Ssa, &|_| true, 20, 1);
     let report = check(&subject, &baseline, &lists);
     assert_eq!(report.problems, []);
@@ -90,12 +95,16 @@ fn a_wrong_edit_is_found_and_made_small() {
     let subject = subject(LOOP);
     let baseline = subject.baseline(LIMITS).unwrap();
     let wrong = edit(&subject, EditKind::SwapOperands, 11);
-    let mut sequence = Sequence::of_phases(sequences(Stage::Ssa, &|_| true, 0, 1)[0].0.iter().map(|step| {
-        match step {
-            Step::Phase(phase) => *phase,
-            Step::Edit(_) => unreachable!("lists have no edits"),
-        }
-    }));
+    let mut sequence =
+        Sequence::of_phases(
+            sequences(Stage::Ssa, &|_| true, 0, 1)[0]
+                .0
+                .iter()
+                .map(|step| match step {
+                    Step::Phase(phase) => *phase,
+                    Step::Edit(_) => unreachable!("lists have no edits"),
+                }),
+        );
     sequence.0.extend(wrong.0);
     let problem = check_sequence(&subject, &baseline, &sequence).unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Memory);

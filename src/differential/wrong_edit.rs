@@ -117,6 +117,12 @@ impl Edit {
 
 impl Display for Edit {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        write!(out, "{} at {} of {}", self.kind.name(), self.instruction, self.function)
+        write!(
+            out,
+            "{} at {} of {}",
+            self.kind.name(),
+            self.instruction,
+            self.function
+        )
     }
 }

@@ -8,7 +8,7 @@
 //! divisors, which `div.approx` may flush, are rounded as all others. `ex2.approx.ftz.f16` and the like go through
 //! binary64 as well. `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` keep the upper 32 bits of the result.
 
-use super::float::{clamp, format_of};
+use super::float::{clamp, flush32, format_of};
 use super::lanes::{Fields, Handler, Registers, Settings};
 use super::soft_float::{self, BF16, F16, F32, F64, Format};
 use crate::ori::{DataType, ModifierFlags, Modifiers, Operation, Rounding};
@@ -53,15 +53,26 @@ fn apply<const FUNCTION: u8>(format: Format, settings: Settings, cell: u64) -> u
     clamp(format, settings, result)
 }
 
+/// As [`apply`] for binary32, by the host's conversions, which round as the soft ones do.
+#[inline]
+fn apply32<const FUNCTION: u8>(settings: Settings, cell: u32) -> u32 {
+    let flush = settings.has(ModifierFlags::FTZ);
+    let value = f32::from_bits(if flush { flush32(cell) } else { cell });
+    let result = exact::<FUNCTION>(f64::from(value)) as f32;
+    if result.is_nan() {
+        return F32.nan() as u32;
+    }
+    let result = result.to_bits();
+    if flush { flush32(result) } else { result }
+}
+
 fn run<const FUNCTION: u8>(registers: &mut Registers, fields: &Fields, mask: u32) {
     let settings = fields.settings;
     match fields.types.0 {
         DataType::F64 => registers.map1(fields, mask, |a: u64| {
             apply::<FUNCTION>(F64, settings, a) & !0xFFFF_FFFF
         }),
-        DataType::F32 => registers.map1(fields, mask, |a: u32| {
-            apply::<FUNCTION>(F32, settings, u64::from(a)) as u32
-        }),
+        DataType::F32 => registers.map1(fields, mask, |a: u32| apply32::<FUNCTION>(settings, a)),
         DataType::F16 | DataType::Bf16 => {
             let format = if fields.types.0 == DataType::F16 {
                 F16
@@ -103,4 +114,61 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
         Operation::Ftanh => run::<TANGENT>,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check<const FUNCTION: u8>(bits: u32) {
+        for flags in [ModifierFlags::empty(), ModifierFlags::FTZ] {
+            let settings = Settings {
+                rounding: Rounding::None,
+                flags,
+            };
+            let soft = apply::<FUNCTION>(F32, settings, u64::from(bits)) as u32;
+            let native = apply32::<FUNCTION>(settings, bits);
+            assert_eq!(native, soft, "function {FUNCTION} of {bits:#010x}, {flags:?}");
+        }
+    }
+
+    fn check_all(bits: u32) {
+        check::<SQUARE_ROOT_RECIPROCAL>(bits);
+        check::<SINE>(bits);
+        check::<COSINE>(bits);
+        check::<LOGARITHM>(bits);
+        check::<POWER>(bits);
+        check::<TANGENT>(bits);
+    }
+
+    #[test]
+    fn the_edges_of_binary32_are_rounded_alike() {
+        for magnitude in [
+            0,
+            1,
+            0x7F_FFFF,
+            0x80_0000,
+            0x7F7F_FFFF,
+            0x7F80_0000,
+            0x7F80_0001,
+            0x7FFF_FFFF,
+        ] {
+            check_all(magnitude);
+            check_all(magnitude | 0x8000_0000);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn native_conversions_round_as_the_soft_ones(bits: u32) {
+            check_all(bits);
+        }
+
+        /// `ex2` has subnormal results for arguments around -126 to -150 only.
+        #[test]
+        fn small_powers_are_rounded_alike(value in -160.0f32..-120.0) {
+            check::<POWER>(value.to_bits());
+        }
+    }
 }

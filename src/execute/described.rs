@@ -72,11 +72,13 @@ pub fn run_described(
 ) -> Result<DescribedResult, Fault> {
     let mut memory = program.memory();
     let variables = memory.buffers().len();
-    let mut addresses = Vec::new();
+    let (mut addresses, mut read_only) = (Vec::new(), Vec::new());
     for buffer in description.buffers() {
+        let bytes = buffer.initial_bytes();
+        read_only.push((buffer.role == Role::In).then(|| bytes.clone()));
         let address = memory.add(Buffer {
             name: buffer.name.clone(),
-            bytes: buffer.initial_bytes(),
+            bytes,
             is_constant: false,
         });
         debug_assert!(address.is_multiple_of(BUFFER_ALIGNMENT));
@@ -101,12 +103,13 @@ pub fn run_described(
         variables: contents(variables),
         statistics,
     };
-    for (buffer, result) in description.buffers().iter().zip(&result.buffers) {
-        if buffer.role == Role::In && result.bytes != buffer.initial_bytes() {
-            return Err(Fault::of_launch(format!(
-                "{} is read only, but was changed",
-                buffer.name
-            )));
+    for (expected, result) in read_only.iter().zip(&result.buffers) {
+        if expected
+            .as_ref()
+            .is_some_and(|expected| *expected != result.bytes)
+        {
+            let problem = format!("{} is read only, but was changed", result.name);
+            return Err(Fault::of_launch(problem));
         }
     }
     Ok(result)

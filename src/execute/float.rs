@@ -140,8 +140,9 @@ fn native32<const OPERATION: u8>(a: f32, b: f32, c: f32) -> f32 {
     }
 }
 
+/// A binary32 without its value, if it is subnormal.
 #[inline(always)]
-fn flush32(bits: u32) -> u32 {
+pub(super) fn flush32(bits: u32) -> u32 {
     if bits & 0x7F80_0000 == 0 {
         bits & 0x8000_0000
     } else {

@@ -1,8 +1,8 @@
 //! Control flow, compared with LLVM's.
 
-use crate::guard::guarded;
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
+use crate::guard::guarded;
 use crate::ori::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
 
 /// `OrielControlFlow`.

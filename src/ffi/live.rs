@@ -1,8 +1,8 @@
 //! Live intervals: compared with LLVM's, printed and timed.
 
-use crate::guard::guarded;
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
+use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
 use crate::live::bench::{self, Sample};
 use crate::live::compare::{self, ForeignInterval, ForeignIntervals, ForeignSegment};

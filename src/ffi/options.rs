@@ -1,7 +1,7 @@
 //! Options: the table for the host's command line, and what the shim has to know.
 
-use crate::guard::guarded;
 use super::text::{OrielSink, OrielText};
+use crate::guard::guarded;
 use crate::options::{self, Fault, Mode, Options, TABLE};
 
 /// `OrielOptionInfo`.

@@ -1,9 +1,9 @@
 //! Updates of live intervals, compared with LLVM's.
 
-use crate::guard::guarded;
 use super::live::{OrielLiveIntervals, wrong_interval};
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
+use crate::guard::guarded;
 use crate::live::compare::ForeignIntervals;
 use crate::live::judge::{self, Judge, Update};
 use std::ffi::c_void;

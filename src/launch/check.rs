@@ -278,7 +278,10 @@ fn argument(key: &str, raw: &RawArgument, buffers: &[Buffer], may_nest: bool) ->
         .next()
         .expect("one value is there, and it is none of the other kinds");
     match element.encode(number) {
-        Ok(bytes) => Ok(Argument::Scalar { element, bytes }),
+        Ok(bytes) => Ok(Argument::Scalar {
+            element,
+            bytes: bytes.to_vec(),
+        }),
         Err(problem) => fail(format!("{key}.{element}"), problem),
     }
 }

@@ -3,8 +3,12 @@
 use std::fmt;
 
 use serde::Deserialize;
+use smallvec::SmallVec;
 
 use super::Number;
+
+/// The bytes of one element, little endian.
+pub(super) type ElementBytes = SmallVec<[u8; 8]>;
 
 /// Type of a buffer's elements or of a scalar argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -100,12 +104,12 @@ impl Element {
     }
 
     /// The little-endian bytes of a number, rounded to nearest for floating point; the error says why it has none.
-    pub(super) fn encode(self, number: Number) -> Result<Vec<u8>, String> {
+    pub(super) fn encode(self, number: Number) -> Result<ElementBytes, String> {
         if let Some((low, high)) = self.integer_range() {
             return match number {
-                Number::Integer(value) if (low..=high).contains(&value) => {
-                    Ok(value.to_le_bytes()[..self.size_bytes()].to_vec())
-                }
+                Number::Integer(value) if (low..=high).contains(&value) => Ok(ElementBytes::from_slice(
+                    &value.to_le_bytes()[..self.size_bytes()],
+                )),
                 Number::Integer(value) => {
                     Err(format!("{value} is not a {self}: {low} to {high} are allowed"))
                 }
@@ -114,10 +118,10 @@ impl Element {
         }
         let value = number.to_f64();
         let bytes = match self {
-            Element::F16 => F16.encode(value).to_le_bytes().to_vec(),
-            Element::Bf16 => BF16.encode(value).to_le_bytes().to_vec(),
-            Element::F32 => (value as f32).to_le_bytes().to_vec(),
-            _ => value.to_le_bytes().to_vec(),
+            Element::F16 => ElementBytes::from_slice(&F16.encode(value).to_le_bytes()),
+            Element::Bf16 => ElementBytes::from_slice(&BF16.encode(value).to_le_bytes()),
+            Element::F32 => ElementBytes::from_slice(&(value as f32).to_le_bytes()),
+            _ => ElementBytes::from_slice(&value.to_le_bytes()),
         };
         if value.is_finite() && !self.decode_float(&bytes).is_finite() {
             return Err(format!("{number} is too large for {self}"));
@@ -259,10 +263,13 @@ mod tests {
 
     #[test]
     fn integers_are_checked_against_their_type() {
-        assert_eq!(Element::I8.encode(Number::Integer(-1)), Ok(vec![0xff]));
+        assert_eq!(
+            Element::I8.encode(Number::Integer(-1)),
+            Ok(ElementBytes::from_slice(&[0xff]))
+        );
         assert_eq!(
             Element::U64.encode(Number::Integer(u64::MAX.into())),
-            Ok(vec![0xff; 8])
+            Ok(ElementBytes::from_slice(&[0xff; 8]))
         );
         let error = Element::U8.encode(Number::Integer(256)).unwrap_err();
         assert_eq!(error, "256 is not a u8: 0 to 255 are allowed");

@@ -14,7 +14,7 @@ use oriel::generate::Shape;
 use oriel::phases;
 use source::{Source, Work};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -96,7 +96,11 @@ pub struct DifferentialArguments {
 impl DifferentialArguments {
     fn limits(&self) -> Limits {
         // Blind launches that do not end are frequent, and say nothing.
-        let default = if self.launch.is_some() { 200_000_000 } else { 2_000_000 };
+        let default = if self.launch.is_some() {
+            200_000_000
+        } else {
+            2_000_000
+        };
         Limits {
             steps: self.steps.unwrap_or(default),
         }
@@ -144,9 +148,9 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
     let summary = Mutex::new(Summary::default());
     let next = AtomicUsize::new(0);
     let problem = Mutex::new(None);
-    let jobs = arguments.jobs.unwrap_or_else(|| {
-        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-    });
+    let jobs = arguments
+        .jobs
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -160,7 +164,10 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
                 } else {
                     mutate_work(arguments, &work, &kinds, &mut found)?;
                 }
-                summary.lock().expect("no thread panics while it counts").add(found);
+                summary
+                    .lock()
+                    .expect("no thread panics while it counts")
+                    .add(found);
                 Ok(())
             });
             if let Err(text) = done {
@@ -187,7 +194,10 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
 
 fn unknown_kind(name: &str) -> String {
     let names: Vec<&str> = EditKind::ALL.iter().map(|kind| kind.name()).collect();
-    format!("'{name}' is no kind of wrong edit; kinds are: {}", names.join(", "))
+    format!(
+        "'{name}' is no kind of wrong edit; kinds are: {}",
+        names.join(", ")
+    )
 }
 
 fn check_work(
@@ -197,8 +207,7 @@ fn check_work(
     found: &mut Summary,
     all: &Mutex<Summary>,
 ) -> Result<(), String> {
-    let is_wanted =
-        |phase: &phases::registry::Phase| wanted.is_none_or(|wanted| wanted.iter().any(|it| *it == phase));
+    let is_wanted = |phase: &phases::registry::Phase| wanted.is_none_or(|wanted| wanted.contains(&phase));
     found.kernels += work.kernels;
     let mut baselines = Vec::new();
     for subject in &work.subjects {
@@ -211,7 +220,10 @@ fn check_work(
         found.comparisons += report.comparisons;
         for (number, list) in lists.iter().enumerate() {
             if let [step] = list.0.as_slice() {
-                let counts = found.phases.entry(format!("{step}@{}", subject.stage().name())).or_default();
+                let counts = found
+                    .phases
+                    .entry(format!("{step}@{}", subject.stage().name()))
+                    .or_default();
                 counts.0 += 1;
                 counts.1 += usize::from(report.changed.contains(&number));
             }
@@ -225,12 +237,25 @@ fn check_work(
     if let (false, Some(file)) = (arguments.without_machine_code, &work.file) {
         let machine_code = machine_code::check(arguments, work, file, &baselines, &is_wanted)?;
         found.through_machine_code += machine_code.comparisons;
-        for problem in machine_code.problems {
+        for problem in &machine_code.problems {
             *found.problems.entry(ProblemKind::MachineCode).or_default() += 1;
             println!("FAIL {problem}");
         }
+        if !machine_code.problems.is_empty() {
+            let copy = save_module(&arguments.save, file)
+                .map_err(|error| format!("{}: {error}", arguments.save.display()))?;
+            println!("  the module is in {}", copy.display());
+        }
     }
     Ok(())
+}
+
+/// Keeps a copy of a module that goes wrong on its way through machine code: generated ones are deleted.
+fn save_module(folder: &Path, file: &Path) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let copy = folder.join(file.file_name().unwrap_or_default());
+    std::fs::copy(file, &copy)?;
+    Ok(copy)
 }
 
 /// Prints what went wrong; the first cases are made small and saved.
@@ -262,7 +287,10 @@ fn report_problem(
         ptx: &work.ptx,
         snapshots: &work.snapshots,
     };
-    let folder = arguments.save.join(name.replace(['/', ' '], "-")).join(number.to_string());
+    let folder = arguments
+        .save
+        .join(name.replace(['/', ' '], "-"))
+        .join(number.to_string());
     case.save(&folder)
         .map_err(|error| format!("{}: {error}", folder.display()))?;
     println!("  {} after {fewer} alone, in {}", small_problem, folder.display());
@@ -351,7 +379,10 @@ impl Summary {
         }
         print_counts("all", &total);
         if !never.is_empty() {
-            return Err(format!("wrong edits that were never caught: {}", never.join(", ")));
+            return Err(format!(
+                "wrong edits that were never caught: {}",
+                never.join(", ")
+            ));
         }
         Ok(())
     }

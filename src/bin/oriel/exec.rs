@@ -232,7 +232,10 @@ fn compile_stage(
             phases::run(phase, function, &options, &mut phases::Statistics::default());
             if let Some(finding) = function.verify().first() {
                 let finding = finding.display(function);
-                return Err(format!("the verifier refuses what {} left: {finding}", phase.name));
+                return Err(format!(
+                    "the verifier refuses what {} left: {finding}",
+                    phase.name
+                ));
             }
         }
     }

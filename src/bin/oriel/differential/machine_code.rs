@@ -36,7 +36,9 @@ pub fn check(
     let lists = sequences(Stage::Ssa, is_wanted, 1, work.seed);
     for list in lists.iter().rev().take(2) {
         match compile(arguments, file, list) {
-            Err(problem) => report.problems.push(format!("{} with {list}: {problem}", file.display())),
+            Err(problem) => report
+                .problems
+                .push(format!("{} with {list}: {problem}", file.display())),
             Ok(functions) => {
                 for (subject, baseline) in work.subjects.iter().zip(baselines) {
                     compare(subject, baseline, &functions, list, &mut report);
@@ -59,20 +61,21 @@ fn compare(
     }
     // In the same order: the addresses of functions follow from it.
     let named = |name: &str| functions.iter().find(|function| function.info.name == name);
-    let same = subject.functions.iter().filter_map(|function| named(&function.info.name));
+    let same = subject
+        .functions
+        .iter()
+        .filter_map(|function| named(&function.info.name));
     let functions: Vec<Function> = same.cloned().collect();
     report.comparisons += baseline.usable_inputs();
     if let Err(problem) = baseline.compare(subject, &functions) {
-        report.problems.push(format!("{} compiled with {list}: {problem}", subject.name));
+        report
+            .problems
+            .push(format!("{} compiled with {list}: {problem}", subject.name));
     }
 }
 
 /// The second stage's functions of a module that was compiled with phases at the first.
-fn compile(
-    arguments: &DifferentialArguments,
-    file: &Path,
-    list: &Sequence,
-) -> Result<Vec<Function>, String> {
+fn compile(arguments: &DifferentialArguments, file: &Path, list: &Sequence) -> Result<Vec<Function>, String> {
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let folder = std::env::temp_dir().join(format!("oriel-machine-code-{}-{name}", std::process::id()));
     let problem = |error: std::io::Error| format!("{}: {error}", folder.display());

@@ -93,7 +93,9 @@ impl<'a> Source<'a> {
     /// One of the modules.
     pub fn work(&self, number: usize) -> Result<Work, String> {
         match self {
-            Self::Files(files, described, arguments) => of_files(&files[number], described.as_ref(), arguments),
+            Self::Files(files, described, arguments) => {
+                of_files(&files[number], described.as_ref(), arguments)
+            }
             Self::Generated(kernels, folder, arguments) => {
                 let first = number * KERNELS_A_MODULE;
                 let options = options(arguments, number, KERNELS_A_MODULE.min(kernels - first));
@@ -149,8 +151,9 @@ fn generated(options: Options, file: PathBuf, arguments: &DifferentialArguments)
     for number in 0..options.functions {
         let seed = options.seed + number as u64;
         let name = format!("f{seed}");
-        let inputs: Vec<KernelInput> =
-            (0..arguments.inputs).map(|input| described(&options, seed, input)).collect::<Result<_, _>>()?;
+        let inputs: Vec<KernelInput> = (0..arguments.inputs)
+            .map(|input| described(&options, seed, input))
+            .collect::<Result<_, _>>()?;
         for stage in [Stage::Ssa, Stage::Late] {
             let functions = input.at(stage)?;
             subjects.push(Subject {
@@ -197,7 +200,9 @@ fn of_files(
     arguments: &DifferentialArguments,
 ) -> Result<Work, String> {
     let input = load(files, arguments)?;
-    let name = files[0].file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let name = files[0]
+        .file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let mut subjects = Vec::new();
     let mut kernels = 0;
     for stage in [Stage::Ssa, Stage::Late] {
@@ -215,7 +220,9 @@ fn of_files(
         }
         for kernel in functions.iter().filter(|it| is_kernel(it)) {
             let kernel = &kernel.info.name;
-            let inputs = (0..arguments.inputs).map(|input| blind(kernel, arguments.seed + input)).collect();
+            let inputs = (0..arguments.inputs)
+                .map(|input| blind(kernel, arguments.seed + input))
+                .collect();
             let mut one = subject(with_callees(&functions, kernel), inputs);
             one.name = format!("{name} {kernel}");
             subjects.push(one);
@@ -260,7 +267,11 @@ impl Work {
                     .collect()
             }
             None => kernels
-                .flat_map(|it| numbers.clone().map(|input| blind(&it.info.name, self.seed + input)))
+                .flat_map(|it| {
+                    numbers
+                        .clone()
+                        .map(|input| blind(&it.info.name, self.seed + input))
+                })
                 .collect(),
         }
     }
