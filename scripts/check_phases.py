@@ -84,6 +84,7 @@ def check(work):
             names = dict.fromkeys(phase.rpartition("@")[0] for phase in phases)
             command = [common.tool(), "differential", bitcode, "--sm", sm, "-O", level, "--jobs", "1"]
             command += ["--launch", (examples.ROOT / source).with_suffix(".toml"), "--phases", ",".join(names)]
+            command += ["--register-budget", REGISTER_BUDGET]
             command += ["--save", common.ROOT / "build" / "differential"]
             try:
                 printed = common.run(command).stdout

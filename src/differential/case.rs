@@ -41,7 +41,7 @@ impl Case<'_> {
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         fs::write(folder.join("before.ori"), text(&self.subject.functions))?;
-        if let Ok(functions) = transform(&self.subject.functions, self.sequence) {
+        if let Ok(functions) = transform(self.subject, self.sequence) {
             fs::write(folder.join("after.ori"), text(&functions))?;
         }
         fs::write(folder.join("original.ori"), text(&self.original.functions))?;
@@ -80,7 +80,11 @@ impl Case<'_> {
         ] {
             // Wrong edits are no phases: what they left is compared by its text.
             let steps = match sequence.0.iter().all(|step| matches!(step, Step::Phase(_))) {
-                true => format!("--after {}", sequence.at(stage)),
+                true => format!(
+                    "--after {} --register-budget {}",
+                    sequence.at(stage),
+                    self.subject.phase_options.register_budget
+                ),
                 false => format!("# then {sequence}"),
             };
             writeln!(

@@ -82,7 +82,7 @@ pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> 
     let mut seen = HashSet::from([baseline.text.clone()]);
     for (number, sequence) in sequences.iter().enumerate() {
         report.sequences += 1;
-        let outcome = transform(&subject.functions, sequence).and_then(|functions| {
+        let outcome = transform(subject, sequence).and_then(|functions| {
             let after = text(&functions);
             if after != baseline.text {
                 report.changed.push(number);
@@ -105,37 +105,32 @@ pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> 
 /// # Errors
 /// The list does something wrong.
 pub fn check_sequence(subject: &Subject, baseline: &Baseline, sequence: &Sequence) -> Result<(), Problem> {
-    let functions = transform(&subject.functions, sequence)?;
+    let functions = transform(subject, sequence)?;
     if text(&functions) == baseline.text {
         return Ok(());
     }
     baseline.compare(subject, &functions)
 }
 
-/// What the steps make of functions.
+/// What the steps make of the functions.
 ///
 /// # Errors
 /// A step panics, leaves what the verifier refuses, or says that it changed nothing though it did.
-pub(super) fn transform(functions: &[Function], sequence: &Sequence) -> Result<Vec<Function>, Problem> {
-    let mut functions = functions.to_vec();
+pub(super) fn transform(subject: &Subject, sequence: &Sequence) -> Result<Vec<Function>, Problem> {
+    let mut functions = subject.functions.clone();
     for step in &sequence.0 {
         for function in &mut functions {
-            run_step(step, function)?;
+            run_step(step, function, &subject.phase_options)?;
         }
     }
     Ok(functions)
 }
 
-fn run_step(step: &Step, function: &mut Function) -> Result<(), Problem> {
+fn run_step(step: &Step, function: &mut Function, options: &PhaseOptions) -> Result<(), Problem> {
     let before = function.to_string();
     let name = function.info.name.clone();
     let result = guarded(|| match step {
-        Step::Phase(phase) => phases::run(
-            phase,
-            function,
-            &PhaseOptions::default(),
-            &mut Statistics::default(),
-        ),
+        Step::Phase(phase) => phases::run(phase, function, options, &mut Statistics::default()),
         Step::Edit(edit) => PhaseResult::of(edit.apply(function)),
     });
     let result = result

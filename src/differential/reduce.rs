@@ -97,7 +97,7 @@ fn run_first_steps(subject: &mut Subject, sequence: &mut Sequence, judge: &mut J
     while sequence.0.len() > 1 {
         let first = Sequence(vec![sequence.0[0].clone()]);
         let rest = Sequence(sequence.0[1..].to_vec());
-        let Ok(functions) = transform(&subject.functions, &first) else {
+        let Ok(functions) = transform(subject, &first) else {
             return;
         };
         let later = Subject {

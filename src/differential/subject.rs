@@ -3,6 +3,7 @@
 use crate::execute::{BufferResult, Fault, Limits, Module, Program, Statistics, run_blind, run_described};
 use crate::launch::LaunchDescription;
 use crate::ori::Function;
+use crate::phases::PhaseOptions;
 use crate::snapshot::abi::Stage;
 
 /// The functions of a module at one stage, and what they run on.
@@ -16,6 +17,8 @@ pub struct Subject {
     pub module: Module,
     /// What the functions run on, each input from the beginning.
     pub inputs: Vec<Input>,
+    /// What is asked of the phases.
+    pub phase_options: PhaseOptions,
 }
 
 /// Launches to run, and the memory that they begin with.

@@ -5,6 +5,7 @@ use super::{check, check_sequence, mutation_check, reduce, sequences};
 use crate::entity::Register;
 use crate::execute::{Kernel, Limits, Module, Parameter};
 use crate::ori::parse_functions;
+use crate::phases::PhaseOptions;
 use crate::snapshot::abi::Stage;
 
 const LIMITS: Limits = Limits { steps: 100_000 };
@@ -60,6 +61,7 @@ fn subject(text: &str) -> Subject {
                 seed,
             })
             .collect(),
+        phase_options: PhaseOptions::default(),
     }
 }
 

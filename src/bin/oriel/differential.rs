@@ -11,7 +11,7 @@ use oriel::differential::{
 };
 use oriel::execute::Limits;
 use oriel::generate::Shape;
-use oriel::phases;
+use oriel::phases::{self, PhaseOptions};
 use source::{Source, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,10 @@ pub struct DifferentialArguments {
     /// Only these phases, separated by commas [default: all]
     #[arg(long, value_name = "LIST")]
     phases: Option<String>,
+
+    /// What -oriel-register-budget is [default: 70]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    register_budget: Option<u32>,
 
     /// Random lists of phases that each kernel is taken through at each stage
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -104,6 +108,12 @@ impl DifferentialArguments {
         Limits {
             steps: self.steps.unwrap_or(default),
         }
+    }
+
+    fn phase_options(&self) -> PhaseOptions {
+        let mut options = PhaseOptions::default();
+        options.register_budget = self.register_budget.unwrap_or(options.register_budget);
+        options
     }
 
     fn code_generation(&self) -> CodeGeneration {

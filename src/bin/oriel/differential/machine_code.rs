@@ -93,8 +93,9 @@ fn compile_into(
 ) -> Result<Vec<Function>, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let flags = format!(
-        "-oriel-phases={} -oriel-verify '-oriel-snapshot={}'",
+        "-oriel-phases={} -oriel-register-budget={} -oriel-verify '-oriel-snapshot={}'",
         list.at(Stage::Ssa),
+        arguments.phase_options().register_budget,
         folder.display()
     );
     let output = Command::new(program)

@@ -161,6 +161,7 @@ fn generated(options: Options, file: PathBuf, arguments: &DifferentialArguments)
                 name: format!("{}-{name}", options.shape),
                 module: input.module.clone(),
                 inputs: inputs.clone(),
+                phase_options: arguments.phase_options(),
             });
         }
     }
@@ -213,6 +214,7 @@ fn of_files(
             functions,
             module: input.module.clone(),
             inputs,
+            phase_options: arguments.phase_options(),
         };
         if let Some(described) = described {
             subjects.push(subject(functions, vec![described.clone()]));
