@@ -76,22 +76,18 @@ fn kernel(instructions: usize) -> OwnedSnapshot {
     for counter in 0..blocks / 4 {
         let register = blocks * BLOCK + counter;
         kernel.registers[register].flags = RegisterFlags::CHAINED.bits();
-        let mut uses = Vec::new();
-        for instruction in counter * 4 * BLOCK..(counter + 1) * 4 * BLOCK {
-            let first = kernel.instructions[instruction].first_operand as usize;
-            let last = kernel.instructions.get(instruction + 1);
-            let last = last.map_or(kernel.operands.len(), |next| next.first_operand as usize);
-            for (number, operand) in kernel.operands[first..last].iter().enumerate() {
-                if operand.index == register as u32 {
-                    uses.push(ChainedOperandRecord {
-                        register: register as u32,
-                        instruction: instruction as u32,
-                        operand: number as u32,
-                    });
-                }
+        let first = kernel.instructions[counter * 4 * BLOCK].first_operand as usize;
+        let last = kernel.instructions.get((counter + 1) * 4 * BLOCK);
+        let last = last.map_or(kernel.operands.len(), |next| next.first_operand as usize);
+        for position in first..last {
+            // All operands are registers.
+            if kernel.operands[position].index == register as u32 {
+                kernel.chained_operands.push(ChainedOperandRecord {
+                    register: register as u32,
+                    register_operand: position as u32,
+                });
             }
         }
-        kernel.chained_operands.extend(uses);
     }
     kernel.blocks.push(BlockRecord {
         first_instruction: kernel.instructions.len() as u32,

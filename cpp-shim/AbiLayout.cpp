@@ -83,9 +83,11 @@ ORIEL_OFFSET(OrielMemoryOperand, sync_scope, 33);
 ORIEL_SIZE(OrielRegister, 4);
 ORIEL_OFFSET(OrielRegister, flags, 2);
 
-ORIEL_SIZE(OrielChainedOperand, 12);
-ORIEL_OFFSET(OrielChainedOperand, instruction, 4);
-ORIEL_OFFSET(OrielChainedOperand, operand, 8);
+ORIEL_SIZE(OrielRegisterOperand, 8);
+ORIEL_OFFSET(OrielRegisterOperand, place, 4);
+
+ORIEL_SIZE(OrielChainedOperand, 8);
+ORIEL_OFFSET(OrielChainedOperand, register_operand, 4);
 
 ORIEL_SIZE(OrielRegisterClass, 16);
 ORIEL_OFFSET(OrielRegisterClass, bits, 8);
@@ -130,9 +132,9 @@ ORIEL_OFFSET(OrielVariable, function, 8);
 ORIEL_OFFSET(OrielVariable, line, 16);
 ORIEL_OFFSET(OrielVariable, argument, 20);
 
-ORIEL_SIZE(OrielSnapshot, 120 + 17 * 8 + 16 * 4);
+ORIEL_SIZE(OrielSnapshot, 120 + 18 * 8 + 18 * 4);
 ORIEL_OFFSET(OrielSnapshot, blocks, 120);
-ORIEL_OFFSET(OrielSnapshot, block_count, 256);
+ORIEL_OFFSET(OrielSnapshot, block_count, 264);
 
 ORIEL_SIZE(OrielPlanInstruction, 24);
 ORIEL_OFFSET(OrielPlanInstruction, source, 4);

@@ -114,7 +114,7 @@ CheckControlFlowNewPass::run(MachineFunction &MF,
 
 void oriel::checkControlFlow(MachineFunction &MF, OrielStage Stage) {
   SnapshotExporter Exporter;
-  if (!Exporter.run(MF, Stage, nullptr))
+  if (!Exporter.run(MF, Stage, ExportScope::Whole))
     return;
   FlatControlFlow Flat(MF, Exporter);
   OrielControlFlow Arrays = Flat.arrays();

@@ -9,6 +9,7 @@
 #define ORIEL_EXPORT_H
 
 #include "oriel_abi.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -26,14 +27,25 @@ class Value;
 
 namespace oriel {
 
+/// How much of a function an export carries.
+enum class ExportScope {
+  /// What live intervals follow from: blocks and edges, which instructions are
+  /// PHIs or debug instructions, registers and what instructions do to them.
+  /// The function has only a name; instructions have no operands otherwise.
+  Liveness,
+  /// All of it.
+  Whole,
+};
+
 /// Walks a machine function once and fills the snapshot's arrays. The arrays
 /// belong to the exporter and keep their memory from function to function.
 class SnapshotExporter {
 public:
   /// Exports \p MF. Returns false if it contains something that a snapshot
-  /// cannot carry; refusal() then says what. \p Frequencies may be null.
-  bool run(llvm::MachineFunction &MF, OrielStage Stage,
-           const llvm::MachineBlockFrequencyInfo *Frequencies);
+  /// cannot carry; refusal() then says what. \p Frequencies may be null, and
+  /// are of no use to liveness.
+  bool run(llvm::MachineFunction &MF, OrielStage Stage, ExportScope Scope,
+           const llvm::MachineBlockFrequencyInfo *Frequencies = nullptr);
 
   const OrielSnapshot &snapshot() const { return Snapshot; }
 
@@ -59,26 +71,55 @@ public:
   }
 
 private:
+  /// An operand of a register with several definitions.
+  struct ChainedPlace {
+    const llvm::MachineInstr *Instruction;
+    uint32_t Operand; ///< Into the register operands.
+    bool IsDefinition;
+    bool IsListed = false; ///< Found in LLVM's list.
+  };
+
+  /// Values of IsDefined.
+  enum : uint8_t { NotDefined = 0, DefinedOnce = 1, DefinedAgain = 3 };
+
   void clear();
-  void exportFunction(llvm::MachineFunction &MF, OrielStage Stage,
-                      const llvm::MachineBlockFrequencyInfo *Frequencies);
+  void exportFunction(const llvm::MachineFunction &MF, OrielStage Stage);
+  void exportFunctionProperties(
+      const llvm::MachineFunction &MF,
+      const llvm::MachineBlockFrequencyInfo *Frequencies);
   void exportSubtarget(const llvm::MCSubtargetInfo &Subtarget);
   void exportRegisterClasses(const llvm::MachineFunction &MF);
+  void exportLivenessOpcodes();
+  uint32_t livenessOpcode(const llvm::MachineInstr &MI);
   bool exportRegisters(const llvm::MachineFunction &MF);
   void exportFrame(const llvm::MachineFunction &MF);
-  void exportBlocks(llvm::MachineFunction &MF,
-                    const llvm::MachineBlockFrequencyInfo *Frequencies);
-  bool exportCode(uint32_t Block);
-  bool exportInstruction(const llvm::MachineInstr &MI);
-  bool exportRegisterOperand(const llvm::MachineInstr &MI,
+  void exportBlocks(llvm::MachineFunction &MF);
+  void
+  exportBlockProperties(const llvm::MachineBlockFrequencyInfo *Frequencies);
+  template <ExportScope Scope> bool exportCode();
+  bool exportRegisterOperands(const llvm::MachineInstr &MI);
+  bool exportPhiOperands(const llvm::MachineInstr &MI, uint32_t Place);
+  void exportInstruction(const llvm::MachineInstr &MI);
+  void exportRegisterOperand(const llvm::MachineInstr &MI,
                              const llvm::MachineOperand &MO,
                              OrielOperand &Operand);
-  bool exportOtherOperand(const llvm::MachineOperand &MO,
+  void exportOtherOperand(const llvm::MachineOperand &MO,
                           OrielOperand &Operand);
   void exportMemoryOperand(const llvm::MachineMemOperand &MMO);
   void exportBaseSymbols();
   void exportChains(const llvm::MachineFunction &MF);
+  void collectChainedPlaces();
+  void exportChain(uint32_t Register,
+                   llvm::MutableArrayRef<ChainedPlace> Places,
+                   const llvm::MachineRegisterInfo &MRI);
   void publish();
+
+  /// Notes an operand of \p Register, without a branch on whether it is a
+  /// definition.
+  void noteDefinition(uint32_t Register, bool IsDefinition) {
+    uint8_t &State = IsDefined[Register];
+    State |= IsDefinition << (State & DefinedOnce);
+  }
 
   bool refuse(const llvm::Twine &Reason);
 
@@ -107,6 +148,7 @@ private:
   llvm::SmallVector<uint32_t, 0> Predecessors;
   llvm::SmallVector<OrielInstruction, 0> Instructions;
   llvm::SmallVector<OrielOperand, 0> Operands;
+  llvm::SmallVector<OrielRegisterOperand, 0> RegisterOperands;
   llvm::SmallVector<OrielMemoryOperand, 0> MemoryOperands;
   llvm::SmallVector<OrielRegister, 0> Registers;
   llvm::SmallVector<OrielChainedOperand, 0> ChainedOperands;
@@ -159,14 +201,17 @@ private:
   llvm::DenseMap<const void *, uint32_t> BaseValueIndex;
   /// The IR values at the bases of memory operands, by number; null: none.
   llvm::SmallVector<const llvm::Value *, 0> BaseValues;
-  /// Snapshot number of each instruction that has a chained operand.
-  llvm::DenseMap<const llvm::MachineInstr *, uint32_t> ChainedInstructions;
+  /// Positions of their operands in the register operands.
+  llvm::SmallVector<uint32_t, 0> ChainedPositions;
+  /// Operands of the registers with several definitions, by register.
+  llvm::SmallVector<ChainedPlace, 0> ChainedPlaces;
+  /// Where the operands of each register end in ChainedPlaces.
+  std::vector<uint32_t> ChainEnds;
   llvm::DenseMap<unsigned, uint32_t> PhysicalRegisterIndex;
   const llvm::DILocation *LastLocation = nullptr;
   uint32_t LastLocationIndex = 0;
-  /// Which registers a definition has been seen of; a byte each.
+  /// How many definitions have been seen of each register.
   std::vector<uint8_t> IsDefined;
-  bool AnyChained = false;
 };
 
 } // namespace oriel

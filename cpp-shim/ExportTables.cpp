@@ -78,26 +78,30 @@ void SnapshotExporter::exportSubtarget(const MCSubtargetInfo &Subtarget) {
   Record.flags |= Known.Flags;
 }
 
-void SnapshotExporter::exportFunction(
-    MachineFunction &MF, OrielStage Stage,
-    const MachineBlockFrequencyInfo *Frequencies) {
-  const Function &F = MF.getFunction();
+void SnapshotExporter::exportFunction(const MachineFunction &MF,
+                                      OrielStage Stage) {
   const MachineFunctionProperties &Properties = MF.getProperties();
   OrielFunction &Record = Snapshot.function;
   Record = {};
   Record.abi_version = ORIEL_ABI_VERSION;
-  Record.module = addString(F.getParent()->getModuleIdentifier());
   Record.name = addString(MF.getName());
-  Record.triple = addString(MF.getTarget().getTargetTriple().str());
   Record.stage = Stage;
-  Record.optimization_level = uint32_t(MF.getTarget().getOptLevel());
-  Record.pointer_bits = MF.getDataLayout().getPointerSizeInBits();
-  if (F.getCallingConv() == CallingConv::PTX_Kernel)
-    Record.flags |= ORIEL_FUNCTION_KERNEL;
   if (Properties.hasIsSSA())
     Record.flags |= ORIEL_FUNCTION_SSA;
   if (Properties.hasNoPHIs())
     Record.flags |= ORIEL_FUNCTION_NO_PHIS;
+}
+
+void SnapshotExporter::exportFunctionProperties(
+    const MachineFunction &MF, const MachineBlockFrequencyInfo *Frequencies) {
+  const Function &F = MF.getFunction();
+  OrielFunction &Record = Snapshot.function;
+  Record.module = addString(F.getParent()->getModuleIdentifier());
+  Record.triple = addString(MF.getTarget().getTargetTriple().str());
+  Record.optimization_level = uint32_t(MF.getTarget().getOptLevel());
+  Record.pointer_bits = MF.getDataLayout().getPointerSizeInBits();
+  if (F.getCallingConv() == CallingConv::PTX_Kernel)
+    Record.flags |= ORIEL_FUNCTION_KERNEL;
   if (F.getSubprogram())
     Record.flags |= ORIEL_FUNCTION_DEBUG_INFO;
   if (F.hasOptSize())
@@ -402,4 +406,21 @@ uint32_t SnapshotExporter::physicalRegisterIndex(Register Reg) {
     PhysicalRegisters.push_back(Record);
   }
   return Entry->second;
+}
+
+/// Finds the globals among the bases of memory operands, again in a loop that
+/// waits for several values at once.
+void SnapshotExporter::exportBaseSymbols() {
+  SmallVector<uint32_t, 64> Symbols;
+  bool AnyGlobal = false;
+  for (const Value *Base : BaseValues) {
+    const auto *Global = dyn_cast_if_present<GlobalValue>(Base);
+    Symbols.push_back(Global ? globalSymbolIndex(*Global) + 1 : 0);
+    AnyGlobal |= Global != nullptr;
+  }
+  if (!AnyGlobal)
+    return;
+  for (OrielMemoryOperand &Memory : MemoryOperands)
+    if (Memory.base_value)
+      Memory.base_symbol = Symbols[Memory.base_value - 1];
 }

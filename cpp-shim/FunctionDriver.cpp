@@ -97,7 +97,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     checkControlFlow(MF, Stage);
 
   Stopwatch ExportTime;
-  if (!Exporter.run(MF, Stage, Frequencies)) {
+  if (!Exporter.run(MF, Stage, ExportScope::Whole, Frequencies)) {
     remarkUnsupported(MF, Stage, Exporter.refusal());
     return false;
   }

@@ -87,7 +87,7 @@ void oriel::checkIntervals(MachineFunction &MF, OrielStage Stage) {
   LiveIntervals Theirs = Analyses.run(Unused);
 
   SnapshotExporter Exporter;
-  if (!Exporter.run(MF, Stage, nullptr)) {
+  if (!Exporter.run(MF, Stage, ExportScope::Liveness)) {
     diagnoseRefusal(MF, Stage, "compared with LLVM's", Exporter.refusal());
     return;
   }
@@ -112,7 +112,7 @@ void oriel::printIntervals(MachineFunction &MF, OrielStage Stage,
   OS << "Live intervals for machine function: " << MF.getName() << ":\n"
      << "********** INTERVALS **********\n";
   SnapshotExporter Exporter;
-  if (!Exporter.run(MF, Stage, nullptr)) {
+  if (!Exporter.run(MF, Stage, ExportScope::Liveness)) {
     OS << "not supported: " << Exporter.refusal() << '\n';
     return;
   }
@@ -125,12 +125,16 @@ void oriel::benchIntervals(MachineFunction &MF, OrielStage Stage,
                            unsigned Repetitions) {
   FlagKeeper Keeper(MF);
   LLVMAnalyses Analyses(MF);
-  static SnapshotExporter Exporter;
+  static SnapshotExporter Exporter, WholeExporter;
   std::vector<OrielBenchSample> Samples(Repetitions);
   for (OrielBenchSample &Sample : Samples) {
     Analyses.run(Sample);
+    Stopwatch WholeExportTime;
+    WholeExporter.run(MF, Stage, ExportScope::Whole);
+    Sample.whole_export_ns = WholeExportTime.nanoseconds();
+    Analyses.run(Sample);
     Stopwatch ExportTime;
-    if (!Exporter.run(MF, Stage, nullptr)) {
+    if (!Exporter.run(MF, Stage, ExportScope::Liveness)) {
       diagnoseRefusal(MF, Stage, "timed", Exporter.refusal());
       return;
     }

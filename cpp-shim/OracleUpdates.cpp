@@ -386,7 +386,7 @@ void oriel::checkUpdates(MachineFunction &MF, OrielStage Stage) {
     Analyses.run(Unused);
   }
   SnapshotExporter Exporter;
-  if (!Exporter.run(MF, Stage, nullptr)) {
+  if (!Exporter.run(MF, Stage, ExportScope::Whole)) {
     diagnoseRefusal(MF, Stage, "updated and compared with LLVM's",
                     Exporter.refusal());
     return;

@@ -33,7 +33,7 @@ extern "C" {
 
 /// Changes whenever a record below changes. Also the version of the snapshot
 /// file format.
-#define ORIEL_ABI_VERSION 2u
+#define ORIEL_ABI_VERSION 3u
 
 /// Edge probabilities are numerators over this denominator.
 #define ORIEL_PROBABILITY_DENOMINATOR 0x80000000u
@@ -217,13 +217,39 @@ typedef struct OrielRegister {
   uint16_t flags;          ///< OrielRegisterFlag.
 } OrielRegister;
 
-/// A register operand, by its place. Registers with several definitions have
-/// all their operands but debug ones listed in the order in which LLVM chains
-/// them: the order in which LLVM numbers values.
+/// What an instruction does to a virtual register.
+enum OrielAccess {
+  ORIEL_ACCESS_READ = 0,
+  /// Reads it before its early-clobber results are written: the operand is tied
+  /// to one of them.
+  ORIEL_ACCESS_READ_EARLY = 1,
+  ORIEL_ACCESS_DEFINE = 2,
+  ORIEL_ACCESS_DEFINE_EARLY = 3,
+  /// Neither reads nor defines it: an undefined use.
+  ORIEL_ACCESS_MENTION = 4,
+  /// A PHI reads it, at the end of the block that the next record names.
+  ORIEL_ACCESS_READ_BY_PHI = 5,
+  /// Not a register: `index` is the block that the PHI's operand before it
+  /// comes from, be it read or undefined.
+  ORIEL_ACCESS_FROM_BLOCK = 6,
+};
+#define ORIEL_ACCESS_BITS 3u
+#define ORIEL_ACCESS_MASK 7u
+
+/// A virtual register that an instruction mentions, which is no debug
+/// instruction. All that liveness depends on, in the order of instructions and
+/// operands, without what lies between.
+typedef struct OrielRegisterOperand {
+  uint32_t index; ///< The register, or block.
+  uint32_t place; ///< Instruction, shifted by ORIEL_ACCESS_BITS; OrielAccess.
+} OrielRegisterOperand;
+
+/// Registers with several definitions have all their register operands listed
+/// in the order in which LLVM chains them: the order in which LLVM numbers
+/// values.
 typedef struct OrielChainedOperand {
   uint32_t virtual_register;
-  uint32_t instruction;
-  uint32_t operand; ///< Number within the instruction.
+  uint32_t register_operand;
 } OrielChainedOperand;
 
 enum OrielRegisterFile {
@@ -378,6 +404,8 @@ typedef struct OrielSnapshot {
   const uint32_t *predecessors;
   const OrielInstruction *instructions; ///< +
   const OrielOperand *operands;
+  /// Not in files: they follow from the operands.
+  const OrielRegisterOperand *register_operands;
   const OrielMemoryOperand *memory_operands;
   const OrielRegister *registers;
   /// Grouped by register, in ascending order.
@@ -395,6 +423,7 @@ typedef struct OrielSnapshot {
   uint32_t edge_count;
   uint32_t instruction_count;
   uint32_t operand_count;
+  uint32_t register_operand_count;
   uint32_t memory_operand_count;
   uint32_t register_count;
   uint32_t chained_operand_count;
@@ -407,6 +436,7 @@ typedef struct OrielSnapshot {
   uint32_t location_count;
   uint32_t variable_count;
   uint32_t string_bytes;
+  uint32_t reserved;
 } OrielSnapshot;
 
 //===----------------------------------------------------------------------===//

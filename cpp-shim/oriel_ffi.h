@@ -297,7 +297,8 @@ typedef struct OrielBenchSample {
   uint64_t llvm_slot_indexes_ns;
   uint64_t llvm_dominators_ns;
   uint64_t llvm_live_intervals_ns;
-  uint64_t export_ns;
+  uint64_t export_ns;       ///< What live intervals follow from.
+  uint64_t whole_export_ns; ///< All of the function.
   uint64_t numbering_ns;
   uint64_t engine_ns;
 } OrielBenchSample;

@@ -12,8 +12,8 @@ use crate::report::{self, FunctionReport, Outcome, PhaseTimes};
 use crate::snapshot::abi::{
     ABI_VERSION, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
     FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeRecord, OperandRecord,
-    PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterRecord, StringRecord, SymbolRecord,
-    VariableRecord,
+    PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterOperandRecord, RegisterRecord,
+    StringRecord, SymbolRecord, VariableRecord,
 };
 use crate::snapshot::{Snapshot, SnapshotArrays};
 use std::time::{Duration, Instant};
@@ -27,6 +27,7 @@ pub struct OrielSnapshot {
     predecessors: *const u32,
     instructions: *const InstructionRecord,
     operands: *const OperandRecord,
+    register_operands: *const RegisterOperandRecord,
     memory_operands: *const MemoryOperandRecord,
     registers: *const RegisterRecord,
     chained_operands: *const ChainedOperandRecord,
@@ -43,6 +44,7 @@ pub struct OrielSnapshot {
     edge_count: u32,
     instruction_count: u32,
     operand_count: u32,
+    register_operand_count: u32,
     memory_operand_count: u32,
     register_count: u32,
     chained_operand_count: u32,
@@ -55,12 +57,13 @@ pub struct OrielSnapshot {
     location_count: u32,
     variable_count: u32,
     string_bytes: u32,
+    reserved: u32,
 }
 
 const _: () = {
-    assert!(size_of::<OrielSnapshot>() == 120 + 17 * 8 + 16 * 4);
+    assert!(size_of::<OrielSnapshot>() == 120 + 18 * 8 + 18 * 4);
     assert!(std::mem::offset_of!(OrielSnapshot, blocks) == 120);
-    assert!(std::mem::offset_of!(OrielSnapshot, block_count) == 256);
+    assert!(std::mem::offset_of!(OrielSnapshot, block_count) == 264);
 };
 
 /// The slice that a pointer and a count stand for.
@@ -91,6 +94,7 @@ impl OrielSnapshot {
                 predecessors: slice(self.predecessors, count(self.edge_count)),
                 instructions: slice(self.instructions, count(self.instruction_count) + 1),
                 operands: slice(self.operands, count(self.operand_count)),
+                register_operands: Some(slice(self.register_operands, count(self.register_operand_count))),
                 memory_operands: slice(self.memory_operands, count(self.memory_operand_count)),
                 registers: slice(self.registers, count(self.register_count)),
                 chained_operands: slice(self.chained_operands, count(self.chained_operand_count)),

@@ -83,7 +83,11 @@ extern "C" fn oriel_check_updates(
 ) -> i32 {
     // SAFETY: the exporter fills every array for its count.
     let view = unsafe { snapshot.view() };
-    match guarded(|| judge::check(&view, &mut judge, wrong_interval())) {
+    let check = || {
+        view.check().map_err(|error| error.to_string())?;
+        judge::check(&view, &mut judge, wrong_interval())
+    };
+    match guarded(check) {
         Ok(Ok(())) => 1,
         Ok(Err(message)) | Err(message) => {
             difference.send(&message);

@@ -18,7 +18,7 @@ use super::value::ValueNumber;
 use super::webs::Webs;
 use crate::entity::{EntityRef, Register};
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::RegisterFlags;
+use crate::snapshot::abi::{RegisterFlags, RegisterOperandRecord};
 
 /// At most this many instructions make a function small.
 const SMALL_INSTRUCTIONS: usize = 15;
@@ -62,6 +62,8 @@ pub struct LiveRangeCalc {
     bypass: Bypass,
     /// How many functions were computed.
     functions: u64,
+    /// What instructions do to registers, where the snapshot does not list it.
+    register_operands: Vec<RegisterOperandRecord>,
     predecessors: Predecessors,
     scan: Scan,
     /// Registers whose intervals are computed together: defined, and live across block boundaries.
@@ -110,6 +112,15 @@ impl LiveRangeCalc {
     /// If the snapshot is malformed; see [`Snapshot::check`].
     pub fn compute(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) -> Outcome {
         assert!(!intervals.indexes.is_edited(), "the numbering must be fresh");
+        let mut listed = std::mem::take(&mut self.register_operands);
+        let snapshot = &snapshot.with_register_operands(&mut listed);
+        let outcome = self.compute_phases(snapshot, intervals);
+        self.register_operands = listed;
+        outcome
+    }
+
+    /// The phases, in order.
+    fn compute_phases(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) -> Outcome {
         self.initialize(snapshot, intervals); //                    1
         self.clean_tables(snapshot); //                             2
         let global = self.needs_global_dataflow(snapshot); //       3
@@ -300,7 +311,8 @@ impl LiveRangeCalc {
 
     /// Bytes of memory that the engine holds, the result not counted.
     pub fn memory_bytes(&self) -> usize {
-        self.predecessors.memory_bytes()
+        self.register_operands.capacity() * size_of::<RegisterOperandRecord>()
+            + self.predecessors.memory_bytes()
             + self.scan.memory_bytes()
             + self.crossing.capacity() * size_of::<Register>()
             + self.webs.memory_bytes()

@@ -14,14 +14,14 @@
 
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
 use super::predecessors::{FlowGraph, Predecessors};
-use super::scan::{defines, definition_slot, reads, use_slot};
+use super::scan::access_slot;
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::{VNInfo, ValueNumber};
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::{DominatorTree, ReversePostorder, Traversal};
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::{ChainedOperandRecord, OpcodeFlags, OperandRecord};
+use crate::snapshot::abi::{Access, ChainedOperandRecord, RegisterOperandRecord};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
@@ -172,16 +172,6 @@ impl NumberOrder {
 impl<'a> Input<'a> {
     fn range(&self, block: Block) -> (SlotIndex, SlotIndex) {
         (self.starts[block.index()], self.starts[block.index() + 1])
-    }
-
-    /// The operands of the instruction of `place`, its opcode, and its number if it has one.
-    fn operands(&self, place: &ChainedOperandRecord) -> (&'a [OperandRecord], u32, Option<u32>) {
-        let arrays = self.snapshot.arrays();
-        let index = place.instruction as usize;
-        let (record, next) = (&arrays.instructions[index], &arrays.instructions[index + 1]);
-        let operands = &arrays.operands[record.first_operand as usize..next.first_operand as usize];
-        let number = Some(self.numbers[index]).filter(|number| number.is_multiple_of(4));
-        (operands, record.opcode, number)
     }
 }
 
@@ -352,30 +342,34 @@ impl Resolver {
         self.states.resolution += 1;
         self.range.segments.clear();
         self.range.values.clear();
+        let accesses = input.snapshot.arrays().register_operands;
+        let accesses = accesses.expect("register operands are listed");
+        let slot = |operand: &RegisterOperandRecord| {
+            let number = input.numbers[operand.instruction().index()];
+            access_slot(number, operand.access())
+        };
         for place in operands {
-            let (records, _, number) = input.operands(place);
-            let operand = &records[place.operand as usize];
-            if let Some(number) = number.filter(|_| defines(operand)) {
-                let block = self.block_of[place.instruction as usize];
+            let operand = &accesses[place.register_operand as usize];
+            if operand.access().is_definition() {
+                let block = self.block_of[operand.instruction().index()];
                 self.states.occupy(block);
-                self.range
-                    .create_dead_definition(definition_slot(number, operand), block);
+                self.range.create_dead_definition(slot(operand), block);
             }
         }
         for place in operands {
-            let (records, opcode, number) = input.operands(place);
-            let operand = &records[place.operand as usize];
-            let Some(number) = number.filter(|_| reads(operand)) else {
-                continue;
-            };
-            let phi = OpcodeFlags::PHI.bits();
-            if input.snapshot.arrays().opcodes[opcode as usize].flags & phi != 0 {
-                let predecessor = Block::from_u32(records[place.operand as usize + 1].index);
-                let (_, end) = input.range(predecessor);
-                self.extend(input, nodes, predecessor, end);
-            } else {
-                let slot = use_slot(number, operand, records);
-                self.extend(input, nodes, self.block_of[place.instruction as usize], slot);
+            let position = place.register_operand as usize;
+            let operand = &accesses[position];
+            match operand.access() {
+                Access::ReadByPhi => {
+                    let predecessor = accesses[position + 1].block();
+                    let (_, end) = input.range(predecessor);
+                    self.extend(input, nodes, predecessor, end);
+                }
+                Access::Read | Access::ReadEarly => {
+                    let block = self.block_of[operand.instruction().index()];
+                    self.extend(input, nodes, block, slot(operand));
+                }
+                Access::Define | Access::DefineEarly | Access::Mention | Access::FromBlock => {}
             }
         }
     }

@@ -9,9 +9,10 @@
 use super::live_interval::make_room;
 use super::slot_index::{Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
-use crate::entity::{Block, EntityRef, PackedOption, Register, entity_impl};
-use crate::snapshot::abi::{InstructionRecord, OpcodeFlags, OperandFlags, OperandKind, OperandRecord};
-use crate::snapshot::{Snapshot, SnapshotArrays};
+use crate::entity::{Block, EntityRef, Instruction, PackedOption, Register, entity_impl};
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::{Access, OperandFlags, OperandRecord, RegisterOperandRecord};
+use std::hint::select_unpredictable;
 
 /// A block that reads a register before it defines it.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +99,9 @@ impl RegisterState {
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub registers: Vec<RegisterState>,
+    /// The first [`upward_count`](Self::upward_count) are in use.
     pub upward_uses: Vec<UpwardUse>,
+    upward_count: usize,
     pub live_out_uses: Vec<LiveOutUse>,
     /// Registers with several definitions.
     pub webs: Vec<ScannedWeb>,
@@ -114,8 +117,6 @@ const DEF: u16 = OperandFlags::DEF.bits();
 const NOT_READ: u16 = OperandFlags::UNDEF.bits() | OperandFlags::INTERNAL_READ.bits();
 const DEBUG: u16 = OperandFlags::DEBUG.bits();
 const EARLY_CLOBBER: u16 = OperandFlags::EARLY_CLOBBER.bits();
-const REGISTER: u8 = OperandKind::Register as u8;
-const PHI: u32 = OpcodeFlags::PHI.bits();
 
 /// The slot at which an instruction reads `operand`: early if it is tied to an early-clobber
 /// definition.
@@ -143,109 +144,123 @@ pub(super) fn defines(operand: &OperandRecord) -> bool {
     operand.flags & DEF != 0
 }
 
+/// The slot at which an instruction with the number `base` reads or defines a register.
+pub(super) fn access_slot(base: u32, access: Access) -> SlotIndex {
+    let early = matches!(access, Access::ReadEarly | Access::DefineEarly);
+    SlotIndex::new(base, if early { Slot::EarlyClobber } else { Slot::Register })
+}
+
 /// The block that is being scanned.
 struct ScannedBlock<'a> {
-    arrays: &'a SnapshotArrays<'a>,
     block: Block,
     start: SlotIndex,
     /// The first upward-exposed use that the block may have.
     first_use: UpwardUseId,
-    /// The block's instructions and the one behind them.
-    records: &'a [InstructionRecord],
+    /// The block's register operands.
+    operands: &'a [RegisterOperandRecord],
+    /// Of all instructions.
     numbers: &'a [u32],
 }
 
-impl ScannedBlock<'_> {
-    /// The operands of the instruction at `position`.
-    fn operands(&self, position: usize) -> &[OperandRecord] {
-        let (record, next) = (&self.records[position], &self.records[position + 1]);
-        &self.arrays.operands[record.first_operand as usize..next.first_operand as usize]
-    }
-}
-
 impl Scan {
-    /// Scans `snapshot`, which `indexes` numbers.
+    /// Scans `snapshot`, whose register operands are listed and which `indexes` numbers.
     pub(super) fn run(&mut self, snapshot: &Snapshot<'_>, indexes: &SlotIndexes) {
         let arrays = snapshot.arrays();
         self.registers.clear();
         self.registers
             .resize(arrays.registers.len(), RegisterState::default());
-        self.upward_uses.clear();
+        self.upward_count = 0;
         self.live_out_uses.clear();
         self.webs.clear();
         self.web_of.clear();
         self.earlier.clear();
         self.deferred.clear();
+        let mut operands = arrays.register_operands.expect("register operands are listed");
         for block in snapshot.blocks() {
-            self.scan_block(arrays, indexes, block, snapshot.instruction_range(block));
+            let end = Instruction::new(snapshot.instruction_range(block).end);
+            operands = self.scan_block(indexes, block, end, operands);
         }
         self.settle_phi_reads(indexes);
     }
 
-    fn scan_block(
+    /// Scans `block`, which ends before instruction `end` and whose register operands come first in
+    /// `operands`. Returns the operands of the blocks behind it.
+    fn scan_block<'a>(
         &mut self,
-        arrays: &SnapshotArrays<'_>,
         indexes: &SlotIndexes,
         block: Block,
-        instructions: std::ops::Range<usize>,
-    ) {
-        let numbers = &indexes.instruction_numbers[instructions.clone()];
-        let records = &arrays.instructions[instructions.start..instructions.end + 1];
+        end: Instruction,
+        operands: &'a [RegisterOperandRecord],
+    ) -> &'a [RegisterOperandRecord] {
         let scanned = ScannedBlock {
-            arrays,
             block,
             start: indexes.block_starts[block.index()],
-            first_use: UpwardUseId::new(self.upward_uses.len()),
-            records,
-            numbers,
+            first_use: UpwardUseId::new(self.upward_count),
+            operands,
+            numbers: &indexes.instruction_numbers,
         };
-        let mut phis = true;
-        for (position, (pair, &number)) in records.windows(2).zip(numbers).enumerate() {
-            if !number.is_multiple_of(4) {
-                continue;
+        for (position, operand) in operands.iter().enumerate() {
+            let instruction = operand.instruction();
+            if instruction >= end {
+                return &operands[position..];
             }
-            let operands = &arrays.operands[pair[0].first_operand as usize..pair[1].first_operand as usize];
-            // PHIs come first.
-            phis = phis && arrays.opcodes[pair[0].opcode as usize].flags & PHI != 0;
-            for (place, operand) in operands.iter().enumerate() {
-                if operand.kind != REGISTER {
-                    continue;
-                }
-                let register = Register::from_u32(operand.index);
-                if operand.flags & (DEF | NOT_READ | DEBUG) == 0 {
-                    if phis {
-                        let predecessor = Block::from_u32(operands[place + 1].index);
-                        self.deferred.push((register, predecessor));
-                    } else {
-                        let slot = use_slot(number, operand, operands);
-                        self.read(&scanned, register, slot);
-                    }
-                } else if operand.flags & (DEF | DEBUG) == DEF {
-                    self.define(&scanned, register, position, place);
-                } else if operand.flags & DEBUG == 0 {
-                    let state = &mut self.registers[register.index()];
-                    if state.end.is_none() {
-                        state.end = scanned.start.into();
-                    }
+            let access = operand.access();
+            let slot = access_slot(scanned.numbers[instruction.index()], access);
+            if access == Access::Read {
+                self.read(&scanned, operand.register(), slot);
+            } else if access == Access::Define {
+                self.define(operand.register(), slot);
+            } else {
+                self.note_rare_access(&scanned, position, access, slot);
+            }
+        }
+        &[]
+    }
+
+    /// What is done for the operand at `position` that neither simply reads nor simply defines.
+    fn note_rare_access(
+        &mut self,
+        scanned: &ScannedBlock<'_>,
+        position: usize,
+        access: Access,
+        slot: SlotIndex,
+    ) {
+        let operand = &scanned.operands[position];
+        match access {
+            Access::Read | Access::ReadEarly => self.read(scanned, operand.register(), slot),
+            Access::Define => {
+                self.define(operand.register(), slot);
+            }
+            Access::DefineEarly => {
+                if self.define(operand.register(), slot) {
+                    self.take_back_late_reads(scanned, operand.register(), slot, position);
                 }
             }
+            Access::Mention => {
+                let state = &mut self.registers[operand.index as usize];
+                if state.end.is_none() {
+                    state.end = scanned.start.into();
+                }
+            }
+            Access::ReadByPhi => {
+                let predecessor = scanned.operands[position + 1].block();
+                self.deferred.push((operand.register(), predecessor));
+            }
+            Access::FromBlock => {}
         }
     }
 
-    /// Notes the definition of `register` by operand `place` of the instruction at `position`.
+    /// Notes a definition of `register`. Returns false if it adds nothing to another one by the same
+    /// instruction.
     #[inline(always)]
-    fn define(&mut self, scanned: &ScannedBlock<'_>, register: Register, position: usize, place: usize) {
-        let operand = &scanned.operands(position)[place];
-        let definition = definition_slot(scanned.numbers[position], operand);
+    fn define(&mut self, register: Register, definition: SlotIndex) -> bool {
         if self.registers[register.index()].definition.is_some() && !self.set_aside(register, definition) {
-            return;
+            return false;
         }
         let state = &mut self.registers[register.index()];
         state.definition = definition.into();
         state.end = definition.dead_slot().into();
-        if definition.is_early_clobber() {
-            self.take_back_late_reads(scanned, register, definition, position, place);
-        }
+        true
     }
 
     /// Makes room for another definition of `register`. Returns false if it is by the same instruction
@@ -288,32 +303,20 @@ impl Scan {
         register: Register,
         definition: SlotIndex,
         position: usize,
-        place: usize,
     ) {
-        let operands = scanned.operands(position);
-        let is_read = |operand: &&OperandRecord| {
-            operand.kind == REGISTER && operand.index == register.as_u32() && reads(operand)
-        };
-        let number = definition.base();
-        let is_late = |operand: &OperandRecord| use_slot(number, operand, operands) > definition;
-        if !operands[..place].iter().filter(is_read).any(is_late) {
+        // Reads of the register that come first, with their slots.
+        let reads = scanned.operands[..position].iter().filter_map(|operand| {
+            let access = operand.access();
+            let is_read = matches!(access, Access::Read | Access::ReadEarly);
+            let number = scanned.numbers[operand.instruction().index()];
+            (is_read && operand.register() == register).then(|| access_slot(number, access))
+        });
+        let is_late = |slot: &SlotIndex| *slot > definition;
+        if !reads.clone().any(|slot| is_late(&slot)) {
             return;
         }
         // What is left: reads at the definition's slot, and those of earlier instructions.
-        let here = operands[..place]
-            .iter()
-            .filter(is_read)
-            .filter(|operand| !is_late(operand));
-        let mut last: Option<SlotIndex> = here.map(|_| definition).next();
-        for earlier in 0..position {
-            let (operands, number) = (scanned.operands(earlier), scanned.numbers[earlier]);
-            let opcode = &scanned.arrays.opcodes[scanned.records[earlier].opcode as usize];
-            if number.is_multiple_of(4) && opcode.flags & PHI == 0 {
-                for operand in operands.iter().filter(is_read) {
-                    last = last.max(Some(use_slot(number, operand, operands)));
-                }
-            }
-        }
+        let last = reads.filter(|slot| !is_late(slot)).max();
         let state = &mut self.registers[register.index()];
         let Some(id) = state.upward.expand().filter(|&id| id >= scanned.first_use) else {
             return;
@@ -326,36 +329,53 @@ impl Scan {
 
     /// Notes a read of `register` at `slot`. A definition in the same block reaches it if it comes
     /// earlier, be it by a slot of the same instruction.
+    ///
+    /// Whether one does cannot be predicted, so both outcomes are computed and one is chosen: what a read
+    /// of what enters the block would note is written behind the last such use, and counted or not.
     #[inline(always)]
     fn read(&mut self, scanned: &ScannedBlock<'_>, register: Register, slot: SlotIndex) {
-        let state = &mut self.registers[register.index()];
+        let state = &self.registers[register.index()];
         let definition = state.definition.expand();
-        if definition.is_some_and(|definition| (scanned.start < definition) & (definition < slot)) {
-            state.end = state.end.expand().max(Some(slot)).into();
+        let is_defined_here = definition.is_some_and(|definition| scanned.start < definition);
+        let is_reached = is_defined_here & definition.is_some_and(|definition| definition < slot);
+        // The instruction that reads a web may also be the last that defined it.
+        if is_defined_here & !is_reached && self.extend_earlier(register, scanned.start, slot) {
             return;
         }
-        // The instruction that reads a web may also be the last that defined it.
-        if definition.is_some_and(|definition| scanned.start < definition)
-            && self.extend_earlier(register, scanned.start, slot)
-        {
-            return;
+        if self.upward_count == self.upward_uses.len() {
+            self.make_room_for_upward_use();
         }
         let state = &mut self.registers[register.index()];
-        if let Some(id) = state.upward.expand()
-            && id >= scanned.first_use
-        {
-            let last = &mut self.upward_uses[id.index()].last;
-            *last = slot.max(*last);
-            return;
-        }
-        let id = UpwardUseId::new(self.upward_uses.len());
-        make_room(&mut self.upward_uses, 1);
-        self.upward_uses.push(UpwardUse {
+        let is_known = state.upward.expand().is_some_and(|id| id >= scanned.first_use);
+        let next = UpwardUseId::new(self.upward_count);
+        let id = select_unpredictable(
+            is_known & !is_reached,
+            state.upward.expand().unwrap_or(next),
+            next,
+        );
+        let upward = &mut self.upward_uses[id.index()];
+        let last = select_unpredictable(is_known & !is_reached, upward.last.max(slot), slot);
+        let previous = select_unpredictable(is_known, upward.previous, state.upward);
+        *upward = UpwardUse {
             block: scanned.block,
-            last: slot,
-            previous: state.upward,
-        });
-        state.upward = id.into();
+            last,
+            previous,
+        };
+        let end = state.end.expand().unwrap_or(slot).max(slot);
+        state.end = select_unpredictable(is_reached, end.into(), state.end);
+        state.upward = select_unpredictable(is_reached, state.upward, id.into());
+        self.upward_count += usize::from(!is_reached & !is_known);
+    }
+
+    #[cold]
+    fn make_room_for_upward_use(&mut self) {
+        make_room(&mut self.upward_uses, 1);
+        let filler = UpwardUse {
+            block: Block::new(0),
+            last: SlotIndex::ZERO,
+            previous: PackedOption::default(),
+        };
+        self.upward_uses.resize(self.upward_uses.capacity(), filler);
     }
 
     /// Lets the last definition before `slot` reach it, if that is one set aside and behind `start`.

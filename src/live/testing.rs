@@ -7,9 +7,9 @@ use super::slot_index::{SLOT_COUNT, SlotIndex};
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::snapshot::abi::{
-    BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionRecord, InstructionRecord, OpcodeFlags,
+    Access, BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionRecord, InstructionRecord, OpcodeFlags,
     OpcodeRecord, OperandFlags, OperandKind, OperandRecord, RegisterClassRecord, RegisterFile, RegisterFlags,
-    RegisterRecord,
+    RegisterOperandRecord, RegisterRecord,
 };
 use crate::snapshot::{Snapshot, SnapshotArrays};
 
@@ -146,20 +146,15 @@ impl TestFunction {
         }
         let mut places: Vec<Vec<ChainedOperandRecord>> = vec![Vec::new(); self.registers.len()];
         let mut definitions = vec![0; self.registers.len()];
-        for (instruction, pair) in self.instructions.windows(2).enumerate() {
-            let range = pair[0].first_operand as usize..pair[1].first_operand as usize;
-            for (number, operand) in self.operands[range].iter().enumerate() {
-                let is_register = operand.kind == OperandKind::Register as u8;
-                if !is_register || operand.flags & OperandFlags::DEBUG.bits() != 0 {
-                    continue;
-                }
-                definitions[operand.index as usize] += usize::from(defines(operand));
-                places[operand.index as usize].push(ChainedOperandRecord {
-                    register: operand.index,
-                    instruction: instruction as u32,
-                    operand: number as u32,
-                });
+        for (position, operand) in self.register_operands().iter().enumerate() {
+            if operand.access() == Access::FromBlock {
+                continue;
             }
+            definitions[operand.index as usize] += usize::from(operand.access().is_definition());
+            places[operand.index as usize].push(ChainedOperandRecord {
+                register: operand.index,
+                register_operand: position as u32,
+            });
         }
         for (register, mut places) in places.into_iter().enumerate() {
             if definitions[register] > 1 {
@@ -169,6 +164,13 @@ impl TestFunction {
             }
         }
         self
+    }
+
+    /// What instructions do to registers.
+    fn register_operands(&self) -> Vec<RegisterOperandRecord> {
+        let mut list = Vec::new();
+        self.snapshot().arrays().collect_register_operands(&mut list);
+        list
     }
 
     fn list_predecessors(&mut self, mut shuffle: impl FnMut() -> u64) {
@@ -190,16 +192,27 @@ impl TestFunction {
         let mut result = self.clone();
         result.instructions.clear();
         result.operands.clear();
-        let mut new_position = vec![0; order.len()];
-        for (position, &old) in order.iter().enumerate() {
-            new_position[old] = position as u32;
+        for &old in order {
             let record = self.instructions[old];
             let operands = record.first_operand as usize..self.instructions[old + 1].first_operand as usize;
             result.instruction(record.opcode, &self.operands[operands]);
         }
         result.instruction(PLAIN, &[]);
+        // Instructions bring their register operands along, in order.
+        let (before, after) = (self.register_operands(), result.register_operands());
+        let first = |list: &[RegisterOperandRecord], instruction: Instruction| {
+            list.partition_point(|operand| operand.instruction() < instruction)
+        };
+        let mut new_position = vec![Instruction::new(0); order.len()];
+        for (position, &old) in order.iter().enumerate() {
+            new_position[old] = Instruction::new(position);
+        }
         for place in &mut result.chained {
-            place.instruction = new_position[place.instruction as usize];
+            let position = place.register_operand as usize;
+            let instruction = before[position].instruction();
+            let number = position - first(&before, instruction);
+            let moved = first(&after, new_position[instruction.index()]) + number;
+            place.register_operand = moved as u32;
         }
         result
     }
@@ -288,6 +301,7 @@ impl TestFunction {
             predecessors: &self.predecessors,
             instructions: &self.instructions,
             operands: &self.operands,
+            register_operands: None,
             memory_operands: &[],
             registers: &self.registers,
             chained_operands: &self.chained,

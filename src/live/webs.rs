@@ -16,7 +16,7 @@
 use super::dataflow::{BlockSegments, Dataflow, block_of};
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::predecessors::Predecessors;
-use super::scan::{Scan, WebId, defines};
+use super::scan::{Scan, WebId};
 use super::segment::BatchSet;
 use super::segment_table::SegmentId;
 use super::slot_index::SlotIndex;
@@ -123,14 +123,15 @@ impl Webs {
         definitions.reverse();
         let mut numbered = 0;
         let mut values = 0;
-        let arrays = snapshot.arrays();
+        let accesses = snapshot.arrays().register_operands;
+        let accesses = accesses.expect("register operands are listed");
         for place in operands {
             // LLVM's lists begin with the definitions.
-            let record = &arrays.instructions[place.instruction as usize];
-            if !defines(&arrays.operands[(record.first_operand + place.operand) as usize]) {
+            let operand = &accesses[place.register_operand as usize];
+            if !operand.access().is_definition() {
                 break;
             }
-            let number = indexes.instruction_numbers[place.instruction as usize];
+            let number = indexes.instruction_numbers[operand.instruction().index()];
             let is_here = |definition: &WebDefinition| definition.slot.base() == number;
             let Some(position) = definitions.iter().position(is_here) else {
                 continue;

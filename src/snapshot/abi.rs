@@ -7,7 +7,7 @@ use bitflags::bitflags;
 use bytemuck::{Pod, Zeroable};
 
 /// Changes whenever a record changes; also the version of the snapshot file format.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 /// Edge probabilities are numerators over this denominator.
 pub const PROBABILITY_DENOMINATOR: u32 = 0x8000_0000;
 /// The probability of an edge for which LLVM has none.
@@ -144,13 +144,20 @@ records! {
         2 flags: u16,
     }
 
-    /// An operand of a register with several definitions; all of them but debug ones are listed in
-    /// the order in which LLVM chains them, which is the order in which it numbers values.
-    ChainedOperandRecord: 12 {
+    /// A virtual register that an instruction mentions, which is no debug instruction.
+    RegisterOperandRecord: 8 {
+        /// The register; with [`Access::FromBlock`] a block.
+        0 index: u32,
+        /// The instruction, shifted left by three bits, and the [`Access`].
+        4 place: u32,
+    }
+
+    /// An operand of a register with several definitions; all of them are listed in the order in which
+    /// LLVM chains them, which is the order in which it numbers values.
+    ChainedOperandRecord: 8 {
         0 register: u32,
-        4 instruction: u32,
-        /// Number within the instruction.
-        8 operand: u32,
+        /// Position in the list of register operands.
+        4 register_operand: u32,
     }
 
     /// A register class of the target.
@@ -306,6 +313,27 @@ c_enum! {
         Opaque = 10,
         /// In plans only: operand `value` of input instruction `index`, as it is.
         Original = 11,
+    }
+}
+
+c_enum! {
+    /// What an instruction does to a virtual register.
+    Access {
+        /// Reads it.
+        Read = 0,
+        /// Reads it before the instruction's early-clobber results are written: the operand is tied to one
+        /// of them.
+        ReadEarly = 1,
+        /// Defines it.
+        Define = 2,
+        /// Defines it before the instruction's inputs are read.
+        DefineEarly = 3,
+        /// Neither reads nor defines it: an undefined use.
+        Mention = 4,
+        /// A PHI reads it, at the end of the block that the next record names.
+        ReadByPhi = 5,
+        /// No register: the block that the PHI's operand before it comes from, be it read or undefined.
+        FromBlock = 6,
     }
 }
 

@@ -5,7 +5,7 @@
 //! [`Snapshot`] cannot fail.
 
 use super::abi::{
-    ABI_VERSION, ConstantKind, OpcodeFlags, OperandFlags, OperandKind, PROBABILITY_DENOMINATOR,
+    ABI_VERSION, Access, ConstantKind, OpcodeFlags, OperandFlags, OperandKind, PROBABILITY_DENOMINATOR,
     PROBABILITY_UNKNOWN, RegisterFile, RegisterFlags, Stage, StringRecord, SymbolKind,
 };
 use super::view::Snapshot;
@@ -337,8 +337,24 @@ impl Snapshot<'_> {
         Ok(())
     }
 
+    /// Every register with several definitions is marked and has all its operands listed, each once.
     fn check_chains(&self) -> Checked {
         let arrays = self.arrays();
+        let mut operands = Vec::new();
+        arrays.collect_register_operands(&mut operands);
+        if arrays.register_operands.is_some_and(|listed| listed != operands) {
+            return fail("register operands", "they are not those of the instructions");
+        }
+        let mut definitions = vec![0u32; arrays.registers.len()];
+        let mut mentions = vec![0u32; arrays.registers.len()];
+        for operand in operands
+            .iter()
+            .filter(|operand| operand.access() != Access::FromBlock)
+        {
+            definitions[operand.index as usize] += u32::from(operand.access().is_definition());
+            mentions[operand.index as usize] += 1;
+        }
+        let mut listed = vec![false; operands.len()];
         let mut previous = 0;
         for (index, chained) in arrays.chained_operands.iter().enumerate() {
             let place = || format!("chained operand {index}");
@@ -349,66 +365,32 @@ impl Snapshot<'_> {
             in_range(place, "register", chained.register, arrays.registers.len())?;
             in_range(
                 place,
-                "instruction",
-                chained.instruction,
-                self.instruction_count(),
+                "register operand",
+                chained.register_operand,
+                operands.len(),
             )?;
-            let operands = self
-                .instruction(Instruction::new(chained.instruction as usize))
-                .operand_records();
-            in_range(place, "operand", chained.operand, operands.len())?;
-            let operand = &operands[chained.operand as usize];
-            if operand.kind != OperandKind::Register as u8 || operand.index != chained.register {
+            let operand = &operands[chained.register_operand as usize];
+            if operand.access() == Access::FromBlock || operand.index != chained.register {
                 return fail(place(), "it is another register's operand");
             }
-            let flags = RegisterFlags::from_bits_truncate(arrays.registers[chained.register as usize].flags);
-            if !flags.contains(RegisterFlags::CHAINED) {
-                return fail(place(), "its register is not marked as chained");
+            if definitions[operand.index as usize] < 2 {
+                return fail(place(), "its register has not several definitions");
             }
-        }
-        self.check_chains_complete()
-    }
-
-    /// Every register with several definitions has all its operands listed, each once.
-    fn check_chains_complete(&self) -> Checked {
-        let arrays = self.arrays();
-        let mut definitions = vec![0u32; arrays.registers.len()];
-        let mut operands = vec![0u32; arrays.registers.len()];
-        let is_counted = |operand: &&super::abi::OperandRecord| {
-            operand.kind == OperandKind::Register as u8
-                && !OperandFlags::from_bits_truncate(operand.flags).contains(OperandFlags::DEBUG)
-        };
-        for operand in arrays.operands.iter().filter(is_counted) {
-            operands[operand.index as usize] += 1;
-            let is_definition = OperandFlags::from_bits_truncate(operand.flags).contains(OperandFlags::DEF);
-            definitions[operand.index as usize] += u32::from(is_definition);
-        }
-        let mut places: Vec<(u32, u32)> = arrays
-            .chained_operands
-            .iter()
-            .map(|chained| (chained.instruction, chained.operand))
-            .collect();
-        places.sort_unstable();
-        if places.windows(2).any(|pair| pair[0] == pair[1]) {
-            return fail("chained operands", "an operand is listed twice");
-        }
-        let mut listed = vec![0u32; arrays.registers.len()];
-        for chained in arrays.chained_operands {
-            listed[chained.register as usize] += 1;
+            if std::mem::replace(&mut listed[chained.register_operand as usize], true) {
+                return fail(place(), "it is listed twice");
+            }
+            mentions[operand.index as usize] -= 1;
         }
         for (index, record) in arrays.registers.iter().enumerate() {
+            let place = || format!("register {index}");
             let chained = RegisterFlags::from_bits_truncate(record.flags).contains(RegisterFlags::CHAINED);
             if chained != (definitions[index] > 1) {
-                return fail(
-                    format!("register {index}"),
-                    "it is marked as chained if and only if it has several definitions",
-                );
+                let problem = "it is marked as chained if and only if it has several definitions";
+                return fail(place(), problem);
             }
-            if chained && listed[index] != operands[index] {
-                return fail(
-                    format!("register {index}"),
-                    format!("{} of its {} operands are listed", listed[index], operands[index]),
-                );
+            if chained && mentions[index] > 0 {
+                let problem = format!("{} of its operands are not listed", mentions[index]);
+                return fail(place(), problem);
             }
         }
         Ok(())

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `abi.rs` | the records and their layout |
 //! | `view.rs` | typed access |
+//! | `register_operands.rs` | what instructions do to virtual registers, as a list |
 //! | `check.rs` | is a snapshot well formed? |
 //! | `owned.rs` | a snapshot that owns its arrays |
 //! | `file.rs` | saved to and loaded from a file |
@@ -20,6 +21,7 @@ mod check;
 mod file;
 mod mutate;
 mod owned;
+mod register_operands;
 #[cfg(test)]
 pub(crate) mod sample;
 #[cfg(test)]

@@ -66,6 +66,7 @@ impl OwnedSnapshot {
             predecessors: &self.predecessors,
             instructions: &self.instructions,
             operands: &self.operands,
+            register_operands: None,
             memory_operands: &self.memory_operands,
             registers: &self.registers,
             chained_operands: &self.chained_operands,

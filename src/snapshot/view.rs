@@ -4,7 +4,7 @@ use super::abi::{
     Behavior, BlockFlags, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
     FunctionFlags, FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeFlags,
     OpcodeRecord, OperandFlags, OperandKind, OperandRecord, PhysicalRegisterRecord, RegisterClassRecord,
-    RegisterFile, RegisterRecord, Stage, StringRecord, SymbolRecord, VariableRecord,
+    RegisterFile, RegisterOperandRecord, RegisterRecord, Stage, StringRecord, SymbolRecord, VariableRecord,
 };
 use crate::entity::{
     Block, Constant, EntityRef, FrameObject, Instruction, Location, Opcode, PhysicalRegister, Register,
@@ -35,8 +35,11 @@ pub struct SnapshotArrays<'a> {
     pub memory_operands: &'a [MemoryOperandRecord],
     /// Virtual registers by LLVM's number.
     pub registers: &'a [RegisterRecord],
-    /// Operands of registers with several definitions, in ascending order of register and then in
-    /// the order of LLVM's use lists.
+    /// What instructions do to virtual registers, in order; none if it was not listed, which it is by the
+    /// shim. Then it follows from the operands.
+    pub register_operands: Option<&'a [RegisterOperandRecord]>,
+    /// Register operands of registers with several definitions, in ascending order of register and then
+    /// in the order of LLVM's use lists.
     pub chained_operands: &'a [ChainedOperandRecord],
     /// Register classes of the target.
     pub register_classes: &'a [RegisterClassRecord],
@@ -80,6 +83,19 @@ impl<'a> Snapshot<'a> {
     /// The records themselves, for code that walks them at full speed.
     pub fn arrays(&self) -> &SnapshotArrays<'a> {
         &self.arrays
+    }
+
+    /// The snapshot with its register operands listed; `list` holds them if they were not.
+    pub fn with_register_operands<'b>(&self, list: &'b mut Vec<RegisterOperandRecord>) -> Snapshot<'b>
+    where
+        'a: 'b,
+    {
+        let mut arrays = self.arrays;
+        if arrays.register_operands.is_none() {
+            arrays.collect_register_operands(list);
+            arrays.register_operands = Some(list);
+        }
+        Snapshot { arrays }
     }
 
     /// The record of the function.
