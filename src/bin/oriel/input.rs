@@ -2,7 +2,6 @@
 
 use oriel::execute::Module;
 use oriel::ori::Function;
-use oriel::ori::machine::from_machine;
 use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
 use std::path::{Path, PathBuf};
@@ -95,7 +94,7 @@ fn compile(file: &Path, how: &CodeGeneration) -> Result<Input, String> {
     let module = Module::parse(&ptx).map_err(|error| error.to_string())?;
     let functions = snapshots.iter().map(|snapshot| {
         let snapshot = snapshot.view();
-        from_machine(&snapshot).map_err(|error| format!("{}: {error}", snapshot.name()))
+        oriel::ori::machine::from_machine(&snapshot).map_err(|error| format!("{}: {error}", snapshot.name()))
     });
     Ok(Input {
         functions: functions.collect::<Result<_, _>>()?,
@@ -106,6 +105,14 @@ fn compile(file: &Path, how: &CodeGeneration) -> Result<Input, String> {
 }
 
 #[cfg(not(feature = "llvm"))]
-fn compile(file: &Path, _: &CodeGeneration) -> Result<Input, String> {
-    Err(format!("{}: this oriel is built without LLVM", file.display()))
+fn compile(file: &Path, how: &CodeGeneration) -> Result<Input, String> {
+    let sm = how
+        .sm
+        .as_deref()
+        .map_or_else(String::new, |sm| format!(" for sm_{sm}"));
+    Err(format!(
+        "{}: cannot be compiled at -O{}{sm}: this oriel is built without LLVM",
+        file.display(),
+        how.level
+    ))
 }
