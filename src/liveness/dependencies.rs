@@ -275,10 +275,10 @@ impl GraphBuilder {
             self.last_effect = None;
             // Everything later stays behind the wall, and so behind these.
             self.pending.clear();
-        } else if effects.intersects(OperationFlags::SIDE_EFFECTS | OperationFlags::CONVERGENT) {
-            if let Some(earlier) = self.last_effect.replace(node) {
-                self.depend(node, earlier, DependencyKind::Effects);
-            }
+        } else if effects.intersects(OperationFlags::SIDE_EFFECTS | OperationFlags::CONVERGENT)
+            && let Some(earlier) = self.last_effect.replace(node)
+        {
+            self.depend(node, earlier, DependencyKind::Effects);
         }
     }
 }
@@ -320,6 +320,7 @@ fn are_disjoint(one: Option<MemoryAccess>, other: Option<MemoryAccess>) -> bool 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bitvector::EntityBitMatrix;
     use crate::ori::parse_functions;
     use crate::ori::random_function::random_function;
     use crate::snapshot::abi::Stage;
@@ -381,22 +382,19 @@ mod tests {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
             for &block in function.blocks() {
                 let graph = DependencyGraph::compute(&function, block);
-                let nodes: Vec<DependencyNode> = graph.nodes().collect();
-                let mut before = vec![vec![false; nodes.len()]; nodes.len()];
-                for later in 0..nodes.len() {
-                    for &earlier in graph.predecessors(nodes[later]) {
-                        prop_assert!(earlier.index() < later);
-                        before[later][earlier.index()] = true;
-                        for other in 0..earlier.index() {
-                            before[later][other] |= before[earlier.index()][other];
-                        }
+                let count = graph.nodes().len();
+                let mut before: EntityBitMatrix<DependencyNode, DependencyNode> =
+                    EntityBitMatrix::new(count, count);
+                for later in graph.nodes() {
+                    for &earlier in graph.predecessors(later) {
+                        prop_assert!(earlier < later);
+                        before.insert(later, earlier);
+                        before.or_row_if_changed(later, earlier);
                     }
-                }
-                for later in 0..nodes.len() {
-                    for earlier in 0..later {
-                        let pair = [earlier, later].map(|index| graph.instruction(nodes[index]));
+                    for earlier in graph.nodes().take_while(|&earlier| earlier < later) {
+                        let pair = [earlier, later].map(|node| graph.instruction(node));
                         if must_stay(&function, pair[0], pair[1]) {
-                            prop_assert!(before[later][earlier], "{} {}", pair[0], pair[1]);
+                            prop_assert!(before.contains(later, earlier), "{} {}", pair[0], pair[1]);
                         }
                     }
                 }
