@@ -82,7 +82,10 @@ impl AnalysisCache {
         }
         match stale {
             None => Ok(()),
-            Some(analysis) => Err(format!("{} does not keep {analysis}, as its row says", phase.name)),
+            Some(analysis) => Err(format!(
+                "{} does not keep {analysis}, as its row says",
+                phase.name
+            )),
         }
     }
 }

@@ -394,9 +394,7 @@ mod tests {
 
     fn instructions(function: &Function) -> BTreeSet<Instruction> {
         let blocks = function.blocks().iter();
-        blocks
-            .flat_map(|&block| function.instructions(block))
-            .collect()
+        blocks.flat_map(|&block| function.instructions(block)).collect()
     }
 
     fn run(name: &str, function: &mut Function, knob: Option<&str>) -> u64 {
@@ -483,9 +481,7 @@ mod tests {
 
     #[test]
     fn the_instances_of_the_global_phase_are_one_phase() {
-        let instances = PHASES
-            .iter()
-            .filter(|phase| phase.is_named("OriPerformLiveDead"));
+        let instances = PHASES.iter().filter(|phase| phase.is_named("OriPerformLiveDead"));
         assert_eq!(instances.count(), 4);
     }
 

@@ -28,9 +28,7 @@
 use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
 use crate::entity::{Block, SecondaryMap};
 use crate::graph::Loop;
-use crate::ori::{
-    ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position,
-};
+use crate::ori::{ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
 use crate::snapshot::abi::Stage;
 
 /// The phase.

@@ -200,7 +200,13 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     }
     let mut programs = Vec::new();
     for &stage in arguments.stage.unwrap_or_default().stages() {
-        programs.push(compile_stage(arguments, &input, stage, stage.name().to_owned(), &[])?);
+        programs.push(compile_stage(
+            arguments,
+            &input,
+            stage,
+            stage.name().to_owned(),
+            &[],
+        )?);
         for (name, list) in &lists {
             let selected: Vec<Selected> = list.iter().filter(|it| it.stage == stage).copied().collect();
             if !selected.is_empty() {

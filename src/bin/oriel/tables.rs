@@ -77,7 +77,15 @@ pub fn run_knobs(arguments: &TableArguments) {
         }
     }
     if !arguments.json {
-        let headings = ["index", "name", "ROT13", "type", "default", "read by", "what it does"];
+        let headings = [
+            "index",
+            "name",
+            "ROT13",
+            "type",
+            "default",
+            "read by",
+            "what it does",
+        ];
         print(headings, &rows);
     }
 }
