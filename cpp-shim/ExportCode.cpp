@@ -140,9 +140,8 @@ template <ExportScope Scope> bool SnapshotExporter::exportCode() {
 template bool SnapshotExporter::exportCode<ExportScope::Liveness>();
 template bool SnapshotExporter::exportCode<ExportScope::Whole>();
 
-/// What \p MO, a register operand of an instruction that is no PHI, does.
-static OrielAccess accessOf(const MachineInstr &MI,
-                                    const MachineOperand &MO) {
+/// What \p MI does to the register of \p MO; reads by PHIs are not told apart.
+static OrielAccess accessOf(const MachineInstr &MI, const MachineOperand &MO) {
   if (MO.isDef())
     return MO.isEarlyClobber() ? ORIEL_ACCESS_DEFINE_EARLY
                                : ORIEL_ACCESS_DEFINE;
@@ -159,8 +158,7 @@ SnapshotExporter::exportRegisterOperands(const MachineInstr &MI) {
   uint32_t Place = Instructions.size() << ORIEL_ACCESS_BITS;
   if (LLVM_UNLIKELY(MI.isPHI() || MI.isDebugOrPseudoInstr()))
     return !MI.isPHI() || exportPhiOperands(MI, Place);
-  // There is room for all operands, and what is written past the last register
-  // operand is given back: nothing depends on how many there are.
+  // Room is made for all operands; what is not used is given back.
   size_t First = RegisterOperands.size();
   RegisterOperands.resize_for_overwrite(First + MI.getNumOperands());
   OrielRegisterOperand *Next = RegisterOperands.data() + First;

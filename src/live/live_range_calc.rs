@@ -650,7 +650,9 @@ mod timing {
     fn print_timings() {
         for size in [16, 100, 1000, 10_000, 100_000, 1_000_000] {
             let function = Kernel::generate(1, size);
+            let mut listed = Vec::new();
             let snapshot = function.snapshot();
+            let snapshot = snapshot.with_register_operands(&mut listed);
             let mut calc = LiveRangeCalc::new();
             let mut intervals = LiveIntervals::default();
             let (mut numbering, mut engine) = (Vec::new(), Vec::new());

@@ -12,7 +12,6 @@ use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, Instruction, PackedOption, Register, entity_impl};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{Access, OperandFlags, OperandRecord, RegisterOperandRecord};
-use std::hint::select_unpredictable;
 
 /// A block that reads a register before it defines it.
 #[derive(Clone, Copy, Debug)]
@@ -99,9 +98,7 @@ impl RegisterState {
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub registers: Vec<RegisterState>,
-    /// The first [`upward_count`](Self::upward_count) are in use.
     pub upward_uses: Vec<UpwardUse>,
-    upward_count: usize,
     pub live_out_uses: Vec<LiveOutUse>,
     /// Registers with several definitions.
     pub webs: Vec<ScannedWeb>,
@@ -169,7 +166,7 @@ impl Scan {
         self.registers.clear();
         self.registers
             .resize(arrays.registers.len(), RegisterState::default());
-        self.upward_count = 0;
+        self.upward_uses.clear();
         self.live_out_uses.clear();
         self.webs.clear();
         self.web_of.clear();
@@ -195,7 +192,7 @@ impl Scan {
         let scanned = ScannedBlock {
             block,
             start: indexes.block_starts[block.index()],
-            first_use: UpwardUseId::new(self.upward_count),
+            first_use: UpwardUseId::new(self.upward_uses.len()),
             operands,
             numbers: &indexes.instruction_numbers,
         };
@@ -329,53 +326,36 @@ impl Scan {
 
     /// Notes a read of `register` at `slot`. A definition in the same block reaches it if it comes
     /// earlier, be it by a slot of the same instruction.
-    ///
-    /// Whether one does cannot be predicted, so both outcomes are computed and one is chosen: what a read
-    /// of what enters the block would note is written behind the last such use, and counted or not.
     #[inline(always)]
     fn read(&mut self, scanned: &ScannedBlock<'_>, register: Register, slot: SlotIndex) {
-        let state = &self.registers[register.index()];
+        let state = &mut self.registers[register.index()];
         let definition = state.definition.expand();
-        let is_defined_here = definition.is_some_and(|definition| scanned.start < definition);
-        let is_reached = is_defined_here & definition.is_some_and(|definition| definition < slot);
-        // The instruction that reads a web may also be the last that defined it.
-        if is_defined_here & !is_reached && self.extend_earlier(register, scanned.start, slot) {
+        if definition.is_some_and(|definition| (scanned.start < definition) & (definition < slot)) {
+            state.end = state.end.expand().max(Some(slot)).into();
             return;
         }
-        if self.upward_count == self.upward_uses.len() {
-            self.make_room_for_upward_use();
+        // The instruction that reads a web may also be the last that defined it.
+        if definition.is_some_and(|definition| scanned.start < definition)
+            && self.extend_earlier(register, scanned.start, slot)
+        {
+            return;
         }
         let state = &mut self.registers[register.index()];
-        let is_known = state.upward.expand().is_some_and(|id| id >= scanned.first_use);
-        let next = UpwardUseId::new(self.upward_count);
-        let id = select_unpredictable(
-            is_known & !is_reached,
-            state.upward.expand().unwrap_or(next),
-            next,
-        );
-        let upward = &mut self.upward_uses[id.index()];
-        let last = select_unpredictable(is_known & !is_reached, upward.last.max(slot), slot);
-        let previous = select_unpredictable(is_known, upward.previous, state.upward);
-        *upward = UpwardUse {
-            block: scanned.block,
-            last,
-            previous,
-        };
-        let end = state.end.expand().unwrap_or(slot).max(slot);
-        state.end = select_unpredictable(is_reached, end.into(), state.end);
-        state.upward = select_unpredictable(is_reached, state.upward, id.into());
-        self.upward_count += usize::from(!is_reached & !is_known);
-    }
-
-    #[cold]
-    fn make_room_for_upward_use(&mut self) {
+        if let Some(id) = state.upward.expand()
+            && id >= scanned.first_use
+        {
+            let last = &mut self.upward_uses[id.index()].last;
+            *last = slot.max(*last);
+            return;
+        }
+        let id = UpwardUseId::new(self.upward_uses.len());
         make_room(&mut self.upward_uses, 1);
-        let filler = UpwardUse {
-            block: Block::new(0),
-            last: SlotIndex::ZERO,
-            previous: PackedOption::default(),
-        };
-        self.upward_uses.resize(self.upward_uses.capacity(), filler);
+        self.upward_uses.push(UpwardUse {
+            block: scanned.block,
+            last: slot,
+            previous: state.upward,
+        });
+        state.upward = id.into();
     }
 
     /// Lets the last definition before `slot` reach it, if that is one set aside and behind `start`.
