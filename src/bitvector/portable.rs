@@ -43,8 +43,7 @@ fn update_steps<'dst, 'source, const WORDS: usize, const N: usize>(
     let length = dst.len();
     let sources = sources.map(|source| &source[..length]);
     let (steps, dst) = dst.as_chunks_mut::<WORDS>();
-    // The same number of steps, said so that the compiler doesn't ask for each.
-    let source_steps = sources.map(|source| &source.as_chunks::<WORDS>().0[..steps.len()]);
+    let source_steps = sources.map(|source| source.as_chunks::<WORDS>().0);
     for (step, words) in steps.iter_mut().enumerate() {
         let mut result = *words;
         for (lane, word) in result.iter_mut().enumerate() {
@@ -78,7 +77,7 @@ fn first_change<const LONG: bool, const N: usize>(
     let mut start = 0;
     if LONG {
         let (steps, rest) = dst.as_chunks::<BLOCK_WORDS>();
-        let source_steps = sources.map(|source| &source.as_chunks::<BLOCK_WORDS>().0[..steps.len()]);
+        let source_steps = sources.map(|source| source.as_chunks::<BLOCK_WORDS>().0);
         let found = steps.iter().enumerate().position(|(step, words)| {
             let mut found = 0;
             for (lane, &word) in words.iter().enumerate() {
@@ -89,7 +88,7 @@ fn first_change<const LONG: bool, const N: usize>(
         start = found.map_or(length - rest.len(), |step| step * BLOCK_WORDS);
     }
     let (steps, rest) = dst[start..].as_chunks::<GROUP_WORDS>();
-    let source_steps = sources.map(|source| &source[start..].as_chunks::<GROUP_WORDS>().0[..steps.len()]);
+    let source_steps = sources.map(|source| source[start..].as_chunks::<GROUP_WORDS>().0);
     for (step, words) in steps.iter().enumerate() {
         let source_words = source_steps.map(|source| &source[step]);
         if half_changes::<0, N>(words, source_words, &changes)
