@@ -16,6 +16,10 @@
 //! Stays: what writes memory, is convergent, ends a block, belongs to a call, is volatile, or has effects that LLVM
 //! tells of. Debug instructions keep nothing alive; the values that they name become undefined, as with LLVM.
 //!
+//! In profile `ptxas` only. Of the 316 functions that the examples give at both stages (sm_90, -O2) LLVM leaves no dead
+//! instruction in any, and a block that control cannot come to in one: alone the phase gains nothing. Phases that leave
+//! dead code behind will need it in `max`.
+//!
 //! The four instances are the same and differ in what ran before them. Departure: the reference starts its walk from
 //! usual liveness, under which a value that only feeds itself around a loop is live; it stays there and goes here.
 
