@@ -14,7 +14,7 @@
 //! reference has it; natural loops come from dominators, since with several ways into a cycle the walk
 //! alone does not say where it begins.
 
-use super::{PhaseContext, PhaseResult};
+use super::{PhaseContext, PhaseResult, RemarkKind};
 use crate::ori::Function;
 
 /// The phase.
@@ -29,5 +29,17 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     context.count("back-edges", flow.back_edges.edge_count() as u64);
     context.count("loops", flow.loops.len() as u64);
     context.count("irreducible-edges", flow.irreducible_edges().count() as u64);
+    context.remark(RemarkKind::Analysis, "ControlFlow", function, None, || {
+        let irreducible = match flow.irreducible_edges().count() {
+            0 => String::new(),
+            edges => format!(", {edges} edges into the middle of cycles"),
+        };
+        format!(
+            "{} blocks, {} edges, {} natural loops{irreducible}",
+            flow.order.len(),
+            flow.successors.edge_count(),
+            flow.loops.len()
+        )
+    });
     PhaseResult::Unchanged
 }

@@ -4,6 +4,7 @@
 ; RUN: %llc-plain %s -o %t/plain.ptx
 ; RUN: %llc -oriel-phases=AnalyzeControlFlow@ssa,AnalyzeControlFlow@late -oriel-verify -oriel-check-control-flow -oriel-report=- -oriel-dot=%t -oriel-snapshot=%t %s -o %t/k.ptx | FileCheck %s
 ; RUN: cmp %t/plain.ptx %t/k.ptx
+; RUN: %llc -oriel-phases=AnalyzeControlFlow -pass-remarks-analysis=oriel %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 ; RUN: FileCheck %s --input-file=%t/k.ssa.dot --check-prefix=DOT
 ; RUN: %oriel cfg --dot %t/k.ssa.oriel | cmp - %t/k.ssa.dot
 ; RUN: %oriel cfg %t/k.ssa.oriel | FileCheck %s --check-prefix=CFG
@@ -17,6 +18,8 @@
 
 ; CHECK: "stage":"ssa"{{.*}}"outcome":"identity","phases":{"AnalyzeControlFlow":{"blocks":5,"edges":6,"back-edges":1,"loops":1}}
 ; CHECK: "stage":"late"{{.*}}"phases":{"AnalyzeControlFlow":{"blocks":5,
+
+; REMARK: remark: <unknown>:0:0: AnalyzeControlFlow: 5 blocks, 6 edges, 1 natural loops
 
 ; DOT: digraph f {
 ; DOT-NEXT: node [fontname="Courier",fontsize=10,shape=Mrecord];

@@ -8,6 +8,8 @@
 ; RUN: FileCheck %s --input-file=%t.json --check-prefix=COUNTS
 ; RUN: %if ptxas %{ %ptxas %t.ptx %}
 
+; RUN: %llc -oriel-phases=OriSplitLiveRanges -oriel-register-budget=10 -pass-remarks=oriel -pass-remarks-missed=oriel %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKS
+; RUN: %llc -oriel-phases=OriSplitLiveRanges -oriel-register-budget=10 -oriel-knob=456=0 %s -o - | diff %t.plain.ptx -
 ; RUN: %llc -oriel-phases=OriSplitLiveRanges -oriel-register-budget=100 %s -o - | diff %t.plain.ptx -
 
 ; RUN: opt -passes=debugify -S %s -o %t.debug.ll
@@ -30,6 +32,9 @@
 ; AFTER-COUNT-10: ld.volatile.global.b32
 ; AFTER-NOT: ld.volatile.global.b32
 ; AFTER: ret;
+
+; REMARKS: remark: {{.*}}: OriSplitLiveRanges: at most 10 units of data registers are live at once, before 11
+; REMARKS: remark: {{.*}}: OriSplitLiveRanges: [[#]] units of data registers are live at once, more than 10, and no value
 
 ; COUNTS: "function":"parameter"{{.*}}"peak-before":[[#PEAK:]],
 ; COUNTS-SAME: "peak-after":[[#PEAK-1]]
