@@ -397,8 +397,20 @@ impl<'a> Analysis<'a> {
         for &join in labels.joins() {
             self.mark_join(join, |block| Some(block) != meeting && labels.is_reached(block));
         }
+        let innermost = flow.loops.innermost(block);
+        let meet_inside = innermost
+            .zip(meeting)
+            .is_some_and(|(inner, at)| flow.loops.contains(inner, at));
+        if meet_inside && labels.is_reached(block) {
+            self.mark_rounds(
+                labels
+                    .reached()
+                    .iter()
+                    .filter(|&&reached| Some(reached) != meeting),
+            );
+        }
         self.labels = labels;
-        let mut next = flow.loops.innermost(block);
+        let mut next = innermost;
         while let Some(inner) = next {
             if meeting.is_none_or(|meeting| !flow.loops.contains(inner, meeting)) {
                 self.mark_loop(inner);
@@ -482,6 +494,16 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Lanes go round these blocks while others wait for them where they meet, which is in the same loop: a cycle in it
+    /// with the same header, which is no loop of its own. So they come there with values of different rounds.
+    fn mark_rounds<'b>(&mut self, blocks: impl Iterator<Item = &'b Block>) {
+        for &block in blocks {
+            for instruction in self.function.instructions(block) {
+                self.mark_results(instruction);
+            }
+        }
+    }
+
     /// What a divergent branch means for cycles with several entries: lanes part in them or come to several entries.
     fn mark_irreducible_cycles(&mut self, branch: Block) {
         let is_hit = |cycle: &Vec<Block>| {
@@ -493,12 +515,7 @@ impl<'a> Analysis<'a> {
             .into_iter()
             .partition(is_hit);
         self.irreducible = rest;
-        let function = self.function;
-        for block in hit.into_iter().flatten() {
-            for instruction in function.instructions(block) {
-                self.mark_results(instruction);
-            }
-        }
+        self.mark_rounds(hit.iter().flatten());
     }
 }
 

@@ -49,6 +49,41 @@ bix0:
     assert_eq!(divergent("ssa", body), [0, 3, 5, 7, 8]);
 }
 
+/// `bix1` is the header of one natural loop with two latches, itself and `bix2`; lanes that leave the short cycle wait in
+/// `bix2` for those that go round it.
+#[test]
+fn lanes_leave_a_cycle_with_the_header_of_the_loop_around_it_in_different_rounds() {
+    let body = "\
+bix0:
+    %0:R32 = S2R.b32 tid.x
+    %1:R32 = S2R.b32 ctaid.x
+    BRA fall bix1
+bix1:
+    %2:R32 = PHI.b32 %1, bix0, %3, bix1, %5, bix2
+    %3:R32 = IADD.b32 %2, -1
+    %4:P = ISETP.gt.s32 %3, %0
+    BRA %4, bix1, fall bix2
+bix2:
+    %5:R32 = IADD.b32 %3, -1
+    %6:P = ISETP.gt.s32 %1, 3
+    BRA %6, bix1, fall bix3
+bix3:
+    RET
+";
+    assert_eq!(divergent("ssa", body), [0, 2, 3, 4, 5]);
+    let late = body.replace("    %2:R32 = PHI.b32 %1, bix0, %3, bix1, %5, bix2\n", "");
+    let late = late.replace("%3:R32 = IADD.b32 %2", "%2:R32 = IADD.b32 %2");
+    let late = late
+        .replace("%5:R32 = IADD.b32 %3", "%2 = IADD.b32 %2")
+        .replace("%3, %0", "%2, %0");
+    let late = late.replace(
+        "    BRA fall bix1\n",
+        "    %2:R32 = MOV.b32 %1\n    BRA fall bix1\n",
+    );
+    let late = late.replace("%2:R32 = IADD", "%2 = IADD");
+    assert_eq!(divergent("late", &late), [0, 2, 4]);
+}
+
 #[test]
 fn lanes_join_at_phis_that_choose() {
     let body = "\
