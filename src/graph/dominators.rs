@@ -8,6 +8,7 @@ use super::immediate::cooper_harvey_kennedy;
 use super::semi_nca::semi_nca;
 use super::{Graph, Node, Position, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption};
+use std::ops::Range;
 
 /// Immediate dominators, the tree they make, and dominance tests in constant time.
 ///
@@ -127,6 +128,13 @@ impl<N: Node> DominatorTree<N> {
     /// The nodes of the tree, each before those it dominates. Turned round, each comes after them.
     pub fn preorder(&self) -> &[N] {
         &self.preorder
+    }
+
+    /// The numbers of the nodes that a node dominates, its own first; empty for one that the root does not reach.
+    #[inline]
+    pub fn dominated(&self, node: N) -> Range<u32> {
+        let Subtree { first, end } = self.subtree[node.index()];
+        first..end
     }
 
     /// A node's place in the preorder; none for an unreachable node.

@@ -25,6 +25,7 @@ use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::DominatorTree;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::ChainedOperandRecord;
+use std::ops::Range;
 
 /// A web with more definitions is not for sets: each question for a value looks at all of them.
 const MAX_DEFINITIONS: usize = 8;
@@ -43,12 +44,22 @@ pub(super) struct WebDefinition {
     pub value: ValueNumber,
 }
 
-/// A web's definitions, and the block of its PHI value.
+/// A web's definitions, the block of its PHI value, and its sources, if it is in the batch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Web {
     first: u32,
     count: u32,
     phi: PackedOption<Block>,
+    first_source: u32,
+    source_count: u32,
+}
+
+/// The last value that a block makes of a web, and the blocks that the block dominates, by numbers of the dominator tree.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    block: u32,
+    end: u32,
+    value: ValueNumber,
 }
 
 /// The webs of a function. Memory is kept from function to function.
@@ -61,6 +72,8 @@ pub(super) struct Webs {
     pub crossing: Vec<Register>,
     /// Registers that have to be resolved one by one.
     pub unresolved: Vec<Register>,
+    /// Of the webs of a batch: for each web the block furthest down the dominator tree first.
+    sources: Vec<Source>,
     /// PHI sets of a batch's blocks, by segment.
     phis: Vec<BatchSet>,
     /// Segments of blocks where paths join and webs are live.
@@ -150,7 +163,7 @@ impl Webs {
         self.webs[web.index()] = Web {
             first: first as u32,
             count: values,
-            phi: PackedOption::default(),
+            ..Web::default()
         };
         true
     }
@@ -264,6 +277,11 @@ impl Webs {
                 self.webs[dataflow.web_at(bit).index()].phi = segments.block(id).into();
             });
         }
+        self.sources.clear();
+        dataflow
+            .web_bits
+            .difference(&unresolved)
+            .for_each(|bit| self.list_sources(dataflow.web_at(bit), dominators));
         for (bit, register) in dataflow.batch.members() {
             if unresolved.contains(bit) {
                 self.unresolved.push(register);
@@ -277,6 +295,40 @@ impl Webs {
         &self.phis[segment.index()]
     }
 
+    /// Lists the blocks that make values of `web`.
+    fn list_sources(&mut self, web: WebId, dominators: &DominatorTree<Block>) {
+        let first_source = self.sources.len();
+        let Web {
+            first, count, phi, ..
+        } = self.webs[web.index()];
+        let phi = phi.expand().map(|block| (block, self.phi_value(web)));
+        let definitions = &self.definitions[first as usize..(first + count) as usize];
+        let definitions = definitions.iter().rev();
+        let values = definitions.map(|definition| (definition.block, definition.value));
+        // The last value of a block comes first, and stays the first of its block.
+        for (block, value) in values.chain(phi) {
+            let Range { start, end } = dominators.dominated(block);
+            let sources = &self.sources[first_source..];
+            let place = sources.partition_point(|source| source.block >= start);
+            if place == 0 || sources[place - 1].block != start {
+                let source = Source {
+                    block: start,
+                    end,
+                    value,
+                };
+                self.sources.insert(first_source + place, source);
+            }
+        }
+        let web = &mut self.webs[web.index()];
+        web.first_source = first_source as u32;
+        web.source_count = (self.sources.len() - first_source) as u32;
+    }
+
+    fn sources(&self, web: WebId) -> &[Source] {
+        let web = self.webs[web.index()];
+        &self.sources[web.first_source as usize..][..web.source_count as usize]
+    }
+
     /// The value of `web` at the start of `block`, where it is live.
     pub(super) fn value_at_start(
         &self,
@@ -287,8 +339,13 @@ impl Webs {
         if self.webs[web.index()].phi.expand() == Some(block) {
             return self.phi_value(web);
         }
-        let reaches = |from: Block| from != block && dominators.dominates(from, block);
-        self.nearest(web, reaches, dominators)
+        let number = dominators.dominated(block).start;
+        // Of the blocks that dominate a place, the one furthest down made the value.
+        let reaching = self.sources(web).iter();
+        reaching
+            .filter(|source| source.block < number)
+            .find(|source| number < source.end)
+            .map_or(ValueNumber::ZERO, |source| source.value)
     }
 
     /// The value of `web` at the end of `block`, where it is live.
@@ -298,25 +355,11 @@ impl Webs {
         block: Block,
         dominators: &DominatorTree<Block>,
     ) -> ValueNumber {
-        self.nearest(web, |from| dominators.dominates(from, block), dominators)
-    }
-
-    /// Of the values that are made in blocks that reach a place by domination, the one that is made last.
-    fn nearest(
-        &self,
-        web: WebId,
-        reaches: impl Fn(Block) -> bool,
-        dominators: &DominatorTree<Block>,
-    ) -> ValueNumber {
-        let phi = self.webs[web.index()].phi.expand();
-        let phi = phi.map(|block| (block, self.phi_value(web)));
-        let definitions = self.definitions(web).iter();
-        let values = definitions.map(|definition| (definition.block, definition.value));
-        phi.into_iter()
-            .chain(values)
-            .filter(|&(block, _)| reaches(block))
-            .max_by_key(|&(block, _)| dominators.number(block))
-            .map_or(ValueNumber::ZERO, |(_, value)| value)
+        let number = dominators.dominated(block).start;
+        let mut reaching = self.sources(web).iter();
+        reaching
+            .find(|source| source.block <= number && number < source.end)
+            .map_or(ValueNumber::ZERO, |source| source.value)
     }
 
     /// Bytes of memory held.
@@ -324,6 +367,7 @@ impl Webs {
         self.definitions.capacity() * size_of::<WebDefinition>()
             + self.webs.capacity() * size_of::<Web>()
             + (self.crossing.capacity() + self.unresolved.capacity()) * size_of::<Register>()
+            + self.sources.capacity() * size_of::<Source>()
             + self.phis.capacity() * size_of::<BatchSet>()
             + self.joins.capacity() * size_of::<SegmentId>()
     }
