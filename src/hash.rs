@@ -124,9 +124,6 @@ mod tests {
         let stepped = words.iter().fold(0, |hash, &word| step(hash, word));
         assert_eq!(CodeHash::new().words(&words).finish(), stepped);
         assert_eq!(CodeHash::new().word(1).finish(), 0x0000_0411);
-        assert_ne!(
-            CodeHash::new().words(&[1, 2]),
-            CodeHash::new().words(&[2, 1])
-        );
+        assert_ne!(CodeHash::new().words(&[1, 2]), CodeHash::new().words(&[2, 1]));
     }
 }

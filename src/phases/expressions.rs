@@ -44,7 +44,9 @@ pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> 
     if operation.flags().intersects(never)
         || matches!(operation, Operation::ImplicitDef | Operation::Nop)
         || function.effects(instruction).intersects(never)
-        || function.flags(instruction).contains(InstructionFlags::ATTACHMENTS)
+        || function
+            .flags(instruction)
+            .contains(InstructionFlags::ATTACHMENTS)
     {
         return None;
     }
@@ -91,10 +93,7 @@ fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
 }
 
 /// The versions of memory, if the function has expressions that depend on them.
-pub(super) fn versions_for(
-    function: &Function,
-    flow: &crate::ori::ControlFlow,
-) -> Option<MemoryVersions> {
+pub(super) fn versions_for(function: &Function, flow: &crate::ori::ControlFlow) -> Option<MemoryVersions> {
     let depends = |instruction: Instruction| {
         function.operation(instruction) == Operation::Ld
             && is_plain_load(function, instruction)
@@ -148,7 +147,11 @@ pub(super) fn describe(
             | (modifiers.scope as u32) << 16
             | (modifiers.variant as u32) << 24,
     );
-    for register in function.results(instruction).iter().filter_map(Operand::as_register) {
+    for register in function
+        .results(instruction)
+        .iter()
+        .filter_map(Operand::as_register)
+    {
         let data = function.register(register);
         let class = data.class.expand().map_or(0, |class| class.as_u32() + 1);
         words.push(data.file as u32 | u32::from(data.bits) << 8 | class << 20);

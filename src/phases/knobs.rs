@@ -123,6 +123,13 @@ macro_rules! knobs {
 knobs! {
     OriSplitLiveRanges Some(456), KnobValue::Switch(true), ["OriSplitLiveRanges"],
         "Whether OriSplitLiveRanges splits where it runs";
+    EnableGvnCse None, KnobValue::Switch(true), ["GvnCse"],
+        "Whether GvnCse does anything where it runs";
+    EnableGvnCseMode Some(402), KnobValue::Integer(5), ["GvnCse"],
+        "How far GvnCse looks: 0 not at all, 1 in the block, 2 in dominators for what ends in loads, 3 and 4 for all, \
+         5 and 6 also for special functions";
+    EnableGvnCsePerInstr Some(257), KnobValue::Budget(None), ["GvnCse"],
+        "How many expressions of a function GvnCse takes; the rest of the block that the last of them is in is left out";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
 }

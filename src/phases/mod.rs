@@ -11,13 +11,15 @@
 //! | `knobs.rs` | the table of knobs |
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
-//! | `basic_blocks.rs`, `dead_code.rs`, `irreducible_cycles.rs` | what several phases do |
+//! | `basic_blocks.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs` | what several phases do |
 
 mod analyses;
 pub mod analyze_control_flow;
 mod basic_blocks;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
+mod expressions;
+pub mod gvn_cse;
 mod irreducible_cycles;
 pub mod knobs;
 pub mod loop_make_single_entry;

@@ -211,7 +211,9 @@ pub static PHASES: &[Phase] = &[
     place(37, "GeneralOptimizeMid"),
     place(46, "GeneralOptimizeMid2"),
     place(48, "EnforceArgumentRestrictions"),
-    place(49, "GvnCse"),
+    phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW),
     place(50, "OriReassociateAndCommon"),
     place(51, "ExtractShaderConstsFinal"),
     place(58, "GeneralOptimizeLate"),

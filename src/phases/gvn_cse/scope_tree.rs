@@ -36,7 +36,9 @@ impl ScopeTree {
         if words[index..].iter().all(|&word| word == 0) {
             node.remove();
         }
-        Some(Block::from_u32(key << NODE_SHIFT | (index * WORD_BITS) as u32 | bit))
+        Some(Block::from_u32(
+            key << NODE_SHIFT | (index * WORD_BITS) as u32 | bit,
+        ))
     }
 }
 
