@@ -8,11 +8,12 @@
 //! Never an expression: what is convergent, ordered or volatile, atomic, part of a call, a terminator, unknown to Ori,
 //! carries what only LLVM can copy, or reads a register whose value does not matter.
 
-use crate::entity::Register;
+use crate::entity::{EntitySet, Register};
 use crate::ori::{
-    AddressSpace, DataType, Function, Instruction, InstructionFlags, MemoryKinds, MemoryVersions, Operand,
-    OperandKind, Operation, OperationFlags, Ordering, Special, memory_kinds,
+    AddressSpace, ControlFlow, DataType, Function, Instruction, InstructionFlags, Liveness, MemoryKinds,
+    MemoryVersions, Operand, OperandKind, Operation, OperationFlags, Ordering, Special, memory_kinds,
 };
+use smallvec::SmallVec;
 
 /// Kinds of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
 }
 
 /// The versions of memory, if the function has expressions that depend on them.
-pub(super) fn versions_for(function: &Function, flow: &crate::ori::ControlFlow) -> Option<MemoryVersions> {
+pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<MemoryVersions> {
     let depends = |instruction: Instruction| {
         function.operation(instruction) == Operation::Ld
             && is_plain_load(function, instruction)
@@ -102,6 +103,17 @@ pub(super) fn versions_for(function: &Function, flow: &crate::ori::ControlFlow) 
     let mut all = flow.order.as_slice().iter();
     let has_loads = all.any(|&block| function.instructions(block).any(depends));
     has_loads.then(|| MemoryVersions::compute(function, flow))
+}
+
+/// The registers whose value is the same wherever they are live: with one definition that comes before every use.
+pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
+    let mut found = EntitySet::with_capacity(function.register_limit());
+    let is_single = |&register: &Register| {
+        function.unique_definition(register).is_some()
+            && !liveness.is_live_in(function, register, function.entry())
+    };
+    found.extend(function.registers().filter(is_single));
+    found
 }
 
 /// May the first two sources change places? Not where the first has a type of its own.
@@ -120,6 +132,26 @@ pub(super) fn copied_register(function: &Function, instruction: Instruction) -> 
         (data.file, data.bits, data.class)
     };
     (!source.is_modified() && kind(source_register) == kind(result_register)).then_some(source_register)
+}
+
+/// The registers that an expression defines.
+pub(super) fn result_registers(
+    function: &Function,
+    instruction: Instruction,
+) -> impl Iterator<Item = Register> + '_ {
+    let results = function.results(instruction).iter();
+    results.filter_map(Operand::as_register)
+}
+
+/// Gives the uses of an expression's results what another that computes the same has, and removes it.
+pub(super) fn replace_by(function: &mut Function, instruction: Instruction, leader: Instruction) {
+    let results: SmallVec<[(Register, Register); 2]> = result_registers(function, instruction)
+        .zip(result_registers(function, leader))
+        .collect();
+    for (result, value) in results {
+        function.replace_uses(result, function.register_operand(value));
+    }
+    function.merge_into(instruction, leader);
 }
 
 /// Writes the words that describe an expression. `value` is what a register is taken for; `versions` are needed for

@@ -47,12 +47,12 @@ mod scope;
 mod scope_tree;
 mod value_table;
 
+use super::expressions::replace_by;
 use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use crate::ori::Function;
 use mode::Mode;
-use numbering::{Numbering, Redundant, result_registers};
-use smallvec::SmallVec;
+use numbering::{Numbering, Redundant};
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -88,13 +88,7 @@ fn replace(function: &mut Function, context: &mut PhaseContext<'_>, redundant: R
             format!("removed {operation}, whose value is at hand")
         },
     );
-    let results: SmallVec<[_; 2]> = result_registers(function, instruction)
-        .zip(result_registers(function, leader))
-        .collect();
-    for (result, value) in results {
-        function.replace_uses(result, function.register_operand(value));
-    }
-    function.merge_into(instruction, leader);
+    replace_by(function, instruction, leader);
 }
 
 #[cfg(test)]

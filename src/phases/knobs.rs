@@ -130,6 +130,8 @@ knobs! {
          5 and 6 also for special functions";
     EnableGvnCsePerInstr Some(257), KnobValue::Budget(None), ["GvnCse"],
         "How many expressions of a function GvnCse takes; the rest of the block that the last of them is in is left out";
+    DisableMoveCommoning None, KnobValue::Switch(false), ["LateOriCommoning"],
+        "Whether LateOriCommoning takes a copy for another value than its source";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
 }

@@ -22,6 +22,7 @@ mod expressions;
 pub mod gvn_cse;
 mod irreducible_cycles;
 pub mod knobs;
+pub mod late_ori_commoning;
 pub mod loop_make_single_entry;
 mod manager;
 pub mod mark_additional_cold_blocks;

@@ -219,7 +219,9 @@ pub static PHASES: &[Phase] = &[
     place(58, "GeneralOptimizeLate"),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
-    place(64, "LateOriCommoning"),
+    phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW),
     place(65, "GeneralOptimizeLate2"),
     place(82, "AdvancedPhaseBackPropVReg"),
     place(83, "OriBackCopyPropagate"),

@@ -9,8 +9,10 @@ use super::scope::Scope;
 use super::scope_tree::ScopeTree;
 use super::value_table::{Leader, ValueTable};
 use crate::entity::{Block, EntityRef, Register, SecondaryMap};
-use crate::ori::{ControlFlow, Function, Instruction, MemoryVersions, Operand, Operation, Variant};
-use crate::phases::expressions::{ExpressionKind, copied_register, describe, expression_kind, versions_for};
+use crate::ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, Variant};
+use crate::phases::expressions::{
+    ExpressionKind, copied_register, describe, expression_kind, result_registers, versions_for,
+};
 use crate::phases::knobs::Budget;
 
 /// An instruction that computes what another has computed.
@@ -155,13 +157,4 @@ fn is_waiting_barrier(function: &Function, instruction: Instruction) -> bool {
         Operation::Bar => function.modifiers(instruction).variant != Variant::Arrive,
         operation => matches!(operation, Operation::BarRed | Operation::WarpSync),
     }
-}
-
-/// The registers that an expression defines.
-pub(super) fn result_registers(
-    function: &Function,
-    instruction: Instruction,
-) -> impl Iterator<Item = Register> + '_ {
-    let results = function.results(instruction).iter();
-    results.filter_map(Operand::as_register)
 }

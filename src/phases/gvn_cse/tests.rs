@@ -4,7 +4,7 @@ use crate::graph::Traversal;
 use crate::ori::random_function::random_function;
 use crate::ori::{ControlFlow, Instruction, MemoryVersions, Operand, Operation, Position, parse_function};
 use crate::phases::expressions::{
-    ExpressionKind, copied_register, expression_kind, is_commutative, versions_for,
+    ExpressionKind, copied_register, expression_kind, is_commutative, result_registers, versions_for,
 };
 use crate::phases::testing::run_phase_with;
 use crate::phases::{PhaseOptions, knobs::Knobs};
