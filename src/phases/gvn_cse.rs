@@ -48,11 +48,12 @@ mod scope_tree;
 mod value_table;
 
 use super::expressions::replace_by;
-use super::knobs::Knob;
+use super::knobs::{Budget, Knob};
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use crate::ori::Function;
-use mode::Mode;
+pub(super) use mode::Mode;
 use numbering::{Numbering, Redundant};
+pub(super) use value_table::{Leader, Value, ValueTable};
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -62,6 +63,17 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         return PhaseResult::Unchanged;
     };
     let gate = knobs.budget(Knob::EnableGvnCsePerInstr);
+    let removed = common(function, context, mode, gate);
+    context.result_of("removed-instructions", removed)
+}
+
+/// Removes what computes a value that is at hand; how many instructions that were.
+pub(super) fn common(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    mode: Mode,
+    gate: Budget,
+) -> usize {
     let flow = context.control_flow(function);
     let mut numbering = Numbering::run(function, &flow, mode, gate);
     context.count("numbered-expressions", numbering.numbered);
@@ -72,7 +84,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
             removed += 1;
         }
     }
-    context.result_of("removed-instructions", removed)
+    removed
 }
 
 /// Gives the uses of a redundant instruction what the leader computed, and removes it.

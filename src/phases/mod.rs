@@ -30,6 +30,7 @@ pub mod merge_basic_blocks;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
 pub mod ori_perform_live_dead;
+pub mod ori_reassociate_and_common;
 pub mod ori_split_high_pressure_live_ranges;
 pub mod ori_split_live_ranges;
 pub mod place_blocks_in_source_order;

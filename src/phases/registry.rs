@@ -214,7 +214,14 @@ pub static PHASES: &[Phase] = &[
     phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
-    place(50, "OriReassociateAndCommon"),
+    phase(
+        50,
+        "OriReassociateAndCommon",
+        Forms::SSA,
+        super::ori_reassociate_and_common::run,
+    )
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
     place(51, "ExtractShaderConstsFinal"),
     place(58, "GeneralOptimizeLate"),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),

@@ -2,9 +2,11 @@
 
 /// A variant of the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(in crate::phases) enum Mode {
     /// In the block, as far back as the last barrier.
     Simple,
+    /// In the block, as many instructions back; for other phases.
+    Window(u32),
     /// In dominators; expressions that end in copies, PHIs and loads.
     Standard,
     /// In dominators; all but those of the special function unit.

@@ -140,7 +140,7 @@ impl Walk<'_> {
             numbering.values[result.index()] = founding;
         }
         let known = self.table.leader(value);
-        if !self.scope.is_visible(function, known) {
+        if !self.scope.is_visible(function, known, self.place) {
             self.table.set_leader(value, leader);
         } else if kind != ExpressionKind::Constant {
             numbering.redundant.push(Redundant {

@@ -103,7 +103,7 @@ pub(super) struct Scope<'a> {
     /// By block: the outermost block that it takes values from.
     outermost: SecondaryMap<Block, PackedOption<Block>>,
     block: Block,
-    /// Values from before this place are out of scope, for the simple mode.
+    /// Values from before this place are out of scope, where only the block counts.
     first_place: u32,
     /// The answer that was given last: neighbours often have leaders in one block.
     cached: Option<((Block, Block), bool)>,
@@ -130,27 +130,34 @@ impl<'a> Scope<'a> {
             .immediate(block)
             .filter(|&above| match &self.pre_pass {
                 Some(pre_pass) => pre_pass.shares.contains(above),
-                None => self.mode != Mode::Simple,
+                None => matches!(self.mode, Mode::Full | Mode::Extended),
             });
         self.outermost[block] = shared.map_or(block.into(), |above| self.outermost[above]);
     }
 
     /// Passes a barrier, which ends the scope of the simple mode.
     pub fn pass_barrier(&mut self, place: u32) {
-        self.first_place = place;
+        if self.mode == Mode::Simple {
+            self.first_place = place;
+        }
     }
 
     /// Are expressions of this kind numbered?
     pub fn takes(&self, instruction: Instruction, kind: ExpressionKind) -> bool {
-        let is_in_mode = kind != ExpressionKind::SpecialFunction || self.mode == Mode::Extended;
+        let is_in_mode =
+            kind != ExpressionKind::SpecialFunction || matches!(self.mode, Mode::Extended | Mode::Window(_));
         let is_candidate = |pre_pass: &PrePass| pre_pass.candidates.contains(instruction);
         is_in_mode && self.pre_pass.as_ref().is_none_or(is_candidate)
     }
 
-    /// Is a value of an earlier place at hand? If not, it never will be again in the walk.
-    pub fn is_visible(&mut self, function: &Function, leader: Leader) -> bool {
-        if self.mode == Mode::Simple {
-            return leader.place >= self.first_place;
+    /// Is a value of an earlier place at hand at this one? If not, it never will be again in the walk.
+    pub fn is_visible(&mut self, function: &Function, leader: Leader, place: u32) -> bool {
+        match self.mode {
+            Mode::Simple => return leader.place >= self.first_place,
+            Mode::Window(window) => {
+                return leader.place >= self.first_place && place - leader.place <= window;
+            }
+            Mode::Standard | Mode::Full | Mode::Extended => {}
         }
         let Some(from) = function.block_of(leader.instruction) else {
             return false;

@@ -65,15 +65,8 @@ impl ValueTable {
     /// The entry of an expression, and whether there was one; a new one is led by `leader`.
     pub fn find_or_insert(&mut self, words: &[u32], leader: Leader) -> (Value, bool) {
         let hash = Fnv1a::new().words(words).finish();
-        let bucket = self.bucket_of(hash);
-        let mut at = self.buckets[bucket].head;
-        while let Some(value) = at.expand() {
-            let entry = &self.entries[value];
-            let key = &self.words[entry.first_word as usize..entry.end_word as usize];
-            if entry.hash == hash && key == words {
-                return (value, true);
-            }
-            at = entry.next;
+        if let Some(value) = self.find_hashed(words, hash) {
+            return (value, true);
         }
         let first_word = self.words.len() as u32;
         self.words.extend_from_slice(words);
@@ -90,6 +83,24 @@ impl ValueTable {
             self.grow();
         }
         (value, false)
+    }
+
+    /// The entry of an expression.
+    pub fn find(&self, words: &[u32]) -> Option<Value> {
+        self.find_hashed(words, Fnv1a::new().words(words).finish())
+    }
+
+    fn find_hashed(&self, words: &[u32], hash: u32) -> Option<Value> {
+        let mut at = self.buckets[self.bucket_of(hash)].head;
+        while let Some(value) = at.expand() {
+            let entry = &self.entries[value];
+            let key = &self.words[entry.first_word as usize..entry.end_word as usize];
+            if entry.hash == hash && key == words {
+                return Some(value);
+            }
+            at = entry.next;
+        }
+        None
     }
 
     /// The instruction that an expression was first met in.
