@@ -10,10 +10,10 @@
 
 use crate::entity::{EntitySet, Register};
 use crate::ori::{
-    AddressSpace, ControlFlow, DataType, Function, Instruction, InstructionFlags, Liveness, MemoryKinds,
-    MemoryVersions, Operand, OperandKind, Operation, OperationFlags, Ordering, Special, memory_kinds,
+    AddressSpace, ControlFlow, DataType, Function, Instruction, InstructionFlags, Liveness, MemoryAccess,
+    MemoryKinds, MemoryVersions, Operand, OperandKind, Operation, OperationFlags, Ordering, Special,
+    memory_kinds,
 };
-use smallvec::SmallVec;
 
 /// Kinds of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,12 +93,18 @@ fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
         && !matches!(modifiers.space, AddressSpace::DeviceParam | AddressSpace::None)
 }
 
+/// Does a load depend on what was written before? Not if its memory is never written, or not as long as the kernel runs.
+pub(super) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
+    let is_invariant = |access: &MemoryAccess| access.flags.contains(MemoryFlags::INVARIANT);
+    !memory_kinds(function, load).0.is_empty() && !function.access(load).is_some_and(is_invariant)
+}
+
 /// The versions of memory, if the function has expressions that depend on them.
 pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<MemoryVersions> {
     let depends = |instruction: Instruction| {
         function.operation(instruction) == Operation::Ld
             && is_plain_load(function, instruction)
-            && !memory_kinds(function, instruction).0.is_empty()
+            && depends_on_writes(function, instruction)
     };
     let mut all = flow.order.as_slice().iter();
     let has_loads = all.any(|&block| function.instructions(block).any(depends));
@@ -141,17 +147,6 @@ pub(super) fn result_registers(
 ) -> impl Iterator<Item = Register> + '_ {
     let results = function.results(instruction).iter();
     results.filter_map(Operand::as_register)
-}
-
-/// Gives the uses of an expression's results what another that computes the same has, and removes it.
-pub(super) fn replace_by(function: &mut Function, instruction: Instruction, leader: Instruction) {
-    let results: SmallVec<[(Register, Register); 2]> = result_registers(function, instruction)
-        .zip(result_registers(function, leader))
-        .collect();
-    for (result, value) in results {
-        function.replace_uses(result, function.register_operand(value));
-    }
-    function.merge_into(instruction, leader);
 }
 
 /// Writes the words that describe an expression. `value` is what a register is taken for; `versions` are needed for
@@ -199,7 +194,7 @@ pub(super) fn describe(
         words.swap(first_source, first_source + 1);
     }
     match operation {
-        Operation::Ld => {
+        Operation::Ld if depends_on_writes(function, instruction) => {
             let version = |kind| versions.and_then(|versions| versions.read(instruction, kind));
             words.extend(
                 MemoryKinds::all()

@@ -19,7 +19,8 @@
 //! | `numbering.rs`, `value_table.rs` | the walk that numbers values and finds what is redundant |
 //! | `scope_tree.rs` | the blocks with something redundant, which are then gone through |
 //!
-//! What it needs: SSA form. What it leaves true: control flow. No instruction is added or moved.
+//! What it needs: SSA form. What it leaves true: control flow. No instruction is added or moved. An expression
+//! stays where its value, kept from before, would have no room in the register budget.
 //!
 //! Modes 1 and 2 stay in the block, or follow immediate dominators that the pre-pass marked; 3 to 6 look in all
 //! dominators. A barrier ends the scope of mode 1; in the others it gives memory new versions, and arithmetic is the
@@ -47,9 +48,9 @@ mod scope;
 mod scope_tree;
 mod value_table;
 
-use super::expressions::replace_by;
 use super::knobs::{Budget, Knob};
-use super::{PhaseContext, PhaseResult, RemarkKind};
+use super::replacement::Replacement;
+use super::{PhaseContext, PhaseResult};
 use crate::ori::Function;
 pub(super) use mode::Mode;
 use numbering::{Numbering, Redundant};
@@ -63,11 +64,10 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         return PhaseResult::Unchanged;
     };
     let gate = knobs.budget(Knob::EnableGvnCsePerInstr);
-    let removed = common(function, context, mode, gate);
-    context.result_of("removed-instructions", removed)
+    PhaseResult::of(common(function, context, mode, gate) > 0)
 }
 
-/// Removes what computes a value that is at hand; how many instructions that were.
+/// Removes what computes a value that is at hand, and counts that; how many instructions it were.
 pub(super) fn common(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
@@ -76,31 +76,15 @@ pub(super) fn common(
 ) -> usize {
     let flow = context.control_flow(function);
     let mut numbering = Numbering::run(function, &flow, mode, gate);
-    context.count("numbered-expressions", numbering.numbered);
-    let mut removed = 0;
+    let mut replacement = Replacement::new(false);
     while let Some(redundant) = numbering.next_block() {
-        for &redundant in redundant {
-            replace(function, context, redundant);
-            removed += 1;
+        for &Redundant { instruction, leader } in redundant {
+            replacement.replace(function, context, instruction, leader);
         }
     }
-    removed
-}
-
-/// Gives the uses of a redundant instruction what the leader computed, and removes it.
-fn replace(function: &mut Function, context: &mut PhaseContext<'_>, redundant: Redundant) {
-    let Redundant { instruction, leader } = redundant;
-    context.remark(
-        RemarkKind::Passed,
-        "CommonSubexpression",
-        function,
-        Some(instruction),
-        || {
-            let operation = function.operation(instruction).name();
-            format!("removed {operation}, whose value is at hand")
-        },
-    );
-    replace_by(function, instruction, leader);
+    context.count("numbered-expressions", numbering.numbered);
+    replacement.count(context);
+    replacement.replaced()
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@
 //! | `equivalence.rs` | when two instructions compute the same |
 //!
 //! What it needs: nothing; in late form it takes registers with one definition only. What it leaves true: control flow.
-//! No instruction is added or moved.
+//! No instruction is added or moved. An expression stays where its value, kept from before, would have no room in the
+//! register budget, unless ForceLateCommoning is on.
 //!
 //! Departures from the reference (`sub_9055F0` and what it calls):
 //!
@@ -37,11 +38,11 @@ mod classes;
 mod equivalence;
 
 use super::expressions::{
-    ExpressionKind, copied_register, describe, expression_kind, replace_by, result_registers, single_valued,
-    versions_for,
+    ExpressionKind, copied_register, describe, expression_kind, result_registers, single_valued, versions_for,
 };
 use super::knobs::Knob;
-use super::{PhaseContext, PhaseResult, RemarkKind};
+use super::replacement::Replacement;
+use super::{PhaseContext, PhaseResult};
 use crate::entity::{EntityRef, EntitySet, PackedOption, Register, SecondaryMap};
 use crate::hash::CodeHash;
 use crate::ori::{ControlFlow, Function, Instruction, MemoryVersions, Operand};
@@ -56,30 +57,21 @@ const LONGEST_SEARCH: usize = 16;
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut set = WorkingSet::new(function, context);
-    let mut removed = 0;
+    let mut replacement = Replacement::new(context.options.knobs.is_on(Knob::ForceLateCommoning));
     for &block in Rc::clone(&set.flow).dominators.preorder() {
         set.classes.enter(set.flow.dominators.immediate(block));
         let mut next = function.first(block);
         while let Some(instruction) = next {
             next = function.next(instruction);
             if let Some(leader) = set.visit(function, instruction) {
-                say_what_became(function, context, instruction);
-                replace_by(function, instruction, leader);
-                removed += 1;
+                replacement.replace(function, context, instruction, leader);
             }
         }
         set.classes.leave(block);
     }
     context.count("filtered-expressions", set.filtered);
-    context.result_of("removed-instructions", removed)
-}
-
-fn say_what_became(function: &Function, context: &mut PhaseContext<'_>, instruction: Instruction) {
-    let (kind, name) = (RemarkKind::Passed, "CommonSubexpression");
-    context.remark(kind, name, function, Some(instruction), || {
-        let operation = function.operation(instruction).name();
-        format!("removed {operation}, whose value is at hand")
-    });
+    replacement.count(context);
+    PhaseResult::of(replacement.replaced() > 0)
 }
 
 /// What the walk knows.

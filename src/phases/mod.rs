@@ -11,7 +11,7 @@
 //! | `knobs.rs` | the table of knobs |
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
-//! | `basic_blocks.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs` | what several phases do |
+//! | `basic_blocks.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
 
 mod analyses;
 pub mod analyze_control_flow;
@@ -37,6 +37,7 @@ pub mod place_blocks_in_source_order;
 pub mod registry;
 mod remarks;
 pub mod remove_unreachable_blocks;
+mod replacement;
 mod selection;
 pub mod set_control_flow_op_last_in_bb;
 mod statistics;

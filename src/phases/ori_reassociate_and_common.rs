@@ -41,7 +41,8 @@ mod prefixes;
 
 use super::gvn_cse::{Mode, common};
 use super::knobs::{Budget, Knob};
-use super::{PhaseContext, PhaseResult, RemarkKind};
+use super::replacement::Replacement;
+use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use crate::ori::{ControlFlow, Function, Instruction};
 use chain::Chain;
 use prefixes::{Prefix, Prefixes, build};
@@ -61,8 +62,10 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         window,
         allows_large: knobs.is_on(Knob::ReassociateLargeImmInUIADD64),
         place: 0,
+        is_changed: false,
         shared: 0,
         distributed: 0,
+        replacement: Replacement::new(false),
     };
     let flow = context.control_flow(function);
     for &block in flow.dominators.preorder() {
@@ -73,15 +76,15 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
             walk.visit(function, context, &flow, instruction);
         }
     }
-    let rebuilt = walk.shared + walk.distributed;
-    if rebuilt > 0 {
+    if walk.is_changed {
+        context.keep_only(Analyses::CONTROL_FLOW);
         let gate = context.options.knobs.budget(Knob::ReassociateCSEBudget);
-        let removed = common(function, context, Mode::Window(window), gate);
-        context.count("removed-instructions", removed as u64);
+        common(function, context, Mode::Window(window), gate);
     }
+    walk.replacement.count(context);
     context.count("shared-beginnings", walk.shared);
     context.count("distributed-products", walk.distributed);
-    PhaseResult::of(rebuilt > 0)
+    PhaseResult::of(walk.is_changed)
 }
 
 struct Walk {
@@ -92,8 +95,10 @@ struct Walk {
     window: u32,
     allows_large: bool,
     place: u32,
+    is_changed: bool,
     shared: u64,
     distributed: u64,
+    replacement: Replacement,
 }
 
 impl Walk {
@@ -110,6 +115,7 @@ impl Walk {
         }
         if distribute::distribute(function, instruction, &mut self.products) {
             self.distributed += 1;
+            self.is_changed = true;
             say(
                 function,
                 context,
@@ -140,15 +146,17 @@ impl Walk {
         chain: Chain,
         prefix: Prefix,
     ) {
-        let begin = self.prefixes.register(function, prefix);
+        let (begin, is_built) = self.prefixes.register(function, prefix);
+        self.is_changed |= is_built;
+        let pairs = [(chain.result(function), begin)];
+        if !self.replacement.has_room(function, context, chain.root, &pairs) {
+            return self.prefixes.enter(function, chain, None, self.place);
+        }
         let operation = function.operation(chain.root).name();
-        say(
-            function,
-            context,
-            chain.root,
-            &format!("{operation} begins with a value that is at hand"),
-        );
+        let message = format!("{operation} begins with a value that is at hand");
+        say(function, context, chain.root, &message);
         self.shared += 1;
+        self.is_changed = true;
         if prefix.length == chain.leaves.len() {
             function.replace_uses(chain.result(function), function.register_operand(begin));
             function.remove(chain.root);

@@ -4,7 +4,8 @@ use crate::graph::Traversal;
 use crate::ori::random_function::random_function;
 use crate::ori::{ControlFlow, Instruction, MemoryVersions, Operand, Operation, Position, parse_function};
 use crate::phases::expressions::{
-    ExpressionKind, copied_register, expression_kind, is_commutative, result_registers, versions_for,
+    ExpressionKind, copied_register, depends_on_writes, expression_kind, is_commutative, result_registers,
+    versions_for,
 };
 use crate::phases::testing::run_phase_with;
 use crate::phases::{PhaseOptions, knobs::Knobs};
@@ -381,10 +382,12 @@ impl<'a> Naive<'a> {
             return false;
         }
         let versions = self.versions.as_ref();
-        if function.operation(left) == Operation::Ld
-            && versions.is_some_and(|versions| !versions.read_the_same(left, right))
-        {
-            return false;
+        if function.operation(left) == Operation::Ld {
+            let depend = [left, right].map(|load| depends_on_writes(function, load));
+            let are_other = |versions: &MemoryVersions| !versions.read_the_same(left, right);
+            if depend[0] != depend[1] || (depend[0] && versions.is_some_and(are_other)) {
+                return false;
+            }
         }
         let (first, second) = (function.sources(left), function.sources(right));
         let in_order =

@@ -14,8 +14,8 @@
 //! way from the entry there is nothing to find.
 
 use crate::entity::{Block, SecondaryMap};
-use crate::ori::{AddressSpace, Function, Instruction, MemoryKinds, Operation, RegisterFile, memory_kinds};
-use crate::phases::expressions::result_registers;
+use crate::ori::{AddressSpace, Function, Instruction, Operation, RegisterFile};
+use crate::phases::expressions::{depends_on_writes, result_registers};
 
 const EXPRESSION: u64 = 1;
 const FIRST_OPERATION_BIT: u32 = 1;
@@ -46,7 +46,7 @@ pub(super) fn class_of(function: &Function, instruction: Instruction, hash: u32)
             _ => 3,
         };
         class |= MEMORY | space << SPACE_SHIFT;
-        if memory_kinds(function, instruction).0 != MemoryKinds::empty() {
+        if depends_on_writes(function, instruction) {
             class |= WRITABLE;
         }
     }

@@ -3,7 +3,7 @@
 use crate::entity::{Block, EntityRef, Register};
 use crate::graph::DominatorTree;
 use crate::ori::{Function, Instruction, MemoryVersions, Operand, Operation};
-use crate::phases::expressions::{is_commutative, result_registers};
+use crate::phases::expressions::{depends_on_writes, is_commutative, result_registers};
 
 /// What equivalence depends on beside the instructions.
 pub(super) struct Equivalence<'a> {
@@ -33,9 +33,11 @@ impl Equivalence<'_> {
     /// C3: nothing between them keeps one from taking the other's place.
     fn has_no_dependence(&self, function: &Function, first: Instruction, second: Instruction) -> bool {
         match function.operation(first) {
-            Operation::Ld => self
-                .versions
-                .is_none_or(|versions| versions.read_the_same(first, second)),
+            Operation::Ld => {
+                let depend = [first, second].map(|load| depends_on_writes(function, load));
+                let are_same = |versions: &MemoryVersions| versions.read_the_same(first, second);
+                depend == [false, false] || (depend == [true, true] && self.versions.is_some_and(are_same))
+            }
             // A PHI's value belongs to the edges of its block.
             Operation::Phi => function.block_of(first) == function.block_of(second),
             _ => true,

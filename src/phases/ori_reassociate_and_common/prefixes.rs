@@ -98,17 +98,17 @@ impl Prefixes {
         self.chains.push(Known { chain, built });
     }
 
-    /// The register that has the value of a beginning; the chain is built anew if it computes its leaves in another
-    /// order.
-    pub fn register(&mut self, function: &mut Function, prefix: Prefix) -> Register {
+    /// The register that has the value of a beginning. The chain is built anew if it computes its leaves in another
+    /// order; was it?
+    pub fn register(&mut self, function: &mut Function, prefix: Prefix) -> (Register, bool) {
         let known = &mut self.chains[prefix.chain];
         if prefix.length == known.chain.leaves.len() {
-            return known.chain.result(function);
+            return (known.chain.result(function), false);
         }
-        let built = known
-            .built
-            .get_or_insert_with(|| build(function, &known.chain, None));
-        built.registers[prefix.length - built.first_length]
+        let is_new = known.built.is_none();
+        let make = || build(function, &known.chain, None);
+        let built = known.built.get_or_insert_with(make);
+        (built.registers[prefix.length - built.first_length], is_new)
     }
 }
 
