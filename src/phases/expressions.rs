@@ -14,6 +14,7 @@ use crate::ori::{
     MemoryKinds, MemoryVersions, Operand, OperandKind, Operation, OperationFlags, Ordering, Special,
     memory_kinds,
 };
+use crate::snapshot::abi::MemoryFlags;
 
 /// Kinds of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

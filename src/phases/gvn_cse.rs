@@ -56,10 +56,14 @@ pub(super) use mode::Mode;
 use numbering::{Numbering, Redundant};
 pub(super) use value_table::{Leader, Value, ValueTable};
 
+/// Whether special functions are taken. In the reference a flag of the back end says so, and for which generations it is set
+/// is not known; they are as pure as other arithmetic.
+const HAS_EXTENDED_SCOPE: bool = true;
+
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
-    let mode = Mode::dispatch(knobs.integer(Knob::EnableGvnCseMode), true);
+    let mode = Mode::dispatch(knobs.integer(Knob::EnableGvnCseMode), HAS_EXTENDED_SCOPE);
     let Some(mode) = mode.filter(|_| knobs.is_on(Knob::EnableGvnCse)) else {
         return PhaseResult::Unchanged;
     };

@@ -239,6 +239,39 @@ bix2:
     assert_eq!(left(body, "COPY", &[]), 1);
 }
 
+/// A sum at both ends of four loads that are all live at once.
+const UNDER_PRESSURE: &str = "\
+bix0:
+    %0:R32 = S2R.b32 clock
+    %1:R32 = IADD.b32 %0, 1
+    ST.global.b32 %1, [0]
+    %2:R32 = LD.global.b32 [4]
+    %3:R32 = LD.global.b32 [8]
+    %4:R32 = LD.global.b32 [12]
+    %5:R32 = IADD.b32 %2, %3
+    %6:R32 = IADD.b32 %5, %4
+    ST.global.b32 %6, [16]
+    %7:R32 = IADD.b32 %0, 1
+    ST.global.b32 %7, [20]
+    RET
+";
+
+#[test]
+fn a_value_is_kept_only_where_there_is_room() {
+    let removed = |budget| {
+        let text = format!("kernel \"k\" sm_90 ssa {{\n{UNDER_PRESSURE}}}\n");
+        let mut function = parse_function(&text).unwrap();
+        let options = PhaseOptions {
+            register_budget: budget,
+            ..PhaseOptions::default()
+        };
+        run_phase_with(run, &mut function, &options)
+    };
+    // %0 and three loads are live at once, and %1 would be.
+    assert!(removed(5));
+    assert!(!removed(4));
+}
+
 /// A random function in which expressions come again: copies of them, on the same operands or on copies of these, in
 /// blocks that they dominate.
 fn function_with_copies(seed: u64) -> Function {

@@ -128,6 +128,37 @@ bix0:
     assert_eq!(after("late", body, &[]).matches("= SHL.").count(), 2);
 }
 
+#[test]
+fn a_value_is_kept_only_where_there_is_room_or_a_knob_says_so() {
+    let body = "\
+bix0:
+    %0:R32 = S2R.b32 clock
+    %1:R32 = IADD.b32 %0, 1
+    ST.global.b32 %1, [0]
+    %2:R32 = LD.global.b32 [4]
+    %3:R32 = LD.global.b32 [8]
+    %4:R32 = IADD.b32 %2, %3
+    ST.global.b32 %4, [12]
+    %5:R32 = IADD.b32 %0, 1
+    ST.global.b32 %5, [16]
+    RET
+";
+    let is_removed = |form: &str, budget, forced| {
+        let mut function = parse_function(&format!("kernel \"k\" sm_90 {form} {{\n{body}}}\n")).unwrap();
+        let mut options = PhaseOptions {
+            register_budget: budget,
+            ..PhaseOptions::default()
+        };
+        options.knobs.set(&format!("487={forced}")).unwrap();
+        run_phase_with(run, &mut function, &options)
+    };
+    for form in ["ssa", "late"] {
+        assert!(is_removed(form, 4, 0));
+        assert!(!is_removed(form, 3, 0));
+        assert!(is_removed(form, 3, 1));
+    }
+}
+
 /// The classes never hide what is equal: without them just as much is found.
 #[test]
 fn classes_only_filter() {
