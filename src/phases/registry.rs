@@ -222,6 +222,7 @@ pub static PHASES: &[Phase] = &[
     place(46, "GeneralOptimizeMid2").through_backend(Hooks::GENERAL_OPTIMIZE_MID2),
     place(48, "EnforceArgumentRestrictions"),
     phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
+        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
         .through_backend(Hooks::GVN_CSE)
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
@@ -231,6 +232,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::ori_reassociate_and_common::run,
     )
+    .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     place(51, "ExtractShaderConstsFinal"),
@@ -238,6 +240,7 @@ pub static PHASES: &[Phase] = &[
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
     phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
+        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
     place(65, "GeneralOptimizeLate2").through_backend(Hooks::GENERAL_OPTIMIZE_LATE2),
