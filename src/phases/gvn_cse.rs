@@ -35,6 +35,8 @@
 //!   others never, as which threads execute them matters, or they write. Arithmetic, which the same text has in its
 //!   value table, is eligible in its own right but in mode 2, where it is what the pre-pass finds under eligible
 //!   roots.
+//! - The pre-pass there may be switched off on new GPUs by a knob whose meaning is not given; here it comes before mode 2
+//!   always, and what it marks are the blocks through which values can be had.
 //! - A redundant instruction becomes a copy there, for copy propagation to remove; here its uses get the value at once.
 //!   Commutative operands are ordered in keys, and stay as they are in the code.
 //! - Instructions have no guards; a predicate is an operand and part of the key like others.

@@ -77,7 +77,6 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         }
     }
     if walk.is_changed {
-        context.keep_only(Analyses::CONTROL_FLOW);
         let gate = context.options.knobs.budget(Knob::ReassociateCSEBudget);
         common(function, context, Mode::Window(window), gate);
     }
@@ -115,12 +114,12 @@ impl Walk {
         }
         if distribute::distribute(function, instruction, &mut self.products) {
             self.distributed += 1;
-            self.is_changed = true;
+            self.note_change(context);
             say(
                 function,
                 context,
                 instruction,
-                "made one product of a sum of products",
+                "is one product now, not a sum of two",
             );
         }
         let Some(mut chain) = Chain::of_root(function, instruction) else {
@@ -138,6 +137,12 @@ impl Walk {
         }
     }
 
+    /// Who asks for liveness from here on gets it of the changed function.
+    fn note_change(&mut self, context: &mut PhaseContext<'_>) {
+        self.is_changed = true;
+        context.keep_only(Analyses::CONTROL_FLOW);
+    }
+
     /// Makes a chain begin with the value of another.
     fn share(
         &mut self,
@@ -147,18 +152,25 @@ impl Walk {
         prefix: Prefix,
     ) {
         let (begin, is_built) = self.prefixes.register(function, prefix);
-        self.is_changed |= is_built;
-        let pairs = [(chain.result(function), begin)];
-        if !self.replacement.has_room(function, context, chain.root, &pairs) {
+        if is_built {
+            self.note_change(context);
+        }
+        let is_all = prefix.length == chain.leaves.len();
+        let result = chain.result(function);
+        let taken = std::iter::once((begin, is_all.then_some(result)));
+        if !self.replacement.has_room(function, context, chain.root, taken) {
             return self.prefixes.enter(function, chain, None, self.place);
         }
-        let operation = function.operation(chain.root).name();
-        let message = format!("{operation} begins with a value that is at hand");
-        say(function, context, chain.root, &message);
+        say(
+            function,
+            context,
+            chain.root,
+            "begins with a value that is at hand",
+        );
         self.shared += 1;
-        self.is_changed = true;
-        if prefix.length == chain.leaves.len() {
-            function.replace_uses(chain.result(function), function.register_operand(begin));
+        self.note_change(context);
+        if is_all {
+            function.replace_uses(result, function.register_operand(begin));
             function.remove(chain.root);
             for inner in chain.inner {
                 function.remove(inner);
@@ -170,9 +182,12 @@ impl Walk {
     }
 }
 
+/// Says what became of the instruction that a chain ends in.
 fn say(function: &Function, context: &mut PhaseContext<'_>, instruction: Instruction, what: &str) {
     let (kind, name) = (RemarkKind::Passed, "Reassociated");
-    context.remark(kind, name, function, Some(instruction), || what.to_owned());
+    context.remark(kind, name, function, Some(instruction), || {
+        format!("{} {what}", function.operation(instruction).name())
+    });
 }
 
 #[cfg(test)]

@@ -47,8 +47,14 @@ impl Replacement {
     ) -> bool {
         let pairs: SmallVec<[(Register, Register); 2]> = result_registers(function, instruction)
             .zip(result_registers(function, leader))
+            .filter(|&(result, _)| !function.is_unused(result))
             .collect();
-        if !self.has_room(function, context, instruction, &pairs) {
+        if !self.has_room(
+            function,
+            context,
+            instruction,
+            pairs.iter().map(|&(old, new)| (new, Some(old))),
+        ) {
             return false;
         }
         let (kind, name) = (RemarkKind::Passed, "CommonSubexpression");
@@ -64,14 +70,14 @@ impl Replacement {
         true
     }
 
-    /// Can registers be live up to an instruction, from where on they take the place of others? They count as live
+    /// Can registers be live up to an instruction, from where on they may take the place of others? They count as live
     /// then.
     pub fn has_room(
         &mut self,
         function: &Function,
         context: &mut PhaseContext<'_>,
         instruction: Instruction,
-        pairs: &[(Register, Register)],
+        registers: impl Iterator<Item = (Register, Option<Register>)>,
     ) -> bool {
         if self.is_forced {
             return true;
@@ -81,9 +87,8 @@ impl Replacement {
             let flow = context.control_flow(function);
             PressureMap::new(function, flow, context.liveness(function))
         });
-        let needed = pairs.iter().filter(|(result, _)| !function.is_unused(*result));
-        let extensions: SmallVec<[_; 2]> = needed
-            .map(|&(result, value)| (result, map.extension(function, value, instruction)))
+        let extensions: SmallVec<[_; 2]> = registers
+            .map(|(register, replaced)| (replaced, map.extension(function, register, instruction)))
             .collect();
         if let Some((_, tight)) = extensions.iter().find(|(_, extension)| !extension.fits(budget)) {
             self.kept += 1;
@@ -100,8 +105,8 @@ impl Replacement {
             });
             return false;
         }
-        for (result, extension) in extensions {
-            map.accept(function, &extension, Some(result));
+        for (replaced, extension) in extensions {
+            map.accept(function, &extension, replaced);
         }
         true
     }
