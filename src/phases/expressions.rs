@@ -80,10 +80,6 @@ pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> 
         | Operation::Ftanh => ExpressionKind::SpecialFunction,
         // Reading a register that the hardware keeps takes as long as a load.
         Operation::S2r => ExpressionKind::Arithmetic,
-        // LLVM makes one address of that of a stack object and its conversion.
-        Operation::Cvta if function.modifiers(instruction).space == AddressSpace::Local => {
-            ExpressionKind::Constant
-        }
         _ if has_registers && operation.is_copy() => ExpressionKind::Copy,
         _ if has_registers => ExpressionKind::Arithmetic,
         _ => ExpressionKind::Constant,
