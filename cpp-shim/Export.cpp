@@ -52,6 +52,7 @@ void SnapshotExporter::clear() {
   BlockIndex.clear();
   LocationIndex.clear();
   SymbolIndex.clear();
+  ExternalSymbolIndex.clear();
   ConstantIndex.clear();
   VariableIndex.clear();
   BaseValueIndex.clear();

@@ -12,6 +12,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include <string>
@@ -196,6 +197,7 @@ private:
   KnownSubtarget LastSubtarget;
   llvm::DenseMap<const void *, uint32_t> LocationIndex;
   llvm::DenseMap<const void *, uint32_t> SymbolIndex;
+  llvm::StringMap<uint32_t> ExternalSymbolIndex;
   llvm::DenseMap<const void *, uint32_t> ConstantIndex;
   llvm::DenseMap<const void *, uint32_t> VariableIndex;
   llvm::DenseMap<const void *, uint32_t> BaseValueIndex;

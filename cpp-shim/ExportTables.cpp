@@ -316,6 +316,14 @@ uint32_t SnapshotExporter::symbolIndex(const MachineOperand &MO) {
                           ? static_cast<const void *>(MO.getSymbolName())
                           : static_cast<const void *>(MO.getBlockAddress());
     auto [Entry, IsNew] = SymbolIndex.try_emplace(Key, Symbols.size());
+    if (IsNew && MO.isSymbol()) {
+      // One name may lie in several places: it is made for each access to a
+      // parameter.
+      auto [Named, IsNewName] = ExternalSymbolIndex.try_emplace(
+          MO.getSymbolName(), uint32_t(Symbols.size()));
+      Entry->second = Named->second;
+      IsNew = IsNewName;
+    }
     Index = Entry->second;
     if (IsNew) {
       OrielSymbol &Record = Symbols.emplace_back();

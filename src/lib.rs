@@ -11,6 +11,7 @@
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`graph`] | orders, dominators and loops over any graph |
 //! | [`dataflow`] | the dataflow solver |
+//! | [`hash`] | hash functions |
 //! | [`snapshot`] | the exported machine function |
 //! | [`live`] | the live-range engine |
 //! | [`ori`] | the form of a function that the phases work on |
@@ -41,6 +42,7 @@ pub mod execute;
 pub mod generate;
 pub mod graph;
 mod guard;
+pub mod hash;
 #[cfg(feature = "llvm")]
 pub mod host;
 pub mod launch;

@@ -10,11 +10,9 @@
 
 use super::Node;
 use crate::entity::{PackedOption, PrimaryMap, entity_impl};
+use crate::hash::Fnv1a;
 use smallvec::SmallVec;
 
-/// The hash of the empty string.
-const OFFSET_BASIS: u32 = 0x811C_9DC5;
-const PRIME: u32 = 16_777_619;
 const FIRST_BUCKETS: usize = 8;
 const GROWTH: usize = 4;
 
@@ -65,9 +63,7 @@ impl<N: Node> Default for EdgeMap<N> {
 /// FNV-1a over the four bytes of a node's index.
 fn hash(node: impl Node) -> u32 {
     let index = u32::try_from(node.index()).expect("nodes have 32-bit indexes");
-    index.to_le_bytes().iter().fold(OFFSET_BASIS, |hash, &byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(PRIME)
-    })
+    Fnv1a::new().word(index).finish()
 }
 
 impl<N: Node> EdgeMap<N> {

@@ -85,6 +85,10 @@ pub struct MemoryVersions {
 
 /// The kinds of memory that an instruction may read and write.
 pub fn memory_kinds(function: &Function, instruction: Instruction) -> (MemoryKinds, MemoryKinds) {
+    let touches = OperationFlags::READS | OperationFlags::WRITES;
+    if !function.operation(instruction).flags().intersects(touches) {
+        return (MemoryKinds::empty(), MemoryKinds::empty());
+    }
     let effects = function.effects(instruction);
     let modifiers = function.modifiers(instruction);
     let orders_others = !matches!(modifiers.ordering, Ordering::None | Ordering::Weak);

@@ -123,6 +123,29 @@ macro_rules! knobs {
 knobs! {
     OriSplitLiveRanges Some(456), KnobValue::Switch(true), ["OriSplitLiveRanges"],
         "Whether OriSplitLiveRanges splits where it runs";
+    EnableGvnCse None, KnobValue::Switch(true), ["GvnCse"],
+        "Whether GvnCse does anything where it runs";
+    EnableGvnCseMode Some(402), KnobValue::Integer(5), ["GvnCse"],
+        "How far GvnCse looks: 0 not at all, 1 in the block, 2 in dominators for what ends in loads, 3 and 4 for all, \
+         5 and 6 also for special functions";
+    EnableGvnCsePerInstr Some(257), KnobValue::Budget(None), ["GvnCse"],
+        "How many expressions of a function GvnCse takes; the rest of the block that the last of them is in is left out";
+    AllowReassociateCSE None, KnobValue::Switch(true), ["OriReassociateAndCommon"],
+        "Whether OriReassociateAndCommon does anything where it runs";
+    ReassociateCSEBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
+        "How many instructions of a function OriReassociateAndCommon looks at";
+    ReassociateCSEWindow None, KnobValue::Integer(512), ["OriReassociateAndCommon"],
+        "How many instructions back OriReassociateAndCommon looks for a common value";
+    ReassociateCSESkip None, KnobValue::Integer(0), ["OriReassociateAndCommon"],
+        "How many instructions at the beginning of a function OriReassociateAndCommon leaves as they are";
+    ReassociateLargeImmInUIADD64 None, KnobValue::Switch(false), ["OriReassociateAndCommon"],
+        "Whether a constant that OriReassociateAndCommon makes for 64 bits may need more than 32";
+    DistributeAndReassociateMulBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
+        "How many sums of products of a function become one product";
+    ForceLateCommoning Some(487), KnobValue::Switch(false), ["LateOriCommoning"],
+        "Whether LateOriCommoning keeps values live where the register budget has no room for them";
+    DisableMoveCommoning None, KnobValue::Switch(false), ["LateOriCommoning"],
+        "Whether LateOriCommoning takes a copy for another value than its source";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
 }

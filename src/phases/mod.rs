@@ -12,7 +12,7 @@
 //! | `knobs.rs` | the table of knobs |
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
-//! | `basic_blocks.rs`, `dead_code.rs`, `irreducible_cycles.rs` | what several phases do |
+//! | `basic_blocks.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
 
 mod analyses;
 pub mod analyze_control_flow;
@@ -20,8 +20,11 @@ pub mod backend;
 mod basic_blocks;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
+mod expressions;
+pub mod gvn_cse;
 mod irreducible_cycles;
 pub mod knobs;
+pub mod late_ori_commoning;
 pub mod loop_make_single_entry;
 mod manager;
 pub mod mark_additional_cold_blocks;
@@ -29,12 +32,14 @@ pub mod merge_basic_blocks;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
 pub mod ori_perform_live_dead;
+pub mod ori_reassociate_and_common;
 pub mod ori_split_high_pressure_live_ranges;
 pub mod ori_split_live_ranges;
 pub mod place_blocks_in_source_order;
 pub mod registry;
 mod remarks;
 pub mod remove_unreachable_blocks;
+mod replacement;
 mod selection;
 pub mod set_control_flow_op_last_in_bb;
 mod statistics;

@@ -38,6 +38,7 @@ mod range;
 mod work;
 
 use super::basic_blocks::{RebuildMode, rebuild_basic_blocks};
+use super::expressions::single_valued;
 use super::knobs::Knob;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use crate::entity::{Block, EntityRef, EntitySet, Register};
@@ -46,7 +47,7 @@ use crate::ori::{
     ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operation, Point, Position,
     RegisterSets, each_point, units_of,
 };
-use candidate::{Kind, classify, single_valued};
+use candidate::{Kind, classify};
 use range::Range;
 use smallvec::SmallVec;
 use std::collections::HashMap;

@@ -221,13 +221,28 @@ pub static PHASES: &[Phase] = &[
     place(37, "GeneralOptimizeMid"),
     place(46, "GeneralOptimizeMid2").through_backend(Hooks::GENERAL_OPTIMIZE_MID2),
     place(48, "EnforceArgumentRestrictions"),
-    place(49, "GvnCse").through_backend(Hooks::GVN_CSE),
-    place(50, "OriReassociateAndCommon"),
+    phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
+        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+        .through_backend(Hooks::GVN_CSE)
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW),
+    phase(
+        50,
+        "OriReassociateAndCommon",
+        Forms::SSA,
+        super::ori_reassociate_and_common::run,
+    )
+    .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
     place(51, "ExtractShaderConstsFinal"),
     place(58, "GeneralOptimizeLate"),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
-    place(64, "LateOriCommoning"),
+    phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
+        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW),
     place(65, "GeneralOptimizeLate2").through_backend(Hooks::GENERAL_OPTIMIZE_LATE2),
     place(82, "AdvancedPhaseBackPropVReg").through_backend(Hooks::BACK_COPY_PROPAGATION),
     place(83, "OriBackCopyPropagate").through_backend(Hooks::BACK_COPY_PROPAGATION),

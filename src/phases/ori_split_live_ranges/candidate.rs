@@ -1,9 +1,7 @@
 //! Which registers can be split, by the kind of their definition.
 
 use crate::entity::{EntitySet, Register};
-use crate::ori::{
-    AddressSpace, Function, Instruction, Liveness, Operand, Operation, OperationFlags, RegisterFile,
-};
+use crate::ori::{AddressSpace, Function, Instruction, Operand, Operation, OperationFlags, RegisterFile};
 use smallvec::SmallVec;
 
 /// How a value comes again where it is needed.
@@ -30,17 +28,6 @@ impl Kind {
 
 /// Copies and PHIs that a chain is followed over.
 const LONGEST_CHAIN: usize = 16;
-
-/// The registers whose value is the same wherever they are live: with one definition that comes before every use.
-pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
-    let mut found = EntitySet::with_capacity(function.register_limit());
-    let is_single = |&register: &Register| {
-        function.unique_definition(register).is_some()
-            && !liveness.is_live_in(function, register, function.entry())
-    };
-    found.extend(function.registers().filter(is_single));
-    found
-}
 
 /// How the value of a register can come again; none if it cannot, or would cost more than holding it.
 pub(super) fn classify(
