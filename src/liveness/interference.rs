@@ -186,21 +186,58 @@ impl<'a> InterferenceTest<'a> {
 
     /// Do two registers of one file interfere?
     pub fn interferes(&self, one: Register, other: Register) -> bool {
+        self.may_interfere(one, other)
+            && (self.are_live_at_entry(one, other)
+                || self.is_live_at_definition(one, other)
+                || self.is_live_at_definition(other, one))
+    }
+
+    fn may_interfere(&self, one: Register, other: Register) -> bool {
         let file = |register| self.function.register(register).file;
-        let is_live_at_entry = |register| {
-            self.liveness
-                .is_live_in(self.function, register, self.function.entry())
-        };
-        one != other
-            && file(one) == file(other)
-            && (self.is_live_at_definition(one, other)
-                || self.is_live_at_definition(other, one)
-                || is_live_at_entry(one) && is_live_at_entry(other))
+        one != other && file(one) == file(other)
+    }
+
+    fn are_live_at_entry(&self, one: Register, other: Register) -> bool {
+        let entry = self.function.entry();
+        let is_live = |register| self.liveness.is_live_in(self.function, register, entry);
+        is_live(one) && is_live(other)
+    }
+
+    /// Do two registers of one file hold different values that matter at the same time? As [`Self::interferes`], but a
+    /// copy between the two gives its result what the other holds, so both may live on behind it (Chaitin's
+    /// exception for copies). Then they could be one register.
+    pub fn interferes_but_for_copies(&self, one: Register, other: Register) -> bool {
+        self.may_interfere(one, other)
+            && (self.are_live_at_entry(one, other)
+                || self.is_live_at_other_definition(one, other)
+                || self.is_live_at_other_definition(other, one))
+    }
+
+    /// Does `register` matter where `defined` gets a value that is not copied from `register`?
+    fn is_live_at_other_definition(&self, register: Register, defined: Register) -> bool {
+        self.definitions_where_live(register, defined).any(|definition| {
+            let is_copy = self.function.operation(definition).is_copy();
+            let source = || self.function.source(definition, 0);
+            !is_copy || source().is_modified() || read_register(source()) != Some(register)
+        })
     }
 
     /// Does `register` matter where `defined` gets a value?
     fn is_live_at_definition(&self, register: Register, defined: Register) -> bool {
-        self.function.definitions(defined).any(|(definition, _)| {
+        self.definitions_where_live(register, defined).next().is_some()
+    }
+
+    /// The definitions of `defined` where `register` matters.
+    fn definitions_where_live(
+        &self,
+        register: Register,
+        defined: Register,
+    ) -> impl Iterator<Item = Instruction> + '_ {
+        let definitions = self
+            .function
+            .definitions(defined)
+            .map(|(definition, _)| definition);
+        definitions.filter(move |&definition| {
             let Some(block) = self.function.block_of(definition) else {
                 return false;
             };
