@@ -1,6 +1,7 @@
 //! Oriel's options: one table for the host's command line, `ORIEL_FLAGS` and the help texts.
 
 use crate::graph::Traversal;
+use crate::phases::backend;
 use crate::phases::registry::{PHASES, Phase, Profiles};
 use crate::phases::{self, PhaseOptions, Selected};
 use crate::plan::script::EditScript;
@@ -405,11 +406,14 @@ fn directory(value: &str) -> Result<PathBuf, String> {
 }
 
 impl Options {
-    /// The phases that run at a stage, in order.
-    pub fn phases_at(&self, stage: Stage) -> impl Iterator<Item = &'static Phase> + '_ {
+    /// The phases that run over functions for a compute capability (times ten) at a stage, in order.
+    pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {
             Phases::None | Phases::Rebuild | Phases::Perturb => false,
-            Phases::Profile => phase.profiles.contains(self.profile.set()) && phase.stage == stage,
+            Phases::Profile => {
+                let is_provided = self.profile == Profile::Max || backend::provides(sm, phase.hooks);
+                phase.profiles.contains(self.profile.set()) && phase.stage == stage && is_provided
+            }
             Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
         };
         PHASES
@@ -574,7 +578,7 @@ mod tests {
             .set_all("-oriel-phases=placeblocksinsourceorder@ssa,MergeBasicBlocks,AnalyzeControlFlow")
             .unwrap();
         let names = |options: &Options, stage| {
-            let phases = options.phases_at(stage);
+            let phases = options.phases_at(stage, 80);
             phases.map(|phase| phase.name).collect::<Vec<_>>()
         };
         assert_eq!(

@@ -97,7 +97,10 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
 
 /// Takes a function to Ori, changes it there and makes a plan of the result, if there is a reason to.
 fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
-    let has_phases = options.phases_at(snapshot.stage()).next().is_some();
+    let has_phases = options
+        .phases_at(snapshot.stage(), snapshot.function().sm)
+        .next()
+        .is_some();
     let goes_back = has_phases || matches!(options.phases, Phases::None | Phases::Rebuild | Phases::Perturb);
     let goes_back = goes_back && options.mode == Mode::Optimize;
     let mut work = Work::default();
@@ -165,7 +168,10 @@ fn run_phases(
         eprint!("// {when} {phase}\n{text}");
     };
     let mut manager = Manager::new(&options.phase_options, host.wants_remarks());
-    for (number, phase) in options.phases_at(function.info.stage).enumerate() {
+    for (number, phase) in options
+        .phases_at(function.info.stage, function.info.sm)
+        .enumerate()
+    {
         if options.verify && number == 0 {
             verify(function, "LLVM made it")?;
         }

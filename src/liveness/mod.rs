@@ -4,6 +4,7 @@
 //! ```text
 //! ori::Liveness ─▶ block walk ─┬▶ interference     ─▶ register assignment
 //!  (block borders)             ├▶ last uses        ─▶ scheduler, register pressure
+//!                              ├▶ pressure map     ─▶ phases that let values live longer
 //!                              ├▶ spill costs      ─▶ spilling
 //!                              ├▶ scheduled block  ─▶ scheduler
 //!                              └▶ uninitialized    ─▶ warning
@@ -15,6 +16,7 @@
 //! | `walk.rs` | a block from its end to its start, with what is live at each instruction |
 //! | `interference.rs` | which registers are live at once: a question, and a graph |
 //! | `last_uses.rs` | which operand is the last to use a value |
+//! | `range_extension.rs` | what it costs to keep a register live further |
 //! | `spill.rs` | what it costs to keep a register in memory, and where to store and load it |
 //! | `interval_tree.rs`, `scheduled_block.rs` | what is live at a point of a block whose instructions move |
 //! | `dependencies.rs` | which instructions of a block have to stay in order |
@@ -24,6 +26,7 @@ mod dependencies;
 mod interference;
 mod interval_tree;
 mod last_uses;
+mod range_extension;
 mod scheduled_block;
 mod spill;
 mod uninitialized;
@@ -32,6 +35,7 @@ mod walk;
 pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
 pub use interference::{InterferenceGraph, InterferenceTest};
 pub use last_uses::LastUses;
+pub use range_extension::{PressureMap, RangeExtension};
 pub use scheduled_block::ScheduledBlock;
 pub use spill::{BlockWeights, ReloadCandidate, SpillCost, reload_candidates, spill_costs};
 pub use uninitialized::uninitialized_registers;

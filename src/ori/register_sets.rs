@@ -213,11 +213,16 @@ impl RegisterSets<'_> {
     }
 
     /// Units where an instruction's results are defined, in a walk that stands behind it: what is live there, and
-    /// results that nothing uses.
+    /// results that nothing uses. A register counts once, however often the instruction writes it.
     pub fn units_with_results(&self, instruction: Instruction) -> Units {
         let mut units = self.units;
-        for register in results_of(self.function, instruction) {
-            if !self.contains(register) {
+        for (number, register) in results_of(self.function, instruction).enumerate() {
+            let is_again = || {
+                results_of(self.function, instruction)
+                    .take(number)
+                    .any(|other| other == register)
+            };
+            if !self.contains(register) && !is_again() {
                 units.add(self.file(register), units_of(self.function, register));
             }
         }

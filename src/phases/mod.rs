@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `registry.rs` | the table of phases: number, name, forms, profiles, analyses |
 //! | `manager.rs` | runs them; what a phase may ask for while it runs |
+//! | `backend.rs` | which phases ptxas' back ends provide |
 //! | `analyses.rs` | what stays known from phase to phase |
 //! | `knobs.rs` | the table of knobs |
 //! | `selection.rs` | names in options |
@@ -15,6 +16,7 @@
 
 mod analyses;
 pub mod analyze_control_flow;
+pub mod backend;
 mod basic_blocks;
 mod dead_code;
 pub mod early_ori_simple_live_dead;

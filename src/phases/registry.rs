@@ -3,6 +3,7 @@
 //! Every phase that the reference names has a row. One without a `run` is a place in the order that
 //! Oriel has nothing for.
 
+use super::backend::Hooks;
 use super::{Analyses, PhaseContext, PhaseResult};
 use crate::ori::Function;
 use crate::snapshot::abi::Stage;
@@ -60,6 +61,8 @@ pub struct Phase {
     pub run: Option<Run>,
     /// Where it runs without being asked for.
     pub profiles: Profiles,
+    /// What profile `ptxas` asks of the back end before it runs the phase.
+    pub hooks: Hooks,
     /// The analyses that are made for it before it runs.
     pub needs: Analyses,
     /// The analyses that are still right when it has changed a function.
@@ -112,6 +115,7 @@ const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase
         forms,
         run: Some(run),
         profiles: Profiles::empty(),
+        hooks: Hooks::empty(),
         needs: Analyses::empty(),
         keeps: Analyses::empty(),
     }
@@ -134,6 +138,12 @@ impl Phase {
     /// In a profile without being asked for.
     const fn in_profiles(mut self, profiles: Profiles) -> Self {
         self.profiles = profiles;
+        self
+    }
+
+    /// In profile `ptxas` only where the back end provides it.
+    const fn through_backend(mut self, hooks: Hooks) -> Self {
+        self.hooks = hooks;
         self
     }
 
@@ -209,18 +219,18 @@ pub static PHASES: &[Phase] = &[
     place(29, "GeneralOptimize"),
     ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
     place(37, "GeneralOptimizeMid"),
-    place(46, "GeneralOptimizeMid2"),
+    place(46, "GeneralOptimizeMid2").through_backend(Hooks::GENERAL_OPTIMIZE_MID2),
     place(48, "EnforceArgumentRestrictions"),
-    place(49, "GvnCse"),
+    place(49, "GvnCse").through_backend(Hooks::GVN_CSE),
     place(50, "OriReassociateAndCommon"),
     place(51, "ExtractShaderConstsFinal"),
     place(58, "GeneralOptimizeLate"),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
     place(64, "LateOriCommoning"),
-    place(65, "GeneralOptimizeLate2"),
-    place(82, "AdvancedPhaseBackPropVReg"),
-    place(83, "OriBackCopyPropagate"),
+    place(65, "GeneralOptimizeLate2").through_backend(Hooks::GENERAL_OPTIMIZE_LATE2),
+    place(82, "AdvancedPhaseBackPropVReg").through_backend(Hooks::BACK_COPY_PROPAGATION),
+    place(83, "OriBackCopyPropagate").through_backend(Hooks::BACK_COPY_PROPAGATION),
     ori_perform_live_dead(84, "OriPerformLiveDeadFourth"),
     place(95, "SetAfterLegalization"),
     phase(

@@ -35,15 +35,22 @@ impl LiveIntervals {
             let (start, end) = (definition, definition.dead_slot());
             new.add_segment(LiveSegment { start, end, value });
         }
-        // What an instruction reads is live into it, be it up to an earlier slot than the use's.
-        let value_read = |slot: SlotIndex| match slot.is_block() {
-            true => old.as_range().value_before(slot),
-            false => old.as_range().query(slot).value_in(),
+        // What an instruction reads is live into it, and up to its definition of the register if that is early.
+        let value_read = |slot: SlotIndex| {
+            if slot.is_block() {
+                return Some((slot, old.as_range().value_before(slot)?));
+            }
+            let query = old.as_range().query(slot);
+            let defined = query
+                .value_defined()
+                .and_then(|value| old.as_range().definition(value));
+            Some((
+                defined.map_or(slot, |definition| definition.min(slot)),
+                query.value_in()?,
+            ))
         };
-        let mut work: Vec<(SlotIndex, ValueNumber)> = uses
-            .iter()
-            .filter_map(|&slot| Some((slot, value_read(slot)?)))
-            .collect();
+        let mut work: Vec<(SlotIndex, ValueNumber)> =
+            uses.iter().filter_map(|&slot| value_read(slot)).collect();
         let mut live_out: HashSet<Block> = HashSet::new();
         let mut used_phis: HashSet<ValueNumber> = HashSet::new();
         while let Some((slot, value)) = work.pop() {
@@ -107,9 +114,10 @@ fn drop_dead_values(range: &mut OwnedLiveRange) -> Shrunk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entity::Instruction;
     use crate::live::FindingKind;
-    use crate::live::scan::reads;
-    use crate::live::testing::{Random, random_function};
+    use crate::live::scan::{reads, use_slot};
+    use crate::live::testing::{PLAIN, Random, TestFunction, def, operand, random_function, read};
     use crate::live::update::testing::{analyze, judged, same_coverage, uses_of};
     use crate::snapshot::abi::{OperandFlags, OperandRecord};
     use proptest::prelude::*;
@@ -149,6 +157,35 @@ mod tests {
             .find(|finding| finding.kind != FindingKind::ReadOfNothing && before.contains(&finding.register));
         prop_assert!(wrong.is_none(), "{}", wrong.unwrap());
         Ok(())
+    }
+
+    #[test]
+    fn a_read_beside_an_early_definition_keeps_the_phi_value_that_comes_in() {
+        let early = || operand(0, OperandFlags::DEF | OperandFlags::EARLY_CLOBBER);
+        let mut tied = read(0);
+        tied.tied_to = 1;
+        let mut function = TestFunction::new(1);
+        function.block(&[1, 2]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.block(&[2]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.block(&[]);
+        function.instruction(PLAIN, &[early(), tied, read(0)]);
+        let function = function.finish(|| 0);
+        let mut intervals = analyze(&function);
+        let register = Register::from_u32(0);
+        let text = intervals.interval(register).to_string();
+        let read_slot = use_slot(
+            intervals
+                .indexes()
+                .instruction_index(Instruction::from_u32(2))
+                .number(),
+            &read(0),
+            &[],
+        );
+        intervals.shrink_to_uses(&Predecessors::new(&function.snapshot()), register, &[read_slot]);
+        assert_eq!(intervals.interval(register).to_string(), text);
+        assert!(text.contains("-phi"), "{text}");
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use crate::entity::{Block, Instruction, Register};
 use crate::live::LiveRangeCalc;
 use crate::live::live_interval::LiveIntervals;
-use crate::live::scan::{defines, reads, use_slot};
+use crate::live::scan::{defines, definition_slot, reads, use_slot};
 use crate::live::slot_index::SlotIndex;
 use crate::live::testing::{TestFunction, covered_slots};
 use crate::snapshot::abi::OpcodeFlags;
@@ -15,14 +15,34 @@ pub(super) fn analyze(function: &TestFunction) -> LiveIntervals {
 /// The registers for which liveness is defined by the function alone.
 pub(super) fn judged(function: &TestFunction, intervals: &LiveIntervals) -> Vec<Register> {
     let snapshot = function.snapshot();
-    // A range that enters the function is that of a register which some path leaves undefined.
+    // A range that enters the function is that of a register which some path leaves undefined. What an instruction reads that
+    // defines the register early is the value before it or the new one, depending on whom one asks.
     let defined = |register: &Register| {
         let range = intervals.interval(*register);
         covered_slots(&snapshot, intervals, *register).is_some()
             && !range.is_empty()
             && !range.live_at(SlotIndex::ZERO)
+            && !is_read_beside_early_definition(function, *register)
     };
     snapshot.registers().filter(defined).collect()
+}
+
+/// Does an instruction define a register early and read it at the usual slot?
+fn is_read_beside_early_definition(function: &TestFunction, register: Register) -> bool {
+    let snapshot = function.snapshot();
+    snapshot.instructions().any(|instruction| {
+        let view = snapshot.instruction(instruction);
+        let records = view.operand_records();
+        let of_register = view
+            .operands()
+            .filter(|operand| operand.register() == Some(register));
+        let (mut defines_early, mut reads_late) = (false, false);
+        for record in of_register.map(|operand| operand.record()) {
+            defines_early |= defines(record) && definition_slot(0, record).is_early_clobber();
+            reads_late |= reads(record) && use_slot(0, record, records).is_register();
+        }
+        defines_early && reads_late
+    })
 }
 
 pub(super) fn registers_of(
