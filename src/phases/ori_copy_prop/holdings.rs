@@ -1,0 +1,330 @@
+//! What registers are known to hold: a register's value, a constant, or what the hardware keeps.
+//!
+//! ```text
+//! %1 = MOV 7          %1 holds 7
+//! %2 = MOV %1         %2 holds the value of %1, and 7
+//! %1 = IADD %1, 1     %1 holds nothing that is known, %2 still 7
+//! ```
+//!
+//! A *holding* is a register and what it holds. Two gen/kill problems over all of them, forward:
+//!
+//! ```text
+//! Lost(B, end)   = Kill(B) | (Lost(B, start) & ~Gen(B))       union over predecessors; all are lost at the entry
+//! Reaches(B, end) = Made(B) | (Reaches(B, start) & ~Over(B))  union over predecessors
+//! ```
+//!
+//! What is not lost holds on every path: these are the available copies (A. Aho, M. Lam, R. Sethi, J. Ullman,
+//! "Compilers", 2nd edition, 9.1). A holding reaches a place if on some path the register was last written by one of the
+//! instructions that make it hold this. A use that one reaches and where it is lost sees other values as well.
+
+use crate::bitvector::{EntityBitMatrix, EntityBitSet};
+use crate::dataflow::{Direction, fixed_point};
+use crate::entity::{Block, PrimaryMap, Register, SecondaryMap, entity_impl};
+use crate::ori::{ControlFlow, Function, Instruction, Operand, OperandKind, Operation, Special};
+use crate::phases::copies::is_alike;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// A register and what it holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct HoldingId(u32);
+entity_impl!(HoldingId, "holding");
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Held {
+    /// The value of another register.
+    Register(Register),
+    /// The complement of a predicate.
+    Complement(Register),
+    /// A constant, by its bits.
+    Bits(u64),
+    /// An address, or a register that the hardware keeps.
+    Special(Operand),
+}
+
+impl Held {
+    /// The register whose value it depends on.
+    fn register(self) -> Option<Register> {
+        match self {
+            Self::Register(register) | Self::Complement(register) => Some(register),
+            Self::Bits(_) | Self::Special(_) => None,
+        }
+    }
+}
+
+/// A register and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Holding {
+    pub register: Register,
+    pub held: Held,
+}
+
+/// The holdings that an instruction makes.
+type Made = SmallVec<[HoldingId; 2]>;
+
+/// All holdings of a function and where they are lost.
+pub(super) struct Holdings {
+    pub rows: PrimaryMap<HoldingId, Holding>,
+    /// By instruction: what it makes hold, the register's value first.
+    made: SecondaryMap<Instruction, Made>,
+    /// By register: the holdings that a definition of it ends.
+    of_register: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
+    /// By register: the holdings of what it holds itself.
+    by_holder: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
+    ids: HashMap<Holding, HoldingId>,
+    lost_in: EntityBitMatrix<Block, HoldingId>,
+    reaches_in: EntityBitMatrix<Block, HoldingId>,
+}
+
+/// Which instructions make holdings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Constants and addresses that registers with several definitions hold.
+    pub constants: bool,
+    /// Registers that the hardware keeps.
+    pub fixed: bool,
+    /// Complements of predicates.
+    pub complements: bool,
+}
+
+impl Holdings {
+    /// Finds what registers hold in a function without PHIs.
+    pub fn compute(function: &Function, flow: &ControlFlow, wanted: Wanted) -> Self {
+        let mut holdings = Self {
+            rows: PrimaryMap::new(),
+            made: SecondaryMap::with_capacity(function.instruction_limit()),
+            of_register: SecondaryMap::with_capacity(function.register_limit()),
+            by_holder: SecondaryMap::with_capacity(function.register_limit()),
+            ids: HashMap::new(),
+            lost_in: EntityBitMatrix::default(),
+            reaches_in: EntityBitMatrix::default(),
+        };
+        holdings.collect(function, wanted);
+        holdings.solve(function, flow);
+        holdings
+    }
+
+    fn collect(&mut self, function: &Function, wanted: Wanted) {
+        // The constant that a register holds at this place of the block, and the number of the block.
+        let mut local: SecondaryMap<Register, Option<(u32, Held)>> =
+            SecondaryMap::with_capacity(function.register_limit());
+        for (number, &block) in function.blocks().iter().enumerate() {
+            let number = number as u32;
+            for instruction in function.instructions(block) {
+                let held = held_by(function, instruction, wanted);
+                let constant = held.and_then(|held| match held {
+                    Held::Register(source) => local[source]
+                        .filter(|&(block, _)| block == number)
+                        .map(|(_, held)| held)
+                        .or_else(|| only_constant(function, source, wanted)),
+                    Held::Complement(_) => None,
+                    Held::Bits(_) | Held::Special(_) => Some(held),
+                });
+                for result in function.results(instruction) {
+                    if let Some(register) = result.as_register() {
+                        local[register] = None;
+                    }
+                }
+                let Some(held) = held else { continue };
+                let register = function.result(instruction, 0).as_register();
+                let register = register.expect("a copy has a result");
+                local[register] = constant.map(|held| (number, held));
+                let of_register = held.register().is_some().then_some(held);
+                for held in of_register.into_iter().chain(constant) {
+                    let holding = self.intern(Holding { register, held });
+                    self.made[instruction].push(holding);
+                }
+            }
+        }
+    }
+
+    fn intern(&mut self, holding: Holding) -> HoldingId {
+        *self.ids.entry(holding).or_insert_with(|| {
+            let id = self.rows.push(holding);
+            self.of_register[holding.register].push(id);
+            self.by_holder[holding.register].push(id);
+            if let Some(source) = holding.held.register() {
+                self.of_register[source].push(id);
+            }
+            id
+        })
+    }
+
+    fn solve(&mut self, function: &Function, flow: &ControlFlow) {
+        let (rows, columns) = (function.block_limit(), self.rows.len());
+        let new = || EntityBitMatrix::<Block, HoldingId>::new(rows, columns);
+        let [mut generated, mut killed, mut made, mut over] = [new(), new(), new(), new()];
+        let mut state = State::default();
+        for &block in function.blocks() {
+            state.lost.clear();
+            state.reaches.clear();
+            for instruction in function.instructions(block) {
+                for register in results_of(function, instruction) {
+                    for &holding in &self.of_register[register] {
+                        generated.remove(block, holding);
+                    }
+                    for &holding in &self.by_holder[register] {
+                        over.insert(block, holding);
+                    }
+                }
+                self.step(function, instruction, &mut state);
+                for &holding in &self.made[instruction] {
+                    if !state.lost.contains(holding) {
+                        generated.insert(block, holding);
+                    }
+                }
+            }
+            for holding in &state.lost {
+                killed.insert(block, holding);
+            }
+            for holding in &state.reaches {
+                made.insert(block, holding);
+            }
+        }
+        let mut lost_out = new();
+        let mut reaches_out = new();
+        self.lost_in = new();
+        self.reaches_in = new();
+        let entry = function.entry();
+        for holding in self.rows.keys() {
+            self.lost_in.insert(entry, holding);
+        }
+        let limit = flow.order.len() + 3;
+        let visit = |block: Block| {
+            for &from in flow.graph.predecessors(block) {
+                self.lost_in.row_mut(block).or(lost_out.row(from));
+                self.reaches_in.row_mut(block).or(reaches_out.row(from));
+            }
+            let lost = lost_out.row_mut(block).or_with_and_not_if_changed(
+                killed.row(block),
+                self.lost_in.row(block),
+                generated.row(block),
+            );
+            let reaches = reaches_out.row_mut(block).or_with_and_not_if_changed(
+                made.row(block),
+                self.reaches_in.row(block),
+                over.row(block),
+            );
+            lost | reaches
+        };
+        fixed_point(&flow.graph, &flow.order, Direction::Forward, limit, visit)
+            .expect("sets of holdings only grow");
+    }
+
+    /// What is known where a block begins.
+    pub fn enter(&self, block: Block, state: &mut State) {
+        state.lost.assign(self.lost_in.row(block));
+        state.reaches.assign(self.reaches_in.row(block));
+    }
+
+    /// What is known behind an instruction, from what is known before it.
+    pub fn step(&self, function: &Function, instruction: Instruction, state: &mut State) {
+        for register in results_of(function, instruction) {
+            for &holding in &self.of_register[register] {
+                state.lost.insert(holding);
+            }
+            for &holding in &self.by_holder[register] {
+                state.reaches.remove(holding);
+            }
+        }
+        for &holding in &self.made[instruction] {
+            let Holding { register, held } = self.rows[holding];
+            // `%1 = MOV %1` and `%1 = NOT %1` say nothing.
+            if held.register() != Some(register) {
+                state.lost.remove(holding);
+                state.reaches.insert(holding);
+            }
+        }
+    }
+
+    /// Is nothing that an instruction makes hold known where its block begins?
+    pub fn is_lost_at_start(&self, block: Block, instruction: Instruction) -> bool {
+        let made = self.made[instruction].iter();
+        made.copied().all(|holding| self.lost_in.contains(block, holding))
+    }
+
+    /// The holdings that an instruction makes.
+    pub fn made_by(&self, instruction: Instruction) -> &[HoldingId] {
+        &self.made[instruction]
+    }
+
+    /// The holdings of a register.
+    pub fn of(&self, register: Register) -> &[HoldingId] {
+        &self.by_holder[register]
+    }
+
+    /// The holding of a register and what it holds, if some instruction makes it.
+    pub fn find(&self, holding: Holding) -> Option<HoldingId> {
+        self.ids.get(&holding).copied()
+    }
+}
+
+/// What is known at one place.
+#[derive(Default)]
+pub(super) struct State {
+    /// Holdings that may not hold.
+    pub lost: EntityBitSet<HoldingId>,
+    /// Holdings whose register was, on some path, last written by an instruction that makes it.
+    pub reaches: EntityBitSet<HoldingId>,
+}
+
+fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
+    let results = function.results(instruction).iter();
+    results.filter_map(Operand::as_register)
+}
+
+/// What the result of an instruction holds behind it.
+fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Option<Held> {
+    let operation = function.operation(instruction);
+    let is_wanted = match operation {
+        Operation::Mov | Operation::Copy => true,
+        Operation::S2r => wanted.fixed && function.is_removable_if_unused(instruction),
+        Operation::Not => wanted.complements,
+        _ => false,
+    };
+    if !is_wanted {
+        return None;
+    }
+    let (result, source) = (function.result(instruction, 0), function.source(instruction, 0));
+    let result = result.as_register()?;
+    if source.is_modified() || source.is_undefined() {
+        return None;
+    }
+    if operation == Operation::Not {
+        let source = source.as_register()?;
+        return function
+            .register(source)
+            .file
+            .is_predicate()
+            .then_some(Held::Complement(source));
+    }
+    if let Some(source) = source.as_register() {
+        return is_alike(function, result, source).then_some(Held::Register(source));
+    }
+    match source.kind() {
+        OperandKind::Special(special) => {
+            let is_known = match function.special_data(special) {
+                Special::Symbol { .. } | Special::Frame(_) => wanted.constants,
+                Special::SpecialRegister(_) => wanted.fixed,
+                Special::Physical(_) | Special::Machine { .. } => false,
+            };
+            is_known.then_some(Held::Special(source))
+        }
+        _ if wanted.constants => {
+            let bits = function.register(result).bits;
+            let mask = u64::MAX
+                .checked_shr(64 - u32::from(bits.min(64)))
+                .unwrap_or_default();
+            let bits = function.constant_bits(source).filter(|_| bits <= 64)?;
+            Some(Held::Bits(bits & mask))
+        }
+        _ => None,
+    }
+}
+
+/// The constant that the only definition of a register gives it.
+fn only_constant(function: &Function, register: Register, wanted: Wanted) -> Option<Held> {
+    let definition = function.unique_definition(register)?;
+    held_by(function, definition, wanted).filter(|held| matches!(held, Held::Bits(_) | Held::Special(_)))
+}
