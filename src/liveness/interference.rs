@@ -332,6 +332,51 @@ mod tests {
         }
     }
 
+    /// What both hold at each place follows from where they are written; if they always hold the same where both are live,
+    /// they do not interfere but for copies, and if they do not interfere at all, they don't either.
+    #[test]
+    fn copies_between_two_registers_are_no_reason_to_keep_them_apart() {
+        let text = |middle: &str, end: &str| {
+            format!(
+                "kernel \"k\" sm_80 late {{
+bix0:
+    %1:R32 = LD.global.b32 [0]
+    %2:R32 = MOV.b32 %1
+{middle}    ST.global.b32 %1, [8]
+    ST.global.b32 %2, [8]
+{end}    RET
+}}
+"
+            )
+        };
+        for (middle, end, expected) in [
+            ("", "", (true, false)),
+            // Another value while the other is live.
+            ("    %2 = IADD.b32 %2, 1\n", "", (true, true)),
+            ("    %1 = IADD.b32 %2, 1\n", "", (true, true)),
+            // Back again.
+            ("    %2 = MOV.b32 %1\n    %1 = MOV.b32 %2\n", "", (true, false)),
+            // Another value when the other is dead.
+            (
+                "",
+                "    %1 = LD.global.b32 [4]\n    ST.global.b32 %1, [8]\n",
+                (true, false),
+            ),
+        ] {
+            let function = &parse_functions(&text(middle, end)).expect("it is well formed")[0];
+            let flow = ControlFlow::analyze(function, Traversal::default());
+            let liveness = Liveness::compute(function, &flow);
+            let test = InterferenceTest::new(function, &liveness);
+            let [one, other] = [1, 2].map(Register::from_u32);
+            let found = (
+                test.interferes(one, other),
+                test.interferes_but_for_copies(one, other),
+            );
+            assert_eq!(found, expected, "{middle}{end}");
+            assert_eq!(test.interferes_but_for_copies(other, one), found.1);
+        }
+    }
+
     #[test]
     fn what_a_loop_carries_interferes_with_what_it_computes() {
         let text = "kernel \"k\" sm_80 ssa {

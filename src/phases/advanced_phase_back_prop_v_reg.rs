@@ -170,3 +170,139 @@ fn say(function: &Function, context: &mut PhaseContext<'_>, copy: Instruction, d
         )
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ori::parse_function;
+    use crate::ori::random_function::random_function;
+    use crate::phases::registry::{PHASES, Profiles, named};
+    use crate::phases::testing::{add_copies, run_phase, run_phase_with};
+    use crate::phases::{Manager, PhaseOptions, PhaseResult, backend};
+    use crate::random::{Random, Stream};
+    use crate::snapshot::abi::Stage;
+    use proptest::prelude::*;
+
+    fn after(lines: &str) -> String {
+        after_with(lines, &PhaseOptions::default())
+    }
+
+    fn after_with(lines: &str, options: &PhaseOptions) -> String {
+        let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{lines}    RET\n}}\n");
+        let mut function = parse_function(&text).expect("it is well formed");
+        let before = function.to_string();
+        let changed = run_phase_with(run, &mut function, options);
+        assert_eq!(function.verify(), []);
+        let printed = function.to_string();
+        assert_eq!(changed, printed != before);
+        printed
+    }
+
+    const CHAIN: &str = "\
+    %1:R32 = LD.global.b32 [0]
+    %2:R32 = IADD.b32 %1, 1
+    %3:R32 = MOV.b32 %2
+    %4:R32 = COPY.b32 %3
+    %5:R32 = MOV.b32 %4
+    ST.global.b32 %5, [64]
+";
+
+    #[test]
+    fn a_chain_goes_in_one_pass() {
+        let printed = after(CHAIN);
+        assert!(printed.contains("%5:R32 = IADD.b32 %1, 1"), "{printed}");
+        assert!(!printed.contains("MOV") && !printed.contains("COPY"), "{printed}");
+    }
+
+    #[test]
+    fn the_budget_ends_it() {
+        for (budget, left) in [(0, 3), (1, 2), (3, 0)] {
+            let mut options = PhaseOptions::default();
+            options.knobs.set(&format!("808={budget}")).unwrap();
+            let printed = after_with(CHAIN, &options);
+            let copies = printed.matches("MOV").count() + printed.matches("COPY").count();
+            assert_eq!(copies, left, "{printed}");
+        }
+    }
+
+    #[test]
+    fn guards_keep_copies() {
+        // Another use of the source; the result is read, or written, in between; two definitions; kinds that differ.
+        for lines in [
+            CHAIN.replace("%3\n", "%3\n    ST.global.b32 %3, [4]\n").replace("%5:R32 = MOV.b32 %4", "%5:R32 = IADD.b32 %4, 0"),
+            "    %1:R32 = LD.global.b32 [0]\n    %2:R32 = IADD.b32 %1, 1\n    ST.global.b32 %1, [4]\n    %1 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
+            "    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %1 = IADD.b32 %1, 1\n    ST.global.b32 %1, [4]\n    %1 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
+            "    %2:R32 = LD.global.b32 [0]\n    %2 = IADD.b32 %2, 1\n    %1:R32 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
+        ] {
+            let printed = after(&lines);
+            assert!(printed.contains("MOV") || printed.contains("COPY"), "{printed}");
+        }
+    }
+
+    #[test]
+    fn a_result_may_be_what_the_definition_reads() {
+        let printed = after(
+            "    %1:R32 = LD.global.b32 [0]\n    %2:R32 = IADD.b32 %1, 1\n    %1 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n",
+        );
+        assert!(printed.contains("%1 = IADD.b32 %1, 1"), "{printed}");
+    }
+
+    #[test]
+    fn back_ends_of_ptxas_do_without_it_and_max_has_it() {
+        for number in [82, 83] {
+            let phase = PHASES
+                .iter()
+                .find(|phase| phase.number == Some(number))
+                .expect("a phase");
+            assert!(phase.profiles.contains(Profiles::MAX));
+            assert!((30..130).all(|sm| !backend::provides(sm, phase.hooks)));
+        }
+    }
+
+    #[test]
+    fn the_progress_of_the_pipeline_is_that_of_the_last_marker() {
+        use crate::phases::progress::Progress;
+        let mut function = parse_function("kernel \"k\" sm_80 late {\nbix0:\n    RET\n}\n").unwrap();
+        let options = PhaseOptions::default();
+        let mut manager = Manager::new(&options, false);
+        for (name, progress) in [
+            ("AdvancedPhaseBackPropVReg", 0),
+            ("OriBackCopyPropagate", 9),
+            ("SetAfterLegalization", 19),
+            ("OriBackCopyPropagate", 19),
+        ] {
+            let phase = named(name).next().expect("a phase");
+            assert_eq!(manager.run(phase, &mut function), PhaseResult::Unchanged);
+            assert_eq!(manager.progress().value(), progress);
+        }
+        assert!(Progress::BACK_COPY_PROPAGATED < Progress::LEGALIZED);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        /// Whatever the function: the result verifies, analyses that were known stay right, every copy that goes is
+        /// counted, and a second run finds nothing.
+        #[test]
+        fn renaming_keeps_functions_sound(seed: u64, is_late: bool) {
+            let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
+            let mut random = Random::new(seed, Stream::TestOri);
+            add_copies(&mut function, &mut random);
+            let phase = named("AdvancedPhaseBackPropVReg").next().expect("a phase");
+            let options = PhaseOptions::default();
+            let mut manager = Manager::new(&options, false);
+            manager.prepare(named("OriSplitLiveRanges").next().expect("it needs all analyses"), &function);
+            let count = |function: &Function| -> usize {
+                let blocks = function.blocks().iter();
+                blocks.map(|&block| function.instructions(block).count()).sum()
+            };
+            let before = count(&function);
+            manager.run(phase, &mut function);
+            prop_assert_eq!(function.verify(), []);
+            prop_assert_eq!(manager.check_analyses(phase, &function), Ok(()));
+            let removed = manager.finish().0.counter(phase.name, "propagated");
+            prop_assert_eq!(before - count(&function), removed as usize);
+            prop_assert!(!run_phase(run, &mut function));
+        }
+    }
+}

@@ -71,6 +71,11 @@ impl<'a> Manager<'a> {
         self.analyses.check(phase, function, self.options)
     }
 
+    /// How far the pipeline has come.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
     /// What the phases counted, and what they had to say.
     pub fn finish(self) -> (Statistics, Vec<Remark>) {
         (self.statistics, self.remarks)

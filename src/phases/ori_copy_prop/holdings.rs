@@ -328,3 +328,84 @@ fn only_constant(function: &Function, register: Register, wanted: Wanted) -> Opt
     let definition = function.unique_definition(register)?;
     held_by(function, definition, wanted).filter(|held| matches!(held, Held::Bits(_) | Held::Special(_)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Traversal;
+    use crate::ori::random_function::random_function;
+    use crate::phases::testing::add_copies;
+    use crate::random::{Random, Stream};
+    use crate::snapshot::abi::Stage;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const ALL: Wanted = Wanted {
+        constants: true,
+        fixed: true,
+        complements: true,
+    };
+
+    /// What may be said of a holding at the start of a block, found by walking every path to it from the end backward:
+    /// whether some path loses it, and whether on some path an instruction that makes it wrote the register last.
+    fn on_paths(function: &Function, holdings: &Holdings, block: Block, id: HoldingId) -> (bool, bool) {
+        let Holding { register, held } = holdings.rows[id];
+        let predecessors = function.predecessors();
+        let (mut is_lost, mut reaches) = (false, false);
+        // Blocks to go through backward, and whether both questions are still open there.
+        let mut pending: Vec<(Block, bool, bool)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let enter = |block: Block, lost: bool, reach: bool, pending: &mut Vec<_>, is_lost: &mut bool| {
+            *is_lost |= lost && block == function.entry();
+            pending.extend(predecessors[block].iter().map(|&from| (from, lost, reach)));
+        };
+        enter(block, true, true, &mut pending, &mut is_lost);
+        while let Some((block, mut asks_lost, mut asks_reach)) = pending.pop() {
+            if !seen.insert((block, asks_lost, asks_reach)) {
+                continue;
+            }
+            for instruction in function.instructions(block).rev() {
+                let writes =
+                    |wanted: Register| results_of(function, instruction).any(|result| result == wanted);
+                let makes = holdings.made_by(instruction).contains(&id) && held.register() != Some(register);
+                let writes_register = writes(register);
+                let writes_source = held.register().is_some_and(writes);
+                if asks_lost && (makes || writes_register || writes_source) {
+                    is_lost |= !makes;
+                    asks_lost = false;
+                }
+                if asks_reach && writes_register {
+                    reaches |= makes;
+                    asks_reach = false;
+                }
+            }
+            if asks_lost || asks_reach {
+                enter(block, asks_lost, asks_reach, &mut pending, &mut is_lost);
+            }
+        }
+        (is_lost, reaches)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn borders_are_what_paths_say(seed: u64) {
+            let mut function = random_function(seed, Stage::Late);
+            function.remove_unreachable_blocks();
+            let mut random = Random::new(seed, Stream::TestOri);
+            add_copies(&mut function, &mut random);
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            prop_assume!(flow.order.len() == function.blocks().len());
+            let holdings = Holdings::compute(&function, &flow, ALL);
+            let mut state = State::default();
+            for &block in function.blocks() {
+                holdings.enter(block, &mut state);
+                for id in holdings.rows.keys().take(64) {
+                    let found = (state.lost.contains(id), state.reaches.contains(id));
+                    prop_assert_eq!(found, on_paths(&function, &holdings, block, id), "{} {:?}", block, holdings.rows[id]);
+                }
+            }
+        }
+    }
+}
