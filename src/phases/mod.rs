@@ -32,6 +32,7 @@ pub mod merge_basic_blocks;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
 pub mod ori_back_copy_propagate;
+pub mod ori_common_constants;
 pub mod ori_copy_prop;
 pub mod ori_perform_live_dead;
 pub mod ori_split_high_pressure_live_ranges;

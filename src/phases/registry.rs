@@ -233,6 +233,15 @@ pub static PHASES: &[Phase] = &[
     place(49, "GvnCse").through_backend(Hooks::GVN_CSE),
     place(50, "OriReassociateAndCommon"),
     place(51, "ExtractShaderConstsFinal"),
+    unnumbered(
+        Stage::Ssa,
+        "OriCommonConstants",
+        Forms::SSA,
+        super::ori_common_constants::run,
+    )
+    .in_profiles(Profiles::MAX)
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
     place(58, "GeneralOptimizeLate"),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),

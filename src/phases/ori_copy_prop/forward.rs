@@ -188,10 +188,9 @@ impl Walk {
             return None;
         };
         // The register has to last until the new read, behind which it takes the place of that.
-        let budget = context.options.register_budget;
         let map = Self::pressure(&mut self.map, function, context);
         let extension = map.extension(function, register, read);
-        if !policy.forces_global && !extension.fits(budget) {
+        if !policy.forces_global && !extension.fits(policy.room()) {
             context.remark(RemarkKind::Missed, "Pressure", function, Some(read), || {
                 format!("it is read again: %{} has no room up to here", register.as_u32())
             });
@@ -272,7 +271,8 @@ impl Walk {
             };
             let new = new.filter(|&new| is_allowed(function, policy, user, number, new));
             let Some(new) = new.filter(|&new| {
-                matches!(decision, Decision::Register(_)) || self.has_room(function, context, user, new)
+                matches!(decision, Decision::Register(_))
+                    || self.has_room(function, policy, context, user, new)
             }) else {
                 continue;
             };
@@ -310,6 +310,7 @@ impl Walk {
     fn has_room(
         &mut self,
         function: &Function,
+        policy: &Policy,
         context: &mut PhaseContext<'_>,
         user: Instruction,
         new: Operand,
@@ -322,10 +323,9 @@ impl Walk {
             Operation::Phi => return true,
             _ => user,
         };
-        let budget = context.options.register_budget;
         let map = Self::pressure(&mut self.map, function, context);
         let extension = map.extension(function, source, at);
-        let fits = extension.fits(budget);
+        let fits = policy.forces_global || extension.fits(policy.room());
         if fits {
             map.accept(function, &extension, None);
         } else {

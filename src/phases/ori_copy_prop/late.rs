@@ -151,7 +151,7 @@ impl<'a> Round<'a> {
             PressureMap::new(function, flow, context.liveness(function))
         });
         let extensions = extensions_before(function, self.flow, map, register, instruction);
-        let has_room = |extension: &RangeExtension| extension.fits(context.options.register_budget);
+        let has_room = |extension: &RangeExtension| extension.fits(policy.room());
         if !policy.forces_global && !extensions.iter().all(has_room) {
             return Err(Refusal::Pressure);
         }
