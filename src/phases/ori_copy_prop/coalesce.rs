@@ -21,6 +21,9 @@ const ROUNDS: usize = 8;
 /// Definitions of one register times uses of the other, at most: a question takes so many steps.
 const QUESTION_LIMIT: usize = 1 << 12;
 
+/// Definitions, and uses, of a register that takes part, at most.
+const MENTION_LIMIT: usize = 256;
+
 /// Merges registers; how many copies went.
 pub(super) fn coalesce(
     function: &mut Function,
@@ -29,7 +32,7 @@ pub(super) fn coalesce(
 ) -> Counts {
     let mut total = Counts::default();
     for round in 0..ROUNDS {
-        let merges = find_merges(function, policy, context, round == 0);
+        let (merges, is_last) = find_merges(function, policy, context, round == 0);
         if merges.is_empty() {
             break;
         }
@@ -38,6 +41,9 @@ pub(super) fn coalesce(
         }
         total.removed += remove_identities(function);
         context.keep_only(Analyses::CONTROL_FLOW);
+        if is_last {
+            break;
+        }
     }
     context.count("coalesced", total.removed);
     total
@@ -48,22 +54,25 @@ struct Merge {
     kept: Register,
 }
 
+/// The registers to merge in a round, and whether no copy was left for the next one because of them.
 fn find_merges(
     function: &Function,
     policy: &mut Policy,
     context: &mut PhaseContext<'_>,
     speaks: bool,
-) -> Vec<Merge> {
+) -> (Vec<Merge>, bool) {
     let copies = copies_of(function);
     if copies.is_empty() {
-        return Vec::new();
+        return (Vec::new(), true);
     }
     let liveness = context.liveness(function);
     let test = InterferenceTest::new(function, &liveness);
     let mut taken: EntitySet<Register> = EntitySet::new();
     let mut merges = Vec::new();
+    let mut is_last = true;
     for (copy, block, gone, kept) in copies {
         if taken.contains(gone) || taken.contains(kept) {
+            is_last = false;
             continue;
         }
         let problem = problem_with(function, policy, &test, block, gone, kept);
@@ -82,7 +91,7 @@ fn find_merges(
             format!("%{} and %{} are one register", gone.as_u32(), kept.as_u32())
         });
     }
-    merges
+    (merges, is_last)
 }
 
 /// Copies between registers of one kind, where they are, and their registers.
@@ -113,13 +122,14 @@ fn problem_with(
         return None;
     }
     let count = |register| {
-        (
-            function.definitions(register).count(),
-            function.uses(register).count(),
-        )
+        let definitions = function.definitions(register).take(MENTION_LIMIT + 1);
+        let uses = function.uses(register).take(MENTION_LIMIT + 1);
+        [definitions.count(), uses.count()]
     };
-    let ((gone_definitions, gone_uses), (kept_definitions, kept_uses)) = (count(gone), count(kept));
-    if gone_definitions * kept_uses + kept_definitions * gone_uses > QUESTION_LIMIT {
+    let ([gone_definitions, gone_uses], [kept_definitions, kept_uses]) = (count(gone), count(kept));
+    let counts = [gone_definitions, gone_uses, kept_definitions, kept_uses];
+    let steps = gone_definitions * kept_uses + kept_definitions * gone_uses;
+    if steps > QUESTION_LIMIT || counts.into_iter().any(|count| count > MENTION_LIMIT) {
         return Some("they are mentioned too often");
     }
     if kept_definitions == 0 {

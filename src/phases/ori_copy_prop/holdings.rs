@@ -13,14 +13,17 @@
 //! Reaches(B, end) = Made(B) | (Reaches(B, start) & ~Over(B))  union over predecessors
 //! ```
 //!
-//! What is not lost holds on every path: these are the available copies (A. Aho, M. Lam, R. Sethi, J. Ullman,
+//! Only holdings of registers that live across the borders of blocks take part; others are known within their block. What is
+//! not lost holds on every path: these are the available copies (A. Aho, M. Lam, R. Sethi, J. Ullman,
 //! "Compilers", 2nd edition, 9.1). A holding reaches a place if on some path the register was last written by one of the
 //! instructions that make it hold this. A use that one reaches and where it is lost sees other values as well.
 
 use crate::bitvector::{EntityBitMatrix, EntityBitSet};
 use crate::dataflow::{Direction, fixed_point};
-use crate::entity::{Block, PrimaryMap, Register, SecondaryMap, entity_impl};
-use crate::ori::{ControlFlow, Function, Instruction, Operand, OperandKind, Operation, Special};
+use crate::entity::{Block, EntitySet, PrimaryMap, Register, SecondaryMap, entity_impl};
+use crate::ori::{
+    ControlFlow, Function, Instruction, Operand, OperandKind, Operation, Special, each_border_use,
+};
 use crate::phases::copies::is_alike;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -73,7 +76,11 @@ pub(super) struct Holdings {
     /// By register: the holdings of what it holds itself.
     by_holder: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
     ids: HashMap<Holding, HoldingId>,
+    /// The holdings of registers that live across borders; they have the first numbers.
+    at_borders: EntityBitSet<HoldingId>,
+    /// Over holdings at borders.
     lost_in: EntityBitMatrix<Block, HoldingId>,
+    /// Likewise.
     reaches_in: EntityBitMatrix<Block, HoldingId>,
 }
 
@@ -97,15 +104,24 @@ impl Holdings {
             of_register: SecondaryMap::with_capacity(function.register_limit()),
             by_holder: SecondaryMap::with_capacity(function.register_limit()),
             ids: HashMap::new(),
+            at_borders: EntityBitSet::new(),
             lost_in: EntityBitMatrix::default(),
             reaches_in: EntityBitMatrix::default(),
         };
-        holdings.collect(function, wanted);
+        let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
+        each_border_use(function, |register| {
+            lives_across.insert(register);
+        });
+        holdings.collect(function, wanted, |register| lives_across.contains(register));
+        holdings.at_borders = EntityBitSet::with_room(holdings.rows.len());
+        holdings.at_borders.extend(holdings.rows.keys());
+        holdings.collect(function, wanted, |register| !lives_across.contains(register));
         holdings.solve(function, flow);
         holdings
     }
 
-    fn collect(&mut self, function: &Function, wanted: Wanted) {
+    /// Finds what instructions make hold whose result `takes_part`.
+    fn collect(&mut self, function: &Function, wanted: Wanted, takes_part: impl Fn(Register) -> bool) {
         // The constant that a register holds at this place of the block, and the number of the block.
         let mut local: SecondaryMap<Register, Option<(u32, Held)>> =
             SecondaryMap::with_capacity(function.register_limit());
@@ -130,6 +146,9 @@ impl Holdings {
                 let register = function.result(instruction, 0).as_register();
                 let register = register.expect("a copy has a result");
                 local[register] = constant.map(|held| (number, held));
+                if !takes_part(register) {
+                    continue;
+                }
                 let of_register = held.register().is_some().then_some(held);
                 for held in of_register.into_iter().chain(constant) {
                     let holding = self.intern(Holding { register, held });
@@ -152,44 +171,37 @@ impl Holdings {
     }
 
     fn solve(&mut self, function: &Function, flow: &ControlFlow) {
-        let (rows, columns) = (function.block_limit(), self.rows.len());
+        let (rows, columns) = (function.block_limit(), self.at_borders.count());
         let new = || EntityBitMatrix::<Block, HoldingId>::new(rows, columns);
+        self.lost_in = new();
+        self.reaches_in = new();
+        if columns == 0 {
+            return;
+        }
         let [mut generated, mut killed, mut made, mut over] = [new(), new(), new(), new()];
-        let mut state = State::default();
         for &block in function.blocks() {
-            state.lost.clear();
-            state.reaches.clear();
             for instruction in function.instructions(block) {
                 for register in results_of(function, instruction) {
-                    for &holding in &self.of_register[register] {
+                    for &holding in self.at_border(&self.of_register[register]) {
                         generated.remove(block, holding);
+                        killed.insert(block, holding);
                     }
-                    for &holding in &self.by_holder[register] {
+                    for &holding in self.at_border(&self.by_holder[register]) {
+                        made.remove(block, holding);
                         over.insert(block, holding);
                     }
                 }
-                self.step(function, instruction, &mut state);
-                for &holding in &self.made[instruction] {
-                    if !state.lost.contains(holding) {
+                for holding in self.made_anew(instruction) {
+                    if self.at_borders.contains(holding) {
                         generated.insert(block, holding);
+                        killed.remove(block, holding);
+                        made.insert(block, holding);
                     }
                 }
             }
-            for holding in &state.lost {
-                killed.insert(block, holding);
-            }
-            for holding in &state.reaches {
-                made.insert(block, holding);
-            }
         }
-        let mut lost_out = new();
-        let mut reaches_out = new();
-        self.lost_in = new();
-        self.reaches_in = new();
-        let entry = function.entry();
-        for holding in self.rows.keys() {
-            self.lost_in.insert(entry, holding);
-        }
+        let [mut lost_out, mut reaches_out] = [new(), new()];
+        self.lost_in.row_mut(function.entry()).or(&self.at_borders);
         let limit = flow.order.len() + 3;
         let visit = |block: Block| {
             for &from in flow.graph.predecessors(block) {
@@ -212,9 +224,25 @@ impl Holdings {
             .expect("sets of holdings only grow");
     }
 
+    /// Those of a list that are at borders: they were numbered, and so listed, first.
+    fn at_border<'a>(&self, holdings: &'a [HoldingId]) -> &'a [HoldingId] {
+        let end = holdings.partition_point(|&holding| self.at_borders.contains(holding));
+        &holdings[..end]
+    }
+
+    /// What an instruction makes hold: `%1 = MOV %1` and `%1 = NOT %1` say nothing.
+    fn made_anew(&self, instruction: Instruction) -> impl Iterator<Item = HoldingId> + '_ {
+        let made = self.made[instruction].iter().copied();
+        made.filter(|&holding| {
+            let Holding { register, held } = self.rows[holding];
+            held.register() != Some(register)
+        })
+    }
+
     /// What is known where a block begins.
     pub fn enter(&self, block: Block, state: &mut State) {
-        state.lost.assign(self.lost_in.row(block));
+        state.known.assign(&self.at_borders);
+        state.known.and_not(self.lost_in.row(block));
         state.reaches.assign(self.reaches_in.row(block));
     }
 
@@ -222,26 +250,23 @@ impl Holdings {
     pub fn step(&self, function: &Function, instruction: Instruction, state: &mut State) {
         for register in results_of(function, instruction) {
             for &holding in &self.of_register[register] {
-                state.lost.insert(holding);
+                state.known.remove(holding);
             }
             for &holding in &self.by_holder[register] {
                 state.reaches.remove(holding);
             }
         }
-        for &holding in &self.made[instruction] {
-            let Holding { register, held } = self.rows[holding];
-            // `%1 = MOV %1` and `%1 = NOT %1` say nothing.
-            if held.register() != Some(register) {
-                state.lost.remove(holding);
-                state.reaches.insert(holding);
-            }
+        for holding in self.made_anew(instruction) {
+            state.known.insert(holding);
+            state.reaches.insert(holding);
         }
     }
 
     /// Is nothing that an instruction makes hold known where its block begins?
     pub fn is_lost_at_start(&self, block: Block, instruction: Instruction) -> bool {
         let made = self.made[instruction].iter();
-        made.copied().all(|holding| self.lost_in.contains(block, holding))
+        made.copied()
+            .all(|holding| !self.at_borders.contains(holding) || self.lost_in.contains(block, holding))
     }
 
     /// The holdings that an instruction makes.
@@ -263,8 +288,8 @@ impl Holdings {
 /// What is known at one place.
 #[derive(Default)]
 pub(super) struct State {
-    /// Holdings that may not hold.
-    pub lost: EntityBitSet<HoldingId>,
+    /// Holdings that hold.
+    pub known: EntityBitSet<HoldingId>,
     /// Holdings whose register was, on some path, last written by an instruction that makes it.
     pub reaches: EntityBitSet<HoldingId>,
 }
@@ -401,8 +426,8 @@ mod tests {
             let mut state = State::default();
             for &block in function.blocks() {
                 holdings.enter(block, &mut state);
-                for id in holdings.rows.keys().take(64) {
-                    let found = (state.lost.contains(id), state.reaches.contains(id));
+                for id in holdings.at_borders.iter().take(64) {
+                    let found = (!state.known.contains(id), state.reaches.contains(id));
                     prop_assert_eq!(found, on_paths(&function, &holdings, block, id), "{} {:?}", block, holdings.rows[id]);
                 }
             }

@@ -32,7 +32,7 @@ pub(super) fn propagate(
     let mut total = Counts::default();
     for _ in 0..ROUNDS {
         let flow = context.control_flow(function);
-        let (counts, turns_branches) = Round::run(function, &flow, policy, context);
+        let (counts, turns_branches, is_last) = Round::run(function, &flow, policy, context);
         if counts == Counts::default() {
             break;
         }
@@ -42,6 +42,9 @@ pub(super) fn propagate(
             false => Analyses::CONTROL_FLOW,
         });
         total += counts;
+        if is_last {
+            break;
+        }
     }
     total
 }
@@ -55,6 +58,8 @@ struct Round<'a> {
     chosen: EntityBitSet<HoldingId>,
     /// Registers that a decision of this round is about.
     taken: EntitySet<Register>,
+    /// Was a copy left for the next round because of what this one does to its registers?
+    postpones: bool,
     /// Made when something is to be weighed.
     map: Option<PressureMap>,
 }
@@ -65,7 +70,7 @@ impl<'a> Round<'a> {
         flow: &'a ControlFlow,
         policy: &mut Policy,
         context: &mut PhaseContext<'_>,
-    ) -> (Counts, bool) {
+    ) -> (Counts, bool, bool) {
         let wanted = Wanted {
             constants: policy.several_constants,
             fixed: policy.fixed,
@@ -77,10 +82,11 @@ impl<'a> Round<'a> {
             refused: EntityBitSet::new(),
             chosen: EntityBitSet::new(),
             taken: EntitySet::new(),
+            postpones: false,
             map: None,
         };
         if round.holdings.rows.is_empty() {
-            return (Counts::default(), false);
+            return (Counts::default(), false, true);
         }
         round.survey(function, policy, context);
         round.choose(function, policy, context);
@@ -89,7 +95,7 @@ impl<'a> Round<'a> {
             replaced,
             ..apply_marks(function, context)
         };
-        (counts, turns_branches)
+        (counts, turns_branches, !round.postpones)
     }
 
     fn reachable(&self, function: &Function) -> Vec<Block> {
@@ -177,10 +183,10 @@ impl<'a> Round<'a> {
                 };
                 let reverse = self.holdings.find(reverse);
                 source == register
-                    || !state.lost.contains(*holding)
-                    || reverse.is_some_and(|reverse| !state.lost.contains(reverse))
+                    || state.known.contains(*holding)
+                    || reverse.is_some_and(|reverse| state.known.contains(reverse))
             }
-            Held::Bits(_) | Held::Special(_) => !state.lost.contains(*holding),
+            Held::Bits(_) | Held::Special(_) => state.known.contains(*holding),
         };
         made.iter().any(holds) && function.is_removable_if_unused(instruction)
     }
@@ -195,7 +201,7 @@ impl<'a> Round<'a> {
                 if !state.reaches.contains(holding) || self.refused.contains(holding) {
                     continue;
                 }
-                let can_change = !state.lost.contains(holding)
+                let can_change = state.known.contains(holding)
                     && match self.holdings.rows[holding].held {
                         Held::Register(source) => {
                             policy.check_use(function, user, number, Some(source)).is_ok()
@@ -230,7 +236,8 @@ impl<'a> Round<'a> {
                     continue;
                 };
                 if !self.chosen.contains(holding) {
-                    if self.taken.contains(register) || self.taken.contains(source) || register == source {
+                    if self.taken.contains(register) || self.taken.contains(source) {
+                        self.postpones = true;
                         continue;
                     }
                     if let Err(refusal) = self.check(function, policy, block, register, source) {
