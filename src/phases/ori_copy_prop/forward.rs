@@ -103,21 +103,7 @@ impl Walk {
             _ => return None,
         };
         let result = function.result(instruction, 0).as_register()?;
-        let check = || {
-            if let Decision::Register(source) = decision {
-                policy.check_source(function, source)?;
-                let mut users = function.uses(result);
-                let is_local = users.all(|(user, _)| function.block_of(user) == Some(block));
-                if !is_local && !policy.global.spend() {
-                    return Err(Refusal::Budget);
-                }
-            }
-            match policy.copies.spend() {
-                true => Ok(()),
-                false => Err(Refusal::Budget),
-            }
-        };
-        if let Err(refusal) = { check }() {
+        if let Err(refusal) = check(function, policy, decision, result, block) {
             context.remark(RemarkKind::Missed, "Copy", function, Some(instruction), || {
                 format!("the copy stays: {}", refusal.reason())
             });
@@ -260,29 +246,24 @@ impl Walk {
         };
         let mut replaced = 0;
         for &(user, number) in &uses {
-            let new = match (decision, guard) {
-                (Decision::Register(source), _) => Some(function.register_operand(source)),
-                (Decision::Constant(constant), _) => Some(constant),
-                (Decision::Guarded, Some((condition, arms))) => {
-                    let arm = self.arm_at(function, condition, user, number);
-                    arm.map(|is_first| if is_first { arms[0] } else { arms[1] })
-                }
-                (Decision::Guarded, None) => None,
+            let new = match decision {
+                Decision::Register(source) => Some(function.register_operand(source)),
+                Decision::Constant(constant) => Some(constant),
+                Decision::Guarded => guard.and_then(|(condition, arms)| {
+                    let is_first = self.arm_at(function, condition, user, number)?;
+                    Some(if is_first { arms[0] } else { arms[1] })
+                }),
             };
-            let new = new.filter(|&new| is_allowed(function, policy, user, number, new));
-            let Some(new) = new.filter(|&new| {
-                matches!(decision, Decision::Register(_))
-                    || self.has_room(function, policy, context, user, new)
-            }) else {
-                continue;
-            };
-            let old = function.source(user, number);
-            let new = match new.as_register() {
-                Some(source) => old.with_register(source),
-                None => new,
-            };
-            function.set_source(user, number, new);
-            replaced += 1;
+            let is_whole = matches!(decision, Decision::Register(_));
+            if let Some(new) = new
+                && is_allowed(function, policy, user, number, new)
+                && (is_whole || self.has_room(function, policy, context, (user, number), new))
+            {
+                let old = function.source(user, number);
+                let new = new.as_register().map_or(new, |source| old.with_register(source));
+                function.set_source(user, number, new);
+                replaced += 1;
+            }
         }
         let left = uses.len() as u64 - replaced;
         let marks = match decision {
@@ -312,16 +293,22 @@ impl Walk {
         function: &Function,
         policy: &Policy,
         context: &mut PhaseContext<'_>,
-        user: Instruction,
+        (user, number): (Instruction, usize),
         new: Operand,
     ) -> bool {
         let Some(source) = new.as_register() else {
             return true;
         };
+        // A PHI uses the value where control comes from.
         let at = match function.operation(user) {
-            // The value is used where control comes from; there it is live into the block of the select.
-            Operation::Phi => return true,
-            _ => user,
+            Operation::Phi => function
+                .source(user, number + 1)
+                .as_block()
+                .and_then(|from| function.terminator(from)),
+            _ => Some(user),
+        };
+        let Some(at) = at else {
+            return false;
         };
         let map = Self::pressure(&mut self.map, function, context);
         let extension = map.extension(function, source, at);
@@ -334,6 +321,28 @@ impl Walk {
             });
         }
         fits
+    }
+}
+
+/// May the uses of a result in a block or behind it be changed?
+fn check(
+    function: &Function,
+    policy: &mut Policy,
+    decision: Decision,
+    result: Register,
+    block: Block,
+) -> Result<(), Refusal> {
+    if let Decision::Register(source) = decision {
+        policy.check_source(function, source)?;
+        let mut users = function.uses(result);
+        let is_local = users.all(|(user, _)| function.block_of(user) == Some(block));
+        if !is_local && !policy.global.spend() {
+            return Err(Refusal::Budget);
+        }
+    }
+    match policy.copies.spend() {
+        true => Ok(()),
+        false => Err(Refusal::Budget),
     }
 }
 

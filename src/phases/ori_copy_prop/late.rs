@@ -32,21 +32,31 @@ pub(super) fn propagate(
     let mut total = Counts::default();
     for _ in 0..ROUNDS {
         let flow = context.control_flow(function);
-        let (counts, turns_branches, is_last) = Round::run(function, &flow, policy, context);
-        if counts == Counts::default() {
+        let outcome = Round::run(function, &flow, policy, context);
+        if outcome.counts == Counts::default() {
             break;
         }
         // A branch that goes by the complement has its targets in another order.
-        context.keep_only(match turns_branches {
+        context.keep_only(match outcome.turns_branches {
             true => Analyses::empty(),
             false => Analyses::CONTROL_FLOW,
         });
-        total += counts;
-        if is_last {
+        total += outcome.counts;
+        if !outcome.postpones {
             break;
         }
     }
     total
+}
+
+/// What a round did.
+#[derive(Default)]
+struct Outcome {
+    counts: Counts,
+    /// Did a branch change the order of its targets?
+    turns_branches: bool,
+    /// Was a copy left for the next round?
+    postpones: bool,
 }
 
 struct Round<'a> {
@@ -70,7 +80,7 @@ impl<'a> Round<'a> {
         flow: &'a ControlFlow,
         policy: &mut Policy,
         context: &mut PhaseContext<'_>,
-    ) -> (Counts, bool, bool) {
+    ) -> Outcome {
         let wanted = Wanted {
             constants: policy.several_constants,
             fixed: policy.fixed,
@@ -86,7 +96,7 @@ impl<'a> Round<'a> {
             map: None,
         };
         if round.holdings.rows.is_empty() {
-            return (Counts::default(), false, true);
+            return Outcome::default();
         }
         round.survey(function, policy, context);
         round.choose(function, policy, context);
@@ -95,7 +105,11 @@ impl<'a> Round<'a> {
             replaced,
             ..apply_marks(function, context)
         };
-        (counts, turns_branches, !round.postpones)
+        Outcome {
+            counts,
+            turns_branches,
+            postpones: round.postpones,
+        }
     }
 
     fn reachable(&self, function: &Function) -> Vec<Block> {
