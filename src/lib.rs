@@ -28,6 +28,10 @@
 //! | [`report`] | one JSON object a function and stage |
 //! | `ffi` | the calls that the C++ shim makes |
 
+// What tests of the library share with tests on it names the library.
+#[cfg(test)]
+extern crate self as oriel;
+
 pub mod bitvector;
 pub mod cuda;
 pub mod dataflow;

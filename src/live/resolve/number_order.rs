@@ -1,0 +1,77 @@
+//! Blocks in the order of LLVM's numbers, which need not be that of the layout.
+
+use crate::entity::{Block, EntityRef};
+use crate::snapshot::Snapshot;
+
+/// From this many blocks on, a set of their numbers is cheaper than sorting.
+const BLOCKS_FOR_SET: usize = 24;
+
+/// The order of LLVM's block numbers.
+#[derive(Debug, Default)]
+pub(super) struct NumberOrder {
+    /// Place of each block in the order; empty if the numbers are in layout order.
+    rank: Vec<u32>,
+    /// The blocks in order; empty if that is layout order.
+    blocks: Vec<Block>,
+    /// A set of places, to sort with; empty between uses.
+    set: Vec<u64>,
+}
+
+impl NumberOrder {
+    pub fn compute(&mut self, snapshot: &Snapshot<'_>) {
+        let count = snapshot.block_count();
+        let number = |block: Block| snapshot.block(block).number;
+        self.set.clear();
+        self.set.resize(count.div_ceil(64), 0);
+        self.rank.clear();
+        self.blocks.clear();
+        if !snapshot.blocks().is_sorted_by_key(number) {
+            self.blocks.extend(snapshot.blocks());
+            self.blocks.sort_unstable_by_key(|&block| number(block));
+            self.rank.resize(count, 0);
+            for (rank, block) in self.blocks.iter().enumerate() {
+                self.rank[block.index()] = rank as u32;
+            }
+        }
+    }
+
+    pub fn rank(&self, block: Block) -> usize {
+        self.rank
+            .get(block.index())
+            .map_or(block.index(), |&rank| rank as usize)
+    }
+
+    /// Sorts different blocks by LLVM's number.
+    pub fn sort(&mut self, blocks: &mut [Block]) {
+        if blocks.len() < BLOCKS_FOR_SET {
+            if self.rank.is_empty() {
+                blocks.sort_unstable();
+            } else {
+                blocks.sort_unstable_by_key(|&block| self.rank(block));
+            }
+            return;
+        }
+        let (mut first, mut last) = (self.set.len(), 0);
+        for &block in &*blocks {
+            let rank = self.rank(block);
+            self.set[rank / 64] |= 1 << (rank % 64);
+            first = first.min(rank / 64);
+            last = last.max(rank / 64);
+        }
+        let mut next = blocks.iter_mut();
+        for word in first..=last {
+            let mut bits = std::mem::take(&mut self.set[word]);
+            while bits != 0 {
+                let rank = word * 64 + bits.trailing_zeros() as usize;
+                let block = self.blocks.get(rank).copied().unwrap_or(Block::new(rank));
+                *next.next().expect("there are as many places as blocks") = block;
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        (self.rank.capacity() + self.blocks.capacity()) * size_of::<u32>()
+            + self.set.capacity() * size_of::<u64>()
+    }
+}
