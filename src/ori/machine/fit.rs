@@ -7,6 +7,7 @@ use super::place::{Description, Place};
 use crate::ori::function::{Constant, Function, Instruction, Special};
 use crate::ori::operand::{Operand, OperandKind};
 use crate::ori::operation::Operation;
+use crate::ori::signature::Role;
 use crate::ori::types::DataType;
 use crate::snapshot::abi::ConstantKind;
 use smallvec::SmallVec;
@@ -70,6 +71,12 @@ pub(super) fn best_form(
     })
 }
 
+/// Is a constant a float exactly where the instruction reads one?
+fn is_of_same_class(function: &Function, instruction: Instruction, number: usize, constant: Operand) -> bool {
+    let data_type = function.operand_type(instruction, Role::Source, number);
+    data_type.is_some_and(|data_type| data_type.is_float() == function.integer(constant).is_none())
+}
+
 /// Does LLVM have an opcode for an instruction with `operand` as source `number`, so that no other instruction is needed
 /// for it than for what is there now?
 pub fn takes_directly(
@@ -96,6 +103,9 @@ pub fn takes_directly(
         };
         best_form(function, operation, &written).map(|best| best.moves)
     };
+    if operand.is_constant() && !is_of_same_class(function, instruction, number, operand) {
+        return false;
+    }
     let Some(before) = moves(&sources) else {
         return false;
     };
@@ -240,5 +250,39 @@ fn integer_fits(value: i64, bits: u8) -> bool {
         64.. => true,
         // A predicate is set by one or by all ones.
         bits => (-(1i64 << (bits - 1))..1i64 << bits).contains(&value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ori::parse_function;
+
+    #[test]
+    fn constants_fit_where_llvm_has_an_opcode() {
+        let text = "\
+kernel \"k\" sm_80 ssa {
+    declare %0:R32, %1:R32
+bix0:
+    %2:R32 = IADD.b32 %0, %1
+    %3:R32 = ISUB.b32 %0, %1
+    %4:R32 = POPC.b32.b32 %0
+    %5:R32 = FADD.contract.f32 %0, %1
+    RET
+}
+";
+        let mut function = parse_function(text).expect("it is well formed");
+        let (integer, float) = (function.integer_operand(7), function.single_operand(7.0));
+        let all: Vec<Instruction> = function.instructions(function.entry()).collect();
+        let [add, sub, popc, fadd] = all[..4] else {
+            panic!("four instructions")
+        };
+        let fits = |instruction, number, operand| takes_directly(&function, instruction, number, operand);
+        // The first source of a sum gives its place to the constant; a bit count has no form for one.
+        assert!(fits(add, 0, integer) && fits(add, 1, integer));
+        assert!(fits(sub, 1, integer));
+        assert!(!fits(popc, 0, integer));
+        // An integer is no constant of a sum of floats, and the other way round.
+        assert!(fits(fadd, 1, float) && !fits(fadd, 1, integer) && !fits(add, 1, float));
     }
 }

@@ -63,6 +63,10 @@ pub(super) struct Holding {
     pub held: Held,
 }
 
+/// Holdings that one register has, and that depend on one register, at most: each use and definition goes through them.
+const HOLDER_LIMIT: usize = 32;
+const SOURCE_LIMIT: usize = 512;
+
 /// The holdings that an instruction makes.
 type Made = SmallVec<[HoldingId; 2]>;
 
@@ -151,23 +155,33 @@ impl Holdings {
                 }
                 let of_register = held.register().is_some().then_some(held);
                 for held in of_register.into_iter().chain(constant) {
-                    let holding = self.intern(Holding { register, held });
-                    self.made[instruction].push(holding);
+                    if let Some(holding) = self.intern(Holding { register, held }) {
+                        self.made[instruction].push(holding);
+                    }
                 }
             }
         }
     }
 
-    fn intern(&mut self, holding: Holding) -> HoldingId {
-        *self.ids.entry(holding).or_insert_with(|| {
-            let id = self.rows.push(holding);
-            self.of_register[holding.register].push(id);
-            self.by_holder[holding.register].push(id);
-            if let Some(source) = holding.held.register() {
-                self.of_register[source].push(id);
-            }
-            id
-        })
+    /// The number of a holding; none if its registers have too many.
+    fn intern(&mut self, holding: Holding) -> Option<HoldingId> {
+        if let Some(&id) = self.ids.get(&holding) {
+            return Some(id);
+        }
+        let source = holding.held.register();
+        if self.by_holder[holding.register].len() >= HOLDER_LIMIT
+            || source.is_some_and(|source| self.of_register[source].len() >= SOURCE_LIMIT)
+        {
+            return None;
+        }
+        let id = self.rows.push(holding);
+        self.ids.insert(holding, id);
+        self.of_register[holding.register].push(id);
+        self.by_holder[holding.register].push(id);
+        if let Some(source) = source {
+            self.of_register[source].push(id);
+        }
+        Some(id)
     }
 
     fn solve(&mut self, function: &Function, flow: &ControlFlow) {

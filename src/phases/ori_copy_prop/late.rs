@@ -23,6 +23,9 @@ use smallvec::{SmallVec, smallvec};
 /// How often the function is gone through, at most: a chain of copies loses at least every other one each time.
 const ROUNDS: usize = 8;
 
+/// Mentions of a register whose way is looked at, at most: each block on the way goes through them.
+const MENTION_LIMIT: usize = 128;
+
 /// Propagates; how many instructions went.
 pub(super) fn propagate(
     function: &mut Function,
@@ -166,6 +169,10 @@ impl<'a> Round<'a> {
     ) -> Result<(), Refusal> {
         let register = function.result(instruction, 0).as_register();
         let register = register.expect("a copy has a result");
+        let mentions = function.uses(register).chain(function.definitions(register));
+        if !policy.forces_global && mentions.take(MENTION_LIMIT + 1).count() > MENTION_LIMIT {
+            return Err(Refusal::Mentions);
+        }
         let map = self.map.get_or_insert_with(|| {
             let flow = context.control_flow(function);
             PressureMap::new(function, flow, context.liveness(function))

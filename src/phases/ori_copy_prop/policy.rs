@@ -21,6 +21,8 @@ pub(super) enum Refusal {
     SeveralDefinitions,
     /// The pressure is too high where the value would live on.
     Pressure,
+    /// The register is mentioned too often to look at its way.
+    Mentions,
     /// A budget is spent.
     Budget,
 }
@@ -39,6 +41,7 @@ impl Refusal {
                 "a register has several definitions, and CopyPropUseReachingDefs is off"
             }
             Self::Pressure => "there is no room for the value to live on",
+            Self::Mentions => "the register is mentioned too often to tell whether there is room",
             Self::Budget => "the budget is spent",
         }
     }

@@ -174,7 +174,6 @@ bix0:
         );
         assert!(has(&ssa(&text, &[]), "ST.global.b32 %1"));
         assert!(has(&ssa(&text, &["CopyPropConstantBank=0"]), "ST.global.b32 %2"));
-        assert!(has(&late(LATE, &text, &[]), "ST.global.b32"));
     }
     let text = CHAIN.replace("MOV", "COPY");
     assert!(has(&ssa(&text, &["CopyPropConstantBank=0"]), "IADD.b32 %1, %1"));
