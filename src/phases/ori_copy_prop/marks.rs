@@ -66,8 +66,9 @@ pub(super) fn apply_marks(function: &mut Function, context: &mut PhaseContext<'_
             ] {
                 context.count(name, u64::from(marks.contains(mark)));
             }
-            let goes = marks.contains(InstructionFlags::MARK_PROPAGATED)
-                || marks.contains(InstructionFlags::MARK_DEFERRED) && is_unused(function, instruction);
+            let goes = function.is_removable_if_unused(instruction)
+                && (marks.contains(InstructionFlags::MARK_PROPAGATED)
+                    || marks.contains(InstructionFlags::MARK_DEFERRED) && is_unused(function, instruction));
             if goes {
                 function.remove(instruction);
                 counts.removed += 1;
@@ -85,5 +86,5 @@ fn is_unused(function: &Function, instruction: Instruction) -> bool {
         result
             .as_register()
             .is_some_and(|register| function.is_unused(register))
-    }) && function.is_removable_if_unused(instruction)
+    })
 }
