@@ -116,16 +116,24 @@ impl Holdings {
         each_border_use(function, |register| {
             lives_across.insert(register);
         });
-        holdings.collect(function, wanted, |register| lives_across.contains(register));
+        holdings.collect(function, flow, wanted, |register| lives_across.contains(register));
         holdings.at_borders = EntityBitSet::with_room(holdings.rows.len());
         holdings.at_borders.extend(holdings.rows.keys());
-        holdings.collect(function, wanted, |register| !lives_across.contains(register));
+        holdings.collect(function, flow, wanted, |register| {
+            !lives_across.contains(register)
+        });
         holdings.solve(function, flow);
         holdings
     }
 
     /// Finds what instructions make hold whose result `takes_part`.
-    fn collect(&mut self, function: &Function, wanted: Wanted, takes_part: impl Fn(Register) -> bool) {
+    fn collect(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        wanted: Wanted,
+        takes_part: impl Fn(Register) -> bool,
+    ) {
         // The constant that a register holds at this place of the block, and the number of the block.
         let mut local: SecondaryMap<Register, Option<(u32, Held)>> =
             SecondaryMap::with_capacity(function.register_limit());
@@ -137,7 +145,7 @@ impl Holdings {
                     Held::Register(source) => local[source]
                         .filter(|&(block, _)| block == number)
                         .map(|(_, held)| held)
-                        .or_else(|| only_constant(function, source, wanted)),
+                        .or_else(|| only_constant(function, flow, wanted, source, block)),
                     Held::Complement(_) => None,
                     Held::Bits(_) | Held::Special(_) => Some(held),
                 });
@@ -362,10 +370,20 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
     }
 }
 
-/// The constant that the only definition of a register gives it.
-fn only_constant(function: &Function, register: Register, wanted: Wanted) -> Option<Held> {
+/// The constant that a register holds where a block begins, because its only definition gives it that and no way here goes
+/// around the definition: on such a way the register would hold anything.
+fn only_constant(
+    function: &Function,
+    flow: &ControlFlow,
+    wanted: Wanted,
+    register: Register,
+    block: Block,
+) -> Option<Held> {
     let definition = function.unique_definition(register)?;
-    held_by(function, definition, wanted).filter(|held| matches!(held, Held::Bits(_) | Held::Special(_)))
+    let home = function.block_of(definition)?;
+    let held = held_by(function, definition, wanted)?;
+    let is_constant = matches!(held, Held::Bits(_) | Held::Special(_));
+    (is_constant && flow.dominators.strictly_dominates(home, block)).then_some(held)
 }
 
 #[cfg(test)]

@@ -239,6 +239,33 @@ fn what_a_register_holds_already_is_not_written_again() {
 }
 
 #[test]
+fn a_register_that_some_way_leaves_unwritten_holds_nothing() {
+    let text = "\
+bix0:
+    %3:R32 = LD.global.b32 [0]
+    %4:P = ISETP.lt.s32 %3, 7
+    BRA %4, bix2, fall bix1
+bix1:
+    %1:R32 = MOV.b32 0
+    BRA fall bix2
+bix2:
+    %2:R32 = MOV.b32 %1
+    %2:R32 = MOV.b32 0
+    ST.global.b32 %2, [64]
+    RET
+";
+    let lines = late(LATE, text, &[]);
+    assert!(has(&lines, "%2:R32 = MOV.b32 0"), "{lines:?}");
+    // If the constant is written on every way, it need not be written again.
+    let text = text.replace("BRA %4, bix2, fall bix1", "BRA fall bix1");
+    let lines = late(LATE, &text, &[]);
+    assert!(
+        !has(&lines, "%2:R32 = MOV.b32 0") && !has(&lines, "%2 = MOV.b32 0"),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn pressure_is_weighed_unless_that_is_forced() {
     let load = |number: usize| format!("    %{number}:R32 = LD.global.b32 [{}]\n", 4 * number);
     let store = |number: usize| format!("    ST.global.b32 %{number}, [{}]\n", 4 * number);
