@@ -8,8 +8,6 @@
 ; RUN: diff %t.plain %t.ptx
 ; RUN: %llc -O3 -oriel=analyze %s -o %t.ptx 2>&1 | count 0
 ; RUN: diff %t.plain %t.ptx
-; RUN: %llc -O3 %s -o %t.ptx 2>&1 | count 0
-; RUN: diff %t.plain %t.ptx
 
 target triple = "nvptx64-nvidia-cuda"
 @table = internal addrspace(4) constant [4 x i32] [i32 1, i32 2, i32 3, i32 4]

@@ -3,10 +3,10 @@
 ; RUN: env ORIEL_FLAGS=-oriel=off %llc -oriel-report=- %s -o /dev/null | count 0
 ; RUN: env ORIEL_FLAGS=-oriel=off %llc -oriel=analyze -oriel-report=- %s -o /dev/null | FileCheck %s
 ; RUN: env "ORIEL_FLAGS=--oriel-report=- -oriel-phases=none" %llc %s -o /dev/null | FileCheck %s --check-prefix=IDENTITY
-; RUN: env "ORIEL_FLAGS=-oriel-report=%t.first" %llc -oriel-report=%t.second %s -o /dev/null
+; RUN: env "ORIEL_FLAGS=-oriel-report=%t.first" %llc -oriel=analyze -oriel-report=%t.second %s -o /dev/null
 ; RUN: FileCheck %s --input-file=%t.second
 ; RUN: not ls %t.first
-; RUN: env "ORIEL_FLAGS='-oriel-report=%t with space'" %llc %s -o /dev/null
+; RUN: env "ORIEL_FLAGS='-oriel-report=%t with space'" %llc -oriel=analyze %s -o /dev/null
 ; RUN: FileCheck %s --input-file="%t with space"
 ; RUN: rm -rf %t && mkdir %t
 ; RUN: env "ORIEL_FLAGS=-oriel-snapshot=%t -oriel-verify -oriel-inject-fault=panic" %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PANIC

@@ -1,6 +1,6 @@
 ; One JSON object a function and stage.
 
-; RUN: %llc -oriel-report=%t.json %s -o /dev/null
+; RUN: %llc -oriel=analyze -oriel-report=%t.json %s -o /dev/null
 ; RUN: FileCheck %s --input-file=%t.json --match-full-lines
 ; RUN: %python -c "import json, sys; [json.loads(line) for line in open(sys.argv[1])]" %t.json
 

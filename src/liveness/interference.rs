@@ -186,21 +186,58 @@ impl<'a> InterferenceTest<'a> {
 
     /// Do two registers of one file interfere?
     pub fn interferes(&self, one: Register, other: Register) -> bool {
+        self.may_interfere(one, other)
+            && (self.are_live_at_entry(one, other)
+                || self.is_live_at_definition(one, other)
+                || self.is_live_at_definition(other, one))
+    }
+
+    fn may_interfere(&self, one: Register, other: Register) -> bool {
         let file = |register| self.function.register(register).file;
-        let is_live_at_entry = |register| {
-            self.liveness
-                .is_live_in(self.function, register, self.function.entry())
-        };
-        one != other
-            && file(one) == file(other)
-            && (self.is_live_at_definition(one, other)
-                || self.is_live_at_definition(other, one)
-                || is_live_at_entry(one) && is_live_at_entry(other))
+        one != other && file(one) == file(other)
+    }
+
+    fn are_live_at_entry(&self, one: Register, other: Register) -> bool {
+        let entry = self.function.entry();
+        let is_live = |register| self.liveness.is_live_in(self.function, register, entry);
+        is_live(one) && is_live(other)
+    }
+
+    /// Do two registers of one file hold different values that matter at the same time? As [`Self::interferes`], but a
+    /// copy between the two gives its result what the other holds, so both may live on behind it (Chaitin's
+    /// exception for copies). Then they could be one register.
+    pub fn interferes_but_for_copies(&self, one: Register, other: Register) -> bool {
+        self.may_interfere(one, other)
+            && (self.are_live_at_entry(one, other)
+                || self.is_live_at_other_definition(one, other)
+                || self.is_live_at_other_definition(other, one))
+    }
+
+    /// Does `register` matter where `defined` gets a value that is not copied from `register`?
+    fn is_live_at_other_definition(&self, register: Register, defined: Register) -> bool {
+        self.definitions_where_live(register, defined).any(|definition| {
+            let is_copy = self.function.operation(definition).is_copy();
+            let source = || self.function.source(definition, 0);
+            !is_copy || source().is_modified() || read_register(source()) != Some(register)
+        })
     }
 
     /// Does `register` matter where `defined` gets a value?
     fn is_live_at_definition(&self, register: Register, defined: Register) -> bool {
-        self.function.definitions(defined).any(|(definition, _)| {
+        self.definitions_where_live(register, defined).next().is_some()
+    }
+
+    /// The definitions of `defined` where `register` matters.
+    fn definitions_where_live(
+        &self,
+        register: Register,
+        defined: Register,
+    ) -> impl Iterator<Item = Instruction> + '_ {
+        let definitions = self
+            .function
+            .definitions(defined)
+            .map(|(definition, _)| definition);
+        definitions.filter(move |&definition| {
             let Some(block) = self.function.block_of(definition) else {
                 return false;
             };
@@ -292,6 +329,51 @@ mod tests {
         #[test]
         fn the_graph_is_the_test_for_every_pair(seed in any::<u64>(), late in any::<bool>()) {
             check(&random_function(seed, if late { Stage::Late } else { Stage::Ssa }));
+        }
+    }
+
+    /// What both hold at each place follows from where they are written; if they always hold the same where both are live,
+    /// they do not interfere but for copies, and if they do not interfere at all, they don't either.
+    #[test]
+    fn copies_between_two_registers_are_no_reason_to_keep_them_apart() {
+        let text = |middle: &str, end: &str| {
+            format!(
+                "kernel \"k\" sm_80 late {{
+bix0:
+    %1:R32 = LD.global.b32 [0]
+    %2:R32 = MOV.b32 %1
+{middle}    ST.global.b32 %1, [8]
+    ST.global.b32 %2, [8]
+{end}    RET
+}}
+"
+            )
+        };
+        for (middle, end, expected) in [
+            ("", "", (true, false)),
+            // Another value while the other is live.
+            ("    %2 = IADD.b32 %2, 1\n", "", (true, true)),
+            ("    %1 = IADD.b32 %2, 1\n", "", (true, true)),
+            // Back again.
+            ("    %2 = MOV.b32 %1\n    %1 = MOV.b32 %2\n", "", (true, false)),
+            // Another value when the other is dead.
+            (
+                "",
+                "    %1 = LD.global.b32 [4]\n    ST.global.b32 %1, [8]\n",
+                (true, false),
+            ),
+        ] {
+            let function = &parse_functions(&text(middle, end)).expect("it is well formed")[0];
+            let flow = ControlFlow::analyze(function, Traversal::default());
+            let liveness = Liveness::compute(function, &flow);
+            let test = InterferenceTest::new(function, &liveness);
+            let [one, other] = [1, 2].map(Register::from_u32);
+            let found = (
+                test.interferes(one, other),
+                test.interferes_but_for_copies(one, other),
+            );
+            assert_eq!(found, expected, "{middle}{end}");
+            assert_eq!(test.interferes_but_for_copies(other, one), found.1);
         }
     }
 

@@ -148,6 +148,30 @@ knobs! {
         "Whether LateOriCommoning takes a copy for another value than its source";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
+    BackCopyPropBudget Some(808), KnobValue::Budget(None), ["AdvancedPhaseBackPropVReg"],
+        "How many copies are propagated backward in a function";
+    CopyPropBudget None, KnobValue::Budget(None), ["OriCopyProp"],
+        "How many copies each run propagates in a function";
+    CopyPropGlobalBudget None, KnobValue::Budget(None), ["OriCopyProp"],
+        "How many of these have uses in other blocks";
+    CopyPropForceGlobal None, KnobValue::Switch(false), ["OriCopyProp"],
+        "Whether values are made to live on whatever the pressure is";
+    CopyPropAddr None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether what addresses are made of is replaced; in the late stage only behind phase 83";
+    CopyPropConstantBank None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether copies of kernel parameters and of constant memory are propagated";
+    CopyPropUseReachingDefs None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether copies between registers with several definitions are propagated";
+    CopyPropPreAllocReg None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether reads of registers that the hardware keeps count as copies of these";
+    CopyPropNoWriteNonRR None, KnobValue::Switch(false), ["OriCopyProp"],
+        "Whether constants stay out of operands where a register was";
+    CopyPropNonRegMultiDef None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether constants are followed through registers with several definitions";
+    CopyPropNoMmaCb None, KnobValue::Switch(false), ["OriCopyProp"],
+        "Whether constants and values of constant banks stay out of matrix operations";
+    LateCopyPropComplPred None, KnobValue::Switch(true), ["OriCopyPropLate"],
+        "Whether branches and selects on the complement of a predicate go by the predicate, in the late stage";
 }
 
 impl KnobSpec {

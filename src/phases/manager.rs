@@ -1,6 +1,7 @@
 //! The manager: runs phases over one function and keeps what they share.
 
 use super::analyses::{Analyses, AnalysisCache};
+use super::progress::Progress;
 use super::registry::Phase;
 use super::remarks::{Remark, RemarkKind};
 use super::{PhaseOptions, PhaseResult, Statistics};
@@ -16,6 +17,7 @@ pub struct Manager<'a> {
     statistics: Statistics,
     remarks: Vec<Remark>,
     analyses: AnalysisCache,
+    progress: Progress,
 }
 
 impl<'a> Manager<'a> {
@@ -27,6 +29,7 @@ impl<'a> Manager<'a> {
             statistics: Statistics::default(),
             remarks: Vec::new(),
             analyses: AnalysisCache::default(),
+            progress: Progress::START,
         }
     }
 
@@ -48,6 +51,7 @@ impl<'a> Manager<'a> {
                 statistics: &mut self.statistics,
                 remarks: self.wants_remarks.then_some(&mut self.remarks),
                 analyses: &mut self.analyses,
+                progress: &mut self.progress,
             },
             phase: phase.name,
         };
@@ -65,6 +69,11 @@ impl<'a> Manager<'a> {
     /// They are not; the message names phase and analysis.
     pub fn check_analyses(&self, phase: &Phase, function: &Function) -> Result<(), String> {
         self.analyses.check(phase, function, self.options)
+    }
+
+    /// How far the pipeline has come.
+    pub fn progress(&self) -> Progress {
+        self.progress
     }
 
     /// What the phases counted, and what they had to say.
@@ -88,6 +97,7 @@ struct ManagerParts<'a> {
     statistics: &'a mut Statistics,
     remarks: Option<&'a mut Vec<Remark>>,
     analyses: &'a mut AnalysisCache,
+    progress: &'a mut Progress,
 }
 
 impl PhaseContext<'_> {
@@ -130,6 +140,16 @@ impl PhaseContext<'_> {
     /// The function's liveness as it is now.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.liveness(function, self.options)
+    }
+
+    /// How far the pipeline has come.
+    pub fn progress(&self) -> Progress {
+        *self.manager.progress
+    }
+
+    /// Takes note that the pipeline has come so far; it never goes back.
+    pub fn advance(&mut self, progress: Progress) {
+        *self.manager.progress = progress.max(*self.manager.progress);
     }
 
     /// Takes note that the phase changed the function so that only these analyses are still right; for those that

@@ -10,14 +10,17 @@
 //! | `backend.rs` | which phases ptxas' back ends provide |
 //! | `analyses.rs` | what stays known from phase to phase |
 //! | `knobs.rs` | the table of knobs |
+//! | `progress.rs` | how far the pipeline has come |
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
-//! | `basic_blocks.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
+//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
 
+pub mod advanced_phase_back_prop_v_reg;
 mod analyses;
 pub mod analyze_control_flow;
 pub mod backend;
 mod basic_blocks;
+mod copies;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
 mod expressions;
@@ -31,16 +34,21 @@ pub mod mark_additional_cold_blocks;
 pub mod merge_basic_blocks;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
+pub mod ori_back_copy_propagate;
+pub mod ori_common_constants;
+pub mod ori_copy_prop;
 pub mod ori_perform_live_dead;
 pub mod ori_reassociate_and_common;
 pub mod ori_split_high_pressure_live_ranges;
 pub mod ori_split_live_ranges;
 pub mod place_blocks_in_source_order;
+pub mod progress;
 pub mod registry;
 mod remarks;
 pub mod remove_unreachable_blocks;
 mod replacement;
 mod selection;
+pub mod set_after_legalization;
 pub mod set_control_flow_op_last_in_bb;
 mod statistics;
 #[cfg(test)]

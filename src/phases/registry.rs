@@ -170,6 +170,15 @@ const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
         .needing(Analyses::CONTROL_FLOW)
 }
 
+/// The instances of OriCopyProp, which the reference has in every GeneralOptimize bundle.
+const fn ori_copy_prop(stage: Stage, name: &'static str) -> Phase {
+    unnumbered(stage, name, BOTH, super::ori_copy_prop::run)
+        .in_group("OriCopyProp")
+        .in_profiles(Profiles::all())
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW)
+}
+
 /// Every phase that the reference names, in order.
 pub static PHASES: &[Phase] = &[
     phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run).needing(Analyses::CONTROL_FLOW),
@@ -236,6 +245,15 @@ pub static PHASES: &[Phase] = &[
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     place(51, "ExtractShaderConstsFinal"),
+    unnumbered(
+        Stage::Ssa,
+        "OriCommonConstants",
+        Forms::SSA,
+        super::ori_common_constants::run,
+    )
+    .in_profiles(Profiles::MAX)
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
     place(58, "GeneralOptimizeLate"),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
@@ -243,11 +261,36 @@ pub static PHASES: &[Phase] = &[
         .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
+    ori_copy_prop(Stage::Ssa, "OriCopyPropSsa"),
     place(65, "GeneralOptimizeLate2").through_backend(Hooks::GENERAL_OPTIMIZE_LATE2),
-    place(82, "AdvancedPhaseBackPropVReg").through_backend(Hooks::BACK_COPY_PROPAGATION),
-    place(83, "OriBackCopyPropagate").through_backend(Hooks::BACK_COPY_PROPAGATION),
+    phase(
+        82,
+        "AdvancedPhaseBackPropVReg",
+        BOTH,
+        super::advanced_phase_back_prop_v_reg::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::BACK_COPY_PROPAGATION)
+    .keeping(Analyses::all()),
+    phase(
+        83,
+        "OriBackCopyPropagate",
+        BOTH,
+        super::ori_back_copy_propagate::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::BACK_COPY_PROPAGATION)
+    .keeping(Analyses::all()),
     ori_perform_live_dead(84, "OriPerformLiveDeadFourth"),
-    place(95, "SetAfterLegalization"),
+    ori_copy_prop(Stage::Late, "OriCopyPropLate"),
+    phase(
+        95,
+        "SetAfterLegalization",
+        BOTH,
+        super::set_after_legalization::run,
+    )
+    .in_profiles(Profiles::all())
+    .keeping(Analyses::all()),
     phase(
         108,
         "OptimizeHotColdInLoop",

@@ -121,6 +121,37 @@ pub(crate) fn append_phi(
     (function.insert(Position::Start(block(block_number)), phi), result)
 }
 
+/// Puts copies before random uses: what a register held is used from another one.
+pub(crate) fn add_copies(function: &mut Function, random: &mut Random) {
+    let blocks = function.blocks().iter();
+    let all: Vec<Instruction> = blocks.flat_map(|&block| function.instructions(block)).collect();
+    for user in all {
+        if matches!(
+            function.operation(user),
+            Operation::Phi | Operation::Debug | Operation::InlineAsm
+        ) {
+            continue;
+        }
+        for number in 0..function.sources(user).len() {
+            let operand = function.source(user, number);
+            let Some(register) = operand.as_register().filter(|_| random.below(3) == 0) else {
+                continue;
+            };
+            if operand.is_undefined() || operand.is_modified() {
+                continue;
+            }
+            let copy = function.create_register_like(register);
+            let data_type = DataType::of_bits(u32::from(function.register(register).bits));
+            let new = InstructionBuilder::new(Operation::Mov, data_type.unwrap_or_default())
+                .result(function.register_operand(copy))
+                .source(operand);
+            function.insert(Position::Before(user), new);
+            let changed = function.register_operand(copy);
+            function.set_source(user, number, changed);
+        }
+    }
+}
+
 /// A block by number.
 pub(crate) fn block(number: usize) -> Block {
     Block::new(number)

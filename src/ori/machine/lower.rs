@@ -4,12 +4,13 @@
 //! change. Otherwise the forms of the operation are searched: operands as they are, then with the first
 //! two exchanged, then with constants moved into registers.
 
+use super::fit::{BestForm, Fit, Written, best_form, description_of, fit, is_register, special_fits};
 use super::forms::{Form, forms};
 use super::from_machine::Reading;
-use super::place::{Description, Place};
+use super::place::Place;
 use super::to_machine::{ExportError, Exporter};
 use crate::entity::{Instruction as MachineInstruction, Register};
-use crate::ori::function::{Constant, Function, Instruction, RegisterFile, Special};
+use crate::ori::function::{Constant, Instruction, RegisterFile, Special};
 use crate::ori::modifiers::Modifiers;
 use crate::ori::operand::{Operand, OperandKind};
 use crate::ori::operation::Operation;
@@ -50,13 +51,6 @@ pub(super) fn is_same(
 
 /// The operand of the input that a new one takes the place of: instruction, number, record.
 type Input<'a> = Option<(MachineInstruction, usize, &'a OperandRecord)>;
-
-/// Which operands an instruction has, as it is to be written.
-struct Written<'a> {
-    description: Description,
-    results: &'a [Operand],
-    sources: &'a [Operand],
-}
 
 impl Exporter<'_> {
     /// The machine instruction for an instruction that is no terminator.
@@ -149,136 +143,20 @@ impl Exporter<'_> {
 
     /// Any form that does it.
     fn search(&mut self, operation: Operation, written: Written<'_>) -> Option<Lowered> {
-        let operation = if operation == Operation::Copy {
-            Operation::Mov
-        } else {
-            operation
-        };
-        let data_type = written.description.data_type;
-        let candidates: SmallVec<[&'static Form; 8]> = forms()
-            .of_operation(operation, data_type)
-            .iter()
-            .map(|&form| forms().get(form))
-            .collect();
-        let swapped = swapped(operation, &written);
-        let mut best: Option<(usize, &'static Form, bool)> = None;
-        for form in candidates {
-            for is_swapped in [false, true] {
-                let (description, sources) = match (&swapped, is_swapped) {
-                    (_, false) => (&written.description, written.sources),
-                    (Some((description, sources)), true) => (description, &sources[..]),
-                    (None, true) => continue,
-                };
-                let written = Written {
-                    description: *description,
-                    results: written.results,
-                    sources,
-                };
-                let Some(moves) = self.moves_needed(form, &written) else {
-                    continue;
-                };
-                if best.is_none_or(|(least, ..)| moves < least) {
-                    best = Some((moves, form, is_swapped));
-                }
-            }
-        }
-        let (_, form, is_swapped) = best?;
+        let BestForm { form, swapped, .. } = best_form(self.function, operation, &written)?;
         let written = match &swapped {
-            Some((description, sources)) if is_swapped => Written {
+            Some((description, sources)) => Written {
                 description: *description,
                 results: written.results,
                 sources,
             },
-            _ => written,
+            None => written,
         };
         let operands = self.write(form, &written, None)?;
         Some(Lowered {
             opcode: Some(&form.name),
             operands,
         })
-    }
-
-    /// How many constants have to go into registers for `form` to fit; none if it does not.
-    fn moves_needed(&self, form: &Form, written: &Written<'_>) -> Option<usize> {
-        let counts_fit = form.result_count() == written.results.len()
-            && written.sources.len() >= form.source_count()
-            && written.sources.len()
-                <= form.source_count() + usize::from(form.places.contains(&Place::UsedBytes));
-        if !counts_fit || !form.describes(&written.description) || !self.special_fits(form, written) {
-            return None;
-        }
-        let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
-        let mut moves = 0;
-        for place in &form.places {
-            match *place {
-                Place::Result(bits) if !self.is_register(*results.next()?, bits) => return None,
-                place if place.is_source() => match self.fit(form, place, *sources.next()?) {
-                    Fit::Good => {}
-                    Fit::AfterMove => moves += 1,
-                    Fit::Bad => return None,
-                },
-                _ => {}
-            }
-        }
-        Some(moves)
-    }
-
-    fn special_fits(&self, form: &Form, written: &Written<'_>) -> bool {
-        form.special.is_none_or(|special| {
-            written.sources.last().is_some_and(|source| match source.kind() {
-                OperandKind::Special(id) => {
-                    self.function.special_data(id) == Special::SpecialRegister(special)
-                }
-                _ => false,
-            })
-        })
-    }
-
-    fn is_register(&self, operand: Operand, bits: u8) -> bool {
-        let register = operand.as_register().filter(|_| !operand.is_modified());
-        register.is_some_and(|register| self.function.register(register).bits == u16::from(bits))
-    }
-
-    fn fit(&self, form: &Form, place: Place, operand: Operand) -> Fit {
-        let good = |fits: bool| if fits { Fit::Good } else { Fit::Bad };
-        let is_symbol = || match operand.kind() {
-            OperandKind::Special(id) => matches!(
-                self.function.special_data(id),
-                Special::Symbol { .. } | Special::Frame(_)
-            ),
-            _ => false,
-        };
-        match place {
-            Place::Register(bits) if self.is_register(operand, bits) => Fit::Good,
-            Place::Register(bits) if self.is_constant(form, operand, bits) => Fit::AfterMove,
-            Place::Constant(bits) => good(self.is_constant(form, operand, bits)),
-            Place::Value(bits) => {
-                good(self.is_register(operand, bits) || self.is_constant(form, operand, bits))
-            }
-            Place::Symbol => good(is_symbol()),
-            Place::Base => {
-                good(is_symbol() || self.is_register(operand, 64) || self.is_register(operand, 32))
-            }
-            Place::Count | Place::UsedBytes => good(self.function.integer(operand).is_some()),
-            Place::Register(_) | Place::Result(_) | Place::Modifier(_) => Fit::Bad,
-        }
-    }
-
-    /// Is it a constant that an operand of so many bits can be?
-    fn is_constant(&self, form: &Form, operand: Operand, width: u8) -> bool {
-        if let Some(value) = self.function.integer(operand) {
-            return !is_of_floats(form) && integer_fits(value, width);
-        }
-        let OperandKind::Constant(constant) = operand.kind() else {
-            return false;
-        };
-        match self.function.constant_data(constant) {
-            Constant::Bits { kind, bits, .. } => {
-                let is_float = !matches!(kind, ConstantKind::Integer | ConstantKind::Other);
-                is_float && bits == u32::from(width)
-            }
-            Constant::Integer(_) => false,
-        }
     }
 
     /// The operands for `form`; constants that need it are moved into registers first. What stands in
@@ -291,7 +169,8 @@ impl Exporter<'_> {
     ) -> Option<Records> {
         let counts_fit =
             form.result_count() == written.results.len() && written.sources.len() >= form.source_count();
-        if !counts_fit || !form.describes(&written.description) || !self.special_fits(form, written) {
+        if !counts_fit || !form.describes(&written.description) || !special_fits(self.function, form, written)
+        {
             return None;
         }
         let input = origin.map(|origin| (origin, self.snapshot.instruction(origin).operand_records()));
@@ -306,7 +185,7 @@ impl Exporter<'_> {
             let record = match place {
                 Place::Result(bits) => {
                     let result = *results.next()?;
-                    if !self.is_register(result, bits) {
+                    if !is_register(self.function, result, bits) {
                         return None;
                     }
                     self.record(result, true, old)?
@@ -336,7 +215,7 @@ impl Exporter<'_> {
         {
             return Some(record);
         }
-        match (self.fit(form, place, source), place) {
+        match (fit(self.function, form, place, source), place) {
             (Fit::Good, _) => self.record(source, false, old),
             // The origin's opcode is only as good as another if nothing has to be added for it.
             (Fit::AfterMove, Place::Register(bits)) if old.is_none() => self.move_to_register(source, bits),
@@ -462,41 +341,6 @@ impl Exporter<'_> {
     }
 }
 
-/// How an operand suits a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fit {
-    Good,
-    /// A constant where a register is wanted.
-    AfterMove,
-    Bad,
-}
-
-/// What an instruction is beside its operands.
-pub(super) fn description_of(function: &Function, instruction: Instruction) -> Description {
-    Description {
-        data_type: function.data_type(instruction),
-        source_type: function.source_type(instruction),
-        modifiers: function.modifiers(instruction),
-    }
-}
-
-/// Types, modifiers and sources of the same instruction with the first two sources exchanged.
-fn swapped(operation: Operation, written: &Written<'_>) -> Option<(Description, SmallVec<[Operand; 4]>)> {
-    let mut description = written.description;
-    match operation {
-        Operation::Isetp | Operation::Fsetp => {
-            description.modifiers.comparison = description.modifiers.comparison.swapped();
-        }
-        // The first two differ in type.
-        Operation::Fadd if description.source_type != DataType::None => return None,
-        _ if operation.is_commutative() => {}
-        _ => return None,
-    }
-    let mut sources: SmallVec<[Operand; 4]> = written.sources.iter().copied().collect();
-    sources.swap(0, 1);
-    Some((description, sources))
-}
-
 pub(super) fn immediate(value: i64) -> OperandRecord {
     OperandRecord {
         kind: RecordKind::Immediate as u8,
@@ -511,29 +355,5 @@ pub(super) fn register_record(index: u32, flags: OperandFlags) -> OperandRecord 
         flags: flags.bits(),
         index,
         ..OperandRecord::default()
-    }
-}
-
-/// Do the constants of a form stand for floating-point numbers?
-fn is_of_floats(form: &Form) -> bool {
-    let Description {
-        data_type,
-        source_type,
-        ..
-    } = form.description;
-    // What a store or a load moves is bits.
-    let of_sources = if source_type == DataType::None {
-        data_type
-    } else {
-        source_type
-    };
-    of_sources.is_float()
-}
-
-fn integer_fits(value: i64, bits: u8) -> bool {
-    match bits {
-        64.. => true,
-        // A predicate is set by one or by all ones.
-        bits => (-(1i64 << (bits - 1))..1i64 << bits).contains(&value),
     }
 }

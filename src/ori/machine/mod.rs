@@ -7,12 +7,14 @@
 //! | `integer.rs`, `float.rs`, `conversion.rs`, `memory.rs`, `atomics.rs`, `threads.rs`, `control.rs` | its rows |
 //! | `from_machine.rs` | snapshot to Ori |
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
+//! | `fit.rs` | which opcodes can do an instruction |
 //! | `lower.rs` | Ori to a plan: one instruction |
 //! | `perturb.rs` | changes without effect, for tests |
 
 mod atomics;
 mod control;
 mod conversion;
+mod fit;
 mod float;
 mod forms;
 mod from_machine;
@@ -24,6 +26,7 @@ mod place;
 mod threads;
 mod to_machine;
 
+pub use fit::takes_directly;
 pub use forms::{Form, FormId, Forms, forms};
 pub use from_machine::{ImportError, from_machine};
 pub use perturb::{forget_machine, perturb};
