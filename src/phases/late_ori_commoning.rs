@@ -11,7 +11,7 @@
 //! One walk of the dominator tree. Each expression gets a hash, in which registers are replaced by their
 //! *representatives*: through copies, the register whose value they have. A table of classes, bits that were met on
 //! the way from the entry, says whether there can be an equal at all; then the chain of those with the hash is gone
-//! through, and the first that dominates and is [equivalent](equivalence) takes its place.
+//! through, and the first that dominates and is equivalent takes its place.
 //!
 //! | file | subject |
 //! |---|---|
