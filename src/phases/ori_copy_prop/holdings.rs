@@ -67,6 +67,9 @@ pub(super) struct Holding {
 const HOLDER_LIMIT: usize = 32;
 const SOURCE_LIMIT: usize = 512;
 
+/// Bits of a matrix of holdings by blocks, at most: in larger functions only registers that live and die in a block take part.
+pub(super) const BORDER_LIMIT: usize = 1 << 24;
+
 /// The holdings that an instruction makes.
 type Made = SmallVec<[HoldingId; 2]>;
 
@@ -97,6 +100,8 @@ pub(super) struct Wanted {
     pub fixed: bool,
     /// Complements of predicates.
     pub complements: bool,
+    /// How many bits a matrix of holdings by blocks may have for registers that live across borders to take part.
+    pub border_bits: usize,
 }
 
 impl Holdings {
@@ -117,6 +122,9 @@ impl Holdings {
             lives_across.insert(register);
         });
         holdings.collect(function, flow, wanted, |register| lives_across.contains(register));
+        if holdings.rows.len().saturating_mul(function.block_limit()) > wanted.border_bits {
+            holdings.forget_rows();
+        }
         holdings.at_borders = EntityBitSet::with_room(holdings.rows.len());
         holdings.at_borders.extend(holdings.rows.keys());
         holdings.collect(function, flow, wanted, |register| {
@@ -124,6 +132,14 @@ impl Holdings {
         });
         holdings.solve(function, flow);
         holdings
+    }
+
+    fn forget_rows(&mut self) {
+        self.rows.clear();
+        self.made.clear();
+        self.of_register.clear();
+        self.by_holder.clear();
+        self.ids.clear();
     }
 
     /// Finds what instructions make hold whose result `takes_part`.
@@ -390,6 +406,7 @@ fn only_constant(
 mod tests {
     use super::*;
     use crate::graph::Traversal;
+    use crate::ori::parse_function;
     use crate::ori::random_function::random_function;
     use crate::phases::testing::add_copies;
     use crate::random::{Random, Stream};
@@ -398,6 +415,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     const ALL: Wanted = Wanted {
+        border_bits: BORDER_LIMIT,
         constants: true,
         fixed: true,
         complements: true,
@@ -464,5 +482,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn in_large_functions_only_registers_of_one_block_hold_something() {
+        let function = parse_function(
+            "kernel \"k\" sm_80 late {
+bix0:
+    %0:R32 = S2R.b32 tid.x
+    %1:R32 = MOV.b32 %0
+    %2:R32 = MOV.b32 %0
+    %3:R64 = LD.param::entry.b64 [&k_param_0]
+    ST.global.b32 %2, [%3]
+    BRA fall bix1
+bix1:
+    ST.global.b32 %1, [%3]
+    EXIT
+}
+",
+        )
+        .unwrap();
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let holders = |border_bits| {
+            let wanted = Wanted {
+                fixed: false,
+                border_bits,
+                ..ALL
+            };
+            let holdings = Holdings::compute(&function, &flow, wanted);
+            let rows = holdings.rows.values();
+            rows.map(|row| row.register.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(holders(BORDER_LIMIT), ["%1", "%2"]);
+        // One holding at the borders of two blocks.
+        assert_eq!(holders(2), ["%1", "%2"]);
+        assert_eq!(holders(1), ["%2"]);
     }
 }

@@ -9,11 +9,11 @@
 //! The registers of two copies that a round marks are never in a chain, so no decision changes the facts of another; the
 //! next round takes the chain further.
 
-use super::holdings::{Held, Holding, HoldingId, Holdings, State, Wanted};
+use super::holdings::{BORDER_LIMIT, Held, Holding, HoldingId, Holdings, State, Wanted};
 use super::marks::{Counts, apply_marks};
 use super::policy::{Policy, Refusal};
 use crate::bitvector::EntityBitSet;
-use crate::entity::{Block, EntitySet, Register};
+use crate::entity::{Block, EntitySet, PackedOption, Register, SecondaryMap};
 use crate::liveness::{PressureMap, RangeExtension};
 use crate::ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation};
 use crate::phases::copies::is_alike;
@@ -69,6 +69,8 @@ struct Round<'a> {
     refused: EntityBitSet<HoldingId>,
     /// Holdings whose uses become uses of what is held.
     chosen: EntityBitSet<HoldingId>,
+    /// The block that follows each in the layout.
+    next_in_layout: SecondaryMap<Block, PackedOption<Block>>,
     /// Registers that a decision of this round is about.
     taken: EntitySet<Register>,
     /// Was a copy left for the next round because of what this one does to its registers?
@@ -88,12 +90,14 @@ impl<'a> Round<'a> {
             constants: policy.several_constants,
             fixed: policy.fixed,
             complements: policy.complements,
+            border_bits: BORDER_LIMIT,
         };
         let mut round = Self {
             flow,
             holdings: Holdings::compute(function, flow, wanted),
             refused: EntityBitSet::new(),
             chosen: EntityBitSet::new(),
+            next_in_layout: next_in_layout(function),
             taken: EntitySet::new(),
             postpones: false,
             map: None,
@@ -212,6 +216,34 @@ impl<'a> Round<'a> {
         made.iter().any(holds) && function.is_removable_if_unused(instruction)
     }
 
+    /// Can an instruction use the complement of the predicate that is one of its sources, for nothing?
+    fn can_turn(&self, function: &Function, user: Instruction, number: usize) -> bool {
+        let sources = function.sources(user);
+        if sources.get(number).is_modified() {
+            return false;
+        }
+        match function.operation(user) {
+            Operation::Sel => {
+                let arms = [sources.get(0), sources.get(1)];
+                number == 2 && arms.iter().all(|arm| arm.as_register().is_some())
+            }
+            // LLVM's branches have no complement. If one of the targets follows, another instruction would be needed.
+            Operation::Bra => {
+                let block = function.block_of(user).expect("the branch is in a block");
+                let next = self.next_in_layout[block].expand();
+                let follows = |target: Operand| target.as_block() == next;
+                let is_named = |target: Operand| matches!(target.kind(), OperandKind::Target(_));
+                sources.len() == 3
+                    && number == 0
+                    && sources
+                        .iter()
+                        .skip(1)
+                        .all(|target| is_named(target) && !follows(target))
+            }
+            _ => false,
+        }
+    }
+
     fn survey_uses(&mut self, function: &Function, policy: &Policy, user: Instruction, state: &State) {
         let sources = function.sources(user);
         for (number, operand) in sources.iter().enumerate() {
@@ -227,7 +259,7 @@ impl<'a> Round<'a> {
                         Held::Register(source) => {
                             policy.check_use(function, user, number, Some(source)).is_ok()
                         }
-                        Held::Complement(_) => can_turn(function, user, number),
+                        Held::Complement(_) => self.can_turn(function, user, number),
                         Held::Bits(_) | Held::Special(_) => false,
                     };
                 if !can_change {
@@ -345,6 +377,14 @@ impl<'a> Round<'a> {
     }
 }
 
+fn next_in_layout(function: &Function) -> SecondaryMap<Block, PackedOption<Block>> {
+    let mut next = SecondaryMap::with_capacity(function.block_limit());
+    for pair in function.blocks().windows(2) {
+        next[pair[0]] = pair[1].into();
+    }
+    next
+}
+
 /// What it takes to keep a register live up to where an instruction writes it.
 fn extensions_before(
     function: &Function,
@@ -370,35 +410,6 @@ fn missed(function: &Function, context: &mut PhaseContext<'_>, copy: Instruction
     context.remark(RemarkKind::Missed, "Copy", function, Some(copy), || {
         format!("the copy stays: {}", refusal.reason())
     });
-}
-
-/// Can an instruction use the complement of the predicate that is one of its sources, for nothing?
-fn can_turn(function: &Function, user: Instruction, number: usize) -> bool {
-    let sources = function.sources(user);
-    if sources.get(number).is_modified() {
-        return false;
-    }
-    match function.operation(user) {
-        Operation::Sel => {
-            let arms = [sources.get(0), sources.get(1)];
-            number == 2 && arms.iter().all(|arm| arm.as_register().is_some())
-        }
-        // LLVM's branches have no complement. If one of the targets follows, another instruction would be needed.
-        Operation::Bra => {
-            let block = function.block_of(user).expect("the branch is in a block");
-            let position = function.blocks().iter().position(|&placed| placed == block);
-            let next = position.and_then(|position| function.blocks().get(position + 1));
-            let follows = |target: Operand| target.as_block() == next.copied();
-            let is_named = |target: Operand| matches!(target.kind(), OperandKind::Target(_));
-            sources.len() == 3
-                && number == 0
-                && sources
-                    .iter()
-                    .skip(1)
-                    .all(|target| is_named(target) && !follows(target))
-        }
-        _ => false,
-    }
 }
 
 /// Makes an instruction use the complement of its predicate: what it does when that holds and when not change places.
