@@ -5,7 +5,7 @@ use crate::options::{Fault, Mode, Options, Phases};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
 use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::registry::Phase;
-use crate::phases::{Manager, Remark, Statistics};
+use crate::phases::{Manager, Remark, RemarkKind, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
@@ -115,6 +115,13 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
     if warn_uninitialized {
         work.warnings.extend(uninitialized_warning(&function, options));
     }
+    if goes_back && options.phases == Phases::Profile {
+        let bytes = Liveness::table_bytes(&function);
+        if bytes > options.phase_options.table_limit {
+            work.remarks.push(too_large(bytes));
+            return Ok(work);
+        }
+    }
     if goes_back {
         match options.phases {
             Phases::Rebuild => forget_machine(&mut function),
@@ -130,6 +137,20 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
         write_dot(&function, options, &path)?;
     }
     Ok(work)
+}
+
+/// What there is to say of a function that the profile's phases would take too much memory for.
+fn too_large(bytes: usize) -> Remark {
+    Remark {
+        kind: RemarkKind::Missed,
+        phase: "profile",
+        name: "TooLarge",
+        instruction: None,
+        message: format!(
+            "the function stays as it is: a table of its live registers would have {} MiB; -oriel-table-limit allows more",
+            bytes.div_ceil(1 << 20)
+        ),
+    }
 }
 
 /// Registers that a message names at most.

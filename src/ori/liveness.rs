@@ -17,7 +17,7 @@ use super::function::{Function, RegisterFile};
 use super::operation::Operation;
 use crate::bitvector::{EntityBitMatrix, EntityBits};
 use crate::dataflow::{Direction, Statistics, fixed_point};
-use crate::entity::{Block, EntityRef, PackedOption, PrimaryMap, Register, entity_impl};
+use crate::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register, entity_impl};
 
 /// A register that is live across the border of a block, by number in its file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +72,17 @@ impl Liveness {
             members,
             statistics,
         }
+    }
+
+    /// Bytes of a table of all blocks by the registers that live across borders, of which [`compute`](Self::compute) holds four at
+    /// once. In large functions that is the square of their size, over some thousand.
+    pub fn table_bytes(function: &Function) -> usize {
+        let mut crossing = EntitySet::with_capacity(function.register_limit());
+        let mut count = 0_usize;
+        each_border_use(function, |register| {
+            count += usize::from(crossing.insert(register))
+        });
+        function.block_limit().saturating_mul(count.div_ceil(8))
     }
 
     /// The files that have registers which live across the border of a block.
