@@ -4,11 +4,15 @@
 ; RUN: FileCheck %s --input-file=%t.json --match-full-lines
 ; RUN: %python -c "import json, sys; [json.loads(line) for line in open(sys.argv[1])]" %t.json
 
-; CHECK: {"module":"{{.*}}fields.ll","function":"helper","is_kernel":false,"sm":80,"ptx_version":0,"stage":"ssa","blocks":1,"instructions_in":{{[0-9]+}},"instructions_out":{{[0-9]+}},"registers":{{[0-9]+}},"outcome":"identity","phases":{{.*}}"GvnCse":{{.*}},"phase_ns":{{.*}},"export_ns":{{[0-9]+}},"library_ns":{{[0-9]+}},"apply_ns":{{[0-9]+}},"oriel_ns":{{[0-9]+}}}
+; CHECK: {"module":"{{.*}}fields.ll","function":"helper","is_kernel":false,"sm":80,"ptx_version":0,"stage":"ssa","blocks":1,"instructions_in":{{[0-9]+}},"instructions_out":{{[0-9]+}},"registers":{{[0-9]+}},"outcome":"unchanged","export_ns":{{[0-9]+}},"library_ns":{{[0-9]+}},"apply_ns":0,"oriel_ns":{{[0-9]+}}}
 ; CHECK-NEXT: {{.*}}"function":"helper"{{.*}}"stage":"late"{{.*}}
 ; CHECK-NEXT: {{.*}}"function":"k","is_kernel":true,{{.*}}"stage":"ssa","blocks":1,"instructions_in":4,"instructions_out":4,"registers":2,{{.*}}
 ; CHECK-NEXT: {{.*}}"function":"k","is_kernel":true,{{.*}}"stage":"late"{{.*}}
 ; CHECK-NOT: {{.+}}
+
+; What the phases counted and how long they took.
+; RUN: %llc -oriel-report=- %s -o /dev/null | FileCheck %s --check-prefix=PHASES --match-full-lines
+; PHASES: {"module":"{{.*}}fields.ll","function":"helper","is_kernel":false,"sm":80,"ptx_version":0,"stage":"ssa","blocks":1,"instructions_in":{{[0-9]+}},"instructions_out":{{[0-9]+}},"registers":{{[0-9]+}},"outcome":"identity","phases":{{.*}}"GvnCse":{{.*}},"phase_ns":{{.*}},"export_ns":{{[0-9]+}},"library_ns":{{[0-9]+}},"apply_ns":{{[0-9]+}},"oriel_ns":{{[0-9]+}}}
 
 ; Version, outcome and problem; instructions are counted after a change.
 ; RUN: %llc -mattr=+ptx86 -oriel-report=- -oriel-edit=%S/Inputs/add.edit %s -o /dev/null | FileCheck %s --check-prefix=EDIT
