@@ -147,7 +147,9 @@ fn are_phis_with_a_dead_one(function: &Function, one: Register, other: Register)
     };
     let is_dead = |register: Register| {
         let mut uses = function.uses(register);
-        uses.all(|(user, _)| function.operation(user).is_debug())
+        uses.all(|(user, number)| {
+            function.operation(user).is_debug() || function.source(user, number).is_undefined()
+        })
     };
     phi_block(one).is_some() && phi_block(one) == phi_block(other) && (is_dead(one) || is_dead(other))
 }
