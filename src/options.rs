@@ -96,6 +96,8 @@ pub enum Fault {
     OtherLlvm,
     /// A live interval is wrong.
     WrongInterval,
+    /// The phases leave worse code than they got.
+    WorseCode,
 }
 
 /// The options of a process.
@@ -239,7 +241,7 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-inject-fault",
-        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm|wrong-interval",
+        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm|wrong-interval|worse-code",
         help: "Make something go wrong, to test that the host survives it",
         apply: |options, value| {
             let seed = value
@@ -256,6 +258,7 @@ pub const TABLE: &[OptionSpec] = &[
                         ("mutated-plan:SEED", Fault::MutatedPlan(0)),
                         ("other-llvm", Fault::OtherLlvm),
                         ("wrong-interval", Fault::WrongInterval),
+                        ("worse-code", Fault::WorseCode),
                     ],
                 )?,
             });

@@ -3,9 +3,13 @@
 use crate::liveness::uninitialized_registers;
 use crate::options::{Fault, Mode, Options, Phases};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
-use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
+use crate::ori::{
+    ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operation, Position, PrintOptions,
+    RegisterFile, matrix_bytes,
+};
+use crate::phases::never_worse::Cost;
 use crate::phases::registry::Phase;
-use crate::phases::{Manager, Remark, RemarkKind, Statistics};
+use crate::phases::{Manager, PhaseResult, Remark, RemarkKind, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
@@ -81,7 +85,8 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
             return Ok(fault::mutated(snapshot, seed).into());
         }
         // Whatever an edit script does is undone; the other faults happen elsewhere.
-        Some(Fault::FailedVerification | Fault::OtherLlvm | Fault::WrongInterval) | None => {}
+        Some(Fault::FailedVerification | Fault::OtherLlvm | Fault::WrongInterval | Fault::WorseCode)
+        | None => {}
     }
     if let (Mode::Optimize, Some(script)) = (options.mode, &options.edit_script) {
         let plan = script
@@ -115,28 +120,76 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
     if warn_uninitialized {
         work.warnings.extend(uninitialized_warning(&function, options));
     }
-    if goes_back && options.phases == Phases::Profile {
-        let bytes = Liveness::table_bytes(&function);
-        if bytes > options.phase_options.table_limit {
-            work.remarks.push(too_large(bytes));
-            return Ok(work);
-        }
-    }
     if goes_back {
-        match options.phases {
-            Phases::Rebuild => forget_machine(&mut function),
-            Phases::Perturb => perturb(&mut function),
-            Phases::None | Phases::Profile | Phases::Listed(_) => {}
-        }
-        (work.statistics, work.remarks) = run_phases(&mut function, options, host)?;
-        let plan = to_machine(&function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
-        work.plan = Some(plan);
+        optimize(&mut function, snapshot, options, host, &mut work)?;
     }
     if let Some(directory) = &options.dot_directory {
         let path = directory.join(snapshot.file_name()).with_extension("dot");
         write_dot(&function, options, &path)?;
     }
     Ok(work)
+}
+
+/// Changes a function, and makes a plan of the result; none if it stays as it was.
+fn optimize(
+    function: &mut Function,
+    snapshot: &Snapshot<'_>,
+    options: &Options,
+    host: &impl Host,
+    work: &mut Work,
+) -> Result<(), Problem> {
+    let is_profile = options.phases == Phases::Profile;
+    let budget = options.phase_options.register_budget;
+    if is_profile {
+        let bytes = matrix_bytes(function);
+        if bytes > options.phase_options.table_limit {
+            work.remarks.push(too_large(bytes));
+            return Ok(());
+        }
+    }
+    match options.phases {
+        Phases::Rebuild => forget_machine(function),
+        Phases::Perturb => perturb(function),
+        Phases::None | Phases::Profile | Phases::Listed(_) => {}
+    }
+    let before = is_profile.then(|| Cost::of(function, budget));
+    let ran = run_phases(function, options, host)?;
+    (work.statistics, work.remarks) = (ran.statistics, ran.remarks);
+    if let Some(before) = before {
+        if options.fault == Some(Fault::WorseCode) {
+            make_worse(function);
+        } else if !ran.is_changed {
+            return Ok(());
+        }
+        if let Some(reason) = Cost::of(function, budget).worse_than(before) {
+            work.remarks.push(taken_back(&reason));
+            return Ok(());
+        }
+    }
+    let plan = to_machine(function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
+    work.plan = Some(plan);
+    Ok(())
+}
+
+/// Adds an instruction that does nothing.
+fn make_worse(function: &mut Function) {
+    let result = function.create_register(RegisterFile::R, 32, None);
+    let result = function.register_operand(result);
+    let constant = function.integer_operand(0);
+    let mov = InstructionBuilder::new(Operation::Mov, DataType::B32);
+    let entry = function.entry();
+    function.insert(Position::Start(entry), mov.result(result).source(constant));
+}
+
+/// What there is to say of a function that its phases made worse.
+fn taken_back(reason: &str) -> Remark {
+    Remark {
+        kind: RemarkKind::Missed,
+        phase: "profile",
+        name: "NeverWorse",
+        instruction: None,
+        message: format!("the function stays as it is: {reason}"),
+    }
 }
 
 /// What there is to say of a function that the profile's phases would take too much memory for.
@@ -178,17 +231,21 @@ fn uninitialized_warning(function: &Function, options: &Options) -> Option<Strin
     ))
 }
 
-fn run_phases(
-    function: &mut Function,
-    options: &Options,
-    host: &impl Host,
-) -> Result<(Statistics, Vec<Remark>), Problem> {
+/// What phases did to a function.
+struct Ran {
+    is_changed: bool,
+    statistics: Statistics,
+    remarks: Vec<Remark>,
+}
+
+fn run_phases(function: &mut Function, options: &Options, host: &impl Host) -> Result<Ran, Problem> {
     let printing = &options.printing;
     let print = |function: &Function, when: &str, phase: &str| {
         let text = function.display(PrintOptions::default());
         eprint!("// {when} {phase}\n{text}");
     };
     let mut manager = Manager::new(&options.phase_options, host.wants_remarks());
+    let mut is_changed = false;
     for (number, phase) in options
         .phases_at(function.info.stage, function.info.sm)
         .enumerate()
@@ -201,7 +258,7 @@ fn run_phases(
         }
         manager.prepare(phase, function);
         host.phase_begins(phase);
-        manager.run(phase, function);
+        is_changed |= manager.run(phase, function) == PhaseResult::Changed;
         host.phase_ended();
         if printing.after_all || printing.after.contains(&phase) {
             print(function, "after", phase.name);
@@ -211,7 +268,12 @@ fn run_phases(
             manager.check_analyses(phase, function)?;
         }
     }
-    Ok(manager.finish())
+    let (statistics, remarks) = manager.finish();
+    Ok(Ran {
+        is_changed,
+        statistics,
+        remarks,
+    })
 }
 
 /// Lets Ori's verifier look at a function.

@@ -16,7 +16,7 @@
 
 ; RUN: not %llc -oriel-inject-fault=rain %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
 ; RUN: not %llc -oriel-inject-fault=mutated-plan:x %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
-; FAULT: is not allowed; allowed are: panic, malformed-plan, failed-verification, mutated-plan:SEED, other-llvm, wrong-interval
+; FAULT: is not allowed; allowed are: panic, malformed-plan, failed-verification, mutated-plan:SEED, other-llvm, wrong-interval, worse-code
 
 ; RUN: not %llc -oriel-report= %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPORT
 ; RUN: env ORIEL_FLAGS=-oriel-report not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPORT

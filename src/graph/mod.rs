@@ -33,7 +33,7 @@ mod node_set;
 mod order;
 mod post_dominators;
 mod reversed;
-mod rows;
+pub(crate) mod rows;
 mod semi_nca;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -1,12 +1,11 @@
 //! Lists by key in one flat array ("compressed sparse rows").
 
-use super::Node;
 use crate::entity::EntityRef;
 use std::marker::PhantomData;
 
 /// A list of values for each key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rows<K, V> {
+pub(crate) struct Rows<K, V> {
     /// Where the list of each key begins in `values`; one more for the end of the last.
     first: Vec<u32>,
     values: Vec<V>,
@@ -23,9 +22,9 @@ impl<K, V> Default for Rows<K, V> {
     }
 }
 
-impl<K: EntityRef, V: Node> Rows<K, V> {
+impl<K: EntityRef, V: EntityRef> Rows<K, V> {
     /// Replaces all lists, keeping the memory: `pairs` are sorted stably by key. Keys are below `keys`.
-    pub(super) fn fill(&mut self, keys: usize, pairs: impl Iterator<Item = (K, V)> + Clone) {
+    pub(crate) fn fill(&mut self, keys: usize, pairs: impl Iterator<Item = (K, V)> + Clone) {
         self.first.clear();
         self.first.resize(keys + 2, 0);
         // Counts are kept two places up, so that filling a list moves its begin into place.
@@ -47,23 +46,23 @@ impl<K: EntityRef, V: Node> Rows<K, V> {
     }
 
     /// Number of keys.
-    pub(super) fn key_count(&self) -> usize {
+    pub(crate) fn key_count(&self) -> usize {
         self.first.len().saturating_sub(1)
     }
 
     /// The list of a key.
-    pub(super) fn of(&self, key: K) -> &[V] {
+    pub(crate) fn of(&self, key: K) -> &[V] {
         let key = key.index();
         &self.values[self.first[key] as usize..self.first[key + 1] as usize]
     }
 
     /// The length of the list of a key.
-    pub(super) fn count(&self, key: K) -> usize {
+    pub(crate) fn count(&self, key: K) -> usize {
         (self.first[key.index() + 1] - self.first[key.index()]) as usize
     }
 
     /// All values, by key.
-    pub(super) fn values(&self) -> &[V] {
+    pub(crate) fn values(&self) -> &[V] {
         &self.values
     }
 }

@@ -13,7 +13,7 @@ use crate::ori::{
     each_point, units_of,
 };
 use smallvec::SmallVec;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Predicates that the hardware has.
@@ -64,6 +64,8 @@ pub struct PressureMap {
     register_limit: usize,
     /// Where registers are live out that were not.
     live_out: HashSet<(Register, Block)>,
+    /// The registers that others have taken the place of, and are live where these were.
+    replaced: HashMap<Register, SmallVec<[Register; 2]>>,
     /// For walks.
     pending: Vec<Block>,
     visited: EntitySet<Block>,
@@ -120,6 +122,7 @@ impl PressureMap {
             highest: vec![Counts::default(); function.block_limit()],
             register_limit: function.register_limit(),
             live_out: HashSet::new(),
+            replaced: HashMap::new(),
             pending: Vec::new(),
             visited: EntitySet::with_capacity(function.block_limit()),
             flow,
@@ -240,18 +243,21 @@ impl PressureMap {
             }
         }
         if let Some(replaced) = replaced {
-            for &block in function.blocks() {
-                if self.is_live_out(function, replaced, block) {
-                    self.live_out.insert((extension.register, block));
-                }
-            }
+            let earlier = self.replaced.remove(&replaced).unwrap_or_default();
+            let all = self.replaced.entry(extension.register).or_default();
+            all.push(replaced);
+            all.extend(earlier);
         }
     }
 
     fn is_live_out(&self, function: &Function, register: Register, block: Block) -> bool {
-        let is_known = register.index() < self.register_limit;
-        (is_known && self.liveness.is_live_out(function, register, block))
-            || self.live_out.contains(&(register, block))
+        let is_out = |register: Register| {
+            let is_known = register.index() < self.register_limit;
+            (is_known && self.liveness.is_live_out(function, register, block))
+                || self.live_out.contains(&(register, block))
+        };
+        let mut replaced = self.replaced.get(&register).into_iter().flatten();
+        is_out(register) || replaced.any(|&replaced| is_out(replaced))
     }
 
     /// Does the register hold a value behind an instruction that it holds before it too, and that matters?

@@ -9,80 +9,59 @@
 //! begins and use their sources where control leaves the predecessor, as LLVM's intervals have it.
 //! Debug instructions use nothing, and neither does an operand whose value does not matter.
 //!
-//! Most registers live and die within one block. Only the others are numbered, each in its file, so a set
-//! is a few words long; files without such registers have no sets at all.
+//! There are two ways to the same result:
+//!
+//! | file | way | time and memory |
+//! |---|---|---|
+//! | `equations.rs` | the dataflow solver over bit matrices | blocks times registers that live across borders, over the word size |
+//! | `paths.rs` | from every use back to the definitions | the sum of all live ranges, in blocks |
+//!
+//! The matrices are small and fast until a function has some thousand blocks; from there on they grow with the square of its
+//! size, and the paths do not.
+
+mod equations;
+mod paths;
 
 use super::control_flow::ControlFlow;
 use super::function::{Function, RegisterFile};
 use super::operation::Operation;
-use crate::bitvector::{EntityBitMatrix, EntityBits};
-use crate::dataflow::{Direction, Statistics, fixed_point};
-use crate::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register, entity_impl};
+use crate::dataflow::Statistics;
+use crate::entity::{Block, EntityRef, EntitySet, PackedOption, Register, entity_impl};
+use crate::graph::rows::Rows;
 
-/// A register that is live across the border of a block, by number in its file.
+/// Bytes of a matrix of all blocks by the registers that live across borders up to which the equations are solved.
+const MATRIX_LIMIT: usize = 64 << 10;
+
+/// A register that is live across the border of a block, by number; for sets of such registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Member(u32);
+pub(crate) struct Member(u32);
 entity_impl!(Member, "member");
 
-/// Sets of registers at the borders of all blocks.
+/// The registers that are live at the borders of all blocks.
 #[derive(Clone, Debug)]
 pub struct Liveness {
+    /// Those with registers that live across the border of a block.
     files: Vec<FileLiveness>,
-    /// By register; none where it never lives across a border.
-    members: Vec<PackedOption<Member>>,
-    /// What the solver did, all files together.
+    /// What the solver did, all files together; nothing if paths were gone instead.
     pub statistics: Statistics,
 }
 
-/// The sets of one register file.
+/// The registers of one file that are live at the borders of blocks.
 #[derive(Clone, Debug)]
 pub struct FileLiveness {
     file: RegisterFile,
-    registers: PrimaryMap<Member, Register>,
-    live_in: EntityBitMatrix<Block, Member>,
-    live_out: EntityBitMatrix<Block, Member>,
+    live_in: Rows<Block, Register>,
+    live_out: Rows<Block, Register>,
 }
 
 impl Liveness {
     /// Computes liveness. `flow` is the function's present control flow.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
-        let mut members = vec![PackedOption::default(); function.register_limit()];
-        let mut registers = [(); RegisterFile::ALL.len()].map(|()| PrimaryMap::<Member, Register>::new());
-        each_border_use(function, |register| {
-            let member = &mut members[register.index()];
-            if member.is_none() {
-                let file = function.register(register).file;
-                *member = registers[file as usize].push(register).into();
-            }
-        });
-        let mut statistics = Statistics::default();
-        let files = RegisterFile::ALL.into_iter().zip(registers);
-        let files = files
-            .filter(|(_, registers)| !registers.is_empty())
-            .map(|(file, registers)| {
-                let mut sets = FileLiveness::new(function, file, registers);
-                let solved = sets.solve(function, flow, &members);
-                statistics.sweeps = statistics.sweeps.max(solved.sweeps);
-                statistics.visits += solved.visits;
-                sets
-            })
-            .collect();
-        Self {
-            files,
-            members,
-            statistics,
+        if matrix_bytes(function) <= MATRIX_LIMIT {
+            equations::solve(function, flow)
+        } else {
+            paths::explore(function, flow)
         }
-    }
-
-    /// Bytes of a table of all blocks by the registers that live across borders, of which [`compute`](Self::compute) holds four at
-    /// once. In large functions that is the square of their size, over some thousand.
-    pub fn table_bytes(function: &Function) -> usize {
-        let mut crossing = EntitySet::with_capacity(function.register_limit());
-        let mut count = 0_usize;
-        each_border_use(function, |register| {
-            count += usize::from(crossing.insert(register))
-        });
-        function.block_limit().saturating_mul(count.div_ceil(8))
     }
 
     /// The files that have registers which live across the border of a block.
@@ -90,45 +69,56 @@ impl Liveness {
         &self.files
     }
 
-    fn find(&self, function: &Function, register: Register) -> Option<(&FileLiveness, Member)> {
-        let member = self.members[register.index()].expand()?;
+    fn of_file(&self, function: &Function, register: Register) -> Option<&FileLiveness> {
         let file = function.register(register).file;
-        let sets = self.files.iter().find(|sets| sets.file == file)?;
-        Some((sets, member))
+        self.files.iter().find(|sets| sets.file == file)
     }
 
     /// Does a register hold a value that matters where a block begins?
     pub fn is_live_in(&self, function: &Function, register: Register, block: Block) -> bool {
-        self.find(function, register)
-            .is_some_and(|(sets, member)| sets.live_in.contains(block, member))
+        self.of_file(function, register)
+            .is_some_and(|sets| sets.live_in(block).binary_search(&register).is_ok())
     }
 
     /// Does a register hold a value that matters where control leaves a block?
     pub fn is_live_out(&self, function: &Function, register: Register, block: Block) -> bool {
-        self.find(function, register)
-            .is_some_and(|(sets, member)| sets.live_out.contains(block, member))
+        self.of_file(function, register)
+            .is_some_and(|sets| sets.live_out(block).binary_search(&register).is_ok())
     }
 
     /// The registers of all files that are live where a block begins.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
-        self.files.iter().flat_map(move |sets| sets.live_in(block))
+        self.files
+            .iter()
+            .flat_map(move |sets| sets.live_in(block))
+            .copied()
     }
 
     /// The registers of all files that are live where control leaves a block.
     pub fn live_out(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
-        self.files.iter().flat_map(move |sets| sets.live_out(block))
+        self.files
+            .iter()
+            .flat_map(move |sets| sets.live_out(block))
+            .copied()
     }
 }
 
 impl FileLiveness {
-    fn new(function: &Function, file: RegisterFile, registers: PrimaryMap<Member, Register>) -> Self {
-        let (rows, columns) = (function.block_limit(), registers.len());
-        Self {
+    /// From pairs that name the registers of each block in ascending order.
+    fn new(
+        file: RegisterFile,
+        blocks: usize,
+        live_in: impl Iterator<Item = (Block, Register)> + Clone,
+        live_out: impl Iterator<Item = (Block, Register)> + Clone,
+    ) -> Self {
+        let mut sets = Self {
             file,
-            registers,
-            live_in: EntityBitMatrix::new(rows, columns),
-            live_out: EntityBitMatrix::new(rows, columns),
-        }
+            live_in: Rows::default(),
+            live_out: Rows::default(),
+        };
+        sets.live_in.fill(blocks, live_in);
+        sets.live_out.fill(blocks, live_out);
+        sets
     }
 
     /// The file.
@@ -136,114 +126,56 @@ impl FileLiveness {
         self.file
     }
 
-    /// The registers of the file that live across the border of some block.
-    pub fn registers(&self) -> &PrimaryMap<Member, Register> {
-        &self.registers
+    /// The registers of the file that are live where a block begins, ascending.
+    pub fn live_in(&self, block: Block) -> &[Register] {
+        self.live_in.of(block)
     }
 
-    /// The set where a block begins.
-    pub fn live_in_set(&self, block: Block) -> &EntityBits<Member> {
-        self.live_in.row(block)
-    }
-
-    /// The set where control leaves a block.
-    pub fn live_out_set(&self, block: Block) -> &EntityBits<Member> {
-        self.live_out.row(block)
-    }
-
-    /// The registers of the file that are live where a block begins.
-    pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
-        self.live_in
-            .row(block)
-            .iter()
-            .map(|member| self.registers[member])
-    }
-
-    /// The registers of the file that are live where control leaves a block.
-    pub fn live_out(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
-        self.live_out
-            .row(block)
-            .iter()
-            .map(|member| self.registers[member])
-    }
-
-    fn solve(
-        &mut self,
-        function: &Function,
-        flow: &ControlFlow,
-        members: &[PackedOption<Member>],
-    ) -> Statistics {
-        let (rows, columns) = (function.block_limit(), self.registers.len());
-        let mut uses: EntityBitMatrix<Block, Member> = EntityBitMatrix::new(rows, columns);
-        let mut definitions: EntityBitMatrix<Block, Member> = EntityBitMatrix::new(rows, columns);
-        let member_of = |register: Register| {
-            let is_of_file = function.register(register).file == self.file;
-            members[register.index()].expand().filter(|_| is_of_file)
-        };
-        for &block in function.blocks() {
-            for instruction in function.instructions(block) {
-                let is_phi = function.operation(instruction) == Operation::Phi;
-                let sources = function.sources(instruction);
-                for (number, source) in sources.iter().enumerate() {
-                    let register = source.as_register().filter(|_| !source.is_undefined());
-                    let Some(member) = register.and_then(member_of) else {
-                        continue;
-                    };
-                    if is_phi {
-                        let from = sources.get(number + 1).as_block();
-                        self.live_out
-                            .insert(from.expect("the source of a PHI has a block"), member);
-                    } else if !definitions.contains(block, member) {
-                        uses.insert(block, member);
-                    }
-                }
-                for result in function.results(instruction) {
-                    if let Some(member) = result.as_register().and_then(member_of) {
-                        definitions.insert(block, member);
-                    }
-                }
-            }
-        }
-        let mut visit = |block: Block| {
-            for &successor in flow.graph.successors(block) {
-                self.live_out.row_mut(block).or(self.live_in.row(successor));
-            }
-            let live_in = self.live_in.row_mut(block);
-            live_in.or_with_and_not_if_changed(
-                uses.row(block),
-                self.live_out.row(block),
-                definitions.row(block),
-            )
-        };
-        // Each sweep carries a fact over at least one more retreating edge.
-        let limit = flow.order.len() + 2;
-        let statistics = fixed_point(&flow.graph, &flow.order, Direction::Backward, limit, &mut visit)
-            .expect("sets of registers only grow");
-        // Code that is never reached still has to be consistent.
-        let unreachable = || {
-            function
-                .blocks()
-                .iter()
-                .rev()
-                .filter(|&&block| !flow.order.is_reachable(block))
-        };
-        while unreachable().fold(false, |changed, &block| visit(block) | changed) {}
-        statistics
+    /// The registers of the file that are live where control leaves a block, ascending.
+    pub fn live_out(&self, block: Block) -> &[Register] {
+        self.live_out.of(block)
     }
 }
 
+/// A use of a register in front of any definition in its block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BorderUse {
+    /// Where the block begins.
+    In(Block),
+    /// Where control leaves the block for a PHI.
+    OutOf(Block),
+}
+
+/// Bytes of a matrix of all blocks by the registers that live across borders.
+pub(crate) fn matrix_bytes(function: &Function) -> usize {
+    let mut crossing = EntitySet::with_capacity(function.register_limit());
+    let mut count = 0_usize;
+    each_border_use(function, |register, _| {
+        count += usize::from(crossing.insert(register))
+    });
+    function.block_limit().saturating_mul(count.div_ceil(8))
+}
+
 /// Calls `found` for the registers that a block uses before it defines them, and for what PHIs use.
-pub(crate) fn each_border_use(function: &Function, mut found: impl FnMut(Register)) {
+pub(crate) fn each_border_use(function: &Function, mut found: impl FnMut(Register, BorderUse)) {
     // The block that last defined a register, by register.
     let mut defined_in: Vec<PackedOption<Block>> = vec![PackedOption::default(); function.register_limit()];
     for &block in function.blocks() {
         for instruction in function.instructions(block) {
             let is_phi = function.operation(instruction) == Operation::Phi;
-            for source in function.sources(instruction) {
-                if let Some(register) = source.as_register().filter(|_| !source.is_undefined())
-                    && (is_phi || defined_in[register.index()].expand() != Some(block))
-                {
-                    found(register);
+            let sources = function.sources(instruction);
+            for (number, source) in sources.iter().enumerate() {
+                let Some(register) = source.as_register().filter(|_| !source.is_undefined()) else {
+                    continue;
+                };
+                if is_phi {
+                    let from = sources.get(number + 1).as_block();
+                    found(
+                        register,
+                        BorderUse::OutOf(from.expect("the source of a PHI has a block")),
+                    );
+                } else if defined_in[register.index()].expand() != Some(block) {
+                    found(register, BorderUse::In(block));
                 }
             }
             for result in function.results(instruction) {
@@ -251,6 +183,48 @@ pub(crate) fn each_border_use(function: &Function, mut found: impl FnMut(Registe
                     defined_in[register.index()] = block.into();
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Traversal;
+    use crate::ori::random_function::random_function;
+    use crate::phases::testing::on_random_functions;
+    use crate::snapshot::abi::Stage;
+    use proptest::prelude::*;
+
+    /// Both ways give the same sets.
+    fn check(function: &Function) {
+        let flow = ControlFlow::analyze(function, Traversal::default());
+        let (solved, explored) = (equations::solve(function, &flow), paths::explore(function, &flow));
+        for &block in function.blocks() {
+            let sets = |liveness: &Liveness| -> [Vec<Register>; 2] {
+                [
+                    liveness.live_in(block).collect(),
+                    liveness.live_out(block).collect(),
+                ]
+            };
+            assert_eq!(sets(&solved), sets(&explored), "{block}");
+            for file in solved.files().iter().chain(explored.files()) {
+                assert!(file.live_in(block).is_sorted() && file.live_out(block).is_sorted());
+            }
+        }
+    }
+
+    #[test]
+    fn both_ways_agree_on_random_graphs() {
+        on_random_functions(|function, _| check(&function));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn both_ways_agree(seed: u64, late: bool) {
+            check(&random_function(seed, if late { Stage::Late } else { Stage::Ssa }));
         }
     }
 }

@@ -61,8 +61,9 @@ pub use function::{
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
 };
 pub use lexer::{ParseError, Place};
-pub(crate) use liveness::each_border_use;
-pub use liveness::{FileLiveness, Liveness, Member};
+
+pub use liveness::{FileLiveness, Liveness};
+pub(crate) use liveness::{Member, each_border_use, matrix_bytes};
 pub use memory_versions::{MemoryKinds, MemoryVersion, MemoryVersions, memory_kinds};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,

@@ -27,7 +27,7 @@ impl BorderRegisters {
     pub(super) fn find(function: &Function) -> Self {
         let mut registers: PrimaryMap<Member, Register> = PrimaryMap::new();
         let mut members = vec![PackedOption::default(); function.register_limit()];
-        each_border_use(function, |register| {
+        each_border_use(function, |register, _| {
             let member = &mut members[register.index()];
             if member.is_none() {
                 *member = registers.push(register).into();

@@ -8,6 +8,7 @@
 //! | `registry.rs` | the table of phases: number, name, forms, profiles, analyses |
 //! | `manager.rs` | runs them; what a phase may ask for while it runs |
 //! | `backend.rs` | which phases ptxas' back ends provide |
+//! | `never_worse.rs` | takes back what a profile made worse |
 //! | `analyses.rs` | what stays known from phase to phase |
 //! | `knobs.rs` | the table of knobs |
 //! | `progress.rs` | how far the pipeline has come |
@@ -32,6 +33,7 @@ pub mod loop_make_single_entry;
 mod manager;
 pub mod mark_additional_cold_blocks;
 pub mod merge_basic_blocks;
+pub mod never_worse;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
 pub mod ori_back_copy_propagate;

@@ -118,7 +118,7 @@ impl Holdings {
             reaches_in: EntityBitMatrix::default(),
         };
         let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
-        each_border_use(function, |register| {
+        each_border_use(function, |register, _| {
             lives_across.insert(register);
         });
         holdings.collect(function, flow, wanted, |register| lives_across.contains(register));
