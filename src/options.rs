@@ -369,22 +369,6 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
-        name: "oriel-table-limit",
-        value: "MIB",
-        help: "Leave functions as LLVM made them whose table of live registers would be larger (default: 64)",
-        apply: |options, value| {
-            options.phase_options.table_limit = match value.parse::<usize>() {
-                Ok(mebibytes @ 0..=1_048_576) => mebibytes << 20,
-                _ => {
-                    return Err(format!(
-                        "'{value}' is not allowed; allowed is a number from 0 to 1048576"
-                    ));
-                }
-            };
-            Ok(())
-        },
-    },
-    OptionSpec {
         name: "oriel-verify",
         value: "",
         help: "Check each function with Ori's verifier after each phase and, if changed, with LLVM's; put back what fails",

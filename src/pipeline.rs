@@ -5,7 +5,7 @@ use crate::options::{Fault, Mode, Options, Phases};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
 use crate::ori::{
     ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operation, Position, PrintOptions,
-    RegisterFile, matrix_bytes,
+    RegisterFile,
 };
 use crate::phases::never_worse::Cost;
 use crate::phases::registry::Phase;
@@ -140,13 +140,6 @@ fn optimize(
 ) -> Result<(), Problem> {
     let is_profile = options.phases == Phases::Profile;
     let budget = options.phase_options.register_budget;
-    if is_profile {
-        let bytes = matrix_bytes(function);
-        if bytes > options.phase_options.table_limit {
-            work.remarks.push(too_large(bytes));
-            return Ok(());
-        }
-    }
     match options.phases {
         Phases::Rebuild => forget_machine(function),
         Phases::Perturb => perturb(function),
@@ -189,20 +182,6 @@ fn taken_back(reason: &str) -> Remark {
         name: "NeverWorse",
         instruction: None,
         message: format!("the function stays as it is: {reason}"),
-    }
-}
-
-/// What there is to say of a function that the profile's phases would take too much memory for.
-fn too_large(bytes: usize) -> Remark {
-    Remark {
-        kind: RemarkKind::Missed,
-        phase: "profile",
-        name: "TooLarge",
-        instruction: None,
-        message: format!(
-            "the function stays as it is: a table of its live registers would have {} MiB; -oriel-table-limit allows more",
-            bytes.div_ceil(1 << 20)
-        ),
     }
 }
 

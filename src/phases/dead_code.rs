@@ -8,13 +8,16 @@
 //! backward, an instruction whose results are all dead where it stands makes none of its operands live. One walk
 //! decides and carries liveness on, so that what only dead instructions use is dead in the same walk. The sets at
 //! the borders of blocks begin empty and grow to the least fixed point.
+//!
+//! These sets take the square of a function's size. Beyond some thousand blocks need is passed on from uses to definitions
+//! instead, which finds the same in SSA form; of a register with several definitions all are needed then if one is.
 
 use super::knobs::Budget;
 use super::{PhaseContext, RemarkKind};
 use crate::bitvector::{EntityBitMatrix, EntityBitSet};
 use crate::dataflow::{Direction, fixed_point};
 use crate::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register};
-use crate::ori::{ControlFlow, Function, Instruction, Member, Operation, each_border_use};
+use crate::ori::{ControlFlow, Function, Instruction, Member, Operation, each_border_use, matrix_bytes};
 
 /// Registers that live across borders of blocks, by number.
 pub(super) struct BorderRegisters {
@@ -262,18 +265,57 @@ impl StrongLiveness {
     }
 }
 
+/// Bytes of a matrix of all blocks by the registers that live across borders, of which strong liveness has two.
+const MATRIX_LIMIT: usize = 4 << 20;
+
 /// The instructions that nothing needs, in no order that matters; each of them can go only with those that use it.
 pub(super) fn find_dead(
     function: &Function,
     flow: &ControlFlow,
     kept: &EntitySet<Instruction>,
 ) -> Vec<Instruction> {
+    if matrix_bytes(function) > MATRIX_LIMIT {
+        return find_dead_by_chains(function, kept);
+    }
     let mut sets = StrongLiveness::solve(function, flow, kept);
     let mut dead = Vec::new();
     for &block in function.blocks() {
         sets.visit(function, flow, kept, block, |instruction| dead.push(instruction));
     }
     dead
+}
+
+/// The same from definition to use, without the sets at borders.
+fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
+    let mut needed = EntitySet::with_capacity(function.instruction_limit());
+    let blocks = function.blocks().iter();
+    let code = || blocks.clone().flat_map(|&block| function.instructions(block));
+    let goes_if_unused = |instruction: Instruction| {
+        let results = function.results(instruction);
+        !results.is_empty()
+            && results.iter().all(|result| result.as_register().is_some())
+            && function.is_removable_if_unused(instruction)
+            && !kept.contains(instruction)
+    };
+    let mut pending: Vec<Instruction> = code()
+        .filter(|&instruction| !function.operation(instruction).is_debug() && !goes_if_unused(instruction))
+        .collect();
+    needed.extend(pending.iter().copied());
+    while let Some(user) = pending.pop() {
+        let sources = function.sources(user).iter();
+        let used = sources.filter(|source| !source.is_undefined());
+        for register in used.filter_map(|source| source.as_register()) {
+            for (definition, _) in function.definitions(register) {
+                if needed.insert(definition) {
+                    pending.push(definition);
+                }
+            }
+        }
+    }
+    let is_dead = |instruction: &Instruction| {
+        !function.operation(*instruction).is_debug() && !needed.contains(*instruction)
+    };
+    code().filter(is_dead).collect()
 }
 
 /// The instructions that may go, found by `find` given those that have to stay: no more than the budget has left.
@@ -370,6 +412,23 @@ mod tests {
             assert_eq!(function.verify(), []);
         });
         assert!(removed > 1000, "only {removed} instructions were dead");
+    }
+
+    #[test]
+    fn chains_find_the_same_in_ssa_form_and_a_part_of_it_in_late_form() {
+        on_random_functions(|function| {
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            if flow.order.len() != function.blocks().len() {
+                return;
+            }
+            let found = |dead: Vec<Instruction>| dead.into_iter().collect::<BTreeSet<_>>();
+            let whole = found(find_dead(&function, &flow, &EntitySet::new()));
+            let by_chains = found(find_dead_by_chains(&function, &EntitySet::new()));
+            match function.info.stage {
+                Stage::Ssa => assert_eq!(by_chains, whole, "{function}"),
+                Stage::Late => assert!(by_chains.is_subset(&whole), "{function}"),
+            }
+        });
     }
 
     #[test]

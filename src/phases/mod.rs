@@ -92,14 +92,9 @@ pub struct PhaseOptions {
     pub traversal: Traversal,
     /// Units of data registers that a function may have live at once, as far as splitting can do it.
     pub register_budget: u32,
-    /// Bytes that a table of blocks by live registers may have for the phases of a profile to run.
-    pub table_limit: usize,
     /// The values of the knobs.
     pub knobs: Knobs,
 }
-
-/// A larger function than nearly all, 200,000 instructions in 20,000 blocks, has a table of so many bytes; four are held at once.
-const DEFAULT_TABLE_LIMIT: usize = 64 << 20;
 
 impl Default for PhaseOptions {
     fn default() -> Self {
@@ -107,7 +102,6 @@ impl Default for PhaseOptions {
             dont_merge_basic_blocks: false,
             traversal: Traversal::default(),
             register_budget: DEFAULT_BUDGET,
-            table_limit: DEFAULT_TABLE_LIMIT,
             knobs: Knobs::default(),
         }
     }
