@@ -66,10 +66,16 @@ impl Display for FunctionText<'_> {
         let function = self.function;
         function.print_header(out)?;
         out.write_str(" {\n")?;
-        for (object, StackObject { size, alignment }) in function.stack_objects() {
+        for (object, data) in function.stack_objects() {
+            let StackObject {
+                size,
+                alignment,
+                is_removed,
+            } = data;
+            let removed = if *is_removed { " removed" } else { "" };
             writeln!(
                 out,
-                "    stack frame({}) {size} bytes align {alignment}",
+                "    stack frame({}) {size} bytes align {alignment}{removed}",
                 object.index()
             )?;
         }

@@ -142,6 +142,8 @@ pub struct StackObject {
     pub size: u64,
     /// Alignment in bytes.
     pub alignment: u32,
+    /// Is it no longer part of the function?
+    pub is_removed: bool,
 }
 
 /// A machine opcode: what LLVM says of it.

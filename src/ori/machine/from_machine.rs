@@ -19,8 +19,8 @@ use crate::ori::operand::{Operand, OperandKind as OriKind, SpecialId};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 use crate::snapshot::abi::{
-    Behavior, BlockFlags, ConstantKind, MemoryFlags, MemoryOperandRecord, OpcodeFlags, OperandFlags,
-    OperandKind, OperandRecord, RegisterFile as MachineFile,
+    Behavior, BlockFlags, ConstantKind, FrameFlags, MemoryFlags, MemoryOperandRecord, OpcodeFlags,
+    OperandFlags, OperandKind, OperandRecord, RegisterFile as MachineFile,
 };
 use crate::snapshot::{InstructionRef, Snapshot};
 
@@ -184,6 +184,7 @@ impl<'a> Importer<'a> {
             self.function.stack_objects.push(StackObject {
                 size: record.size_bytes,
                 alignment: record.alignment,
+                is_removed: FrameFlags::from_bits_truncate(record.flags).contains(FrameFlags::DEAD),
             });
         }
         for record in arrays.symbols {

@@ -23,8 +23,8 @@ use crate::plan::Plan;
 use crate::plan::abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{
-    ConstantKind, ConstantRecord, EdgeRecord, OperandRecord, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN,
-    RegisterFile as MachineFile, StringRecord,
+    ConstantKind, ConstantRecord, EdgeRecord, FrameFlags, OperandRecord, PROBABILITY_DENOMINATOR,
+    PROBABILITY_UNKNOWN, RegisterFile as MachineFile, StringRecord,
 };
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -120,6 +120,11 @@ impl<'a> Exporter<'a> {
     }
 
     fn finish(mut self) -> Plan {
+        let removed = self.function.stack_objects().filter(|(object, data)| {
+            let flags = self.snapshot.arrays().frame_objects[object.index()].flags;
+            data.is_removed && !FrameFlags::from_bits_truncate(flags).contains(FrameFlags::DEAD)
+        });
+        self.plan.removed_frame_objects = removed.map(|(object, _)| object.as_u32()).collect();
         self.plan.blocks.push(PlanBlockRecord {
             block: self.function.blocks().len() as u32,
             origin: 0,

@@ -1,0 +1,357 @@
+//! Loads and stores of promoted objects become values.
+
+use super::frame_objects::{FrameObjects, memory_type};
+use super::piece::Piece;
+use crate::entity::{Block, EntitySet, FrameObject, PrimaryMap, Register, SecondaryMap};
+use crate::ori::{
+    Constant, ControlFlow, DataType, Function, Instruction, InstructionBuilder, JoinPlacer, Joins, Operand,
+    OperandKind, Operation, Position, SsaConstruction, Values, Variable, VariableData,
+};
+use crate::snapshot::abi::ConstantKind;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// An object that can be promoted, and what becomes of it.
+#[derive(Clone, Debug)]
+pub struct Promotion {
+    /// The object.
+    pub object: FrameObject,
+    /// Its pieces, and where each is live and has joins.
+    pub pieces: Vec<(Piece, Joins)>,
+}
+
+/// What promotion left behind and took away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RewriteCounts {
+    /// Loads removed.
+    pub loads: u64,
+    /// Stores removed.
+    pub stores: u64,
+    /// Instructions removed that computed addresses.
+    pub addresses: u64,
+    /// PHIs made.
+    pub phis: u64,
+    /// Constants moved into registers.
+    pub constants: u64,
+    /// Values extended, cut or widened.
+    pub conversions: u64,
+    /// Loads of what was never stored.
+    pub undefined: u64,
+}
+
+impl RewriteCounts {
+    /// Adds those of another round.
+    pub fn add(&mut self, other: Self) {
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.addresses += other.addresses;
+        self.phis += other.phis;
+        self.constants += other.constants;
+        self.conversions += other.conversions;
+        self.undefined += other.undefined;
+    }
+}
+
+impl Promotion {
+    /// Finds out where the pieces of an object are live and where their values meet.
+    pub fn plan(
+        function: &Function,
+        objects: &FrameObjects,
+        object: FrameObject,
+        pieces: Vec<Piece>,
+        placer: &mut JoinPlacer<'_>,
+    ) -> Self {
+        let mut defining: Vec<EntitySet<Block>> = vec![EntitySet::new(); pieces.len()];
+        let mut using = defining.clone();
+        for access in &objects.of(object).accesses {
+            let block = function
+                .block_of(access.instruction)
+                .expect("the access is in a block");
+            let is_store = access.is_store(function);
+            for number in piece_numbers(function, &pieces, access.offset, access.instruction) {
+                if is_store {
+                    defining[number].insert(block);
+                } else if !defining[number].contains(block) {
+                    using[number].insert(block);
+                }
+            }
+        }
+        let places = defining.iter().zip(&using);
+        let joins: Vec<Joins> = places
+            .map(|(defining, using)| placer.place(defining, using))
+            .collect();
+        Self {
+            object,
+            pieces: pieces.into_iter().zip(joins).collect(),
+        }
+    }
+}
+
+impl Promotion {
+    /// The piece at an offset.
+    ///
+    /// # Panics
+    /// None begins there.
+    pub fn piece_at(&self, offset: u64) -> &Piece {
+        let found = self
+            .pieces
+            .binary_search_by_key(&offset, |(piece, _)| piece.offset);
+        &self.pieces[found.expect("every element of an access is a piece")].0
+    }
+}
+
+/// The pieces, by number, that the elements of an access are.
+fn piece_numbers(
+    function: &Function,
+    pieces: &[Piece],
+    offset: u64,
+    instruction: Instruction,
+) -> SmallVec<[usize; 4]> {
+    let bytes = u64::from(memory_type(function, instruction).bits() / 8);
+    let count = match function.operation(instruction) {
+        Operation::St => function.sources(instruction).len() - 2,
+        _ => function.results(instruction).len(),
+    };
+    let find = |number: usize| {
+        let at = offset + number as u64 * bytes;
+        let found = pieces.binary_search_by_key(&at, |piece| piece.offset);
+        found.expect("every element of an access is a piece")
+    };
+    (0..count).map(find).collect()
+}
+
+/// Promotes objects: their accesses and addresses go, and so do they. All of them at once, in one walk.
+pub fn promote(
+    function: &mut Function,
+    flow: &ControlFlow,
+    objects: &FrameObjects,
+    promotions: &[Promotion],
+) -> RewriteCounts {
+    let mut variables: PrimaryMap<Variable, VariableData> = PrimaryMap::new();
+    let mut joins = Vec::new();
+    let mut elements: HashMap<Instruction, SmallVec<[Variable; 4]>> = HashMap::new();
+    let mut mentions: SecondaryMap<Block, Vec<Instruction>> = SecondaryMap::new();
+    for promotion in promotions {
+        let pieces: Vec<Piece> = promotion.pieces.iter().map(|(piece, _)| *piece).collect();
+        let mut numbers = Vec::new();
+        for (piece, places) in &promotion.pieces {
+            let variable = variables.push(piece.variable);
+            numbers.push(variable);
+            joins.extend(places.joins.iter().map(|&block| (variable, block)));
+        }
+        for access in &objects.of(promotion.object).accesses {
+            let instruction = access.instruction;
+            let found = piece_numbers(function, &pieces, access.offset, instruction);
+            elements.insert(
+                instruction,
+                found.into_iter().map(|number| numbers[number]).collect(),
+            );
+        }
+    }
+    // The accesses of several objects, in the order of the layout.
+    for &block in function.blocks() {
+        let of_block = function
+            .instructions(block)
+            .filter(|instruction| elements.contains_key(instruction));
+        mentions[block].extend(of_block);
+    }
+    let mut rewriter = Rewriter {
+        variables: &variables,
+        elements: &elements,
+        counts: RewriteCounts::default(),
+    };
+    let construction = SsaConstruction::new(function, flow, &variables, joins);
+    let phis = construction.run(function, &mentions, |function, instruction, values| {
+        rewriter.rewrite(function, instruction, values);
+    });
+    rewriter.counts.phis = phis as u64;
+    // In unreachable blocks no value is known.
+    for block in mentions.keys().filter(|&block| !flow.order.is_reachable(block)) {
+        let mut nothing = Values::default();
+        for &instruction in &mentions[block] {
+            rewriter.rewrite(function, instruction, &mut nothing);
+        }
+    }
+    let mut counts = rewriter.counts;
+    for promotion in promotions {
+        counts.addresses += remove_addresses(function, &objects.of(promotion.object).addresses);
+        function.remove_stack_object(promotion.object);
+    }
+    counts
+}
+
+/// Removes the computations of an address that nothing uses any more, and whatever debuggers were told of it.
+fn remove_addresses(function: &mut Function, addresses: &[Instruction]) -> u64 {
+    for &instruction in addresses {
+        if function.block_of(instruction).is_some() {
+            function.remove(instruction);
+        }
+    }
+    addresses.len() as u64
+}
+
+struct Rewriter<'a> {
+    variables: &'a PrimaryMap<Variable, VariableData>,
+    elements: &'a HashMap<Instruction, SmallVec<[Variable; 4]>>,
+    counts: RewriteCounts,
+}
+
+impl Rewriter<'_> {
+    fn rewrite(&mut self, function: &mut Function, instruction: Instruction, values: &mut Values) {
+        let variables = &self.elements[&instruction];
+        if function.operation(instruction) == Operation::St {
+            for (number, &variable) in variables.iter().enumerate() {
+                let value = self.stored_value(function, instruction, number, variable);
+                values.set(variable, value);
+            }
+            self.counts.stores += 1;
+        } else {
+            for (number, &variable) in variables.iter().enumerate() {
+                let value = values.get(variable);
+                self.replace_loaded(function, instruction, number, variable, value);
+            }
+            self.counts.loads += 1;
+        }
+        function.remove(instruction);
+    }
+
+    /// The register that holds what a store puts into a variable.
+    fn stored_value(
+        &mut self,
+        function: &mut Function,
+        store: Instruction,
+        number: usize,
+        variable: Variable,
+    ) -> Option<Register> {
+        let wanted = self.variables[variable].data_type;
+        let source = function.source(store, number);
+        if source.is_undefined() {
+            return None;
+        }
+        let Some(register) = source.as_register() else {
+            self.counts.constants += 1;
+            let (data_type, constant) = moved_constant(function, source, wanted);
+            let new = InstructionBuilder::new(Operation::Mov, data_type).source(constant);
+            return Some(self.insert(function, store, new, variable));
+        };
+        let bits = u32::from(function.register(register).bits);
+        if bits == wanted.bits() {
+            return Some(register);
+        }
+        self.counts.conversions += 1;
+        let new = InstructionBuilder::new(Operation::Cvt, unsigned(wanted.bits()))
+            .source_type(unsigned(bits))
+            .source(source);
+        Some(self.insert(function, store, new, variable))
+    }
+
+    fn insert(
+        &self,
+        function: &mut Function,
+        before: Instruction,
+        new: InstructionBuilder,
+        variable: Variable,
+    ) -> Register {
+        let data = &self.variables[variable];
+        let register = match data.model {
+            Some(model) => function.create_register_like(model),
+            None => function.create_register_of(data.data_type),
+        };
+        let new = new
+            .result(function.register_operand(register))
+            .in_place_of(function.origin(before));
+        function.insert(Position::Before(before), new);
+        register
+    }
+
+    /// Gives the uses of an element of a load the value of its variable.
+    fn replace_loaded(
+        &mut self,
+        function: &mut Function,
+        load: Instruction,
+        number: usize,
+        variable: Variable,
+        value: Option<Register>,
+    ) {
+        let result = function.result(load, number);
+        let register = result.as_register().expect("a load has registers as results");
+        let memory = memory_type(function, load);
+        let wide = u32::from(function.register(register).bits);
+        let Some(value) = value else {
+            self.counts.undefined += 1;
+            let new = InstructionBuilder::new(Operation::ImplicitDef, function.data_type(load));
+            insert_as(function, load, new, register);
+            return;
+        };
+        let held = self.variables[variable].data_type.bits();
+        if held == wide && memory.bits() == wide {
+            let value = function.register_operand(value);
+            function.replace_uses(register, value);
+            return;
+        }
+        self.counts.conversions += 1;
+        let is_signed = memory.is_signed();
+        let typed = |bits: u32| if is_signed { signed(bits) } else { unsigned(bits) };
+        let source = function.register_operand(value);
+        // Only a byte is narrower than the register that holds it.
+        let new = if is_signed || held < wide {
+            InstructionBuilder::new(Operation::Cvt, typed(wide))
+                .source_type(typed(memory.bits()))
+                .source(source)
+        } else {
+            let mask = Operand::immediate(0xFF).expect("it fits");
+            InstructionBuilder::new(Operation::And, DataType::B16)
+                .source(source)
+                .source(mask)
+        };
+        insert_as(function, load, new, register);
+    }
+}
+
+/// Makes an instruction in the place of a load define one of its results.
+fn insert_as(function: &mut Function, load: Instruction, new: InstructionBuilder, result: Register) {
+    let new = new
+        .result(function.register_operand(result))
+        .in_place_of(function.origin(load));
+    function.insert(Position::Before(load), new);
+}
+
+/// How a constant is moved into a register for plain bits of a type: the move's type and its operand.
+fn moved_constant(function: &mut Function, constant: Operand, wanted: DataType) -> (DataType, Operand) {
+    let OperandKind::Constant(id) = constant.kind() else {
+        return (wanted, constant);
+    };
+    let Constant::Bits { kind, bits, low, .. } = function.constant_data(id) else {
+        return (wanted, constant);
+    };
+    let data_type = match kind {
+        ConstantKind::Half => DataType::F16,
+        ConstantKind::Bfloat => DataType::Bf16,
+        ConstantKind::Single => DataType::F32,
+        ConstantKind::Double => DataType::F64,
+        ConstantKind::Integer | ConstantKind::Other => wanted,
+    };
+    if bits == wanted.bits() {
+        (data_type, constant)
+    } else {
+        (wanted, function.integer_operand(low as i64))
+    }
+}
+
+fn unsigned(bits: u32) -> DataType {
+    match bits {
+        8 => DataType::U8,
+        16 => DataType::U16,
+        32 => DataType::U32,
+        _ => DataType::U64,
+    }
+}
+
+fn signed(bits: u32) -> DataType {
+    match bits {
+        8 => DataType::S8,
+        16 => DataType::S16,
+        32 => DataType::S32,
+        _ => DataType::S64,
+    }
+}
