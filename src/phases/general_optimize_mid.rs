@@ -350,22 +350,22 @@ impl CostModel {
 
     /// What an access leaves behind.
     fn left_of(&self, function: &Function, access: &Access, promotion: &Promotion) -> f64 {
-        let bytes = access.element_bytes(function);
-        let values = access.values(function).into_iter().enumerate();
-        let of_value = |(number, value): (usize, Operand)| {
-            let piece = promotion.piece_at(access.offset + number as u64 * bytes);
-            match value.as_register() {
-                None => self.of_move(piece),
-                Some(register) => {
-                    let bits = u32::from(function.register(register).bits);
-                    let is_load = function.operation(access.instruction) == Operation::Ld;
-                    let converts = bits != piece.variable.data_type.bits()
-                        || (is_load && u64::from(bits / 8) != piece.bytes);
-                    f64::from(u8::from(converts))
-                }
-            }
+        let values = access.values(function);
+        let elements = access.offsets(function).zip(values);
+        let of_element = |(offset, value): (u64, Operand)| {
+            let parts = promotion.pieces_of(offset, access.element_bytes(function));
+            let Some(register) = value.as_register() else {
+                return parts.iter().map(|(piece, _)| self.of_move(piece)).sum();
+            };
+            let bits = function.register(register).bits;
+            let is_load = function.operation(access.instruction) == Operation::Ld;
+            let converts = parts.iter().any(|(piece, _)| {
+                u32::from(bits) != piece.variable.data_type.bits()
+                    || (is_load && u64::from(bits / 8) != piece.bytes)
+            });
+            f64::from(u8::from(converts))
         };
-        values.map(of_value).sum()
+        elements.map(of_element).sum()
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
+//! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
 
 pub mod advanced_phase_back_prop_v_reg;
 mod analyses;

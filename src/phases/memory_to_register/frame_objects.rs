@@ -281,6 +281,12 @@ impl Access {
         u64::from(memory_type(function, self.instruction).bits() / 8)
     }
 
+    /// Where its elements lie, in bytes from the start of the object.
+    pub fn offsets(&self, function: &Function) -> impl Iterator<Item = u64> + use<> {
+        let (offset, bytes) = (self.offset, self.element_bytes(function));
+        (0..self.values(function).len() as u64).map(move |number| offset + number * bytes)
+    }
+
     /// Bytes of all elements.
     pub fn bytes(&self, function: &Function) -> u64 {
         self.element_bytes(function) * self.values(function).len() as u64

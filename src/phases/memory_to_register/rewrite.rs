@@ -1,8 +1,8 @@
 //! Loads and stores of promoted objects become values.
 
 use super::frame_objects::{FrameObjects, memory_type};
-use super::piece::Piece;
-use crate::entity::{Block, EntitySet, FrameObject, PrimaryMap, Register, SecondaryMap};
+use super::piece::{Piece, pieces_of};
+use crate::entity::{Block, EntityRef, EntitySet, FrameObject, PrimaryMap, Register, SecondaryMap};
 use crate::ori::{
     Constant, ControlFlow, DataType, Function, Instruction, InstructionBuilder, JoinPlacer, Joins, Operand,
     OperandKind, Operation, Position, SsaConstruction, Values, Variable, VariableData,
@@ -68,7 +68,8 @@ impl Promotion {
                 .block_of(access.instruction)
                 .expect("the access is in a block");
             let is_store = access.is_store(function);
-            for number in piece_numbers(function, &pieces, access.offset, access.instruction) {
+            let parts = pieces_of(&pieces, access.offset, access.bytes(function));
+            for number in parts {
                 if is_store {
                     defining[number].insert(block);
                 } else if !defining[number].contains(block) {
@@ -88,37 +89,32 @@ impl Promotion {
 }
 
 impl Promotion {
-    /// The piece at an offset.
-    ///
-    /// # Panics
-    /// None begins there.
-    pub fn piece_at(&self, offset: u64) -> &Piece {
-        let found = self
+    /// The pieces of a part of the object that begins and ends with pieces.
+    pub fn pieces_of(&self, offset: u64, bytes: u64) -> &[(Piece, Joins)] {
+        let first = self.pieces.partition_point(|(piece, _)| piece.offset < offset);
+        let end = self
             .pieces
-            .binary_search_by_key(&offset, |(piece, _)| piece.offset);
-        &self.pieces[found.expect("every element of an access is a piece")].0
+            .partition_point(|(piece, _)| piece.offset < offset + bytes);
+        &self.pieces[first..end]
     }
 }
 
-/// The pieces, by number, that the elements of an access are.
-fn piece_numbers(
-    function: &Function,
-    pieces: &[Piece],
-    offset: u64,
-    instruction: Instruction,
-) -> SmallVec<[usize; 4]> {
-    let bytes = u64::from(memory_type(function, instruction).bits() / 8);
-    let count = match function.operation(instruction) {
-        Operation::St => function.sources(instruction).len() - 2,
-        _ => function.results(instruction).len(),
-    };
-    let find = |number: usize| {
-        let at = offset + number as u64 * bytes;
-        let found = pieces.binary_search_by_key(&at, |piece| piece.offset);
-        found.expect("every element of an access is a piece")
-    };
-    (0..count).map(find).collect()
+/// The variables, one after the other, that an element of an access consists of.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    first: Variable,
+    count: u32,
 }
+
+impl Parts {
+    fn iter(self) -> impl ExactSizeIterator<Item = Variable> {
+        let first = self.first.as_u32();
+        (0..self.count).map(move |number| Variable::from_u32(first + number))
+    }
+}
+
+/// The parts of each element of the accesses.
+type Elements = HashMap<Instruction, SmallVec<[Parts; 4]>>;
 
 /// Promotes objects: their accesses and addresses go, and so do they. All of them at once, in one walk.
 pub fn promote(
@@ -129,23 +125,25 @@ pub fn promote(
 ) -> RewriteCounts {
     let mut variables: PrimaryMap<Variable, VariableData> = PrimaryMap::new();
     let mut joins = Vec::new();
-    let mut elements: HashMap<Instruction, SmallVec<[Variable; 4]>> = HashMap::new();
+    let mut elements = Elements::new();
     let mut mentions: SecondaryMap<Block, Vec<Instruction>> = SecondaryMap::new();
     for promotion in promotions {
-        let pieces: Vec<Piece> = promotion.pieces.iter().map(|(piece, _)| *piece).collect();
-        let mut numbers = Vec::new();
+        let first = variables.len();
         for (piece, places) in &promotion.pieces {
             let variable = variables.push(piece.variable);
-            numbers.push(variable);
             joins.extend(places.joins.iter().map(|&block| (variable, block)));
         }
+        let pieces: Vec<Piece> = promotion.pieces.iter().map(|(piece, _)| *piece).collect();
         for access in &objects.of(promotion.object).accesses {
-            let instruction = access.instruction;
-            let found = piece_numbers(function, &pieces, access.offset, instruction);
-            elements.insert(
-                instruction,
-                found.into_iter().map(|number| numbers[number]).collect(),
-            );
+            let parts_of = |offset: u64| {
+                let parts = pieces_of(&pieces, offset, access.element_bytes(function));
+                Parts {
+                    first: Variable::new(first + parts.start),
+                    count: parts.len() as u32,
+                }
+            };
+            let parts = access.offsets(function).map(parts_of).collect();
+            elements.insert(access.instruction, parts);
         }
     }
     // The accesses of several objects, in the order of the layout.
@@ -192,27 +190,107 @@ fn remove_addresses(function: &mut Function, addresses: &[Instruction]) -> u64 {
 
 struct Rewriter<'a> {
     variables: &'a PrimaryMap<Variable, VariableData>,
-    elements: &'a HashMap<Instruction, SmallVec<[Variable; 4]>>,
+    elements: &'a Elements,
     counts: RewriteCounts,
 }
 
 impl Rewriter<'_> {
     fn rewrite(&mut self, function: &mut Function, instruction: Instruction, values: &mut Values) {
-        let variables = &self.elements[&instruction];
-        if function.operation(instruction) == Operation::St {
-            for (number, &variable) in variables.iter().enumerate() {
-                let value = self.stored_value(function, instruction, number, variable);
-                values.set(variable, value);
+        let is_store = function.operation(instruction) == Operation::St;
+        for (number, &parts) in self.elements[&instruction].iter().enumerate() {
+            match (is_store, parts.count) {
+                (true, 1) => {
+                    let value = self.stored_value(function, instruction, number, parts.first);
+                    values.set(parts.first, value);
+                }
+                (true, _) => self.store_parts(function, instruction, number, parts, values),
+                (false, 1) => {
+                    let value = values.get(parts.first);
+                    self.replace_loaded(function, instruction, number, parts.first, value);
+                }
+                (false, _) => self.load_parts(function, instruction, number, parts, values),
             }
+        }
+        if is_store {
             self.counts.stores += 1;
         } else {
-            for (number, &variable) in variables.iter().enumerate() {
-                let value = values.get(variable);
-                self.replace_loaded(function, instruction, number, variable, value);
-            }
             self.counts.loads += 1;
         }
         function.remove(instruction);
+    }
+
+    /// Takes a stored value apart.
+    fn store_parts(
+        &mut self,
+        function: &mut Function,
+        store: Instruction,
+        number: usize,
+        parts: Parts,
+        values: &mut Values,
+    ) {
+        let source = function.source(store, number);
+        if source.is_undefined() {
+            for part in parts.iter() {
+                values.set(part, None);
+            }
+            return;
+        }
+        let of_part = self.variables[parts.first].data_type;
+        if let Some(bits) = function.constant_bits(source) {
+            for (number, part) in parts.iter().enumerate() {
+                let unused = 64 - of_part.bits();
+                let value = (bits >> (number as u32 * of_part.bits())) << unused;
+                let value = function.integer_operand(value as i64 >> unused);
+                let new = InstructionBuilder::new(Operation::Mov, of_part).source(value);
+                values.set(part, Some(self.insert(function, store, new, part)));
+                self.counts.constants += 1;
+            }
+            return;
+        }
+        let mut new = InstructionBuilder::new(Operation::Unpack, of_part)
+            .source_type(function.data_type(store))
+            .source(source)
+            .in_place_of(function.origin(store));
+        for part in parts.iter() {
+            let register = self.create_register(function, part);
+            new = new.result(function.register_operand(register));
+            values.set(part, Some(register));
+        }
+        function.insert(Position::Before(store), new);
+        self.counts.conversions += 1;
+    }
+
+    /// Puts a loaded value together.
+    fn load_parts(
+        &mut self,
+        function: &mut Function,
+        load: Instruction,
+        number: usize,
+        parts: Parts,
+        values: &Values,
+    ) {
+        let result = function.result(load, number).as_register();
+        let register = result.expect("a load has registers as results");
+        let of_part = self.variables[parts.first].data_type;
+        let mut new = InstructionBuilder::new(Operation::Pack, function.data_type(load)).source_type(of_part);
+        for part in parts.iter() {
+            let value = values.get(part).unwrap_or_else(|| {
+                self.counts.undefined += 1;
+                let new = InstructionBuilder::new(Operation::ImplicitDef, of_part);
+                self.insert(function, load, new, part)
+            });
+            new = new.source(function.register_operand(value));
+        }
+        insert_as(function, load, new, register);
+        self.counts.conversions += 1;
+    }
+
+    fn create_register(&self, function: &mut Function, variable: Variable) -> Register {
+        let data = &self.variables[variable];
+        match data.model {
+            Some(model) => function.create_register_like(model),
+            None => function.create_register_of(data.data_type),
+        }
     }
 
     /// The register that holds what a store puts into a variable.
@@ -252,11 +330,7 @@ impl Rewriter<'_> {
         new: InstructionBuilder,
         variable: Variable,
     ) -> Register {
-        let data = &self.variables[variable];
-        let register = match data.model {
-            Some(model) => function.create_register_like(model),
-            None => function.create_register_of(data.data_type),
-        };
+        let register = self.create_register(function, variable);
         let new = new
             .result(function.register_operand(register))
             .in_place_of(function.origin(before));
