@@ -70,12 +70,14 @@ impl Display for FunctionText<'_> {
             let StackObject {
                 size,
                 alignment,
+                is_fixed,
                 is_removed,
             } = data;
+            let fixed = if *is_fixed { " fixed" } else { "" };
             let removed = if *is_removed { " removed" } else { "" };
             writeln!(
                 out,
-                "    stack frame({}) {size} bytes align {alignment}{removed}",
+                "    stack frame({}) {size} bytes align {alignment}{fixed}{removed}",
                 object.index()
             )?;
         }

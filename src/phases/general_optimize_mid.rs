@@ -47,7 +47,7 @@ use super::memory_to_register::{
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use crate::entity::{Block, EntitySet, FrameObject};
 use crate::liveness::PressureMap;
-use crate::ori::{ControlFlow, Function, Instruction, JoinPlacer, Liveness, Operand, Operation, StackObject};
+use crate::ori::{ControlFlow, Function, Instruction, JoinPlacer, Liveness, Operand, Operation};
 use std::rc::Rc;
 
 /// Rounds at most; each but the last promotes an object.
@@ -64,8 +64,7 @@ const PIECE_LIMIT: usize = 256;
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let has_objects = function.stack_objects().any(|(_, data)| !data.is_removed);
-    if !has_objects || !context.options.knobs.is_on(Knob::EnableGeneralOptimize) {
+    if own_objects(function).next().is_none() || !context.options.knobs.is_on(Knob::EnableGeneralOptimize) {
         return PhaseResult::Unchanged;
     }
     let mut conversion = Conversion::new(context);
@@ -84,6 +83,13 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     context.count(stop, 1);
     conversion.explain_obstacles(function, context);
     conversion.finish(context)
+}
+
+/// The objects whose contents are the function's own.
+fn own_objects(function: &Function) -> impl Iterator<Item = FrameObject> + '_ {
+    let objects = function.stack_objects();
+    let own = objects.filter(|(_, data)| !data.is_removed && !data.is_fixed);
+    own.map(|(object, _)| object)
 }
 
 /// What instructions cost, by the knobs.
@@ -164,9 +170,9 @@ impl Conversion {
     ) -> Vec<(Promotion, Cost)> {
         let mut candidates = Vec::new();
         let mut placer: Option<JoinPlacer<'_>> = None;
-        for (object, data) in function.stack_objects() {
+        for object in own_objects(function) {
             let found = objects.of(object);
-            if data.is_removed || self.refused.contains(object) || found.obstacle.is_some() {
+            if self.refused.contains(object) || found.obstacle.is_some() {
                 continue;
             }
             let pieces = match find_pieces(function, found) {
@@ -272,13 +278,8 @@ impl Conversion {
 
     /// Says what keeps the rest in memory.
     fn explain_obstacles(&mut self, function: &Function, context: &mut PhaseContext<'_>) {
-        let stays = |(object, data): &(FrameObject, &StackObject)| {
-            !data.is_removed && !self.refused.contains(*object)
-        };
-        let rest: Vec<FrameObject> = function
-            .stack_objects()
-            .filter(stays)
-            .map(|(object, _)| object)
+        let rest: Vec<FrameObject> = own_objects(function)
+            .filter(|&object| !self.refused.contains(object))
             .collect();
         if rest.is_empty() {
             return;

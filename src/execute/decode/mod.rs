@@ -157,6 +157,7 @@ impl<'a> Compiler<'a> {
                 size,
                 alignment,
                 is_removed,
+                ..
             } = data;
             if is_removed {
                 continue;

@@ -180,11 +180,14 @@ impl<'a> Importer<'a> {
                 flags: OpcodeFlags::from_bits_truncate(record.flags),
             });
         }
-        for record in arrays.frame_objects {
+        let fixed = arrays.function.fixed_frame_objects as usize;
+        for (number, record) in arrays.frame_objects.iter().enumerate() {
+            let flags = FrameFlags::from_bits_truncate(record.flags);
             self.function.stack_objects.push(StackObject {
                 size: record.size_bytes,
                 alignment: record.alignment,
-                is_removed: FrameFlags::from_bits_truncate(record.flags).contains(FrameFlags::DEAD),
+                is_fixed: number < fixed,
+                is_removed: flags.contains(FrameFlags::DEAD),
             });
         }
         for record in arrays.symbols {

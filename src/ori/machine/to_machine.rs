@@ -120,11 +120,7 @@ impl<'a> Exporter<'a> {
     }
 
     fn finish(mut self) -> Plan {
-        let removed = self.function.stack_objects().filter(|(object, data)| {
-            let flags = self.snapshot.arrays().frame_objects[object.index()].flags;
-            data.is_removed && !FrameFlags::from_bits_truncate(flags).contains(FrameFlags::DEAD)
-        });
-        self.plan.removed_frame_objects = removed.map(|(object, _)| object.as_u32()).collect();
+        self.plan.removed_frame_objects = self.removed_frame_objects();
         self.plan.blocks.push(PlanBlockRecord {
             block: self.function.blocks().len() as u32,
             origin: 0,
@@ -137,6 +133,19 @@ impl<'a> Exporter<'a> {
             ..PlanInstructionRecord::default()
         });
         self.plan
+    }
+
+    /// The objects that LLVM shall take off the stack: those that the input has, and that have a size.
+    fn removed_frame_objects(&self) -> Vec<u32> {
+        let stays = FrameFlags::DEAD | FrameFlags::VARIABLE_SIZE;
+        let records = self.snapshot.arrays().frame_objects;
+        let objects = self.function.stack_objects().zip(records);
+        objects
+            .filter(|((_, data), record)| {
+                data.is_removed && !FrameFlags::from_bits_truncate(record.flags).intersects(stays)
+            })
+            .map(|((object, _), _)| object.as_u32())
+            .collect()
     }
 
     fn export_block(&mut self, block: Block, next: Option<Block>) -> Result<(), ExportError> {

@@ -100,6 +100,11 @@ fn accesses_through_generic_addresses_count() {
 }
 
 #[test]
+fn what_the_caller_lays_out_stays() {
+    assert!(stays(&SCALAR.replace("align 8", "align 8 fixed")));
+}
+
+#[test]
 fn a_pointer_in_a_promoted_object_is_known_in_the_next_round() {
     let body = "\
     stack frame(0) 8 bytes align 8
