@@ -82,7 +82,7 @@ def check(work):
             results.append((phase, is_changed, lines))
         if is_modelled:
             # All phases at once, in one process; cases that go wrong are saved below build/.
-            names = dict.fromkeys(phase.rpartition("@")[0] for phase in phases)
+            names = dict.fromkeys(phase.partition("@")[0] for phase in phases)
             command = [common.tool(), "differential", bitcode, "--sm", sm, "-O", level, "--jobs", "1"]
             command += ["--launch", (examples.ROOT / source).with_suffix(".toml"), "--phases", ",".join(names)]
             command += ["--register-budget", REGISTER_BUDGET]

@@ -3,6 +3,8 @@
 //!
 //! They are for tables whose keys are numbers of this program, not for what somebody else may choose.
 
+use std::hash::Hasher;
+
 /// FNV-1a over 32 bits: the hash of edges, interferences, value tables (G. Fowler, L. C. Noll, K.-P. Vo).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fnv1a(u32);
@@ -51,6 +53,17 @@ impl Fnv1a {
 impl Default for Fnv1a {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// For tables of the standard library, which take the lowest bits for the place and the highest to tell entries apart.
+impl Hasher for Fnv1a {
+    fn write(&mut self, bytes: &[u8]) {
+        *self = self.bytes(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.0)
     }
 }
 

@@ -35,6 +35,14 @@ fn kind_of(file: RegisterFile) -> usize {
     }
 }
 
+/// The units that a kind of register may have live at once.
+fn budget_of(kind: usize, register_budget: u32) -> u32 {
+    match kind {
+        0 => register_budget,
+        _ => PREDICATE_BUDGET,
+    }
+}
+
 fn counts_of(units: Units) -> Counts {
     let predicates = units.of(RegisterFile::P) + units.of(RegisterFile::Up);
     [units.data(), predicates, units.of(RegisterFile::B)]
@@ -98,11 +106,7 @@ impl RangeExtension {
     /// Is there room for the register on the whole way? `register_budget` is for data registers; predicates have as
     /// many as the hardware.
     pub fn fits(&self, register_budget: u32) -> bool {
-        let budget = match self.kind {
-            0 => register_budget,
-            _ => PREDICATE_BUDGET,
-        };
-        self.is_whole && self.peak <= budget
+        self.is_whole && self.peak <= budget_of(self.kind, register_budget)
     }
 }
 
@@ -142,6 +146,31 @@ impl PressureMap {
     /// The most data units at any point of a block.
     pub fn highest_in(&self, block: Block) -> u32 {
         self.highest[block.index()][0]
+    }
+
+    /// Is there room for a register from the start of a block to its end?
+    pub fn fits_through(
+        &self,
+        function: &Function,
+        block: Block,
+        register: Register,
+        register_budget: u32,
+    ) -> bool {
+        let kind = kind_of(function.register(register).file);
+        self.highest[block.index()][kind] + units_of(function, register) <= budget_of(kind, register_budget)
+    }
+
+    /// Takes note that a register may be live from the start of a block to its end.
+    pub fn add_through(&mut self, function: &Function, block: Block, register: Register) {
+        let kind = kind_of(function.register(register).file);
+        let units = units_of(function, register);
+        self.starts[block.index()][kind] += units;
+        self.highest[block.index()][kind] += units;
+        for instruction in function.instructions(block) {
+            if let Some(counts) = self.at.get_mut(instruction.index()) {
+                counts[kind] += units;
+            }
+        }
     }
 
     /// What making a register live up to an instruction takes, which is to use it. The function may have been changed since

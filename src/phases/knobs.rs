@@ -142,6 +142,8 @@ knobs! {
         "Whether a constant that OriReassociateAndCommon makes for 64 bits may need more than 32";
     DistributeAndReassociateMulBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
         "How many sums of products of a function become one product";
+    SpeculativeHoistCommonInsts None, KnobValue::Switch(true), ["SpeculativeHoistCommonInsts"],
+        "Whether SpeculativeHoistCommonInsts does anything where it runs";
     ForceLateCommoning Some(487), KnobValue::Switch(false), ["LateOriCommoning"],
         "Whether LateOriCommoning keeps values live where the register budget has no room for them";
     DisableMoveCommoning None, KnobValue::Switch(false), ["LateOriCommoning"],

@@ -53,6 +53,7 @@ mod replacement;
 mod selection;
 pub mod set_after_legalization;
 pub mod set_control_flow_op_last_in_bb;
+pub mod speculative_hoist_common_insts;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -263,6 +263,15 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::MAX)
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
+    phase(
+        56,
+        "SpeculativeHoistCommonInsts",
+        Forms::SSA,
+        super::speculative_hoist_common_insts::run,
+    )
+    .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
     place(58, "GeneralOptimizeLate"),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),

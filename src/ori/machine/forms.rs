@@ -7,12 +7,16 @@
 
 use super::place::{Description, Place};
 use crate::entity::{PrimaryMap, entity_impl};
+use crate::hash::Fnv1a;
 use crate::ori::modifiers::{
     AddressSpace, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::LazyLock;
 
 /// A row of the table of forms.
@@ -25,13 +29,13 @@ entity_impl!(FormId, "form");
 pub struct Form {
     /// LLVM's name of the opcode; of one without a proper name its PTX mnemonic and a letter for
     /// each operand, as the snapshot's opcode table has it.
-    pub name: String,
+    pub name: &'static str,
     /// What it does.
     pub operation: Operation,
     /// Types, and the modifiers that are the same for every instruction with this opcode.
     pub description: Description,
     /// What its operands are, in order.
-    pub places: Vec<Place>,
+    pub places: SmallVec<[Place; 12]>,
     /// The source that no operand stands for: a register that the hardware keeps.
     pub special: Option<SpecialRegister>,
 }
@@ -88,11 +92,15 @@ impl Form {
 #[derive(Debug, Default)]
 pub struct Forms {
     forms: PrimaryMap<FormId, Form>,
-    by_name: HashMap<String, FormId>,
-    by_operation: HashMap<(Operation, DataType), Vec<FormId>>,
+    by_name: HashMap<&'static str, FormId, BuildHasherDefault<Fnv1a>>,
+    by_operation: HashMap<(Operation, DataType), SmallVec<[FormId; 6]>, BuildHasherDefault<Fnv1a>>,
 }
 
-/// The table, built when it is first asked for.
+/// More forms than there are.
+const ROOM: usize = 4096;
+
+/// The table, built when it is first asked for: every process that compiles something waits for it, so it is built without
+/// more allocations than its names take, and these are never given back.
 pub fn forms() -> &'static Forms {
     static FORMS: LazyLock<Forms> = LazyLock::new(Forms::build);
     &FORMS
@@ -101,6 +109,7 @@ pub fn forms() -> &'static Forms {
 impl Forms {
     fn build() -> Self {
         let mut forms = Self::default();
+        forms.by_name.reserve(ROOM);
         super::integer::add_forms(&mut forms);
         super::float::add_forms(&mut forms);
         super::conversion::add_forms(&mut forms);
@@ -136,24 +145,27 @@ impl Forms {
     /// Adds a form whose places are written as words; see [`super::place`].
     pub(super) fn add(
         &mut self,
-        name: impl Into<String>,
+        name: impl Into<Cow<'static, str>>,
         operation: Operation,
         data_type: DataType,
         places: &str,
     ) -> Added<'_> {
+        let name = match name.into() {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => name.leak(),
+        };
         let form = self.forms.push(Form {
-            name: name.into(),
+            name,
             operation,
             description: Description {
                 data_type,
                 ..Description::default()
             },
-            places: places.split_whitespace().map(Place::from_word).collect(),
+            places: places.split_ascii_whitespace().map(Place::from_word).collect(),
             special: None,
         });
-        let name = self.forms[form].name.clone();
         let previous = self.by_name.insert(name, form);
-        assert!(previous.is_none(), "{} has two forms", self.forms[form].name);
+        assert!(previous.is_none(), "{name} has two forms");
         self.by_operation
             .entry((operation, data_type))
             .or_default()
@@ -219,12 +231,24 @@ impl Added<'_> {
 /// constant.
 pub(super) fn words(result: u32, sources: &[u32], letters: &str) -> String {
     debug_assert_eq!(sources.len(), letters.len());
-    let mut words = format!("={result}");
-    for (bits, letter) in sources.iter().zip(letters.chars()) {
-        match letter {
-            'r' => words += &format!(" {bits}"),
-            _ => words += &format!(" i{bits}"),
-        }
+    let mut words = String::with_capacity(32);
+    words += "=";
+    words += digits(result);
+    for (&bits, letter) in sources.iter().zip(letters.bytes()) {
+        words += if letter == b'r' { " " } else { " i" };
+        words += digits(bits);
     }
     words
+}
+
+/// A width in digits.
+fn digits(bits: u32) -> &'static str {
+    match bits {
+        1 => "1",
+        16 => "16",
+        32 => "32",
+        64 => "64",
+        128 => "128",
+        _ => panic!("there are no registers of {bits} bits"),
+    }
 }
