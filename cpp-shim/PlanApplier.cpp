@@ -448,10 +448,11 @@ void PlanApplier::removeFrameObjects() {
     Frame.RemoveStackObject(
         int(Object) - int(Input.snapshot().function.fixed_frame_objects));
   // A variable that lay there is in no one place any more.
-  for (MachineFunction::VariableDbgInfo &Variable : MF.getVariableDbgInfo())
-    if (Variable.inStackSlot() &&
-        Frame.isDeadObjectIndex(Variable.getStackSlot()))
-      Variable.Var = nullptr;
+  erase_if(MF.getVariableDbgInfo(),
+           [&](const MachineFunction::VariableDbgInfo &Variable) {
+             return Variable.inStackSlot() &&
+                    Frame.isDeadObjectIndex(Variable.getStackSlot());
+           });
   auto IsGone = [&](const MachineOperand &MO) {
     return MO.isFI() && Frame.isDeadObjectIndex(MO.getIndex());
   };
