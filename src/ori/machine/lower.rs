@@ -85,7 +85,7 @@ impl Exporter<'_> {
             && let Some(operands) = self.write(form, &written, Some(origin))
         {
             return Ok(Lowered {
-                opcode: Some(&form.name),
+                opcode: Some(form.name),
                 operands,
             });
         }
@@ -154,7 +154,7 @@ impl Exporter<'_> {
         };
         let operands = self.write(form, &written, None)?;
         Some(Lowered {
-            opcode: Some(&form.name),
+            opcode: Some(form.name),
             operands,
         })
     }
@@ -250,7 +250,7 @@ impl Exporter<'_> {
         let register = self.new_register(file, u16::from(bits))?;
         let definition = register_record(register, OperandFlags::DEF);
         let value = self.record(constant, false, None)?;
-        self.emit_new(&form.name, None, &[definition, value]);
+        self.emit_new(form.name, None, &[definition, value]);
         Some(register_record(register, OperandFlags::empty()))
     }
 
