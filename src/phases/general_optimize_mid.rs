@@ -42,9 +42,9 @@
 
 use super::knobs::Knob;
 use super::memory_to_register::{
-    Access, FrameObjects, Piece, Promotion, RewriteCounts, find_pieces, promote,
+    Access, FrameObjects, Piece, Promotion, RewriteCounts, find_pieces, pieces_of, promote,
 };
-use super::{PhaseContext, PhaseResult, RemarkKind};
+use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use crate::entity::{Block, EntitySet, FrameObject};
 use crate::liveness::PressureMap;
 use crate::ori::{ControlFlow, Function, Instruction, JoinPlacer, Liveness, Operand, Operation};
@@ -108,6 +108,14 @@ struct Cost {
     after: f64,
 }
 
+/// Why an object stays in memory.
+#[derive(Debug)]
+struct Refusal {
+    counter: &'static str,
+    at: Option<Instruction>,
+    why: String,
+}
+
 /// What is known from round to round.
 struct Conversion {
     costs: CostModel,
@@ -150,7 +158,7 @@ impl Conversion {
         let (promoted, counts) =
             self.promote_within_budget(function, context, &objects, flow, &mut candidates)?;
         *function = promoted;
-        context.keep_only(super::Analyses::CONTROL_FLOW);
+        context.keep_only(Analyses::CONTROL_FLOW);
         self.promoted += candidates.len() as u64;
         self.pieces += candidates
             .iter()
@@ -171,46 +179,44 @@ impl Conversion {
         let mut candidates = Vec::new();
         let mut placer: Option<JoinPlacer<'_>> = None;
         for object in own_objects(function) {
-            let found = objects.of(object);
-            if self.refused.contains(object) || found.obstacle.is_some() {
+            if self.refused.contains(object) || objects.of(object).obstacle.is_some() {
                 continue;
             }
-            let pieces = match find_pieces(function, found) {
-                Ok(pieces) if pieces.len() > PIECE_LIMIT => {
-                    self.refuse(
-                        function,
-                        context,
-                        object,
-                        "large-object",
-                        None,
-                        "it has too many parts",
-                    );
-                    continue;
-                }
-                Ok(pieces) => pieces,
-                Err(overlap) => {
-                    let (name, why) = ("partial-overlap", "this access overlaps another in part");
-                    self.refuse(function, context, object, name, Some(overlap.at), why);
-                    continue;
-                }
-            };
             let placer = placer.get_or_insert_with(|| JoinPlacer::new(flow));
-            let promotion = Promotion::plan(function, objects, object, pieces, placer);
-            let cost = self.costs.of(function, objects, &promotion);
-            if cost.after > self.costs.ratio * cost.before {
-                self.refuse(
-                    function,
-                    context,
-                    object,
-                    "not-worth-it",
-                    None,
-                    "it would cost as much in registers",
-                );
-                continue;
+            match self.candidate(function, objects, object, placer) {
+                Ok(candidate) => candidates.push(candidate),
+                Err(refusal) => self.refuse(function, context, object, refusal),
             }
-            candidates.push((promotion, cost));
         }
         candidates
+    }
+
+    fn candidate(
+        &self,
+        function: &Function,
+        objects: &FrameObjects,
+        object: FrameObject,
+        placer: &mut JoinPlacer<'_>,
+    ) -> Result<(Promotion, Cost), Refusal> {
+        let refusal = |counter, at, why: &str| Refusal {
+            counter,
+            at,
+            why: why.to_owned(),
+        };
+        let pieces = find_pieces(function, objects.of(object)).map_err(|overlap| {
+            let why = "this access overlaps another in part";
+            refusal("partial-overlap", Some(overlap.at), why)
+        })?;
+        if pieces.len() > PIECE_LIMIT {
+            return Err(refusal("large-object", None, "it has too many parts"));
+        }
+        let promotion = Promotion::plan(function, objects, object, pieces, placer);
+        let cost = self.costs.of(function, objects, &promotion);
+        if cost.after > self.costs.ratio * cost.before {
+            let why = "it would cost as much in registers";
+            return Err(refusal("not-worth-it", None, why));
+        }
+        Ok((promotion, cost))
     }
 
     /// Promotes the candidates on a copy of the function, less those that there are no registers for.
@@ -223,7 +229,7 @@ impl Conversion {
         candidates: &mut Vec<(Promotion, Cost)>,
     ) -> Option<(Function, RewriteCounts)> {
         let before = PressureMap::new(function, Rc::clone(flow), context.liveness(function));
-        for trial in 1.. {
+        for trial in 1..=TRIAL_LIMIT {
             let promotions: Vec<Promotion> = candidates.iter().map(|(one, _)| one.clone()).collect();
             let mut copy = function.clone();
             let counts = promote(&mut copy, flow, objects, &promotions);
@@ -245,14 +251,18 @@ impl Conversion {
             };
             let peak = after.highest_in(fullest);
             for (one, _) in candidates.drain(refused) {
-                let why = format!("{peak} registers would be live in bix{}", function.label(fullest));
-                self.refuse(function, context, one.object, "kept-for-pressure", None, &why);
+                let refusal = Refusal {
+                    counter: "kept-for-pressure",
+                    at: None,
+                    why: format!("{peak} registers would be live in bix{}", function.label(fullest)),
+                };
+                self.refuse(function, context, one.object, refusal);
             }
             if candidates.is_empty() {
-                return None;
+                break;
             }
         }
-        unreachable!("the last trial leaves no candidate")
+        None
     }
 
     /// Takes note that an object stays in memory, and says why.
@@ -261,17 +271,15 @@ impl Conversion {
         function: &Function,
         context: &mut PhaseContext<'_>,
         object: FrameObject,
-        counter: &'static str,
-        at: Option<Instruction>,
-        why: &str,
+        refusal: Refusal,
     ) {
         self.refused.insert(object);
-        context.count(counter, 1);
-        context.remark(RemarkKind::Missed, "StackObject", function, at, || {
-            let size = function.stack_object(object).size;
+        context.count(refusal.counter, 1);
+        context.remark(RemarkKind::Missed, "StackObject", function, refusal.at, || {
+            let (number, size) = (object.as_u32(), function.stack_object(object).size);
             format!(
-                "stack object {} of {size} bytes stays in memory: {why}",
-                object.as_u32()
+                "stack object {number} of {size} bytes stays in memory: {}",
+                refusal.why
             )
         });
     }
@@ -287,8 +295,12 @@ impl Conversion {
         let objects = FrameObjects::find(function);
         for object in rest {
             if let Some((obstacle, at)) = objects.of(object).obstacle {
-                let why = obstacle.description();
-                self.refuse(function, context, object, obstacle.counter(), Some(at), why);
+                let refusal = Refusal {
+                    counter: obstacle.counter(),
+                    at: Some(at),
+                    why: obstacle.description().to_owned(),
+                };
+                self.refuse(function, context, object, refusal);
             }
         }
     }
@@ -330,7 +342,7 @@ impl CostModel {
             cost.before += at(access.instruction);
             cost.after += at(access.instruction) * self.left_of(function, access, promotion);
         }
-        for (piece, joins) in &promotion.pieces {
+        for (piece, joins) in promotion.pieces.iter().zip(&promotion.joins) {
             let phis = joins
                 .joins
                 .iter()
@@ -354,13 +366,14 @@ impl CostModel {
         let values = access.values(function);
         let elements = access.offsets(function).zip(values);
         let of_element = |(offset, value): (u64, Operand)| {
-            let parts = promotion.pieces_of(offset, access.element_bytes(function));
+            let parts = pieces_of(&promotion.pieces, offset, access.element_bytes(function));
+            let parts = &promotion.pieces[parts];
             let Some(register) = value.as_register() else {
-                return parts.iter().map(|(piece, _)| self.of_move(piece)).sum();
+                return parts.iter().map(|piece| self.of_move(piece)).sum();
             };
             let bits = function.register(register).bits;
             let is_load = function.operation(access.instruction) == Operation::Ld;
-            let converts = parts.iter().any(|(piece, _)| {
+            let converts = parts.iter().any(|piece| {
                 u32::from(bits) != piece.variable.data_type.bits()
                     || (is_load && u64::from(bits / 8) != piece.bytes)
             });
@@ -385,11 +398,8 @@ fn units_in(function: &Function, objects: &FrameObjects, promotion: &Promotion, 
         .accesses
         .iter()
         .any(|access| function.block_of(access.instruction) == Some(block));
-    let pieces = promotion
-        .pieces
-        .iter()
-        .filter(|(_, joins)| is_accessed || joins.live_in.contains(block));
-    pieces
-        .map(|(piece, _)| piece.variable.data_type.bits().div_ceil(32))
+    let pieces = promotion.pieces.iter().zip(&promotion.joins);
+    let live = pieces.filter(|(_, joins)| is_accessed || joins.live_in.contains(block));
+    live.map(|(piece, _)| piece.variable.data_type.bits().div_ceil(32))
         .sum()
 }

@@ -26,5 +26,5 @@ mod rewrite;
 mod tests;
 
 pub(super) use frame_objects::{Access, FrameObjects};
-pub(super) use piece::{Piece, find_pieces};
+pub(super) use piece::{Piece, find_pieces, pieces_of};
 pub(super) use rewrite::{Promotion, RewriteCounts, promote};

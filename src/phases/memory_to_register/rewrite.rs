@@ -16,8 +16,10 @@ use std::collections::HashMap;
 pub struct Promotion {
     /// The object.
     pub object: FrameObject,
-    /// Its pieces, and where each is live and has joins.
-    pub pieces: Vec<(Piece, Joins)>,
+    /// Its pieces, by offset.
+    pub pieces: Vec<Piece>,
+    /// Where each of them is live, and where its values meet.
+    pub joins: Vec<Joins>,
 }
 
 /// What promotion left behind and took away.
@@ -78,24 +80,12 @@ impl Promotion {
             }
         }
         let places = defining.iter().zip(&using);
-        let joins: Vec<Joins> = places
-            .map(|(defining, using)| placer.place(defining, using))
-            .collect();
+        let joins = places.map(|(defining, using)| placer.place(defining, using));
         Self {
             object,
-            pieces: pieces.into_iter().zip(joins).collect(),
+            joins: joins.collect(),
+            pieces,
         }
-    }
-}
-
-impl Promotion {
-    /// The pieces of a part of the object that begins and ends with pieces.
-    pub fn pieces_of(&self, offset: u64, bytes: u64) -> &[(Piece, Joins)] {
-        let first = self.pieces.partition_point(|(piece, _)| piece.offset < offset);
-        let end = self
-            .pieces
-            .partition_point(|(piece, _)| piece.offset < offset + bytes);
-        &self.pieces[first..end]
     }
 }
 
@@ -129,14 +119,13 @@ pub fn promote(
     let mut mentions: SecondaryMap<Block, Vec<Instruction>> = SecondaryMap::new();
     for promotion in promotions {
         let first = variables.len();
-        for (piece, places) in &promotion.pieces {
+        for (piece, places) in promotion.pieces.iter().zip(&promotion.joins) {
             let variable = variables.push(piece.variable);
             joins.extend(places.joins.iter().map(|&block| (variable, block)));
         }
-        let pieces: Vec<Piece> = promotion.pieces.iter().map(|(piece, _)| *piece).collect();
         for access in &objects.of(promotion.object).accesses {
             let parts_of = |offset: u64| {
-                let parts = pieces_of(&pieces, offset, access.element_bytes(function));
+                let parts = pieces_of(&promotion.pieces, offset, access.element_bytes(function));
                 Parts {
                     first: Variable::new(first + parts.start),
                     count: parts.len() as u32,
@@ -172,20 +161,14 @@ pub fn promote(
     }
     let mut counts = rewriter.counts;
     for promotion in promotions {
-        counts.addresses += remove_addresses(function, &objects.of(promotion.object).addresses);
+        let addresses = &objects.of(promotion.object).addresses;
+        for &address in addresses {
+            function.remove(address);
+        }
+        counts.addresses += addresses.len() as u64;
         function.remove_stack_object(promotion.object);
     }
     counts
-}
-
-/// Removes the computations of an address that nothing uses any more, and whatever debuggers were told of it.
-fn remove_addresses(function: &mut Function, addresses: &[Instruction]) -> u64 {
-    for &instruction in addresses {
-        if function.block_of(instruction).is_some() {
-            function.remove(instruction);
-        }
-    }
-    addresses.len() as u64
 }
 
 struct Rewriter<'a> {
