@@ -16,7 +16,7 @@
 //! the parameter's space. So what this phase finds in code that LLVM has seen are mostly such copies, and what lies in
 //! memory only for the sake of another object that held its address.
 //!
-//! **Candidates** ([memory_to_register](super::memory_to_register)) are objects whose address goes into loads and
+//! **Candidates** (`memory_to_register`) are objects whose address goes into loads and
 //! stores at constant offsets only, split into the pieces that are accessed as one. Pointers that lie in
 //! a promoted object are known afterwards, so there are rounds.
 //!
