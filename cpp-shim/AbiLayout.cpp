@@ -147,9 +147,11 @@ ORIEL_OFFSET(OrielPlanBlock, origin, 4);
 ORIEL_OFFSET(OrielPlanBlock, first_instruction, 8);
 ORIEL_OFFSET(OrielPlanBlock, first_successor, 12);
 
-ORIEL_SIZE(OrielPlan, 9 * 8 + 10 * 4);
+ORIEL_SIZE(OrielPlan, 10 * 8 + 12 * 4);
 ORIEL_OFFSET(OrielPlan, constants, 56);
-ORIEL_OFFSET(OrielPlan, block_count, 72);
+ORIEL_OFFSET(OrielPlan, removed_frame_objects, 64);
+ORIEL_OFFSET(OrielPlan, block_count, 80);
+ORIEL_OFFSET(OrielPlan, removed_frame_object_count, 120);
 
 // Instruction flags are handed over as they are.
 static_assert(llvm::MachineInstr::FmNoNans == 1u << 4 &&

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanApplier.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -47,6 +48,7 @@ void PlanApplier::rebuild() {
 void PlanApplier::commit() {
   updateJumpTables();
   deleteDroppedBlocks();
+  removeFrameObjects();
 }
 
 //===----------------------------------------------------------------------===//
@@ -435,6 +437,29 @@ void PlanApplier::deleteDroppedBlocks() {
       Tables->RemoveMBBFromJumpTables(MBB);
     MBB->eraseFromParent();
   }
+}
+
+void PlanApplier::removeFrameObjects() {
+  if (!Plan.removed_frame_object_count)
+    return;
+  MachineFrameInfo &Frame = MF.getFrameInfo();
+  for (uint32_t Object : ArrayRef(Plan.removed_frame_objects,
+                                  Plan.removed_frame_object_count))
+    Frame.RemoveStackObject(
+        int(Object) - int(Input.snapshot().function.fixed_frame_objects));
+  // A variable that lay there is in no one place any more.
+  erase_if(MF.getVariableDbgInfo(),
+           [&](const MachineFunction::VariableDbgInfo &Variable) {
+             return Variable.inStackSlot() &&
+                    Frame.isDeadObjectIndex(Variable.getStackSlot());
+           });
+  auto IsGone = [&](const MachineOperand &MO) {
+    return MO.isFI() && Frame.isDeadObjectIndex(MO.getIndex());
+  };
+  for (MachineBasicBlock &MBB : MF)
+    for (MachineInstr &MI : MBB)
+      if (MI.isDebugValue() && any_of(MI.debug_operands(), IsGone))
+        MI.setDebugValueUndef();
 }
 
 void PlanApplier::updateJumpTables() {

@@ -31,7 +31,8 @@ public:
   /// Rebuilds the function from a plan that changes nothing.
   void rebuild();
 
-  /// Makes the result final: deletes dropped blocks and updates jump tables.
+  /// Makes the result final: deletes dropped blocks, updates jump tables and
+  /// removes stack objects that nothing uses any more.
   void commit();
 
 private:
@@ -45,6 +46,7 @@ private:
   void connectBlocks();
   void updateJumpTables();
   void deleteDroppedBlocks();
+  void removeFrameObjects();
   void repairFlags();
 
   llvm::SmallVector<llvm::MachineBasicBlock *, 4> droppedBlocks() const;

@@ -83,7 +83,8 @@ bool PlanChecker::check() {
     return true;
   return checkNewRegisters() && checkNewConstants() && checkOpcodeNames() && checkBlocks() &&
          checkInstructions() && checkControlFlow() && checkPhis() &&
-         checkDefinitions() && checkReachingDefinitions();
+         checkDefinitions() && checkReachingDefinitions() &&
+         checkRemovedFrameObjects();
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,7 +121,8 @@ const TargetRegisterClass *PlanChecker::registerClass(uint32_t Register) const {
 }
 
 bool PlanChecker::changesNothing() const {
-  if (Plan.new_register_count || Plan.block_count != Snapshot.block_count ||
+  if (Plan.new_register_count || Plan.removed_frame_object_count ||
+      Plan.block_count != Snapshot.block_count ||
       Plan.instruction_count != Snapshot.instruction_count ||
       Plan.successor_count != Snapshot.edge_count)
     return false;
@@ -163,6 +165,7 @@ bool PlanChecker::checkArrays() {
       Missing(Plan.new_registers, Plan.new_register_count) ||
       Missing(Plan.opcode_names, Plan.opcode_name_count) ||
       Missing(Plan.constants, Plan.constant_count) ||
+      Missing(Plan.removed_frame_objects, Plan.removed_frame_object_count) ||
       Missing(Plan.strings, Plan.string_bytes))
     return fail("an array of the plan is missing");
 
@@ -405,6 +408,42 @@ bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
     }
     if (Breaks)
       return fail("instruction " + Twine(Number) + " breaks a tied operand");
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The stack
+//===----------------------------------------------------------------------===//
+
+bool PlanChecker::checkRemovedFrameObjects() {
+  ArrayRef<uint32_t> Removed(Plan.removed_frame_objects,
+                             Plan.removed_frame_object_count);
+  if (Removed.empty())
+    return true;
+  std::vector<bool> IsRemoved(Snapshot.frame_object_count, false);
+  for (size_t I = 0, E = Removed.size(); I != E; ++I) {
+    uint32_t Object = Removed[I];
+    if (Object >= Snapshot.frame_object_count ||
+        (I != 0 && Object <= Removed[I - 1]))
+      return fail("the removed frame objects are out of order at " + Twine(I));
+    // What the caller lays out is not the function's to remove.
+    if (Object < Snapshot.function.fixed_frame_objects ||
+        (Snapshot.frame_objects[Object].flags &
+         (ORIEL_FRAME_DEAD | ORIEL_FRAME_VARIABLE_SIZE)))
+      return fail("frame object " + Twine(Object) + " cannot be removed");
+    IsRemoved[Object] = true;
+  }
+  for (uint32_t I = 0; I != Plan.instruction_count; ++I) {
+    if (isDebugOpcode(descriptor(I).getOpcode()))
+      continue;
+    bool Uses = false;
+    forEachOperand(I, [&](const OrielOperand &Operand) {
+      Uses |= Operand.kind == ORIEL_OPERAND_FRAME_INDEX &&
+              IsRemoved[Operand.index];
+    });
+    if (Uses)
+      return fail("instruction " + Twine(I) + " uses a removed frame object");
   }
   return true;
 }

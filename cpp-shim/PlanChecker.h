@@ -104,6 +104,7 @@ private:
   bool checkPhis();
   bool checkDefinitions();
   bool checkReachingDefinitions();
+  bool checkRemovedFrameObjects();
 
   /// The opcode of plan instruction \p Number.
   const llvm::MCInstrDesc &descriptor(uint32_t Number) const;

@@ -494,6 +494,9 @@ typedef struct OrielPlan {
   const OrielString *opcode_names;
   /// Numbers that the snapshot does not have; their indices continue its.
   const OrielConstant *constants;
+  /// Rows of the frame object table that nothing uses any more: the function
+  /// loses them. Each once, in ascending order; no fixed object.
+  const uint32_t *removed_frame_objects;
   const char *strings;
   uint32_t block_count;
   uint32_t successor_count;
@@ -505,6 +508,8 @@ typedef struct OrielPlan {
   uint32_t string_bytes;
   uint32_t abi_version; ///< ORIEL_ABI_VERSION.
   uint32_t constant_count;
+  uint32_t removed_frame_object_count;
+  uint32_t reserved;
 } OrielPlan;
 
 #ifdef __cplusplus

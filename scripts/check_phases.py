@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Compiles every example with each phase alone, at each stage that it accepts, and checks the result.
 
-    scripts/check_phases.py [--sm 80,90] [-O 2] [--phases NAME,NAME@late] [--every N] [SOURCE ...]
+    scripts/check_phases.py [--sm 80,90] [-O 2] [--phases NAME,NAME@late] [--every N] [--light] [SOURCE ...]
 
 Oriel's verifier runs after the phase and LLVM's after the function was changed; no function may be refused by
 either. Control flow and liveness are compared with LLVM's. PTX that differs from that of llc alone goes through
 ptxas, where that is installed. Where the interpreter can run the example, `oriel differential` runs its launches: they
 give the same memory after each phase, after the pipeline and after random lists of phases as before, and so does what
 the back end makes of the functions after phases of the first stage. The table says how many functions each phase
-changed and what it counted. Phases that aim at a register budget get a small one, so that they have work.
+changed and what it counted. Phases that aim at a register budget get a small one, so that they have work. With --light
+clang leaves its IR as it is, as simple front ends do.
 """
 
 import argparse
@@ -53,11 +54,11 @@ def all_phases():
 
 def check(work):
     """Compiles and runs one source with each phase; problems, what the reports have by phase, and comparisons."""
-    source, sm, level, phases = work
+    source, sm, level, phases, light = work
     problems, results, comparisons = [], [], 0
     with tempfile.TemporaryDirectory() as folder:
         bitcode, plain, ptx, report = (Path(folder) / file for file in ("in.bc", "plain.ptx", "out.ptx", "report"))
-        common.run(examples.clang_command(source, bitcode, sm, level))
+        common.run(examples.clang_command(source, bitcode, sm, level, light=light))
         common.run(examples.llc_command(bitcode, plain, sm, level))
         run = [common.tool(), "exec", bitcode, "--sm", sm, "-O", level]
         run += ["--launch", (examples.ROOT / source).with_suffix(".toml")]
@@ -101,11 +102,12 @@ def main():
     parser.add_argument("--sm", default="80,90")
     parser.add_argument("-O", dest="levels", default="2")
     parser.add_argument("--phases", help="NAME@STAGE, separated by commas [default: all, at both stages]")
+    parser.add_argument("--light", action="store_true", help="without LLVM's passes over the IR of the examples")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th source")
     arguments = parser.parse_args()
     phases = arguments.phases.split(",") if arguments.phases else all_phases()
     work = [
-        (source, sm, level, phases)
+        (source, sm, level, phases, arguments.light)
         for source in (arguments.sources or examples.examples())[:: arguments.every]
         for sm in arguments.sm.split(",")
         for level in arguments.levels.split(",")

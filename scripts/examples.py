@@ -59,10 +59,11 @@ def resource_dir():
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_contract=None):
+def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_contract=None, light=False):
     """The command that compiles `source` to bitcode; to be run in the root of the repository.
 
-    With `fp_contract` off, llc fuses no multiplication and addition that the source has apart.
+    With `fp_contract` off, llc fuses no multiplication and addition that the source has apart. A `light` compilation leaves
+    out LLVM's passes over its IR, so that llc gets what a simple front end hands to it.
 
     The paths in the output are relative to that root, so that two checkouts give the same bytes.
     """
@@ -85,6 +86,9 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
     command += ["-fdebug-compilation-dir=.", f"-ffile-prefix-map={resource_dir()}=clang"]
     if fp_contract:
         command.append(f"-ffp-contract={fp_contract}")
+    if light:
+        command[command.index(f"-O{opt_level}")] = "-O1"
+        command += ["-Xclang", "-disable-llvm-passes"]
     if debug:
         # clang reduces -g to line tables for optimised device code; the examples want variables as well.
         command += ["-g", "-Xclang", "-debug-info-kind=constructor"]

@@ -123,6 +123,7 @@ pub struct OrielPlan {
     new_registers: *const u32,
     opcode_names: *const StringRecord,
     constants: *const ConstantRecord,
+    removed_frame_objects: *const u32,
     strings: *const u8,
     block_count: u32,
     successor_count: u32,
@@ -134,12 +135,16 @@ pub struct OrielPlan {
     string_bytes: u32,
     abi_version: u32,
     constant_count: u32,
+    removed_frame_object_count: u32,
+    reserved: u32,
 }
 
 const _: () = {
-    assert!(size_of::<OrielPlan>() == 9 * 8 + 10 * 4);
+    assert!(size_of::<OrielPlan>() == 10 * 8 + 12 * 4);
     assert!(std::mem::offset_of!(OrielPlan, constants) == 56);
-    assert!(std::mem::offset_of!(OrielPlan, block_count) == 72);
+    assert!(std::mem::offset_of!(OrielPlan, removed_frame_objects) == 64);
+    assert!(std::mem::offset_of!(OrielPlan, block_count) == 80);
+    assert!(std::mem::offset_of!(OrielPlan, removed_frame_object_count) == 120);
 };
 
 impl OrielPlan {
@@ -154,6 +159,7 @@ impl OrielPlan {
             new_registers: plan.new_registers.as_ptr(),
             opcode_names: plan.opcode_names.as_ptr(),
             constants: plan.constants.as_ptr(),
+            removed_frame_objects: plan.removed_frame_objects.as_ptr(),
             strings: plan.strings.as_ptr(),
             block_count: plan.blocks.len().saturating_sub(1) as u32,
             successor_count: plan.successors.len() as u32,
@@ -165,6 +171,8 @@ impl OrielPlan {
             string_bytes: plan.strings.len() as u32,
             abi_version: ABI_VERSION,
             constant_count: plan.constants.len() as u32,
+            removed_frame_object_count: plan.removed_frame_objects.len() as u32,
+            reserved: 0,
         }
     }
 }

@@ -9,7 +9,8 @@ use super::operand::Operand;
 use super::operation::{Operation, OperationFlags};
 use super::types::DataType;
 use crate::entity::{
-    Block, EntityRef, Instruction as MachineInstruction, Opcode, PackedOption, Register, RegisterClass,
+    Block, EntityRef, FrameObject, Instruction as MachineInstruction, Opcode, PackedOption, Register,
+    RegisterClass,
 };
 use crate::snapshot::abi::ConstantKind;
 
@@ -500,6 +501,16 @@ impl Function {
             .entry(special)
             .or_insert_with(|| specials.push(special));
         Operand::special(id)
+    }
+
+    /// Takes an object off the stack.
+    ///
+    /// # Panics
+    /// There is no such object, or it was removed already. That nothing uses it any more the verifier checks.
+    pub fn remove_stack_object(&mut self, object: FrameObject) {
+        let data = &mut self.stack_objects[object];
+        assert!(!data.is_removed, "{object} was removed already");
+        data.is_removed = true;
     }
 
     /// The row of a memory access.

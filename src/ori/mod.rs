@@ -20,6 +20,7 @@
 //! | `builder.rs` | instructions one after the other |
 //! | `operand.rs` | operands as packed words |
 //! | `print.rs`, `parse/`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
+//! | `ssa_construction.rs` | registers and PHIs for what was in several places |
 //! | `signature.rs`, `verify/` | types of operands; the verifier |
 //! | `machine/` | from the machine function and back |
 
@@ -44,6 +45,7 @@ mod print;
 pub(crate) mod random_function;
 mod register_sets;
 mod signature;
+mod ssa_construction;
 mod suffix;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -74,5 +76,6 @@ pub use parse::{parse_function, parse_functions};
 pub use print::{FunctionText, InstructionText, PrintOptions};
 pub use register_sets::{Point, RegisterPressure, RegisterSets, Units, each_point, units_of};
 pub use signature::{Expected, Role};
+pub use ssa_construction::{JoinPlacer, Joins, SsaConstruction, Values, Variable, VariableData};
 pub use types::{DataType, TypeClass};
 pub use verify::{Finding, FindingKind};

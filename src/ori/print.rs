@@ -66,10 +66,18 @@ impl Display for FunctionText<'_> {
         let function = self.function;
         function.print_header(out)?;
         out.write_str(" {\n")?;
-        for (object, StackObject { size, alignment }) in function.stack_objects() {
+        for (object, data) in function.stack_objects() {
+            let StackObject {
+                size,
+                alignment,
+                is_fixed,
+                is_removed,
+            } = data;
+            let fixed = if *is_fixed { " fixed" } else { "" };
+            let removed = if *is_removed { " removed" } else { "" };
             writeln!(
                 out,
-                "    stack frame({}) {size} bytes align {alignment}",
+                "    stack frame({}) {size} bytes align {alignment}{fixed}{removed}",
                 object.index()
             )?;
         }

@@ -148,6 +148,13 @@ knobs! {
         "Whether LateOriCommoning keeps values live where the register budget has no room for them";
     DisableMoveCommoning None, KnobValue::Switch(false), ["LateOriCommoning"],
         "Whether LateOriCommoning takes a copy for another value than its source";
+    EnableGeneralOptimize None, KnobValue::Switch(true), ["GeneralOptimizeMid"],
+        "Whether the GeneralOptimize bundles do anything where they run";
+    MovWeightForConvertMemToReg Some(474), KnobValue::Double(0.25), ["GeneralOptimizeMid"],
+        "What a move or PHI costs that promotion to registers leaves, where a load or store costs 1; also what a round of it \
+         has to save for another one to follow";
+    ConvertMemToRegCostRatio Some(136), KnobValue::Double(0.93), ["GeneralOptimizeMid"],
+        "The part of its costs in memory that a stack object may cost in registers";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
     BackCopyPropBudget Some(808), KnobValue::Budget(None), ["AdvancedPhaseBackPropVReg"],

@@ -15,6 +15,7 @@
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
+//! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
 
 pub mod advanced_phase_back_prop_v_reg;
 mod analyses;
@@ -25,6 +26,7 @@ mod copies;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
 mod expressions;
+pub mod general_optimize_mid;
 pub mod gvn_cse;
 mod irreducible_cycles;
 pub mod knobs;
@@ -32,6 +34,7 @@ pub mod late_ori_commoning;
 pub mod loop_make_single_entry;
 mod manager;
 pub mod mark_additional_cold_blocks;
+mod memory_to_register;
 pub mod merge_basic_blocks;
 pub mod never_worse;
 pub mod optimize_hot_cold_flow;

@@ -227,7 +227,16 @@ pub static PHASES: &[Phase] = &[
     place(27, "AnalyzeUniformsForSpeculation"),
     place(29, "GeneralOptimize"),
     ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
-    place(37, "GeneralOptimizeMid"),
+    phase(
+        37,
+        "GeneralOptimizeMid",
+        Forms::SSA,
+        super::general_optimize_mid::run,
+    )
+    .in_group("ConvertMemoryToRegisterOrUniform")
+    .in_profiles(Profiles::all())
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
     place(46, "GeneralOptimizeMid2").through_backend(Hooks::GENERAL_OPTIMIZE_MID2),
     place(48, "EnforceArgumentRestrictions"),
     phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)

@@ -6,7 +6,8 @@
 use super::Plan;
 use super::abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
 use crate::entity::{
-    Block, Constant, EntityRef, Instruction, PrimaryMap, Register, RegisterClass, SecondaryMap, entity_impl,
+    Block, Constant, EntityRef, FrameObject, Instruction, PrimaryMap, Register, RegisterClass, SecondaryMap,
+    entity_impl,
 };
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{
@@ -156,6 +157,7 @@ pub struct Editor<'a> {
     /// The layout.
     pub(super) order: Vec<Block>,
     new_registers: Vec<RegisterClass>,
+    removed_frame_objects: Vec<FrameObject>,
     opcode_names: Vec<String>,
     opcode_indices: HashMap<String, u32>,
 }
@@ -179,6 +181,7 @@ impl<'a> Editor<'a> {
             blocks: snapshot.blocks().map(block).collect(),
             order: snapshot.blocks().collect(),
             new_registers: Vec::new(),
+            removed_frame_objects: Vec::new(),
             opcode_names: Vec::new(),
             opcode_indices: HashMap::new(),
         }
@@ -273,6 +276,11 @@ impl<'a> Editor<'a> {
     pub fn new_register(&mut self, class: RegisterClass) -> Register {
         self.new_registers.push(class);
         Register::new(self.snapshot.register_count() + self.new_registers.len() - 1)
+    }
+
+    /// Takes an object off the stack, which nothing may use then. Objects go in the order of their numbers.
+    pub fn remove_frame_object(&mut self, object: FrameObject) {
+        self.removed_frame_objects.push(object);
     }
 
     /// The class of an old or new register.
@@ -422,6 +430,11 @@ impl<'a> Editor<'a> {
     pub fn finish(&self) -> Plan {
         let mut plan = Plan {
             new_registers: self.new_registers.iter().map(|class| class.as_u32()).collect(),
+            removed_frame_objects: self
+                .removed_frame_objects
+                .iter()
+                .map(|object| object.as_u32())
+                .collect(),
             ..Plan::default()
         };
         for name in &self.opcode_names {

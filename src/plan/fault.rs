@@ -85,6 +85,11 @@ pub fn mutated(snapshot: &Snapshot<'_>, seed: u64) -> Plan {
     for _ in 0..random.between(1, 6) {
         mutate_once(&mut plan, &mut random);
     }
+    if random.below(8) == 0 {
+        plan.removed_frame_objects = (0..random.between(1, 2))
+            .map(|_| random.below(3) as u32)
+            .collect();
+    }
     plan
 }
 

@@ -45,7 +45,9 @@ pub struct Plan {
     pub opcode_names: Vec<StringRecord>,
     /// Floating-point numbers that the snapshot does not have; their indices continue its.
     pub constants: Vec<ConstantRecord>,
-    /// The bytes of these names.
+    /// Frame objects of the snapshot that the function loses, in ascending order: nothing uses them any more.
+    pub removed_frame_objects: Vec<u32>,
+    /// The bytes of the opcode names.
     pub strings: Vec<u8>,
 }
 

@@ -10,7 +10,7 @@
 //! ```
 
 use super::{EditError, Editor, NewInstruction, Node, Operand, Plan, Position};
-use crate::entity::{Block, EntityRef, Instruction, Register, RegisterClass};
+use crate::entity::{Block, EntityRef, FrameObject, Instruction, Register, RegisterClass};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{OperandKind, Stage};
 use std::collections::HashMap;
@@ -209,9 +209,14 @@ impl Interpreter<'_> {
                 let (block, other) = (self.block(block)?, self.block(other)?);
                 self.editor.place_block(block, other).map_err(explain)
             }
+            ["remove-object", number] => {
+                let number = parse_number(number)?;
+                self.editor.remove_frame_object(FrameObject::new(number));
+                Ok(())
+            }
             _ => Err(format!(
                 "'{}' is no command; allowed are delete, delete-block, set, replace, insert, append, clone, \
-                 move, merge, new-block, split, edge, retarget and place",
+                 move, merge, new-block, split, edge, retarget, place and remove-object",
                 words.join(" ")
             )),
         }

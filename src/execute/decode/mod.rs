@@ -152,7 +152,16 @@ impl<'a> Compiler<'a> {
             let row = self.new_row(u32::from(self.function.register(register).bits));
             self.registers.push(row);
         }
-        for (object, &StackObject { size, alignment }) in self.function.stack_objects() {
+        for (object, data) in self.function.stack_objects() {
+            let &StackObject {
+                size,
+                alignment,
+                is_removed,
+                ..
+            } = data;
+            if is_removed {
+                continue;
+            }
             self.frame_bytes = self.frame_bytes.next_multiple_of(alignment.max(1));
             self.frame_offsets.insert(object, self.frame_bytes);
             self.frame_bytes += size as u32;

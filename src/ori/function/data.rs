@@ -142,6 +142,10 @@ pub struct StackObject {
     pub size: u64,
     /// Alignment in bytes.
     pub alignment: u32,
+    /// Does the caller lay it out, and what is in it?
+    pub is_fixed: bool,
+    /// Is it no longer part of the function?
+    pub is_removed: bool,
 }
 
 /// A machine opcode: what LLVM says of it.

@@ -93,6 +93,14 @@ impl Function {
         self.stack_objects.iter()
     }
 
+    /// One of the objects on the thread's stack.
+    ///
+    /// # Panics
+    /// There is none of this number.
+    pub fn stack_object(&self, object: FrameObject) -> &StackObject {
+        &self.stack_objects[object]
+    }
+
     /// The name of a symbol.
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
         &self.symbols[symbol]

@@ -19,8 +19,8 @@ use crate::ori::operand::{Operand, OperandKind as OriKind, SpecialId};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 use crate::snapshot::abi::{
-    Behavior, BlockFlags, ConstantKind, MemoryFlags, MemoryOperandRecord, OpcodeFlags, OperandFlags,
-    OperandKind, OperandRecord, RegisterFile as MachineFile,
+    Behavior, BlockFlags, ConstantKind, FrameFlags, MemoryFlags, MemoryOperandRecord, OpcodeFlags,
+    OperandFlags, OperandKind, OperandRecord, RegisterFile as MachineFile,
 };
 use crate::snapshot::{InstructionRef, Snapshot};
 
@@ -180,10 +180,14 @@ impl<'a> Importer<'a> {
                 flags: OpcodeFlags::from_bits_truncate(record.flags),
             });
         }
-        for record in arrays.frame_objects {
+        let fixed = arrays.function.fixed_frame_objects as usize;
+        for (number, record) in arrays.frame_objects.iter().enumerate() {
+            let flags = FrameFlags::from_bits_truncate(record.flags);
             self.function.stack_objects.push(StackObject {
                 size: record.size_bytes,
                 alignment: record.alignment,
+                is_fixed: number < fixed,
+                is_removed: flags.contains(FrameFlags::DEAD),
             });
         }
         for record in arrays.symbols {

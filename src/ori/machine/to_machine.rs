@@ -23,8 +23,8 @@ use crate::plan::Plan;
 use crate::plan::abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{
-    ConstantKind, ConstantRecord, EdgeRecord, OperandRecord, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN,
-    RegisterFile as MachineFile, StringRecord,
+    ConstantKind, ConstantRecord, EdgeRecord, FrameFlags, OperandRecord, PROBABILITY_DENOMINATOR,
+    PROBABILITY_UNKNOWN, RegisterFile as MachineFile, StringRecord,
 };
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -120,6 +120,7 @@ impl<'a> Exporter<'a> {
     }
 
     fn finish(mut self) -> Plan {
+        self.plan.removed_frame_objects = self.removed_frame_objects();
         self.plan.blocks.push(PlanBlockRecord {
             block: self.function.blocks().len() as u32,
             origin: 0,
@@ -132,6 +133,19 @@ impl<'a> Exporter<'a> {
             ..PlanInstructionRecord::default()
         });
         self.plan
+    }
+
+    /// The objects that LLVM shall take off the stack: those that the input has, and that have a size.
+    fn removed_frame_objects(&self) -> Vec<u32> {
+        let stays = FrameFlags::DEAD | FrameFlags::VARIABLE_SIZE;
+        let records = self.snapshot.arrays().frame_objects;
+        let objects = self.function.stack_objects().zip(records);
+        objects
+            .filter(|((_, data), record)| {
+                data.is_removed && !FrameFlags::from_bits_truncate(record.flags).intersects(stays)
+            })
+            .map(|((object, _), _)| object.as_u32())
+            .collect()
     }
 
     fn export_block(&mut self, block: Block, next: Option<Block>) -> Result<(), ExportError> {

@@ -154,7 +154,7 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         }
     }
 
-    /// `frame(0) 16 bytes align 4`, the objects in order.
+    /// `frame(0) 16 bytes align 4 [fixed] [removed]`, the objects in order.
     fn parse_stack_object(&mut self) -> Result<()> {
         let next = self.function.stack_objects.len() as u32;
         let expected = format!("frame({next})");
@@ -171,7 +171,14 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
             return self.parser.error("`bytes align` and the alignment");
         }
         let alignment = self.parser.expect_unsigned("an alignment in bytes")?;
-        self.function.stack_objects.push(StackObject { size, alignment });
+        let is_fixed = self.parser.take_word("fixed");
+        let is_removed = self.parser.take_word("removed");
+        self.function.stack_objects.push(StackObject {
+            size,
+            alignment,
+            is_fixed,
+            is_removed,
+        });
         Ok(())
     }
 

@@ -42,7 +42,7 @@ finding_kinds! {
     WrongPlacement,
     /// The links between instructions of a block do not fit together.
     BrokenInstructionList,
-    /// An operand names a register, block or table row that does not exist.
+    /// An operand names a register, block or table row that does not exist, or a stack object that was removed.
     UnknownEntity,
     /// A register's operand is not in the register's list.
     MissingReference,

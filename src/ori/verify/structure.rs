@@ -70,8 +70,22 @@ fn exists(function: &Function, operand: Operand) -> bool {
         OperandKind::Target(block) | OperandKind::FallThrough(block) => {
             block.index() < function.block_limit()
         }
-        OperandKind::Special(special) => function.specials.is_valid(special),
+        OperandKind::Special(special) => {
+            function.specials.is_valid(special)
+                && !is_removed_object(function, function.special_data(special))
+        }
     }
+}
+
+/// Is it a stack object that the function has no more?
+fn is_removed_object(function: &Function, special: Special) -> bool {
+    let Special::Frame(object) = special else {
+        return false;
+    };
+    function
+        .stack_objects
+        .get(object)
+        .is_some_and(|data| data.is_removed)
 }
 
 /// Definitions, uses and interning.
