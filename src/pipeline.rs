@@ -5,7 +5,7 @@ use crate::options::{Fault, Mode, Options, Phases};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
 use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::registry::Phase;
-use crate::phases::{Manager, Remark, RemarkKind, Statistics};
+use crate::phases::{Manager, PhaseOptions, Remark, RemarkKind, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
@@ -128,7 +128,11 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
             Phases::Perturb => perturb(&mut function),
             Phases::None | Phases::Profile | Phases::Listed(_) => {}
         }
-        (work.statistics, work.remarks) = run_phases(&mut function, options, host)?;
+        let phase_options = PhaseOptions {
+            optimization_level: snapshot.function().optimization_level,
+            ..options.phase_options.clone()
+        };
+        (work.statistics, work.remarks) = run_phases(&mut function, options, &phase_options, host)?;
         let plan = to_machine(&function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
         work.plan = Some(plan);
     }
@@ -181,6 +185,7 @@ fn uninitialized_warning(function: &Function, options: &Options) -> Option<Strin
 fn run_phases(
     function: &mut Function,
     options: &Options,
+    phase_options: &PhaseOptions,
     host: &impl Host,
 ) -> Result<(Statistics, Vec<Remark>), Problem> {
     let printing = &options.printing;
@@ -188,7 +193,7 @@ fn run_phases(
         let text = function.display(PrintOptions::default());
         eprint!("// {when} {phase}\n{text}");
     };
-    let mut manager = Manager::new(&options.phase_options, host.wants_remarks());
+    let mut manager = Manager::new(phase_options, host.wants_remarks());
     for (number, phase) in options
         .phases_at(function.info.stage, function.info.sm)
         .enumerate()

@@ -24,6 +24,11 @@ mod copies;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
 mod expressions;
+pub mod general_optimize;
+pub mod general_optimize_early;
+pub mod general_optimize_late;
+pub mod general_optimize_late2;
+pub mod general_optimize_mid2;
 pub mod gvn_cse;
 mod irreducible_cycles;
 pub mod knobs;
@@ -87,6 +92,8 @@ pub struct PhaseOptions {
     pub dont_merge_basic_blocks: bool,
     /// The walk that blocks are numbered by.
     pub traversal: Traversal,
+    /// LLVM's level of optimisation of the function's code, 0 to 3.
+    pub optimization_level: u32,
     /// Units of data registers that a function may have live at once, as far as splitting can do it.
     pub register_budget: u32,
     /// Bytes that a table of blocks by live registers may have for the phases of a profile to run.
@@ -98,11 +105,15 @@ pub struct PhaseOptions {
 /// A larger function than nearly all, 200,000 instructions in 20,000 blocks, has a table of so many bytes; four are held at once.
 const DEFAULT_TABLE_LIMIT: usize = 64 << 20;
 
+/// What LLVM takes without a word on the level.
+const DEFAULT_OPTIMIZATION_LEVEL: u32 = 2;
+
 impl Default for PhaseOptions {
     fn default() -> Self {
         Self {
             dont_merge_basic_blocks: false,
             traversal: Traversal::default(),
+            optimization_level: DEFAULT_OPTIMIZATION_LEVEL,
             register_budget: DEFAULT_BUDGET,
             table_limit: DEFAULT_TABLE_LIMIT,
             knobs: Knobs::default(),

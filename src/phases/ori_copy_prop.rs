@@ -45,7 +45,7 @@ mod coalesce;
 mod forward;
 mod holdings;
 mod late;
-mod marks;
+pub(super) mod marks;
 mod policy;
 
 use super::{PhaseContext, PhaseResult};
@@ -67,6 +67,14 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     context.count("removed-instructions", counts.removed);
     context.count("replaced-uses", counts.replaced);
     PhaseResult::of(counts != marks::Counts::default())
+}
+
+/// The instance for SSA form, as a part of others; how many instructions went and uses were replaced.
+pub(super) fn propagate_in_ssa(function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
+    marks::clear_marks(function);
+    let mut policy = Policy::new(function, context);
+    let counts = forward::propagate(function, &mut policy, context);
+    counts.removed + counts.replaced
 }
 
 #[cfg(test)]
