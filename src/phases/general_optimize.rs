@@ -389,4 +389,6 @@ fn replace_by_source(
 }
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@
 //! | `progress.rs` | how far the pipeline has come |
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
+//! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
 
 pub mod advanced_phase_back_prop_v_reg;

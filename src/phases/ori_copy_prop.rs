@@ -30,7 +30,7 @@
 //! | `marks.rs` | the apply step |
 //! | `policy.rs` | the knobs |
 //!
-//! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle. Until these exist it has a place of its own in either
+//! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it also has a place of its own in either
 //! stage. Departures from the reference:
 //!
 //! - The reference tells what is a copy by one opcode that it also gives stores and labels; here `MOV` and `COPY` between registers of one

@@ -31,6 +31,7 @@ pub(super) fn is_foldable_predicate(function: &Function, instruction: Instructio
         _ => false,
     };
     sets_predicate
+        && function.is_removable_if_unused(instruction)
         && function.results(instruction).len() == 1
         && !function
             .flags(instruction)
@@ -52,6 +53,7 @@ fn is_free(function: &Function, operand: Operand) -> bool {
 /// May a select become one of its arms?
 pub(super) fn is_foldable_select(function: &Function, instruction: Instruction) -> bool {
     function.operation(instruction) == Operation::Sel
+        && function.is_removable_if_unused(instruction)
         && !function
             .flags(instruction)
             .contains(InstructionFlags::MARK_PROPAGATED)

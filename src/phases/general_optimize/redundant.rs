@@ -59,6 +59,9 @@ impl Redundancy {
         instruction: Instruction,
     ) -> Option<Pair> {
         let block = function.block_of(instruction)?;
+        if !function.is_removable_if_unused(instruction) {
+            return None;
+        }
         let leads = |leader: &Leader| {
             // What came before in the same block comes before here.
             function.block_of(leader.instruction) == Some(leader.block)

@@ -11,7 +11,9 @@
 use crate::entity::{Block, Register};
 use crate::ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation, OperationFlags};
 use crate::phases::copies::is_alike;
+use crate::phases::expressions::is_commutative;
 use crate::phases::general_optimize::values::Values;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// Empty blocks that a way is followed through at most.
@@ -202,17 +204,7 @@ fn instructions_agree(
                     .flags(instruction)
                     .contains(InstructionFlags::ATTACHMENTS)
         });
-    let mut sources = function
-        .sources(one)
-        .into_iter()
-        .zip(function.sources(other));
-    if !is_comparable
-        || !sources.all(|(one, other)| match (one.as_block(), other.as_block()) {
-            // However a target is come to.
-            (Some(one), Some(other)) => one == other,
-            _ => operands_agree(function, values, one, other, renamed),
-        })
-    {
+    if !is_comparable || !sources_agree(function, values, one, other, renamed) {
         return false;
     }
     let results = function
@@ -229,6 +221,33 @@ fn instructions_agree(
         renamed.insert(gone, kept);
     }
     true
+}
+
+/// Are the sources of two instructions equal, in either order where that makes no difference?
+fn sources_agree(
+    function: &Function,
+    values: &mut Values,
+    one: Instruction,
+    other: Instruction,
+    renamed: &HashMap<Register, Register>,
+) -> bool {
+    let ones: SmallVec<[Operand; 4]> = function.sources(one).iter().collect();
+    let mut others: SmallVec<[Operand; 4]> = function.sources(other).iter().collect();
+    let mut agree = |others: &[Operand]| {
+        let mut pairs = ones.iter().zip(others);
+        pairs.all(|(&one, &other)| match (one.as_block(), other.as_block()) {
+            // However a target is come to.
+            (Some(one), Some(other)) => one == other,
+            _ => operands_agree(function, values, one, other, renamed),
+        })
+    };
+    if agree(&others) {
+        return true;
+    }
+    is_commutative(function, one) && {
+        others.swap(0, 1);
+        agree(&others)
+    }
 }
 
 /// Takes one of the ways only; was it done?
