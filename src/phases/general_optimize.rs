@@ -106,14 +106,13 @@ pub(super) fn simplify_predicates(
     }
     let mut changed = apply_all(function, context, record, &found);
     record.count("removed-instructions", apply_marks(function, context).removed);
-    let unneeded = found.iter().filter(|(_, decision)| matches!(decision, Decision::Unneeded));
+    let unneeded = found
+        .iter()
+        .filter(|(_, decision)| matches!(decision, Decision::Unneeded));
     let unneeded = remove_unneeded(function, unneeded.map(|&(instruction, _)| instruction).collect());
     record.count("unneeded-instructions", unneeded);
     changed |= unneeded != 0;
-    record.count(
-        "removed-blocks",
-        function.remove_unreachable_blocks() as u64,
-    );
+    record.count("removed-blocks", function.remove_unreachable_blocks() as u64);
     context.keep_only(Analyses::empty());
     changed
 }
@@ -242,9 +241,9 @@ impl Walk {
             let is_plain = !operand.is_modified() && !operand.is_undefined();
             return is_plain.then_some(Decision::Part(rest));
         }
-        let pair =
-            self.redundancy
-                .visit(function, &self.flow, &self.facts, &mut self.values, instruction)?;
+        let pair = self
+            .redundancy
+            .visit(function, &self.flow, &self.facts, &mut self.values, instruction)?;
         Some(Decision::Redundant(pair))
     }
 
@@ -296,13 +295,11 @@ fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
             .as_register()
             .is_some_and(|register| function.is_unused(register))
     };
-    !results.is_empty()
-        && results.iter().all(is_unused)
-        && function.is_removable_if_unused(instruction)
+    !results.is_empty() && results.iter().all(is_unused) && function.is_removable_if_unused(instruction)
 }
 
 /// Removes instructions that nothing needs, and what only they needed; how many.
-fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruction>) -> u64 {
+pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruction>) -> u64 {
     let mut removed = 0;
     while let Some(instruction) = pending.pop() {
         if function.block_of(instruction).is_none() || !is_unneeded(function, instruction) {

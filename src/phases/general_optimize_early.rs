@@ -38,6 +38,7 @@ mod targets;
 use super::general_optimize::facts::{Facts, Place, conditional_branch};
 use super::general_optimize::frame::Record;
 use super::general_optimize::redundant::{self, Redundancy};
+use super::general_optimize::remove_unneeded;
 use super::general_optimize::values::Values;
 use super::knobs::Knob;
 use super::replacement::Replacement;
@@ -71,8 +72,12 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
                 if !may_change() {
                     return false;
                 }
+                let predicate = conditional_branch(function, block).map(|(predicate, _)| predicate);
                 if matcher.apply(function, context, block, found) {
                     record.count(found.counter(), 1);
+                    let definition = predicate.and_then(|it| function.unique_definition(it.as_register()?));
+                    let unneeded = remove_unneeded(function, definition.into_iter().collect());
+                    record.count("unneeded-instructions", unneeded);
                     return true;
                 }
             }
@@ -80,10 +85,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         });
     }
     if record.has_changes() {
-        record.count(
-            "removed-blocks",
-            function.remove_unreachable_blocks() as u64,
-        );
+        record.count("removed-blocks", function.remove_unreachable_blocks() as u64);
         context.keep_only(Analyses::empty());
     }
     record.finish(function, context)
@@ -138,9 +140,9 @@ impl Matcher {
     fn find(&mut self, function: &Function, block: Block, next: &mut Option<Instruction>) -> Option<Match> {
         while let Some(instruction) = next.filter(|_| self.is_whole) {
             *next = function.next(instruction);
-            let pair = self
-                .redundancy
-                .visit(function, &self.flow, &self.facts, &mut self.values, instruction);
+            let pair =
+                self.redundancy
+                    .visit(function, &self.flow, &self.facts, &mut self.values, instruction);
             if let Some(pair) = pair {
                 return Some(Match::Computation(pair));
             }
@@ -174,10 +176,7 @@ impl Matcher {
                 function.make_unconditional(block, target).is_ok(),
                 "another branch has decided it",
             ),
-            Match::Targets(equal) => (
-                targets::merge(function, block, equal),
-                "both ways do the same",
-            ),
+            Match::Targets(equal) => (targets::merge(function, block, equal), "both ways do the same"),
         };
         if is_done {
             // The matcher's own facts stay right; liveness, if it is asked for, is that of the new edges.

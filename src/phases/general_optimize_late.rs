@@ -128,9 +128,7 @@ impl Walk {
         if let Some(leader) = leader
             && source.is_constant()
             && !only_phis_use(function, instruction)
-            && self
-                .replacement
-                .replace(function, context, instruction, leader)
+            && self.replacement.replace(function, context, instruction, leader)
         {
             self.record.count("shared-moves", 1);
             return;
@@ -227,9 +225,7 @@ impl Walk {
         let earlier = self.window.user_with(value);
         let earlier = earlier.filter(|&earlier| is_same_kind(function, earlier, instruction));
         if let Some(earlier) = earlier {
-            return self
-                .replacement
-                .replace(function, context, instruction, earlier);
+            return self.replacement.replace(function, context, instruction, earlier);
         }
         self.window.note_user(function, instruction, value);
         false
@@ -253,7 +249,8 @@ fn is_move(function: &Function, instruction: Instruction) -> bool {
     let is_copy = matches!(function.operation(instruction), Operation::Mov | Operation::Copy);
     is_copy
         && function.is_removable_if_unused(instruction)
-        && (function.source(instruction, 0).is_constant() || registers_of_copy(function, instruction).is_some())
+        && (function.source(instruction, 0).is_constant()
+            || registers_of_copy(function, instruction).is_some())
 }
 
 /// Does it compute in registers, with one result?

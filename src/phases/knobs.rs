@@ -372,7 +372,11 @@ mod tests {
             }
             if let Some(index) = spec.index {
                 let sharing = find(&index.to_string()).unwrap();
-                assert!(sharing.iter().all(|other| other.default.kind() == spec.default.kind()));
+                assert!(
+                    sharing
+                        .iter()
+                        .all(|other| other.default.kind() == spec.default.kind())
+                );
                 assert!(sharing.iter().any(|&found| std::ptr::eq(found, spec)));
             }
             assert!(!spec.readers.is_empty());

@@ -83,8 +83,16 @@ pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {
         clear_marks(&mut function);
         let before = function.to_string();
         let (result, statistics, _) = run_named(name, &mut function, &[], optimization_level);
-        assert_eq!(result, PhaseResult::of(function.to_string() != before), "{before}");
-        assert_eq!(statistics.counter(name, "stopped-cap"), 0, "{name}: {before}\n{statistics:?}");
+        assert_eq!(
+            result,
+            PhaseResult::of(function.to_string() != before),
+            "{before}"
+        );
+        assert_eq!(
+            statistics.counter(name, "stopped-cap"),
+            0,
+            "{name}: {before}\n{statistics:?}"
+        );
         changed += u32::from(result == PhaseResult::Changed);
     }
     assert!(changed > 10, "{changed} functions changed");

@@ -1,4 +1,4 @@
-; IR as a simple front end leaves it: what a comparison behind the first asks is decided by it. In PTX it goes, and its branch.
+; IR as a simple front end leaves it: two comparisons leave only one answer to a third, whose branch goes in PTX.
 
 ; RUN: %llc-plain %s -o - | FileCheck %s --check-prefix=BEFORE
 ; RUN: %llc -oriel-phases=GeneralOptimizeEarly -oriel-verify -verify-machineinstrs -oriel-report=%t.json %s -o %t.ptx
@@ -8,29 +8,33 @@
 ; RUN: %llc -oriel-phases=GeneralOptimizeEarly -oriel-knob=214 %s -o - | FileCheck %s --check-prefix=BEFORE
 ; RUN: %llc -oriel-phases=GeneralOptimizeEarly -pass-remarks-analysis=oriel %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-; BEFORE-LABEL: .entry checked(
-; BEFORE-COUNT-2: bra {{.*}}L__BB
+; BEFORE-LABEL: .entry sorted(
+; BEFORE-COUNT-3: @{{!?}}%p{{[0-9]+}} bra
 ; BEFORE: ret;
-; AFTER-LABEL: .entry checked(
-; AFTER-COUNT-1: bra {{.*}}L__BB
-; AFTER-NOT: bra
+; AFTER-LABEL: .entry sorted(
+; AFTER-COUNT-2: @{{!?}}%p{{[0-9]+}} bra
+; AFTER-NOT: @{{!?}}%p{{[0-9]+}} bra
+; AFTER-NOT: setp
 ; AFTER: ret;
 ; COUNTS: "GeneralOptimizeEarly":{{.*}}"decided-branches":1
 ; REMARK: GeneralOptimizeEarly: {{[0-9]+}} iterations, at most
 
 target triple = "nvptx64-nvidia-cuda"
 
-define ptx_kernel void @checked(ptr addrspace(1) %p, i32 %i, i32 %n) {
+define ptx_kernel void @sorted(ptr addrspace(1) %p, i32 %i, i32 %n) {
 entry:
-  %inside = icmp slt i32 %i, %n
-  br i1 %inside, label %first, label %exit
+  %less = icmp slt i32 %i, %n
+  br i1 %less, label %exit, label %first
 first:
-  store i32 %i, ptr addrspace(1) %p
-  %again = icmp ne i32 %i, %n
-  br i1 %again, label %second, label %exit
+  store volatile i32 %i, ptr addrspace(1) %p
+  %greater = icmp sgt i32 %i, %n
+  br i1 %greater, label %exit, label %second
 second:
-  %q = getelementptr i32, ptr addrspace(1) %p, i32 %i
-  store i32 %n, ptr addrspace(1) %q
+  store volatile i32 0, ptr addrspace(1) %p
+  %equal = icmp eq i32 %i, %n
+  br i1 %equal, label %exit, label %never
+never:
+  store volatile i32 1, ptr addrspace(1) %p
   br label %exit
 exit:
   ret void

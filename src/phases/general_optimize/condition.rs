@@ -193,8 +193,14 @@ impl Condition {
         };
         let is_known = modifiers.flags.difference(ModifierFlags::FTZ).is_empty();
         let mut comparison = Some(modifiers.comparison).filter(|_| is_known)?;
-        let mut compared =
-            |number| compared(function, values, function.source(definition, number), data_type.bits());
+        let mut compared = |number| {
+            compared(
+                function,
+                values,
+                function.source(definition, number),
+                data_type.bits(),
+            )
+        };
         let mut pair = [compared(0)?, compared(1)?];
         if pair[0] > pair[1] {
             pair.swap(0, 1);
@@ -320,7 +326,10 @@ mod tests {
         assert_eq!(less.subject, greater.subject);
         assert_eq!(less.among(greater.outcomes(false)), Some(false));
         assert_eq!(greater.among(less.outcomes(true)), Some(true));
-        assert_eq!(greater.among(less.outcomes(false) & greater.subject.possible()), None);
+        assert_eq!(
+            greater.among(less.outcomes(false) & greater.subject.possible()),
+            None
+        );
     }
 
     #[test]

@@ -219,7 +219,10 @@ impl Facts {
 }
 
 /// The predicate and the two targets of a block's conditional branch.
-pub(in crate::phases) fn conditional_branch(function: &Function, block: Block) -> Option<(Operand, [Block; 2])> {
+pub(in crate::phases) fn conditional_branch(
+    function: &Function,
+    block: Block,
+) -> Option<(Operand, [Block; 2])> {
     let branch = function.terminator(block)?;
     let sources = function.sources(branch);
     if function.operation(branch) != Operation::Bra || sources.len() != 3 {
@@ -231,7 +234,10 @@ pub(in crate::phases) fn conditional_branch(function: &Function, block: Block) -
 }
 
 /// What a predicate is made of, if it is a combination of predicates; of one operand, that in both places.
-pub(in crate::phases) fn parts(function: &Function, predicate: Register) -> Option<(Operation, [Operand; 2])> {
+pub(in crate::phases) fn parts(
+    function: &Function,
+    predicate: Register,
+) -> Option<(Operation, [Operand; 2])> {
     let definition = function.unique_definition(predicate)?;
     let operation = function.operation(definition);
     let sources = function.sources(definition);

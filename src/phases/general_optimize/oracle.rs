@@ -81,7 +81,11 @@ impl Generator {
         let recent = self.predicates.len().saturating_sub(4);
         let predicates = self.predicates[recent..].to_vec();
         let chosen = self.random.pick(&predicates);
-        if self.random.percent(30) { self.compare() } else { chosen }
+        if self.random.percent(30) {
+            self.compare()
+        } else {
+            chosen
+        }
     }
 
     fn compare(&mut self) -> u32 {
@@ -94,7 +98,8 @@ impl Generator {
             }
             5..8 => {
                 let comparison = self.random.pick(&[
-                    "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
+                    "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
+                    "nan",
                 ]);
                 let floats = self.floats.clone();
                 let (first, second) = (self.random.pick(&floats), self.random.pick(&floats));
@@ -188,10 +193,14 @@ impl Generator {
             // The same random numbers give the same statements, with other registers.
             let kept = is_equal.then(|| {
                 self.stores = stores;
-                std::mem::replace(&mut self.random, Random::new(u64::from(seed), Stream::TestOri))
+                std::mem::replace(&mut self.random, Random::new(seed, Stream::TestOri))
             });
             let depth = if is_equal { DEPTH } else { depth + 1 };
-            let end = if self.random.percent(25) { side } else { self.region(side, depth) };
+            let end = if self.random.percent(25) {
+                side
+            } else {
+                self.region(side, depth)
+            };
             let value = match is_equal {
                 true => self.integers.last().copied().expect("there are integers"),
                 false => self.random.pick(&self.integers.clone()),

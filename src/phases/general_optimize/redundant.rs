@@ -12,7 +12,7 @@ use super::condition::{Condition, Outcomes, Subject};
 use super::facts::Facts;
 use super::values::Values;
 use crate::entity::{Block, Register};
-use crate::ori::{ControlFlow, Function, Instruction, OperandKind, Operation};
+use crate::ori::{ControlFlow, Function, Instruction, Operation};
 use crate::phases::PhaseContext;
 use crate::phases::copies::is_alike;
 use crate::phases::replacement::Replacement;
@@ -81,8 +81,10 @@ impl Redundancy {
                 let found = known.iter().rev().take(SCANNED).find_map(|(leader, outcomes)| {
                     let is_inverse = *outcomes == complement;
                     let is_same = *outcomes == holds;
-                    ((is_same || is_inverse) && is_alike(function, register, leader.register) && leads(leader))
-                        .then(|| pair(leader, !is_same))
+                    ((is_same || is_inverse)
+                        && is_alike(function, register, leader.register)
+                        && leads(leader))
+                    .then(|| pair(leader, !is_same))
                 });
                 if found.is_none() {
                     let leader = Leader {
@@ -143,33 +145,21 @@ pub(in crate::phases) fn replace(
     {
         return false;
     }
-    for (user, number) in uses {
-        take_complement(function, user, number, new);
+    for (user, _) in uses {
+        take_complement(function, user, new);
     }
     function.merge_into(redundant, leader);
     true
 }
 
-/// Can a use go by the complement of its predicate without another instruction?
+/// Can a use go by the complement of its predicate without another instruction? A select can. LLVM's branches have no
+/// complement: the target that comes next would have to be gone to, and which it is, block placement decides later.
 fn takes_complement(function: &Function, user: Instruction, number: usize) -> bool {
-    match function.operation(user) {
-        Operation::Sel => number == 2,
-        // LLVM's branches have no complement. Of targets that change places none may be the one that comes next.
-        Operation::Bra => {
-            number == 0 && matches!(function.source(user, 2).kind(), OperandKind::Target(_))
-        }
-        _ => false,
-    }
+    function.operation(user) == Operation::Sel && number == 2
 }
 
-fn take_complement(function: &mut Function, user: Instruction, number: usize, predicate: Register) {
-    let operand = function.source(user, number).with_register(predicate);
-    let (first, second) = match function.operation(user) {
-        Operation::Sel => (0, 1),
-        _ => (1, 2),
-    };
-    let mut sources: SmallVec<[_; 3]> = function.sources(user).iter().collect();
-    sources.swap(first, second);
-    sources[number] = operand;
-    function.set_sources(user, &sources);
+/// Makes a select one by the complement of another predicate.
+fn take_complement(function: &mut Function, select: Instruction, predicate: Register) {
+    let [first, second, condition] = [0, 1, 2].map(|number| function.source(select, number));
+    function.set_sources(select, &[second, first, condition.with_register(predicate)]);
 }

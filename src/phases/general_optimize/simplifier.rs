@@ -46,14 +46,11 @@ fn scan_forward(
     block: Block,
 ) -> Scan {
     let place = Place::In(block);
-    let is_known = |operand| {
-        facts
-            .value_of_operand(function, flow, operand, place)
-            .is_some()
-    };
+    let is_known = |operand| facts.value_of_operand(function, flow, operand, place).is_some();
     Scan {
         hit: facts.value(function, flow, predicate, place),
-        is_partial: parts(function, predicate).is_some_and(|(_, operands)| operands.into_iter().any(is_known)),
+        is_partial: parts(function, predicate)
+            .is_some_and(|(_, operands)| operands.into_iter().any(is_known)),
     }
 }
 
@@ -74,19 +71,30 @@ fn scan_backward(function: &Function, flow: &ControlFlow, facts: &Facts, predica
         };
         for number in (0..function.sources(phi).len()).step_by(2) {
             let (value, from) = (function.source(phi, number), function.source(phi, number + 1));
-            let (Some(value), Some(from)) = (Some(value).filter(|it| !it.is_undefined()), from.as_block()) else {
+            let (Some(value), Some(from)) = (Some(value).filter(|it| !it.is_undefined()), from.as_block())
+            else {
                 continue;
             };
             match facts.value_of_operand(function, flow, value, Place::Edge(from, to)) {
                 Some(known) if found.hit.is_none_or(|hit| hit == known) => found.hit = Some(known),
-                Some(_) => return Scan { hit: None, is_partial: true },
+                Some(_) => {
+                    return Scan {
+                        hit: None,
+                        is_partial: true,
+                    };
+                }
                 None => match value.as_register() {
                     Some(register) if !value.is_complemented() => {
                         if visited.insert(register) {
                             pending.push(register);
                         }
                     }
-                    _ => return Scan { hit: None, is_partial: true },
+                    _ => {
+                        return Scan {
+                            hit: None,
+                            is_partial: true,
+                        };
+                    }
                 },
             }
         }
@@ -155,10 +163,12 @@ mod tests {
 
     #[test]
     fn parts_of_a_conjunction_are_known_with_it() {
-        let lines = "    %4:P = ISETP.lt.s32 %1, 7\n    %5:P = ISETP.lt.s32 %2, 7\n    %3:P = AND.b1 %4, %5\n";
+        let lines =
+            "    %4:P = ISETP.lt.s32 %1, 7\n    %5:P = ISETP.lt.s32 %2, 7\n    %3:P = AND.b1 %4, %5\n";
         assert_eq!(known(&nested(lines, "bix1, bix4"), 1), Some(true));
         assert_eq!(known(&nested(lines, "bix4, bix1"), 1), None);
-        let lines = "    %3:P = ISETP.lt.s32 %1, 7\n    %5:P = ISETP.lt.s32 %2, 7\n    %4:P = AND.b1 %3, %5\n";
+        let lines =
+            "    %3:P = ISETP.lt.s32 %1, 7\n    %5:P = ISETP.lt.s32 %2, 7\n    %4:P = AND.b1 %3, %5\n";
         assert_eq!(known(&nested(lines, "bix4, bix1"), 1), Some(false));
         assert_eq!(known(&nested(lines, "bix1, bix4"), 1), None);
     }

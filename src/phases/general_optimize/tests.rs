@@ -28,7 +28,10 @@ fn select(kind: &str, compare: &str) -> String {
 #[test]
 fn a_select_whose_predicate_is_decided_is_an_arm() {
     let lines = after(&select("b32", "ISETP.lt.s32"), &[]);
-    assert!(has(&lines, "ST.global.b32 %2, [8]") && !has(&lines, "SEL"), "{lines:?}");
+    assert!(
+        has(&lines, "ST.global.b32 %2, [8]") && !has(&lines, "SEL"),
+        "{lines:?}"
+    );
 }
 
 #[test]
@@ -121,7 +124,10 @@ fn combinations_with_what_is_known_are_the_rest() {
     }
     // The other side decides the combination, and the select with it.
     assert!(has(&after(&body("AND", "bix2, fall bix1"), &[]), "MOV.b32 9"));
-    assert!(has(&after(&body("OR", "bix1, fall bix2"), &[]), "ST.global.b32 %1, [8]"));
+    assert!(has(
+        &after(&body("OR", "bix1, fall bix2"), &[]),
+        "ST.global.b32 %1, [8]"
+    ));
 }
 
 #[test]
@@ -135,15 +141,15 @@ fn a_chain_of_selects_ends_in_one_run() {
     }
     body += "    ST.global.b32 %39, [8]\n    BRA fall bix2\nbix2:\n    RET\n";
     let lines = after(&body, &[]);
-    assert!(has(&lines, "ST.global.b32 %1, [8]") && !has(&lines, "SEL"), "{lines:?}");
+    assert!(
+        has(&lines, "ST.global.b32 %1, [8]") && !has(&lines, "SEL"),
+        "{lines:?}"
+    );
 }
 
 #[test]
 fn the_report_says_what_was_done() {
-    let text = format!(
-        "kernel \"k\" sm_80 ssa {{\n{}}}\n",
-        select("b32", "ISETP.lt.s32")
-    );
+    let text = format!("kernel \"k\" sm_80 ssa {{\n{}}}\n", select("b32", "ISETP.lt.s32"));
     let mut function = parse_function(&text).expect("it is well formed");
     let (_, statistics, remarks) = run_named("GeneralOptimize", &mut function, &[], 2);
     let count = |counter| statistics.counter("GeneralOptimize", counter);
@@ -151,7 +157,10 @@ fn the_report_says_what_was_done() {
     assert_eq!(count("stopped-converged"), 1);
     let report = remarks.iter().find(|remark| remark.name == "FixedPoint");
     let message = &report.expect("a report").message;
-    assert!(message.starts_with("2 iterations, at most 2 in one place: 1 folded-selects"), "{message}");
+    assert!(
+        message.starts_with("2 iterations, at most 2 in one place: 1 folded-selects"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 const DEPTH: usize = 2;
 
 /// The registers that stand for others, found as they are asked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::phases) struct Values {
     levels: [Level; DEPTH],
     words: Vec<u32>,
@@ -38,15 +38,6 @@ struct Level {
     /// By register: the first one with the same key.
     leaders: SecondaryMap<Register, PackedOption<Register>>,
     keys: HashMap<Vec<u32>, Register>,
-}
-
-impl Default for Values {
-    fn default() -> Self {
-        Self {
-            levels: [Level::default(), Level::default()],
-            words: Vec::new(),
-        }
-    }
 }
 
 impl Values {

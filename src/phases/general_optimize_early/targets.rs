@@ -58,9 +58,8 @@ pub(super) fn find_equal(
     let is_private = |target: Block| {
         flow.graph.predecessors(target) == [block] && target != block && !function.is_address_taken(target)
     };
-    let are_equal = is_private(first)
-        && is_private(second)
-        && blocks_are_equal(function, values, first, second);
+    let are_equal =
+        is_private(first) && is_private(second) && blocks_are_equal(function, values, first, second);
     are_equal.then_some(EqualTargets::Blocks {
         kept: first,
         gone: second,
@@ -101,10 +100,7 @@ fn phis_agree(
     renamed: &HashMap<Register, Register>,
 ) -> bool {
     function.phis(block).all(|phi| {
-        let pair = (
-            function.phi_value(phi, first),
-            function.phi_value(phi, second),
-        );
+        let pair = (function.phi_value(phi, first), function.phi_value(phi, second));
         let (Some(one), Some(other)) = pair else {
             return false;
         };
@@ -169,8 +165,8 @@ fn is_private(function: &Function, block: Block, renamed: &HashMap<Register, Reg
         function.uses(register).all(|(user, number)| {
             let is_inside = function.block_of(user) == Some(block);
             let operation = function.operation(user);
-            let is_edge = operation == Operation::Phi
-                && function.source(user, number + 1).as_block() == Some(block);
+            let is_edge =
+                operation == Operation::Phi && function.source(user, number + 1).as_block() == Some(block);
             operation.is_debug() || (is_inside && operation != Operation::Phi) || is_edge
         })
     })
@@ -207,10 +203,7 @@ fn instructions_agree(
     if !is_comparable || !sources_agree(function, values, one, other, renamed) {
         return false;
     }
-    let results = function
-        .results(one)
-        .into_iter()
-        .zip(function.results(other));
+    let results = function.results(one).into_iter().zip(function.results(other));
     for (kept, gone) in results {
         let (Some(kept), Some(gone)) = (kept.as_register(), gone.as_register()) else {
             return false;

@@ -85,10 +85,16 @@ fn the_window_has_six_slots() {
         lines += &format!("    %{number}:R32 = MOV.b32 {number}00\n");
     }
     for number in 2..9 {
-        lines += &format!("    %{0}:R32 = IADD.b32 %1, %{number}\n    ST.global.b32 %{0}, [{0}]\n", number + 10);
+        lines += &format!(
+            "    %{0}:R32 = IADD.b32 %1, %{number}\n    ST.global.b32 %{0}, [{0}]\n",
+            number + 10
+        );
     }
     let lines = after(&lines, &[]);
-    assert!(has(&lines, "MOV.b32 200") && !has(&lines, "MOV.b32 300"), "{lines:?}");
+    assert!(
+        has(&lines, "MOV.b32 200") && !has(&lines, "MOV.b32 300"),
+        "{lines:?}"
+    );
 }
 
 #[test]
@@ -97,7 +103,10 @@ fn option_605_keeps_the_window_to_the_beginning() {
                      \x20   %3:R32 = IADD.b32 %1, %2\n    %4:R32 = MOV.b32 6\n    %5:R32 = IADD.b32 %3, %4\n\
                      \x20   ST.global.b32 %5, [8]\n    RET\n";
     let lines = lines_after("GeneralOptimizeLate", beginning, &["605"], 3);
-    assert!(has(&lines, "IADD.b32 %1, 5") && has(&lines, "IADD.b32 %3, %4"), "{lines:?}");
+    assert!(
+        has(&lines, "IADD.b32 %1, 5") && has(&lines, "IADD.b32 %3, %4"),
+        "{lines:?}"
+    );
     let lines = lines_after("GeneralOptimizeLate", beginning, &[], 3);
     assert!(has(&lines, "IADD.b32 %3, 6"), "{lines:?}");
 }

@@ -34,9 +34,9 @@ impl Window {
     pub fn enter(&mut self, function: &Function, instruction: Instruction) -> bool {
         self.all.push(instruction);
         let user = only_user(function, instruction);
-        let partner = self.slots.iter_mut().find(|slot| {
-            matches!(slot.moves[..], [only] if user.is_some() && only_user(function, only) == user)
-        });
+        let partner = self.slots.iter_mut().find(
+            |slot| matches!(slot.moves[..], [only] if user.is_some() && only_user(function, only) == user),
+        );
         if let Some(slot) = partner {
             slot.moves.push(instruction);
             return false;

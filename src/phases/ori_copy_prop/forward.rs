@@ -140,7 +140,10 @@ impl Walk {
             return Some(Decision::Register(self.root(first)));
         }
         let (predicate, is_turned) = condition(function, select)?;
-        if let Some(value) = self.facts.value(function, &self.flow, predicate, Place::In(block)) {
+        if let Some(value) = self
+            .facts
+            .value(function, &self.flow, predicate, Place::In(block))
+        {
             let arm = if value != is_turned { first } else { second };
             return match alike(arm) {
                 Some(register) => Some(Decision::Register(self.root(register))),
