@@ -14,7 +14,7 @@
 //!
 //! - *operations that set predicates*: one that an earlier one makes redundant is propagated (0x100); one that is known, or a combination
 //!   with one that is known, is propagated under it (0x400): what goes by it is rewritten, and it goes (0x200) when nothing does any more;
-//! - *selects*: with equal arms, or a predicate that the [simplifier](simplifier) knows, they are an arm (0x100), or a move of it
+//! - *selects*: with equal arms, or a predicate that the simplifier knows, they are an arm (0x100), or a move of it
 //!   if that is a constant (0x200);
 //! - *conditional branches* on a predicate that is known lose a target;
 //! - everything else only for whether something needs it.

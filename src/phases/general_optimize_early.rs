@@ -21,9 +21,9 @@
 //!
 //! Block by block, a match is looked for and applied until there is none (knob 464 says how many in a function):
 //!
-//! - a comparison or select that is [computed already](super::general_optimize::redundant), or whose complement is;
+//! - a comparison or select that is computed already, or whose complement is;
 //! - a branch on a condition that a branch on the way here has decided: two exits in a row on the same condition;
-//! - a branch whose two [ways](targets) lead through empty blocks to one block where PHIs have equal values, or are blocks with
+//! - a branch whose two ways lead through empty blocks to one block where PHIs have equal values, or are blocks with
 //!   equal instructions.
 //!
 //! What it needs: SSA form. What it leaves true: no instruction is added, copied or moved; convergent instructions stay where they are, and

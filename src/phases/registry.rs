@@ -215,7 +215,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::general_optimize_early::run,
     )
-    .in_profiles(Profiles::PTXAS)
+    .in_profiles(Profiles::all())
     .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(16, "OriPerformLiveDeadFirst"),
     unnumbered(
@@ -233,7 +233,7 @@ pub static PHASES: &[Phase] = &[
     place(26, "StrengthReduction"),
     place(27, "AnalyzeUniformsForSpeculation"),
     phase(29, "GeneralOptimize", Forms::SSA, super::general_optimize::run)
-        .in_profiles(Profiles::PTXAS)
+        .in_profiles(Profiles::all())
         .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
     place(37, "GeneralOptimizeMid"),
@@ -243,7 +243,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::general_optimize_mid2::run,
     )
-    .in_profiles(Profiles::PTXAS)
+    .in_profiles(Profiles::all())
     .through_backend(Hooks::GENERAL_OPTIMIZE_MID2)
     .needing(Analyses::CONTROL_FLOW),
     place(48, "EnforceArgumentRestrictions"),
@@ -277,7 +277,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::general_optimize_late::run,
     )
-    .in_profiles(Profiles::PTXAS)
+    .in_profiles(Profiles::all())
     .keeping(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
@@ -292,7 +292,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::general_optimize_late2::run,
     )
-    .in_profiles(Profiles::PTXAS)
+    .in_profiles(Profiles::all())
     .through_backend(Hooks::GENERAL_OPTIMIZE_LATE2)
     .needing(Analyses::CONTROL_FLOW),
     phase(
