@@ -9,7 +9,7 @@ use crate::ori::{
 };
 use crate::phases::never_worse::Cost;
 use crate::phases::registry::Phase;
-use crate::phases::{Manager, PhaseResult, Remark, RemarkKind, Statistics};
+use crate::phases::{Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
@@ -146,7 +146,11 @@ fn optimize(
         Phases::None | Phases::Profile | Phases::Listed(_) => {}
     }
     let before = is_profile.then(|| Cost::of(function, budget));
-    let ran = run_phases(function, options, host)?;
+    let phase_options = PhaseOptions {
+        optimization_level: snapshot.function().optimization_level,
+        ..options.phase_options.clone()
+    };
+    let ran = run_phases(function, options, &phase_options, host)?;
     (work.statistics, work.remarks) = (ran.statistics, ran.remarks);
     if let Some(before) = before {
         if options.fault == Some(Fault::WorseCode) {
@@ -217,13 +221,18 @@ struct Ran {
     remarks: Vec<Remark>,
 }
 
-fn run_phases(function: &mut Function, options: &Options, host: &impl Host) -> Result<Ran, Problem> {
+fn run_phases(
+    function: &mut Function,
+    options: &Options,
+    phase_options: &PhaseOptions,
+    host: &impl Host,
+) -> Result<Ran, Problem> {
     let printing = &options.printing;
     let print = |function: &Function, when: &str, phase: &str| {
         let text = function.display(PrintOptions::default());
         eprint!("// {when} {phase}\n{text}");
     };
-    let mut manager = Manager::new(&options.phase_options, host.wants_remarks());
+    let mut manager = Manager::new(phase_options, host.wants_remarks());
     let mut is_changed = false;
     for (number, phase) in options
         .phases_at(function.info.stage, function.info.sm)

@@ -58,9 +58,62 @@ pub fn provides(sm: u32, hooks: Hooks) -> bool {
     BACKENDS[after.saturating_sub(1)].hooks.contains(hooks)
 }
 
+/// ptxas' number for a GPU: its generation of instruction encodings, and a variant below it in 12 bits.
+///
+/// The reference gives the value for one GPU or two of each generation; the others have that of the one before them.
+pub fn packed_sm(sm: u32) -> u32 {
+    const PACKED: [(u32, u32); 7] = [
+        (30, 3 << 12),
+        (50, 4 << 12 | 1),
+        (60, 6 << 12),
+        (70, 7 << 12),
+        (80, 7 << 12 | 1),
+        (90, 8 << 12),
+        (100, 9 << 12),
+    ];
+    let after = PACKED.partition_point(|&(first, _)| first <= sm);
+    PACKED[after.saturating_sub(1)].1
+}
+
+/// The last packed number of GPUs whose immediates all have one form.
+pub const LAST_FIXED_IMMEDIATES: u32 = (5 << 12) - 1;
+
+/// The first capability that ptxas asks of a GPU's class: two instructions issue at once.
+pub fn is_dual_issue(sm: u32) -> bool {
+    (50..60).contains(&sm)
+}
+
+/// Has a GPU one of the three capabilities for which a select folds only with its predicate looked at: two instructions issue at
+/// once (class 4), or it is of the class with NVLink (11, from sm_70 on) or of Grace (10, sm_90)?
+pub fn is_conservative(sm: u32) -> bool {
+    let (has_nvlink, is_grace) = (sm >= 70, sm == 90);
+    is_dual_issue(sm) || has_nvlink || is_grace
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packed_numbers_are_those_of_the_reference() {
+        for (sm, packed) in [
+            (30, 12288),
+            (50, 16385),
+            (60, 24576),
+            (70, 28672),
+            (80, 28673),
+            (90, 32768),
+            (100, 36864),
+        ] {
+            assert_eq!(packed_sm(sm), packed);
+        }
+        assert_eq!(LAST_FIXED_IMMEDIATES, 20479);
+        assert_eq!([20, 53, 89].map(packed_sm), [12288, 16385, 28673]);
+        assert_eq!(
+            [30, 50, 60, 70, 90].map(is_conservative),
+            [false, true, false, true, true]
+        );
+    }
 
     #[test]
     fn generations_provide_what_the_reference_says() {

@@ -37,8 +37,7 @@
 //! registers: PTX has none, ptxas finds those values itself, so nothing is done and nothing counted for it. Its bit vectors
 //! are `Joins::live_in` (liveness by block), the joins (which definitions reach) and the set of objects that stay
 //! (eligibility). Knob 135 has two meanings in the reference, threshold and size limit for indexed arrays; here arrays that
-//! are indexed stay in memory, so there is no such knob. Option 487 as switch of the bundles has a number that is
-//! [LateOriCommoning](super::late_ori_commoning)'s here, so it goes by name only.
+//! are indexed stay in memory, so there is no such knob.
 
 use super::knobs::Knob;
 use super::memory_to_register::{
@@ -64,7 +63,7 @@ const PIECE_LIMIT: usize = 256;
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    if own_objects(function).next().is_none() || !context.options.knobs.is_on(Knob::EnableGeneralOptimize) {
+    if own_objects(function).next().is_none() || !context.options.knobs.is_on(Knob::GeneralOptimize) {
         return PhaseResult::Unchanged;
     }
     let mut conversion = Conversion::new(context);

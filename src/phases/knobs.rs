@@ -132,6 +132,27 @@ knobs! {
         "How many expressions of a function GvnCse takes; the rest of the block that the last of them is in is left out";
     AllowReassociateCSE None, KnobValue::Switch(true), ["OriReassociateAndCommon"],
         "Whether OriReassociateAndCommon does anything where it runs";
+    GeneralOptimize Some(487), KnobValue::Switch(true),
+        ["GeneralOptimizeEarly" "GeneralOptimize" "GeneralOptimizeMid"],
+        "Whether GeneralOptimize bundles do anything where they run";
+    OptBudget Some(499), KnobValue::Budget(None),
+        ["GeneralOptimizeEarly" "GeneralOptimize" "GeneralOptimizeLate" "GeneralOptimizeLate2"],
+        "How many phases of a function may learn that the level of optimisation is above 1; the others take it for 1";
+    DisableMergeEquivalentConditionalFlow Some(214), KnobValue::Switch(false), ["GeneralOptimizeEarly"],
+        "Whether GeneralOptimizeEarly is left out";
+    MergeEquivalentConditionalFlowBudget Some(464), KnobValue::Budget(None), ["GeneralOptimizeEarly"],
+        "How many matches of a function GeneralOptimizeEarly applies";
+    DisableRedundantBarrierRemoval Some(231), KnobValue::Switch(false), ["GeneralOptimize"],
+        "Whether GeneralOptimize is left out, so that the code before it can be looked at";
+    MembarFlowControl Some(461), KnobValue::Integer(1), ["GeneralOptimize"],
+        "Whether GeneralOptimize passes its second gate: not with 0";
+    LimitFoldFp None, KnobValue::Switch(false), ["GeneralOptimize"],
+        "limit-fold-fp: whether selects and comparisons of floats fold only where the predicate is decided by integers";
+    GeneralOptimizeLateGate Some(31), KnobValue::Integer(0), ["GeneralOptimizeLate"],
+        "What GeneralOptimizeLate takes: 1 and, in the bits above, an extra word other than zero let it follow moves with \
+         several uses, on GPUs that issue two instructions at once";
+    GeneralOptimizeLateFixedWindow Some(605), KnobValue::Switch(false), ["GeneralOptimizeLate"],
+        "Whether the window of GeneralOptimizeLate keeps to the moves that the block begins with";
     ReassociateCSEBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
         "How many instructions of a function OriReassociateAndCommon looks at";
     ReassociateCSEWindow None, KnobValue::Integer(512), ["OriReassociateAndCommon"],
@@ -148,8 +169,6 @@ knobs! {
         "Whether LateOriCommoning keeps values live where the register budget has no room for them";
     DisableMoveCommoning None, KnobValue::Switch(false), ["LateOriCommoning"],
         "Whether LateOriCommoning takes a copy for another value than its source";
-    EnableGeneralOptimize None, KnobValue::Switch(true), ["GeneralOptimizeMid"],
-        "Whether the GeneralOptimize bundles do anything where they run";
     MovWeightForConvertMemToReg Some(474), KnobValue::Double(0.25), ["GeneralOptimizeMid"],
         "What a move or PHI costs that promotion to registers leaves, where a load or store costs 1; also what a round of it \
          has to save for another one to follow";
@@ -230,16 +249,17 @@ impl Knobs {
             Some((name, value)) => (name, Some(value)),
             None => (assignment, None),
         };
-        let spec = find(name)?;
-        let value = parse(spec.default.kind(), value).ok_or_else(|| {
-            let given = value.map_or("no value".to_owned(), |value| format!("'{value}'"));
-            format!(
-                "{} takes {}, not {given}",
-                spec.name,
-                spec.default.kind().values()
-            )
-        })?;
-        self.values[spec.knob as usize] = value;
+        for spec in find(name)? {
+            let value = parse(spec.default.kind(), value).ok_or_else(|| {
+                let given = value.map_or("no value".to_owned(), |value| format!("'{value}'"));
+                format!(
+                    "{} takes {}, not {given}",
+                    spec.name,
+                    spec.default.kind().values()
+                )
+            })?;
+            self.values[spec.knob as usize] = value;
+        }
         Ok(())
     }
 
@@ -293,16 +313,20 @@ impl Knobs {
     }
 }
 
-fn find(name: &str) -> Result<&'static KnobSpec, String> {
+/// The knobs that a name or number means: several that share a number, if phases read one knob of ptxas differently.
+fn find(name: &str) -> Result<Vec<&'static KnobSpec>, String> {
+    let plain = name.replace('-', "");
     let is_named = |spec: &&KnobSpec| {
-        spec.name.eq_ignore_ascii_case(name)
-            || spec.rot13().eq_ignore_ascii_case(name)
+        spec.name.eq_ignore_ascii_case(&plain)
+            || spec.rot13().eq_ignore_ascii_case(&plain)
             || spec.index.is_some_and(|index| name.parse() == Ok(index))
     };
-    KNOBS.iter().find(is_named).ok_or_else(|| {
+    let found: Vec<_> = KNOBS.iter().filter(is_named).collect();
+    if found.is_empty() {
         let names: Vec<&str> = KNOBS.iter().map(|spec| spec.name).collect();
-        format!("'{name}' is no knob; knobs are: {}", names.join(", "))
-    })
+        return Err(format!("'{name}' is no knob; knobs are: {}", names.join(", ")));
+    }
+    Ok(found)
 }
 
 fn parse(kind: KnobKind, value: Option<&str>) -> Option<KnobValue> {
@@ -345,13 +369,23 @@ mod tests {
     use crate::phases::registry;
 
     #[test]
-    fn names_and_indices_are_unique_and_readers_exist() {
+    fn names_are_unique_and_readers_exist() {
         for (number, spec) in KNOBS.iter().enumerate() {
             assert_eq!(spec.knob as usize, number);
-            assert!(std::ptr::eq(find(spec.name).unwrap(), spec));
-            assert!(std::ptr::eq(find(&spec.rot13()).unwrap(), spec));
+            for name in [spec.name, &spec.rot13()] {
+                let [found] = find(name).unwrap()[..] else {
+                    panic!("{name} means several knobs");
+                };
+                assert!(std::ptr::eq(found, spec));
+            }
             if let Some(index) = spec.index {
-                assert!(std::ptr::eq(find(&index.to_string()).unwrap(), spec));
+                let sharing = find(&index.to_string()).unwrap();
+                assert!(
+                    sharing
+                        .iter()
+                        .all(|other| other.default.kind() == spec.default.kind())
+                );
+                assert!(sharing.iter().any(|&found| std::ptr::eq(found, spec)));
             }
             assert!(!spec.readers.is_empty());
             for reader in spec.readers {
@@ -377,6 +411,17 @@ mod tests {
             assert!(!budget.spend());
         }
         assert!(Knobs::default().budget(Knob::OriPerformLiveDeadBudget).spend());
+    }
+
+    #[test]
+    fn a_number_sets_all_knobs_that_have_it() {
+        let mut knobs = Knobs::default();
+        knobs.set("487=0").unwrap();
+        assert!(!knobs.is_on(Knob::GeneralOptimize) && !knobs.is_on(Knob::ForceLateCommoning));
+        knobs.set("487").unwrap();
+        assert!(knobs.is_on(Knob::GeneralOptimize) && knobs.is_on(Knob::ForceLateCommoning));
+        knobs.set("limit-fold-fp").unwrap();
+        assert!(knobs.is_on(Knob::LimitFoldFp));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The manager: runs phases over one function and keeps what they share.
 
 use super::analyses::{Analyses, AnalysisCache};
+use super::knobs::{Budget, Knob};
 use super::progress::Progress;
 use super::registry::Phase;
 use super::remarks::{Remark, RemarkKind};
@@ -18,6 +19,8 @@ pub struct Manager<'a> {
     remarks: Vec<Remark>,
     analyses: AnalysisCache,
     progress: Progress,
+    /// How often phases may still learn that the level of optimisation is above one.
+    level_budget: Budget,
 }
 
 impl<'a> Manager<'a> {
@@ -30,6 +33,7 @@ impl<'a> Manager<'a> {
             remarks: Vec::new(),
             analyses: AnalysisCache::default(),
             progress: Progress::START,
+            level_budget: options.knobs.budget(Knob::OptBudget),
         }
     }
 
@@ -52,6 +56,7 @@ impl<'a> Manager<'a> {
                 remarks: self.wants_remarks.then_some(&mut self.remarks),
                 analyses: &mut self.analyses,
                 progress: &mut self.progress,
+                level_budget: &mut self.level_budget,
             },
             phase: phase.name,
         };
@@ -98,6 +103,7 @@ struct ManagerParts<'a> {
     remarks: Option<&'a mut Vec<Remark>>,
     analyses: &'a mut AnalysisCache,
     progress: &'a mut Progress,
+    level_budget: &'a mut Budget,
 }
 
 impl PhaseContext<'_> {
@@ -140,6 +146,16 @@ impl PhaseContext<'_> {
     /// The function's liveness as it is now.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.liveness(function, self.options)
+    }
+
+    /// The level of optimisation, as phases gate themselves by it: LLVM's, but not above 1 once as many phases have asked as
+    /// knob 499 (OptBudget) allows.
+    pub fn optimization_level(&mut self) -> u32 {
+        let level = self.options.optimization_level;
+        match level > 1 && !self.manager.level_budget.spend() {
+            true => 1,
+            false => level,
+        }
     }
 
     /// How far the pipeline has come.

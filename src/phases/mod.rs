@@ -14,6 +14,7 @@
 //! | `progress.rs` | how far the pipeline has come |
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
+//! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
 //! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
 
@@ -26,7 +27,12 @@ mod copies;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
 mod expressions;
+pub mod general_optimize;
+pub mod general_optimize_early;
+pub mod general_optimize_late;
+pub mod general_optimize_late2;
 pub mod general_optimize_mid;
+pub mod general_optimize_mid2;
 pub mod gvn_cse;
 mod irreducible_cycles;
 pub mod knobs;
@@ -93,17 +99,23 @@ pub struct PhaseOptions {
     pub dont_merge_basic_blocks: bool,
     /// The walk that blocks are numbered by.
     pub traversal: Traversal,
+    /// LLVM's level of optimisation of the function's code, 0 to 3.
+    pub optimization_level: u32,
     /// Units of data registers that a function may have live at once, as far as splitting can do it.
     pub register_budget: u32,
     /// The values of the knobs.
     pub knobs: Knobs,
 }
 
+/// What LLVM takes without a word on the level.
+const DEFAULT_OPTIMIZATION_LEVEL: u32 = 2;
+
 impl Default for PhaseOptions {
     fn default() -> Self {
         Self {
             dont_merge_basic_blocks: false,
             traversal: Traversal::default(),
+            optimization_level: DEFAULT_OPTIMIZATION_LEVEL,
             register_budget: DEFAULT_BUDGET,
             knobs: Knobs::default(),
         }

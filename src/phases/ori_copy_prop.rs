@@ -30,7 +30,7 @@
 //! | `marks.rs` | the apply step |
 //! | `policy.rs` | the knobs |
 //!
-//! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle. Until these exist it has a place of its own in either
+//! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it also has a place of its own in either
 //! stage. Departures from the reference:
 //!
 //! - The reference tells what is a copy by one opcode that it also gives stores and labels; here `MOV` and `COPY` between registers of one
@@ -45,7 +45,7 @@ mod coalesce;
 mod forward;
 mod holdings;
 mod late;
-mod marks;
+pub(super) mod marks;
 mod policy;
 
 use super::{PhaseContext, PhaseResult};
@@ -67,6 +67,14 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     context.count("removed-instructions", counts.removed);
     context.count("replaced-uses", counts.replaced);
     PhaseResult::of(counts != marks::Counts::default())
+}
+
+/// The instance for SSA form, as a part of others; how many instructions went and uses were replaced.
+pub(super) fn propagate_in_ssa(function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
+    marks::clear_marks(function);
+    let mut policy = Policy::new(function, context);
+    let counts = forward::propagate(function, &mut policy, context);
+    counts.removed + counts.replaced
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ use super::replacement::Replacement;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use crate::ori::{ControlFlow, Function, Instruction};
 use chain::Chain;
+pub(super) use chain::fold_constants;
 use prefixes::{Prefix, Prefixes, build};
 
 /// The phase.

@@ -209,7 +209,14 @@ pub static PHASES: &[Phase] = &[
     )
     .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::CONTROL_FLOW),
-    place(13, "GeneralOptimizeEarly"),
+    phase(
+        13,
+        "GeneralOptimizeEarly",
+        Forms::SSA,
+        super::general_optimize_early::run,
+    )
+    .in_profiles(Profiles::all())
+    .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(16, "OriPerformLiveDeadFirst"),
     unnumbered(
         Stage::Ssa,
@@ -225,7 +232,9 @@ pub static PHASES: &[Phase] = &[
         .keeping(Analyses::CONTROL_FLOW),
     place(26, "StrengthReduction"),
     place(27, "AnalyzeUniformsForSpeculation"),
-    place(29, "GeneralOptimize"),
+    phase(29, "GeneralOptimize", Forms::SSA, super::general_optimize::run)
+        .in_profiles(Profiles::all())
+        .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
     phase(
         37,
@@ -237,7 +246,15 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::all())
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
-    place(46, "GeneralOptimizeMid2").through_backend(Hooks::GENERAL_OPTIMIZE_MID2),
+    phase(
+        46,
+        "GeneralOptimizeMid2",
+        Forms::SSA,
+        super::general_optimize_mid2::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::GENERAL_OPTIMIZE_MID2)
+    .needing(Analyses::CONTROL_FLOW),
     place(48, "EnforceArgumentRestrictions"),
     phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
         .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
@@ -272,7 +289,14 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
-    place(58, "GeneralOptimizeLate"),
+    phase(
+        58,
+        "GeneralOptimizeLate",
+        Forms::SSA,
+        super::general_optimize_late::run,
+    )
+    .in_profiles(Profiles::all())
+    .keeping(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
     phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
@@ -280,7 +304,15 @@ pub static PHASES: &[Phase] = &[
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
     ori_copy_prop(Stage::Ssa, "OriCopyPropSsa"),
-    place(65, "GeneralOptimizeLate2").through_backend(Hooks::GENERAL_OPTIMIZE_LATE2),
+    phase(
+        65,
+        "GeneralOptimizeLate2",
+        Forms::SSA,
+        super::general_optimize_late2::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::GENERAL_OPTIMIZE_LATE2)
+    .needing(Analyses::CONTROL_FLOW),
     phase(
         82,
         "AdvancedPhaseBackPropVReg",

@@ -1,12 +1,14 @@
 //! Small functions for the tests of phases, and what is asked of them.
 
+use super::ori_copy_prop::marks::clear_marks;
 use super::registry::{self, Run};
-use super::{PhaseOptions, PhaseResult, Statistics};
+use super::{Manager, PhaseOptions, PhaseResult, Remark, Statistics};
 use crate::entity::{Block, EntityRef, Register};
 use crate::graph::testing::on_random_graphs;
+use crate::ori::random_function::random_function;
 use crate::ori::{
     DataType, Function, FunctionInfo, Instruction, InstructionBuilder, Operand, Operation, Position,
-    RegisterFile,
+    RegisterFile, parse_function,
 };
 use crate::random::Random;
 use crate::snapshot::abi::{FunctionFlags, Stage};
@@ -31,6 +33,69 @@ fn run_and_count(run: Run, function: &mut Function, options: &PhaseOptions) -> (
     let mut statistics = Statistics::default();
     let result = crate::phases::run(&registry::test_phase(run), function, options, &mut statistics);
     (result, statistics)
+}
+
+/// Runs one phase on a function, at a level of optimisation, and verifies what it leaves; what it counted, and what it said.
+pub(crate) fn run_named(
+    name: &str,
+    function: &mut Function,
+    knobs: &[&str],
+    optimization_level: u32,
+) -> (PhaseResult, Statistics, Vec<Remark>) {
+    let mut options = PhaseOptions {
+        optimization_level,
+        ..PhaseOptions::default()
+    };
+    for knob in knobs {
+        options.knobs.set(knob).expect("a knob");
+    }
+    let phase = registry::named(name).next().expect("a phase");
+    let mut manager = Manager::new(&options, true);
+    let result = manager.run(phase, function);
+    assert_eq!(function.verify(), [], "{function}");
+    manager
+        .check_analyses(phase, function)
+        .expect("what it keeps is right");
+    let (statistics, remarks) = manager.finish();
+    (result, statistics, remarks)
+}
+
+/// The lines of an SSA kernel's body after a phase, at a level of optimisation.
+pub(crate) fn lines_after(name: &str, body: &str, knobs: &[&str], optimization_level: u32) -> Vec<String> {
+    let text = format!("kernel \"k\" sm_80 ssa {{\n{body}}}\n");
+    let mut function = parse_function(&text).expect("it is well formed");
+    assert_eq!(function.verify(), [], "{function}");
+    let before = function.to_string();
+    let (result, ..) = run_named(name, &mut function, knobs, optimization_level);
+    let printed = function.to_string();
+    assert_eq!(result, PhaseResult::of(printed != before), "{printed}");
+    let lines = printed.lines().skip(1).map(|line| line.trim().to_owned());
+    lines.filter(|line| line != "}").collect()
+}
+
+/// Runs a phase on many random functions: it leaves them in order, says whether it changed them, has work, and ends its fixed
+/// points before their cap.
+pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {
+    let mut changed = 0;
+    for seed in 0..600 {
+        let mut function = random_function(seed, Stage::Ssa);
+        // Marks that somebody has left do not count.
+        clear_marks(&mut function);
+        let before = function.to_string();
+        let (result, statistics, _) = run_named(name, &mut function, &[], optimization_level);
+        assert_eq!(
+            result,
+            PhaseResult::of(function.to_string() != before),
+            "{before}"
+        );
+        assert_eq!(
+            statistics.counter(name, "stopped-cap"),
+            0,
+            "{name}: {before}\n{statistics:?}"
+        );
+        changed += u32::from(result == PhaseResult::Changed);
+    }
+    assert!(changed > 10, "{changed} functions changed");
 }
 
 /// A function of empty blocks without terminators.

@@ -13,7 +13,7 @@
 ; RUN: %llc -oriel-phases=ConvertMemoryToRegisterOrUniform %s -o - | diff %t.ptx -
 ; RUN: %llc -oriel-disable-phases=ConvertMemoryToRegisterOrUniform %s -o %t.disabled.ptx
 ; RUN: grep -q __local_depot %t.disabled.ptx
-; RUN: %llc -oriel-phases=GeneralOptimizeMid -oriel-knob=EnableGeneralOptimize=0 %s -o - | diff %t.plain.ptx -
+; RUN: %llc -oriel-phases=GeneralOptimizeMid -oriel-knob=GeneralOptimize=0 %s -o - | diff %t.plain.ptx -
 ; RUN: %llc -oriel-phases=GeneralOptimizeMid -oriel-knob=136=0 %s -o - | diff %t.plain.ptx -
 
 ; RUN: opt -passes=debugify -S %s -o %t.debug.ll

@@ -111,7 +111,10 @@ impl DifferentialArguments {
     }
 
     fn phase_options(&self) -> PhaseOptions {
-        let mut options = PhaseOptions::default();
+        let mut options = PhaseOptions {
+            optimization_level: u32::from(self.optimization_level),
+            ..PhaseOptions::default()
+        };
         options.register_budget = self.register_budget.unwrap_or(options.register_budget);
         options
     }

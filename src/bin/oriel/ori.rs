@@ -28,6 +28,10 @@ pub struct OriArguments {
     #[arg(long, value_name = "NAME=VALUE", requires = "phases")]
     knob: Vec<String>,
 
+    /// The level of optimisation that phases gate themselves by
+    #[arg(short = 'O', value_name = "LEVEL", requires = "phases", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=3))]
+    optimization_level: u32,
+
     /// Print what the phases remark to standard error
     #[arg(long, requires = "phases")]
     remarks: bool,
@@ -56,7 +60,10 @@ pub fn run(arguments: &OriArguments) -> Result<(), String> {
         reference_numbers: arguments.reference_numbers,
     };
     let mut findings = 0;
-    let mut phase_options = PhaseOptions::default();
+    let mut phase_options = PhaseOptions {
+        optimization_level: arguments.optimization_level,
+        ..PhaseOptions::default()
+    };
     for assignment in &arguments.knob {
         phase_options.knobs.set(assignment)?;
     }

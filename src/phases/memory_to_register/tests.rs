@@ -205,7 +205,7 @@ fn a_counter_in_memory_becomes_a_phi() {
 #[test]
 fn knobs_and_the_budget_keep_objects_in_memory() {
     for knobs in [
-        &["EnableGeneralOptimize=0"],
+        &["GeneralOptimize=0"],
         &["136=0"],
         &["MovWeightForConvertMemToReg=100"],
     ] {

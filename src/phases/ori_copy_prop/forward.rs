@@ -19,8 +19,10 @@ use super::policy::{Policy, Refusal};
 use crate::entity::{Block, PackedOption, Register, SecondaryMap};
 use crate::liveness::PressureMap;
 use crate::ori::machine::takes_directly;
-use crate::ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation};
+use crate::ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation};
 use crate::phases::copies::is_alike;
+use crate::phases::general_optimize::facts::{Facts, Place};
+use crate::phases::general_optimize::values::Values;
 use crate::phases::{PhaseContext, RemarkKind};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -34,7 +36,7 @@ pub(super) fn propagate(
 ) -> Counts {
     let flow = context.control_flow(function);
     let mut walk = Walk {
-        known: KnownPredicates::new(function, &flow),
+        facts: Facts::new(function, &flow, &mut Values::default(), true),
         flow,
         roots: SecondaryMap::with_capacity(function.register_limit()),
         fixed: HashMap::new(),
@@ -71,7 +73,7 @@ enum Decision {
 
 struct Walk {
     flow: Rc<ControlFlow>,
-    known: KnownPredicates,
+    facts: Facts,
     /// By result of a copy: what it is a copy of in the end.
     roots: SecondaryMap<Register, PackedOption<Register>>,
     /// The first result of each read of a register that the hardware keeps, and where it is.
@@ -138,7 +140,10 @@ impl Walk {
             return Some(Decision::Register(self.root(first)));
         }
         let (predicate, is_turned) = condition(function, select)?;
-        if let Some(value) = self.known.value(function, &self.flow, predicate, block) {
+        if let Some(value) = self
+            .facts
+            .value(function, &self.flow, predicate, Place::In(block))
+        {
             let arm = if value != is_turned { first } else { second };
             return match alike(arm) {
                 Some(register) => Some(Decision::Register(self.root(register))),
@@ -212,8 +217,8 @@ impl Walk {
             Operation::Phi => {
                 let from = function.source(user, number + 1).as_block()?;
                 let to = function.block_of(user)?;
-                self.known
-                    .value_on_edge(function, &self.flow, predicate, from, to)
+                self.facts
+                    .value(function, &self.flow, predicate, Place::Edge(from, to))
             }
             Operation::Sel
                 if number < 2 && condition(function, user).is_some_and(|(other, _)| other == predicate) =>
@@ -221,9 +226,12 @@ impl Walk {
                 let (_, is_turned) = condition(function, user)?;
                 Some((number == 0) != is_turned)
             }
-            _ => self
-                .known
-                .value(function, &self.flow, predicate, function.block_of(user)?),
+            _ => self.facts.value(
+                function,
+                &self.flow,
+                predicate,
+                Place::In(function.block_of(user)?),
+            ),
         };
         holds.map(|holds| holds != is_turned)
     }
@@ -371,96 +379,4 @@ fn condition(function: &Function, select: Instruction) -> Option<(Register, bool
     let operand = function.source(select, 2);
     let register = operand.as_register().filter(|_| !operand.is_undefined())?;
     Some((register, operand.is_complemented()))
-}
-
-/// Which predicates branches have decided.
-struct KnownPredicates {
-    /// By predicate: blocks that are come to only if it holds, or only if not.
-    decided: HashMap<Register, SmallVec<[Decided; 2]>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Decided {
-    from: Block,
-    to: Block,
-    value: bool,
-    /// Does nothing else lead to the block?
-    is_only_way: bool,
-}
-
-impl KnownPredicates {
-    fn new(function: &Function, flow: &ControlFlow) -> Self {
-        let mut decided: HashMap<Register, SmallVec<[Decided; 2]>> = HashMap::new();
-        for &block in flow.order.as_slice() {
-            let Some(branch) = function.terminator(block) else {
-                continue;
-            };
-            let sources = function.sources(branch);
-            if function.operation(branch) != Operation::Bra || sources.len() != 3 {
-                continue;
-            }
-            let predicate = sources.get(0);
-            let targets = [sources.get(1), sources.get(2)].map(Operand::as_block);
-            let (Some(register), [Some(taken), Some(other)]) = (predicate.as_register(), targets) else {
-                continue;
-            };
-            if predicate.is_undefined() || taken == other {
-                continue;
-            }
-            for (to, value) in [(taken, true), (other, false)] {
-                decided.entry(register).or_default().push(Decided {
-                    from: block,
-                    to,
-                    value: value != predicate.is_complemented(),
-                    is_only_way: flow.graph.predecessors(to).len() == 1,
-                });
-            }
-        }
-        Self { decided }
-    }
-
-    /// Does a predicate hold in a block, if that is known?
-    fn value(
-        &self,
-        function: &Function,
-        flow: &ControlFlow,
-        predicate: Register,
-        block: Block,
-    ) -> Option<bool> {
-        if let Some(value) = constant_of(function, predicate) {
-            return Some(value);
-        }
-        let mut decided = self.decided.get(&predicate)?.iter();
-        let leads = |decided: &&Decided| decided.is_only_way && flow.dominators.dominates(decided.to, block);
-        decided.find(leads).map(|decided| decided.value)
-    }
-
-    /// Does a predicate hold when control goes from a block to another?
-    fn value_on_edge(
-        &self,
-        function: &Function,
-        flow: &ControlFlow,
-        predicate: Register,
-        from: Block,
-        to: Block,
-    ) -> Option<bool> {
-        let decided = self.decided.get(&predicate);
-        let mut edges = decided.into_iter().flatten();
-        let edge = edges.find(|decided| (decided.from, decided.to) == (from, to));
-        edge.map(|decided| decided.value)
-            .or_else(|| self.value(function, flow, predicate, from))
-    }
-}
-
-/// The constant that a predicate is.
-fn constant_of(function: &Function, predicate: Register) -> Option<bool> {
-    let definition = function.unique_definition(predicate)?;
-    if !function.operation(definition).is_copy() {
-        return None;
-    }
-    let source = function.source(definition, 0);
-    match source.kind() {
-        OperandKind::Immediate(value) => Some(value & 1 != 0),
-        _ => None,
-    }
 }

@@ -15,7 +15,7 @@ use std::ops::AddAssign;
 
 /// What a pass over a function did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(in crate::phases) struct Counts {
     /// Instructions that went.
     pub removed: u64,
     /// Uses that became others.
@@ -34,7 +34,7 @@ const MARKS: InstructionFlags = InstructionFlags::MARK_PROPAGATED
     .union(InstructionFlags::MARK_PREDICATED);
 
 /// Clears marks that somebody else has left.
-pub(super) fn clear_marks(function: &mut Function) {
+pub(in crate::phases) fn clear_marks(function: &mut Function) {
     for index in 0..function.blocks().len() {
         let mut next = function.first(function.blocks()[index]);
         while let Some(instruction) = next {
@@ -47,7 +47,7 @@ pub(super) fn clear_marks(function: &mut Function) {
 }
 
 /// Applies and clears the marks of a function; how many instructions went.
-pub(super) fn apply_marks(function: &mut Function, context: &mut PhaseContext<'_>) -> Counts {
+pub(in crate::phases) fn apply_marks(function: &mut Function, context: &mut PhaseContext<'_>) -> Counts {
     let mut counts = Counts::default();
     for index in 0..function.blocks().len() {
         let block = function.blocks()[index];

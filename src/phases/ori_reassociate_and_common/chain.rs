@@ -179,6 +179,25 @@ const fn identity(operation: Operation) -> i64 {
     }
 }
 
+/// What an operation makes of two constants, if it is one that chains are made of or a difference.
+pub(in crate::phases) fn fold_constants(
+    operation: Operation,
+    data_type: DataType,
+    first: i64,
+    second: i64,
+) -> Option<i64> {
+    let is_whole = data_type.lanes() == 1 && !data_type.is_float() && (16..=64).contains(&data_type.bits());
+    let is_difference = match operation {
+        Operation::Isub => true,
+        Operation::Iadd | Operation::Imul | Operation::And | Operation::Or | Operation::Xor => false,
+        _ => return None,
+    };
+    let sum_of = if is_difference { Operation::Iadd } else { operation };
+    let folded = fold(sum_of, &[(first, false), (second, is_difference)]);
+    let unused = i64::BITS - data_type.bits();
+    is_whole.then_some(folded << unused >> unused)
+}
+
 /// What constants make together; those with the mark are subtracted.
 fn fold(operation: Operation, values: &[(i64, bool)]) -> i64 {
     values.iter().fold(

@@ -1,0 +1,53 @@
+//! The sub-passes of a bundle together, for the bundles that ptxas leaves to its back ends.
+//!
+//! Copies first, so that the others see the same registers; then predicates, and what nothing needs any more. A sub-pass is a function
+//! that says how much it did; the list below is the one place to add one.
+
+use super::frame::Record;
+use super::simplify_predicates;
+use crate::entity::EntitySet;
+use crate::ori::Function;
+use crate::phases::dead_code::{find_dead, remove_dead};
+use crate::phases::{Analyses, PhaseContext, PhaseResult, ori_copy_prop};
+
+/// Iterations at most. The longest that were seen are in docs/general-optimize.md.
+const ITERATIONS: u32 = 16;
+
+/// A step of the suite; did it change anything?
+type SubPass = fn(&mut Function, &mut PhaseContext<'_>, &mut Record) -> bool;
+
+/// The sub-passes, in order.
+const SUB_PASSES: [SubPass; 3] = [propagate_copies, simplify_predicates, remove_dead_code];
+
+/// Runs the sub-passes until none changes anything.
+pub(in crate::phases) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let mut record = Record::default();
+    record.fixed_point(ITERATIONS, None, |record, _| {
+        SUB_PASSES.iter().fold(false, |changed, sub_pass| {
+            sub_pass(function, context, record) | changed
+        })
+    });
+    record.finish(function, context)
+}
+
+fn propagate_copies(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
+    let done = ori_copy_prop::propagate_in_ssa(function, context);
+    record.count("propagated-copies", done);
+    context.keep_only(match done {
+        0 => Analyses::all(),
+        _ => Analyses::CONTROL_FLOW,
+    });
+    done != 0
+}
+
+fn remove_dead_code(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
+    let flow = context.control_flow(function);
+    let dead = find_dead(function, &flow, &EntitySet::new());
+    if dead.is_empty() {
+        return false;
+    }
+    remove_dead(function, context, &dead);
+    record.count("dead-instructions", dead.len() as u64);
+    context.keep_only(Analyses::CONTROL_FLOW);
+    true
+}
