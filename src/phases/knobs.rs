@@ -172,6 +172,8 @@ knobs! {
         "Whether constants and values of constant banks stay out of matrix operations";
     LateCopyPropComplPred None, KnobValue::Switch(true), ["OriCopyPropLate"],
         "Whether branches and selects on the complement of a predicate go by the predicate, in the late stage";
+    LimitFoldFp None, KnobValue::Switch(false), ["OriPeephole"],
+        "Whether identities and constants of floating point are left alone";
 }
 
 impl KnobSpec {
