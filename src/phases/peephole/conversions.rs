@@ -62,12 +62,12 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "two-words",
-        &[Operation::Or, Operation::Iadd, Operation::Xor],
+        &[Operation::Or, Operation::Xor],
         &[64],
         join_words,
         &[
             "%8:R64 = CVT.u64.u32 %4\n%7:R64 = SHL.b64 %8, 32\n%6:R64 = CVT.u64.u32 %5\n%9:R64 = OR.b64 %7, %6",
-            "%8:R64 = CVT.s64.s32 %4\n%7:R64 = SHL.b64 %8, 32\n%6:R64 = CVT.u64.u32 %5\n%9:R64 = IADD.b64 %6, %7",
+            "%8:R64 = CVT.s64.s32 %4\n%7:R64 = SHL.b64 %8, 32\n%6:R64 = CVT.u64.u32 %5\n%9:R64 = XOR.b64 %6, %7",
         ],
     ),
     rule(

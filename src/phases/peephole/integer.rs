@@ -170,7 +170,7 @@ pub(super) const RULES: &[Rule] = &[
         rewrite: fuse_disjoint,
         examples: &[
             "%8:R32 = AND.b32 %5, 255\n%7:R32 = SHL.b32 %4, 8\n%9:R32 = OR.b32 %7, %8",
-            "%8:R32 = SHR.u32 %5, 24\n%7:R32 = SHL.b32 %4, 8\n%9:R32 = XOR.b32 %8, %7",
+            "%8:R32 = SHR.u32 %5, 26\n%7:R32 = SHL.b32 %4, 8\n%9:R32 = XOR.b32 %8, %7",
         ],
     },
     Rule {

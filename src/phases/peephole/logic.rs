@@ -100,8 +100,8 @@ pub(super) const RULES: &[Rule] = &[
         mask_known,
         &[
             "%8:R32 = CVT.u32.u16 %12\n%9:R32 = AND.b32 %8, 65535",
-            "%8:R{w} = SHR.u{w} %1, 12\n%9:R{w} = AND.b{w} %8, -1048577",
-            "%8:R{w} = AND.b{w} %1, 15\n%9:R{w} = AND.b{w} %8, 48",
+            "%8:R32 = SHR.u32 %4, 12\n%9:R32 = AND.b32 %8, 134217727",
+            "%8:R32 = CVT.u32.u16 %12\n%9:R32 = AND.b32 %8, 65536",
         ],
     ),
 ];

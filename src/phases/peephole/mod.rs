@@ -43,6 +43,8 @@ mod logic;
 mod matcher;
 mod narrowing;
 mod predicates;
+#[cfg(test)]
+mod proof;
 mod rewrite;
 mod rule;
 mod shifts;

@@ -55,8 +55,8 @@ pub(super) fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| {
         Table::of(&[
             constants::RULES,
-            integer::RULES,
             shifts::RULES,
+            integer::RULES,
             logic::RULES,
             predicates::RULES,
             conversions::RULES,

@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         shift_of_shift,
         &[
             "%8:R{w} = SHL.b{w} %1, 3\n%9:R{w} = SHL.b{w} %8, 4",
-            "%8:R{w} = SHL.b{w} %1, 9\n%9:R{w} = SHL.b{w} %8, 60",
+            "%8:R{w} = SHL.b{w} %1, 9\n%9:R{w} = SHL.b{w} %8, 8",
             "%8:R{w} = SHR.u{w} %1, 3\n%9:R{w} = SHR.u{w} %8, 4",
             "%8:R{w} = SHR.s{w} %1, 9\n%9:R{w} = SHR.s{w} %8, 12",
         ],

@@ -17,7 +17,8 @@ pub(super) fn rank(operation: Operation, bits: u32, sources: impl Iterator<Item 
         Operation::Mov | Operation::Copy => 0,
         // One instruction of the hardware, where a shift of 64 bits is two.
         Operation::ImulWide => 6,
-        Operation::Imul | Operation::ImulHi | Operation::Imul24 | Operation::Imad | Operation::ImadWide => 16,
+        Operation::Imul | Operation::ImulHi | Operation::Imul24 => 16,
+        Operation::Imad | Operation::ImadWide => 18,
         Operation::Idiv | Operation::Irem | Operation::Fdiv => 64,
         _ => 8,
     };
