@@ -249,7 +249,7 @@ fn subtract_itself(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> 
 /// A sum with a constant as `±value + constant`.
 fn sum_with_constant(matcher: &Matcher<'_>, sum: Instruction) -> Option<(Operand, bool, u64)> {
     let bits = matcher.bits(sum);
-    let [a, b] = matcher.two(sum);
+    let [a, b] = matcher.two_if_binary(sum)?;
     let [of_a, of_b] = [a, b].map(|operand| matcher.constant(operand, bits));
     match (matcher.function.operation(sum), of_a, of_b) {
         (Operation::Iadd, _, Some(constant)) => Some((a, false, constant)),

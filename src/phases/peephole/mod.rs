@@ -28,7 +28,8 @@
 //! Constants are folded by the interpreter's own arithmetic. Floats are folded where the result has the same bits: of LLVM's
 //! flags Ori keeps that for contraction only, and what LLVM contracts it has contracted before.
 //!
-//! What it needs: SSA form. What it leaves true: control flow.
+//! What it needs: SSA form. What it leaves true: control flow, but for the order of the edges of branches that it turns; where it
+//! turns one, it forgets what the context knows of the flow.
 //!
 //! In the reference, the bundles of GeneralOptimize hand identities to a peephole of which it says no more than that.
 //! `limit-fold-fp` is the knob `LimitFoldFp` here: with it, no rule about floats is used.
@@ -210,7 +211,12 @@ impl Peephole {
             format!("{}: {name}", function.operation(root).name())
         });
         let touched = apply::apply(function, &planned, &gone);
-        context.keep_only(Analyses::CONTROL_FLOW);
+        // A branch that is turned has its edges in another order.
+        let kept = match function.operation(root).is_terminator() {
+            true => Analyses::empty(),
+            false => Analyses::CONTROL_FLOW,
+        };
+        context.keep_only(kept);
         self.counts[number] += 1;
         for instruction in touched {
             Self::push(&mut self.pending, &mut self.is_pending, instruction);
