@@ -9,7 +9,7 @@
 ; RUN: not %llc -oriel-disable-phases=GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
 ; RUN: not %llc -oriel-print-after=GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
 ; RUN: not %llc -oriel-print-before=AnalyzeControlFlow,GeneralOptimise %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
-; PHASES: 'GeneralOptimise' is no phase; phases are: AnalyzeControlFlow, RemoveUnreachableBlocks, SetControlFlowOpLastInBB, MergeBasicBlocks, EarlyOriSimpleLiveDead, OriPerformLiveDeadFirst, LoopMakeSingleEntry, OriSplitLiveRanges, OriPerformLiveDeadSecond, GvnCse, OriReassociateAndCommon, OriCommonConstants, OriPerformLiveDeadThird, LateOriCommoning, OriCopyPropSsa, AdvancedPhaseBackPropVReg, OriBackCopyPropagate, OriPerformLiveDeadFourth, OriCopyPropLate, SetAfterLegalization, OptimizeHotColdInLoop, OptimizeHotColdFlow, PlaceBlocksInSourceOrder, OriSplitHighPressureLiveRanges{{$}}
+; PHASES: 'GeneralOptimise' is no phase; phases are: AnalyzeControlFlow, RemoveUnreachableBlocks, SetControlFlowOpLastInBB, MergeBasicBlocks, EarlyOriSimpleLiveDead, OriPerformLiveDeadFirst, LoopMakeSingleEntry, OriSplitLiveRanges, OriPerformLiveDeadSecond, GvnCse, OriReassociateAndCommon, OriPeephole, OriCommonConstants, OriPerformLiveDeadThird, LateOriCommoning, OriCopyPropSsa, AdvancedPhaseBackPropVReg, OriBackCopyPropagate, OriPerformLiveDeadFourth, OriCopyPropLate, SetAfterLegalization, OptimizeHotColdInLoop, OptimizeHotColdFlow, PlaceBlocksInSourceOrder, OriSplitHighPressureLiveRanges{{$}}
 
 ; RUN: not %llc -oriel-phases=MergeBasicBlocks@early %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STAGE
 ; STAGE: 'early' is no stage; allowed are: ssa, late

@@ -49,6 +49,8 @@ mod proof;
 mod rewrite;
 mod rule;
 mod shifts;
+#[cfg(test)]
+mod tests;
 mod weigh;
 
 use super::knobs::Knob;

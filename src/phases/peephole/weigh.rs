@@ -15,8 +15,8 @@ const MOST_GONE: usize = 24;
 pub(super) fn rank(operation: Operation, bits: u32, sources: impl Iterator<Item = Operand>) -> u32 {
     let own = match operation {
         Operation::Mov | Operation::Copy => 0,
-        // One instruction of the hardware, where a shift of 64 bits is two.
-        Operation::ImulWide => 6,
+        // One instruction of the hardware, where a product of 64 bits is several.
+        Operation::ImulWide => 12,
         Operation::Imul | Operation::ImulHi | Operation::Imul24 => 16,
         Operation::Imad | Operation::ImadWide => 18,
         Operation::Idiv | Operation::Irem | Operation::Fdiv => 64,
