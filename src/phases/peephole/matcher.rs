@@ -143,7 +143,7 @@ impl<'a> Matcher<'a> {
         self.constant(operand, bits) == Some(value & ones(bits))
     }
 
-    /// The instruction that an operand is the only use of.
+    /// Is an operand the only use of its register?
     pub fn is_only_use(&self, operand: Operand) -> bool {
         let Some(register) = self.register(operand) else {
             return false;

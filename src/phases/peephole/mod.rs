@@ -62,7 +62,8 @@ use rewrite::Rewrite;
 use rule::{Governs, Rule, RuleNumber, table};
 use weigh::Scale;
 
-/// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and read what it counted.
+/// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and read what it counted. Once
+/// blocks or edges were changed, make another: it keeps the pressure that it knows.
 #[derive(Debug)]
 pub struct Peephole {
     /// Are rules about floats used?

@@ -1,5 +1,6 @@
 //! Identities of comparisons, selections and branches.
 
+use super::conversions::extended_word;
 use super::matcher::{Matcher, ones, signed};
 use super::rewrite::{Node, Rewrite, Value, compare, node, plain, sources, value};
 use super::rule::{Governs, Rule};
@@ -245,26 +246,13 @@ fn compare_difference(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrit
     )
 }
 
-/// What is compared in 64 bits, if it is a word: the word, and whether it was extended by its sign.
-fn extended(matcher: &Matcher<'_>, operand: Operand) -> Option<(Operand, bool)> {
-    let extension = matcher.defined_by(operand, Operation::Cvt)?;
-    let form = matcher.form(extension);
-    let by_sign = match (form.data_type, form.source_type) {
-        (DataType::U64, DataType::U32) => false,
-        (DataType::S64, DataType::S32) => true,
-        _ => return None,
-    };
-    let narrow = matcher.source(extension, 0);
-    (matcher.register_bits(narrow) == Some(32)).then_some((narrow, by_sign))
-}
-
 fn compare_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let form = matcher.form(root);
     if form.source_type.bits() != 64 {
         return None;
     }
     let [a, b] = matcher.two(root);
-    let (a, a_by_sign) = extended(matcher, a)?;
+    let (a, a_by_sign) = extended_word(matcher, a)?;
     let b: Value = match matcher.constant(b, 64) {
         Some(constant) => {
             let narrow = signed(constant & ones(32), 32);
@@ -276,7 +264,7 @@ fn compare_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
             (extended == constant).then_some(Value::Integer(narrow))?
         }
         None => {
-            let (b, by_sign) = extended(matcher, b)?;
+            let (b, by_sign) = extended_word(matcher, b)?;
             (by_sign == a_by_sign).then_some(b.into())?
         }
     };
