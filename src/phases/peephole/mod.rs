@@ -21,7 +21,7 @@
 //!
 //! - LLVM has an opcode for each new instruction, with its constants in place;
 //! - *the measure falls*: the number of instructions, those counted that nothing uses afterwards; or, with as many, the sum of
-//!   their [ranks](weigh::rank). It is a pair of natural numbers, so that rewriting ends whatever the rules are;
+//!   their ranks (`weigh.rs`). It is a pair of natural numbers, so that rewriting ends whatever the rules are;
 //! - a block does not get more instructions than it loses, so that nothing moves into a loop;
 //! - what lives on further is no wider than what goes, or there is room for it in the budget of registers.
 //!
