@@ -31,6 +31,7 @@
 //! | `threads.rs` | shuffles, votes, matches, reductions |
 //! | `stack.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
 //! | `described.rs` | launches from a description, and blind ones |
+//! | `evaluate.rs` | one operation on known values |
 //! | `error.rs` | what can go wrong |
 //!
 //! # The model
@@ -53,6 +54,7 @@ mod convert;
 mod decode;
 mod described;
 mod error;
+mod evaluate;
 mod float;
 mod integer;
 mod lanes;
@@ -73,6 +75,7 @@ mod warp;
 pub(crate) use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
 pub use error::{Fault, FaultKind, Place};
+pub(crate) use evaluate::Form;
 pub(crate) use machine::lay_out as lay_out_arguments;
 pub use machine::{Launch, Limits, Statistics, run};
 pub use memory::{Buffer, Memory};

@@ -118,6 +118,28 @@ impl InstructionBuilder {
         self
     }
 
+    /// What it does.
+    pub fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// Width of its type, or of that of its sources if that is more.
+    pub fn widest_bits(&self) -> u32 {
+        self.data_type.bits().max(self.source_type.bits())
+    }
+
+    /// Its sources so far.
+    pub fn sources(&self) -> &[Operand] {
+        &self.sources
+    }
+
+    /// With other sources than so far.
+    #[must_use]
+    pub fn with_sources(mut self, sources: &[Operand]) -> Self {
+        self.sources = smallvec::SmallVec::from_slice(sources);
+        self
+    }
+
     /// With what is known of the memory that it accesses, see [`Function::intern_access`].
     #[must_use]
     pub fn access(mut self, access: Option<AccessId>) -> Self {
@@ -332,6 +354,14 @@ impl Function {
             | InstructionFlags::MARK_PREDICATED;
         assert!(allowed.contains(marks), "{marks:?} are no marks");
         self.instructions[instruction].flags.set(marks, set);
+    }
+
+    /// Gives it the operation, types, modifiers and sources of `model`. Results, place and what is known of memory stay.
+    pub fn become_like(&mut self, instruction: Instruction, model: &InstructionBuilder) {
+        self.set_operation(instruction, model.operation);
+        self.set_types(instruction, model.data_type, model.source_type);
+        self.set_modifiers(instruction, model.modifiers);
+        self.set_sources(instruction, &model.sources);
     }
 
     /// Changes a source.

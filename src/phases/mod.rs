@@ -17,6 +17,7 @@
 //! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
 //! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
+//! | `peephole/` | constant folding and identities, for phases that want them |
 
 pub mod advanced_phase_back_prop_v_reg;
 mod analyses;
@@ -48,10 +49,12 @@ pub mod optimize_hot_cold_in_loop;
 pub mod ori_back_copy_propagate;
 pub mod ori_common_constants;
 pub mod ori_copy_prop;
+pub mod ori_peephole;
 pub mod ori_perform_live_dead;
 pub mod ori_reassociate_and_common;
 pub mod ori_split_high_pressure_live_ranges;
 pub mod ori_split_live_ranges;
+pub mod peephole;
 pub mod place_blocks_in_source_order;
 pub mod progress;
 pub mod registry;

@@ -271,6 +271,8 @@ pub static PHASES: &[Phase] = &[
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     place(51, "ExtractShaderConstsFinal"),
+    unnumbered(Stage::Ssa, "OriPeephole", Forms::SSA, super::ori_peephole::run)
+        .needing(Analyses::CONTROL_FLOW),
     unnumbered(
         Stage::Ssa,
         "OriCommonConstants",

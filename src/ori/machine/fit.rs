@@ -4,6 +4,7 @@
 
 use super::forms::{Form, forms};
 use super::place::{Description, Place};
+use crate::ori::edit::InstructionBuilder;
 use crate::ori::function::{Constant, Function, Instruction, Special};
 use crate::ori::operand::{Operand, OperandKind};
 use crate::ori::operation::Operation;
@@ -111,6 +112,20 @@ pub fn takes_directly(
     };
     sources[number] = operand;
     moves(&sources).is_some_and(|after| after <= before)
+}
+
+/// Does LLVM have an opcode for an instruction, so that no other is needed for it?
+pub fn has_form(function: &Function, new: &InstructionBuilder) -> bool {
+    let written = Written {
+        description: Description {
+            data_type: new.data_type,
+            source_type: new.source_type,
+            modifiers: new.modifiers,
+        },
+        results: &new.results,
+        sources: &new.sources,
+    };
+    best_form(function, new.operation, &written).is_some_and(|best| best.moves == 0)
 }
 
 /// How many constants have to go into registers for `form` to fit; none if it does not.

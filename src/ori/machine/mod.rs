@@ -26,7 +26,7 @@ mod place;
 mod threads;
 mod to_machine;
 
-pub use fit::takes_directly;
+pub use fit::{has_form, takes_directly};
 pub use forms::{Form, FormId, Forms, forms};
 pub use from_machine::{ImportError, from_machine};
 pub use perturb::{forget_machine, perturb};

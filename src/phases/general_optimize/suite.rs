@@ -1,6 +1,6 @@
 //! The sub-passes of a bundle together, for the bundles that ptxas leaves to its back ends.
 //!
-//! Copies first, so that the others see the same registers; then predicates, and what nothing needs any more. A sub-pass is a function
+//! Copies first, so that the others see the same registers; then identities, predicates, and what nothing needs any more. A sub-pass is a function
 //! that says how much it did; the list below is the one place to add one.
 
 use super::frame::Record;
@@ -8,6 +8,7 @@ use super::simplify_predicates;
 use crate::entity::EntitySet;
 use crate::ori::Function;
 use crate::phases::dead_code::{find_dead, remove_dead};
+use crate::phases::peephole::Peephole;
 use crate::phases::{Analyses, PhaseContext, PhaseResult, ori_copy_prop};
 
 /// Iterations at most. The longest that were seen are in docs/general-optimize.md.
@@ -17,7 +18,12 @@ const ITERATIONS: u32 = 16;
 type SubPass = fn(&mut Function, &mut PhaseContext<'_>, &mut Record) -> bool;
 
 /// The sub-passes, in order.
-const SUB_PASSES: [SubPass; 3] = [propagate_copies, simplify_predicates, remove_dead_code];
+const SUB_PASSES: [SubPass; 4] = [
+    propagate_copies,
+    simplify_identities,
+    simplify_predicates,
+    remove_dead_code,
+];
 
 /// Runs the sub-passes until none changes anything.
 pub(in crate::phases) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -38,6 +44,19 @@ fn propagate_copies(function: &mut Function, context: &mut PhaseContext<'_>, rec
         _ => Analyses::CONTROL_FLOW,
     });
     done != 0
+}
+
+fn simplify_identities(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
+    let mut peephole = Peephole::new(context);
+    let done = peephole.simplify_function(function, context);
+    if done == 0 {
+        return false;
+    }
+    peephole.report(context);
+    record.count("identities", done);
+    // A branch that was turned has its edges in another order.
+    context.keep_only(Analyses::empty());
+    true
 }
 
 fn remove_dead_code(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
