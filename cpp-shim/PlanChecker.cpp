@@ -14,6 +14,8 @@
 #include "PlanChecker.h"
 #include "OpcodePrinter.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -31,12 +33,34 @@ std::optional<unsigned> OpcodeNames::find(const MachineFunction &MF,
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
   if (Source != &TII) {
     Source = &TII;
-    Opcodes.clear();
-    for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
-      Opcodes[TII.getName(I)] = I;
+    Known.clear();
+    Signatures.clear();
   }
-  if (auto Found = Opcodes.find(Name); Found != Opcodes.end())
-    return Found->second;
+  auto [Found, New] = Known.try_emplace(Name);
+  if (New)
+    Found->second = search(MF, Name);
+  return Found->second;
+}
+
+std::optional<unsigned> OpcodeNames::search(const MachineFunction &MF,
+                                            StringRef Name) {
+  // There are thousands of opcodes, and a function's plan names a few. TableGen
+  // numbers a target's opcodes by name, pseudo instructions before the others;
+  // if it ever does otherwise, the loop still finds what there is.
+  const TargetInstrInfo &TII = *Source;
+  auto All = seq<unsigned>(TargetOpcode::GENERIC_OP_END + 1,
+                           TII.getNumOpcodes());
+  auto Real = partition_point(
+      All, [&](unsigned Opcode) { return TII.get(Opcode).isPseudo(); });
+  for (auto Part : {make_range(All.begin(), Real), make_range(Real, All.end())}) {
+    auto Found = partition_point(
+        Part, [&](unsigned Opcode) { return TII.getName(Opcode) < Name; });
+    if (Found != Part.end() && TII.getName(*Found) == Name)
+      return *Found;
+  }
+  for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
+    if (TII.getName(I) == Name)
+      return I;
   // Where several opcodes look the same, the first will do.
   if (Signatures.empty())
     for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)

@@ -26,8 +26,12 @@ public:
                                llvm::StringRef Name);
 
 private:
+  std::optional<unsigned> search(const llvm::MachineFunction &MF,
+                                 llvm::StringRef Name);
+
   const llvm::TargetInstrInfo *Source = nullptr;
-  llvm::StringMap<unsigned> Opcodes;
+  /// What was asked for.
+  llvm::StringMap<std::optional<unsigned>> Known;
   llvm::StringMap<unsigned> Signatures;
 };
 

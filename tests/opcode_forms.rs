@@ -45,7 +45,7 @@ fn every_form_is_an_opcode_with_these_operands() {
     let opcodes = opcodes();
     let mut wrong = Vec::new();
     for (_, form) in forms().iter() {
-        match opcodes.get(&form.name) {
+        match opcodes.get(form.name) {
             None => wrong.push(format!("{}: LLVM has no such opcode", form.name)),
             Some(opcode) => {
                 let places = form.places.iter().zip(&opcode.operands);
@@ -241,7 +241,7 @@ fn what_llvm_prints_agrees_with_every_form() {
             .operation
             .flags()
             .contains(oriel::ori::OperationFlags::CALL_SEQUENCE);
-        let opcode = &opcodes[&form.name];
+        let opcode = &opcodes[form.name];
         if is_of_call {
             continue;
         }
