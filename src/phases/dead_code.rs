@@ -9,8 +9,9 @@
 //! decides and carries liveness on, so that what only dead instructions use is dead in the same walk. The sets at
 //! the borders of blocks begin empty and grow to the least fixed point.
 //!
-//! These sets take the square of a function's size. Beyond some thousand blocks need is passed on from uses to definitions
-//! instead, which finds the same in SSA form; of a register with several definitions all are needed then if one is.
+//! In SSA form need is passed on from uses to definitions instead, which finds the same and is faster. So it is in late form
+//! beyond some thousand blocks, since the sets take the square of a function's size; of a register with several definitions
+//! all are needed then if one is.
 
 use super::knobs::Budget;
 use super::{PhaseContext, RemarkKind};
@@ -18,6 +19,7 @@ use crate::bitvector::{EntityBitMatrix, EntityBitSet};
 use crate::dataflow::{Direction, fixed_point};
 use crate::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register};
 use crate::ori::{ControlFlow, Function, Instruction, Member, Operation, each_border_use, matrix_bytes};
+use crate::snapshot::abi::Stage;
 
 /// Registers that live across borders of blocks, by number.
 pub(super) struct BorderRegisters {
@@ -274,9 +276,18 @@ pub(super) fn find_dead(
     flow: &ControlFlow,
     kept: &EntitySet<Instruction>,
 ) -> Vec<Instruction> {
-    if matrix_bytes(function) > MATRIX_LIMIT {
+    if function.info.stage == Stage::Ssa || matrix_bytes(function) > MATRIX_LIMIT {
         return find_dead_by_chains(function, kept);
     }
+    find_dead_by_liveness(function, flow, kept)
+}
+
+/// The same from what is strongly live where each instruction stands.
+fn find_dead_by_liveness(
+    function: &Function,
+    flow: &ControlFlow,
+    kept: &EntitySet<Instruction>,
+) -> Vec<Instruction> {
     let mut sets = StrongLiveness::solve(function, flow, kept);
     let mut dead = Vec::new();
     for &block in function.blocks() {
@@ -285,7 +296,7 @@ pub(super) fn find_dead(
     dead
 }
 
-/// The same from definition to use, without the sets at borders.
+/// The same from use to definition, without the sets at borders.
 fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
     let mut needed = EntitySet::with_capacity(function.instruction_limit());
     let blocks = function.blocks().iter();
@@ -368,7 +379,6 @@ mod tests {
     use crate::ori::random_function::random_function;
     use crate::phases::registry::{self, PHASES};
     use crate::phases::{PhaseOptions, Statistics};
-    use crate::snapshot::abi::Stage;
     use std::collections::BTreeSet;
 
     fn instructions(function: &Function) -> BTreeSet<Instruction> {
@@ -422,7 +432,7 @@ mod tests {
                 return;
             }
             let found = |dead: Vec<Instruction>| dead.into_iter().collect::<BTreeSet<_>>();
-            let whole = found(find_dead(&function, &flow, &EntitySet::new()));
+            let whole = found(find_dead_by_liveness(&function, &flow, &EntitySet::new()));
             let by_chains = found(find_dead_by_chains(&function, &EntitySet::new()));
             match function.info.stage {
                 Stage::Ssa => assert_eq!(by_chains, whole, "{function}"),

@@ -218,6 +218,10 @@ impl Walk {
         context: &mut PhaseContext<'_>,
         instruction: Instruction,
     ) -> bool {
+        // Values cost more than all else here.
+        if !self.window.concerns(function, instruction) {
+            return false;
+        }
         let Some(result) = function.result(instruction, 0).as_register() else {
             return false;
         };

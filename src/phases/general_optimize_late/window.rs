@@ -65,6 +65,17 @@ impl Window {
         self.moves().find(|&instruction| instruction == definition)
     }
 
+    /// May an operation be one that was noted, or is it one to take note of?
+    pub fn concerns(&self, function: &Function, user: Instruction) -> bool {
+        let is_noted = self.slots.iter().any(|slot| slot.user.is_some());
+        let mut sources = function.sources(user).iter();
+        is_noted
+            || sources.any(|source| {
+                let register = source.as_register();
+                register.is_some_and(|register| self.move_to(function, register).is_some())
+            })
+    }
+
     /// An operation on a pair in the buffer that has this value.
     pub fn user_with(&self, value: Register) -> Option<Instruction> {
         let mut users = self.slots.iter().filter_map(|slot| slot.user);
