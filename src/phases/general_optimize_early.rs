@@ -179,7 +179,10 @@ impl Matcher {
             Match::Targets(equal) => (targets::merge(function, block, equal), "both ways do the same"),
         };
         if is_done {
-            // The matcher's own facts stay right; liveness, if it is asked for, is that of the new edges.
+            if matches!(found, Match::Targets(_)) {
+                self.facts.forget(block);
+            }
+            // Liveness, if it is asked for, is that of the new edges.
             context.keep_only(Analyses::empty());
             context.remark(RemarkKind::Passed, "Branch", function, branch, || {
                 format!("the branch at the end of bix{} goes: {what}", block.as_u32())

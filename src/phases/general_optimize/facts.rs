@@ -9,7 +9,8 @@
 //! on the way from the entry are put together: after "not less" and "not greater" two numbers are equal. That predicates of equal
 //! values are one condition is told by [`Values`], by which a predicate need not be the branch's own to be decided.
 //!
-//! Facts stay right when branches lose edges: dominators only become more.
+//! Facts stay right when branches lose edges that control could not take: dominators only become more. Where a branch goes one way
+//! for another reason, what it had decided is known no longer, and has to be [forgotten](Facts::forget).
 
 use super::condition::{Condition, Outcomes, Subject};
 use super::values::Values;
@@ -130,6 +131,13 @@ impl Facts {
                     self.record(function, flow, register, value, (from, to), depth);
                 }
             }
+        }
+    }
+
+    /// The branch at the end of a block goes one way now, whatever its condition: nothing follows from that it was come by.
+    pub fn forget(&mut self, branch: Block) {
+        for facts in self.decided.values_mut() {
+            facts.retain(|decided| decided.from != branch);
         }
     }
 

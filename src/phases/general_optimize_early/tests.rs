@@ -145,3 +145,26 @@ fn the_report_says_what_was_done_in_which_block() {
     assert_eq!(count("stopped-converged"), 4);
     assert!(remarks.iter().any(|remark| remark.name == "FixedPoint"));
 }
+
+#[test]
+fn a_branch_that_went_for_another_reason_decides_nothing() {
+    // Both sides of the first branch do the same, and what follows goes by its condition.
+    let body = "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:P = ISETP.lt.s32 %1, 7\n    BRA %2, bix2, fall bix1\n\
+        bix1:\n    ST.global.b32 %1, [64]\n    BRA %2, bix4, fall bix3\n\
+        bix2:\n    ST.global.b32 %1, [64]\n    BRA %2, bix4, bix3\n\
+        bix3:\n    ST.global.b32 %1, [68]\n    RET\n\
+        bix4:\n    ST.global.b32 %1, [72]\n    RET\n";
+    let lines = after(body, &[]);
+    assert_eq!(
+        lines.iter().filter(|line| line.contains("[64]")).count(),
+        1,
+        "{lines:?}"
+    );
+    assert!(has(&lines, "[68]") && has(&lines, "[72]"), "{lines:?}");
+    // The same through empty blocks, with a select behind them.
+    let body = "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:P = ISETP.lt.s32 %1, 7\n    BRA %2, bix2, fall bix1\n\
+        bix1:\n    BRA bix3\nbix2:\n    BRA fall bix3\n\
+        bix3:\n    %3:R32 = SEL.b32 %1, 9, %2\n    ST.global.b32 %3, [64]\n    RET\n";
+    let lines = after(body, &[]);
+    assert!(has(&lines, "SEL.b32 %1, 9, %2"), "{lines:?}");
+}
