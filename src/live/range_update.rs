@@ -1,6 +1,6 @@
 //! Changes to one live range, with the meaning of LLVM's `LiveRange` methods.
 //!
-//! Segments stay ordered and as long as possible throughout. Values keep their numbers; one that loses
+//! Segments stay ordered, and as long as possible but where a definition moves to an earlier slot. Values keep their numbers; one that loses
 //! its last segment is marked unused, and dropped if it has the highest number.
 
 use super::live_interval::{LiveRange, LiveSegment, OwnedLiveRange};
@@ -206,10 +206,17 @@ impl OwnedLiveRange {
         theirs: &[ValueNumber],
         definitions: &[SlotIndex],
     ) {
-        for segment in &mut self.segments {
-            segment.value = ours[segment.value.index()];
+        // Only where a value changes, as in LLVM: a definition that moved to an earlier slot can touch the segment
+        // before it, of the same value.
+        let stays = |(number, &value): (usize, &PackedOption<SlotIndex>)| {
+            ours[number].index() == number && definitions.get(number) == value.expand().as_ref()
+        };
+        if !self.values.iter().enumerate().all(stays) {
+            for segment in &mut self.segments {
+                segment.value = ours[segment.value.index()];
+            }
+            self.merge_neighbours();
         }
-        self.merge_neighbours();
         self.values = definitions.iter().map(|&definition| definition.into()).collect();
         for &segment in other.segments {
             self.add_segment(LiveSegment {
@@ -330,6 +337,27 @@ mod tests {
         range.renumber_values();
         assert_eq!(range.as_range().to_string(), "[16r,16d:0)[32e,32d:1) 0@16r 1@32e");
         assert_eq!((late.index(), early.index()), (0, 1));
+    }
+
+    #[test]
+    fn join_that_maps_nothing_leaves_segments_alone() {
+        let mut one = OwnedLiveRange::default();
+        let value = one.create_dead_definition(index(32 + 2));
+        one.add_segment(LiveSegment {
+            start: index(18),
+            end: index(32 + 1),
+            value,
+        });
+        one.create_dead_definition(index(32 + 1));
+        assert_eq!(one.as_range().to_string(), "[16r,32e:0)[32e,32d:0) 0@32e");
+        let mut other = OwnedLiveRange::default();
+        other.create_dead_definition(index(66));
+        let new = ValueNumber::new(1);
+        one.join(&other.as_range(), &[value], &[new], &[index(33), index(66)]);
+        assert_eq!(
+            one.as_range().to_string(),
+            "[16r,32e:0)[32e,32d:0)[64r,64d:1) 0@32e 1@64r"
+        );
     }
 
     #[test]
