@@ -26,7 +26,6 @@ Substitutions:
     %examples   the folder examples/
 """
 
-import importlib.util
 import os
 import re
 import shutil
@@ -38,6 +37,9 @@ import lit.formats
 import lit.util
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "scripts"))
+
+from ptxas import executable as find_ptxas  # noqa: E402: the path is needed first
 
 config.name = "Oriel"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -71,17 +73,6 @@ def find_plugin():
         return path
     builds = [ROOT / "target" / kind / "liboriel.so" for kind in ("release", "debug")]
     return next((path for path in builds if path.exists()), builds[0])
-
-
-def find_ptxas():
-    """ptxas, or None."""
-    named = os.environ.get("LLVM_PTXAS_EXECUTABLE") or shutil.which("ptxas")
-    if named:
-        return named
-    spec = importlib.util.find_spec("nvidia")
-    folders = spec.submodule_search_locations if spec else []
-    found = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
-    return str(found[0]) if found else None
 
 
 def llc_version(program):

@@ -14,7 +14,6 @@ clang leaves its IR as it is, as simple front ends do.
 
 import argparse
 import collections
-import importlib.util
 import json
 import re
 import subprocess
@@ -24,24 +23,15 @@ from pathlib import Path
 
 import common
 import examples
+import ptxas
 
 STAGES = ("ssa", "late")
 REGISTER_BUDGET = "12"
 
 
-def find_ptxas():
-    """ptxas, or None: also that of the Python package nvidia-cuda-nvcc."""
-    if program := examples.ptxas_executable():
-        return program
-    spec = importlib.util.find_spec("nvidia")
-    folders = spec.submodule_search_locations if spec else []
-    found = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
-    return str(found[0]) if found else None
-
-
 def problem_with(option):
     """What llc with the plug-in says of an option of Oriel's."""
-    command = [examples.llvm_bin() / "llc", f"-load={common.plugin()}", option, "-o", "/dev/null", "/dev/null"]
+    command = [common.llvm_bin() / "llc", f"-load={common.plugin()}", option, "-o", "/dev/null", "/dev/null"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
@@ -71,8 +61,8 @@ def check(work):
                 if printed := common.run([*command, f"-oriel-report={report}"]).stderr:
                     problems.append(f"{name}: {printed}")
                 is_changed = ptx.read_bytes() != plain.read_bytes()
-                if is_changed and (ptxas := find_ptxas()) and sm in examples.PTXAS_SM_VERSIONS:
-                    common.run([ptxas, f"-arch=sm_{sm}", ptx, "-o", Path(folder) / "out.cubin"])
+                if is_changed and (assembler := ptxas.executable()) and sm in examples.PTXAS_SM_VERSIONS:
+                    common.run([assembler, f"-arch=sm_{sm}", ptx, "-o", Path(folder) / "out.cubin"])
             except RuntimeError as error:
                 problems.append(f"{name}: {error}")
                 continue
@@ -131,7 +121,7 @@ def main():
               f"PTX of {modules[phase]} modules differs; {counted}")
     print(f"{len(work)} configurations of {len(phases)} phases and stages, {len(problems)} problems, "
           f"{sum(comparisons for _, _, comparisons in results)} comparisons in the interpreter"
-          f"{'' if find_ptxas() else '; ptxas is not installed'}")
+          f"{'' if ptxas.executable() else '; ptxas is not installed'}")
     return 1 if problems else 0
 
 

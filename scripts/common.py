@@ -1,14 +1,30 @@
 """What the scripts share: where things are, running commands in parallel with progress, reading PTX."""
 
 import concurrent.futures
+import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@functools.cache
+def llvm_bin():
+    """The folder that clang and llc are run from."""
+    if folder := os.environ.get("ORIEL_LLVM_BIN"):
+        if not (Path(folder) / "clang").exists():
+            sys.exit(f"{Path(sys.argv[0]).name}: ORIEL_LLVM_BIN is {folder}, where there is no clang")
+        return Path(folder)
+    for config in ("llvm-config-22", "llvm-config"):
+        if shutil.which(config):
+            output = subprocess.run([config, "--bindir"], check=True, capture_output=True, text=True)
+            return Path(output.stdout.strip())
+    sys.exit(f"{Path(sys.argv[0]).name}: set ORIEL_LLVM_BIN to the folder of clang and llc: there is no llvm-config in PATH")
 
 
 def target_dir():

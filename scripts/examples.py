@@ -7,19 +7,21 @@
     scripts/examples.py check [SOURCE ...] [--sm 50,80] [-O 1,2,3] [--jobs N]
 
 clang and llc come from the folder in ORIEL_LLVM_BIN if it is set, else from `llvm-config-22 --bindir`, else from
-`llvm-config --bindir`. ptxas comes from LLVM_PTXAS_EXECUTABLE if it is set, else from PATH; `check` does without
-it if there is none.
+`llvm-config --bindir`. ptxas comes from LLVM_PTXAS_EXECUTABLE if it is set, else from PATH, else from the Python package
+nvidia-cuda-nvcc; `check` does without it if there is none.
 """
 
 import argparse
 import concurrent.futures
 import functools
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import common
+import ptxas
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -39,23 +41,9 @@ def examples():
 
 
 @functools.cache
-def llvm_bin():
-    """The folder that clang and llc are run from."""
-    if folder := os.environ.get("ORIEL_LLVM_BIN"):
-        if not (Path(folder) / "clang").exists():
-            sys.exit(f"examples.py: ORIEL_LLVM_BIN is {folder}, where there is no clang")
-        return Path(folder)
-    for config in ("llvm-config-22", "llvm-config"):
-        if shutil.which(config):
-            output = subprocess.run([config, "--bindir"], check=True, capture_output=True, text=True)
-            return Path(output.stdout.strip())
-    sys.exit("examples.py: set ORIEL_LLVM_BIN to the folder of clang and llc: there is no llvm-config in PATH")
-
-
-@functools.cache
 def resource_dir():
     """Where clang keeps its own headers."""
-    command = [llvm_bin() / "clang", "-print-resource-dir"]
+    command = [common.llvm_bin() / "clang", "-print-resource-dir"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -72,7 +60,7 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
         if not source.is_relative_to(ROOT):
             sys.exit(f"examples.py: {source} is not below {ROOT}: debug information is relative to it")
         source = source.relative_to(ROOT)
-    command = [str(llvm_bin() / "clang")]
+    command = [str(common.llvm_bin() / "clang")]
     if source.suffix == ".cl":
         command += ["-x", "cl", "-cl-std=CL2.0", "--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}"]
         command += ["-nogpulib", "-cl-no-stdinc", "-Xclang", "-target-feature", "-Xclang", PTX_FEATURE]
@@ -97,13 +85,8 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
 
 def llc_command(input_bc, output_ptx, sm="80", opt_level="2"):
     """The command that turns the bitcode of `clang_command` into PTX."""
-    command = [str(llvm_bin() / "llc"), f"-mcpu=sm_{sm}", f"-mattr={PTX_FEATURE}", f"-O{opt_level}"]
+    command = [str(common.llvm_bin() / "llc"), f"-mcpu=sm_{sm}", f"-mattr={PTX_FEATURE}", f"-O{opt_level}"]
     return command + [str(input_bc), "-o", str(output_ptx)]
-
-
-def ptxas_executable():
-    """ptxas, or None."""
-    return os.environ.get("LLVM_PTXAS_EXECUTABLE") or shutil.which("ptxas")
 
 
 def run_quietly(command):
@@ -119,9 +102,9 @@ def check_one(source, sm, opt_level, debug):
     with tempfile.TemporaryDirectory() as folder:
         bitcode, ptx = Path(folder) / "out.bc", Path(folder) / "out.ptx"
         commands = [clang_command(source, bitcode, sm, opt_level, debug), llc_command(bitcode, ptx, sm, opt_level)]
-        ptxas = ptxas_executable()
-        if ptxas and sm in PTXAS_SM_VERSIONS and opt_level == "2":
-            commands.append([ptxas, f"-arch=sm_{sm}", str(ptx), "-o", str(Path(folder) / "out.cubin")])
+        assembler = ptxas.executable()
+        if assembler and sm in PTXAS_SM_VERSIONS and opt_level == "2":
+            commands.append([assembler, f"-arch=sm_{sm}", str(ptx), "-o", str(Path(folder) / "out.cubin")])
         for command in commands:
             if problem := run_quietly(command):
                 return name, f"{Path(command[0]).name}: {problem}"

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """What phases do to the code of the examples: PTX, and what ptxas makes of it, without and with them.
 
-    scripts/measure_phases.py [--phases NAME,NAME | --profile max] [--sm 90] [-O 3] [--light] [--ptx-only] [SOURCE ...]
+    scripts/measure_phases.py [--phases NAME,NAME | --profile max] [--sm 90] [-O 3] [--light] [--llc OPTION ...]
+                              [--ptx-only | --ptxas-time] [SOURCE ...]
 
 Sources are the examples if none are named; bitcode (*.bc) is taken as it is. Each is compiled by llc alone and with the phases,
 which Oriel's verifier checks. With --light clang leaves its IR as it is, as simple front ends do. A line for each function that is
 not the same afterwards has, before and after: instructions in PTX, copies between registers, immediates moved into a register
 though the function has moved the same one before, accesses of local memory, bytes of it, and by ptxas registers, spilled bytes
-(stores and loads) and instructions. The last lines sum up. The exit status is 1 if a function has
+(stores and loads) and instructions. The last lines sum up, and have what the phases counted and their time by instruction; with
+--ptxas-time also ptxas' CPU time, the least of three runs a source. With --llc=-disable-machine-cse phases have to do what LLVM's
+MachineCSE does otherwise. The exit status is 1 if a function has
 more PTX instructions than before, or all together have more registers or instructions by ptxas.
 """
 
 import argparse
+import collections
+import json
 import re
 import sys
 import tempfile
@@ -19,8 +24,7 @@ from pathlib import Path
 
 import common
 import examples
-from check_phases import find_ptxas
-from measure_splitting import assemble
+import ptxas
 
 OF_PTX = ("PTX instructions", "copies", "repeated immediates", "local accesses", "bytes of local memory")
 OF_PTXAS = ("registers", "bytes of spill stores", "bytes of spill loads", "SASS instructions")
@@ -64,41 +68,60 @@ def count(lines):
 
 
 def measure(work):
-    """By function of one source: the counts without and with the phases."""
-    source, options, sm, level, light, ptxas = work
-    found = {}
+    """Of one source: by function the counts without and with the phases, ptxas' seconds without and with them (zero if it
+    was not timed), and the lines of the report."""
+    source, arguments, options, assembler = work
+    sm, found, seconds = arguments.sm, {}, (0.0, 0.0)
     with tempfile.TemporaryDirectory() as folder:
-        bitcode, cubin = Path(folder) / "in.bc", Path(folder) / "out.cubin"
+        bitcode, cubin, report = (Path(folder) / name for name in ("in.bc", "out.cubin", "report"))
         if Path(source).suffix == ".bc":
             bitcode = Path(source).resolve()
         else:
-            common.run(examples.clang_command(source, bitcode, sm, "2", light=light))
-        outputs = []
-        for name, extra in (("plain", []), ("phases", [f"-load={common.plugin()}", "-oriel-verify", *options])):
-            ptx = Path(folder) / f"{name}.ptx"
-            if problem := common.run(examples.llc_command(bitcode, ptx, sm, level) + extra).stderr:
+            common.run(examples.clang_command(source, bitcode, sm, "2", light=arguments.light))
+        outputs = [Path(folder) / name for name in ("plain.ptx", "phases.ptx")]
+        with_oriel = [f"-load={common.plugin()}", "-oriel-verify", f"-oriel-report={report}", *options]
+        for ptx, extra in zip(outputs, ([], with_oriel)):
+            command = examples.llc_command(bitcode, ptx, sm, arguments.level) + arguments.llc + extra
+            if problem := common.run(command).stderr:
                 raise RuntimeError(f"{source}: {problem}")
-            outputs.append(ptx)
         is_same = outputs[0].read_bytes() == outputs[1].read_bytes()
         is_refused = False
         for side, ptx in enumerate(outputs):
             machine = {}
             if is_refused:
                 machine = {}
-            elif ptxas and not (is_same and side):
+            elif assembler and not (is_same and side):
                 try:
-                    machine = assemble(ptxas, ptx, cubin, sm, 0)
+                    machine = ptxas.assemble(assembler, ptx, cubin, sm)
                 except RuntimeError:
                     # What nothing was optimised in has functions without a body; that is not the phases' doing.
-                    if side or not light:
+                    if side or not arguments.light:
                         raise
                     is_refused = True
-            elif ptxas:
+            elif assembler:
                 machine = {name: counts[0][len(OF_PTX):] for name, counts in found.items()}
             for name, lines in functions_of(ptx.read_text()).items():
-                of_ptxas = machine.get(name, [0, 0, 0, 0]) if ptxas else []
+                of_ptxas = machine.get(name, [0, 0, 0, 0]) if assembler else []
                 found.setdefault(name, []).append(count(lines) + list(of_ptxas))
-    return [(f"{Path(source).stem}:{name}", *counts) for name, counts in found.items()]
+        if arguments.ptxas_time and not is_refused:
+            runs = [[ptxas.seconds(assembler, ptx, cubin, sm) for ptx in outputs] for _ in range(3)]
+            seconds = tuple(min(run[side] for run in runs) for side in (0, 1))
+        lines = [json.loads(line) for line in report.read_text().splitlines()]
+    return [(f"{Path(source).stem}:{name}", *counts) for name, counts in found.items()], seconds, lines
+
+
+def print_phases(report):
+    """A line for each phase: its time, and what it counted in all functions together."""
+    counted, nanoseconds, seen = collections.defaultdict(collections.Counter), collections.Counter(), collections.Counter()
+    for line in report:
+        for phase, values in line.get("phases", {}).items():
+            counted[phase].update({name: value for name, value in values.items() if isinstance(value, int)})
+        for phase, time in line.get("phase_ns", {}).items():
+            nanoseconds[phase] += time
+            seen[phase] += line["instructions_in"]
+    for phase, time in nanoseconds.items():
+        values = "".join(f", {name} {value}" for name, value in counted[phase].items())
+        print(f"{phase}: {time / max(seen[phase], 1):.0f} ns an instruction{values}")
 
 
 def main():
@@ -110,14 +133,20 @@ def main():
     parser.add_argument("--sm", default="90")
     parser.add_argument("-O", dest="level", default="3", choices=examples.OPT_LEVELS)
     parser.add_argument("--light", action="store_true", help="without LLVM's passes over the IR of the examples")
-    parser.add_argument("--ptx-only", action="store_true", help="do without ptxas")
+    parser.add_argument("--llc", action="append", default=[], help="an option for llc, with the phases and without; repeatable")
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument("--ptx-only", action="store_true", help="do without ptxas")
+    limits.add_argument("--ptxas-time", action="store_true", help="also time ptxas")
     arguments = parser.parse_args()
-    ptxas = None if arguments.ptx_only else find_ptxas()
+    assembler = None if arguments.ptx_only else ptxas.executable()
+    if arguments.ptxas_time and not assembler:
+        parser.error("--ptxas-time needs ptxas: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
     options = [f"-oriel-phases={arguments.phases}" if arguments.phases else f"-oriel-profile={arguments.profile}"]
     sources = arguments.sources or examples.examples()
-    work = [(source, options, arguments.sm, arguments.level, arguments.light, ptxas) for source in sources]
-    lines = [line for found in common.parallel("without and with phases", measure, work) for line in found]
-    names = OF_PTX + (OF_PTXAS if ptxas else ())
+    work = [(source, arguments, options, assembler) for source in sources]
+    results = common.parallel("without and with phases", measure, work)
+    lines = [line for found, _, _ in results for line in found]
+    names = OF_PTX + (OF_PTXAS if assembler else ())
     for function, before, after in lines:
         if before != after:
             changes = (f"{name} {one} -> {other}" for name, one, other in zip(names, before, after) if one != other)
@@ -129,7 +158,11 @@ def main():
         better = sum(line[2][number] < line[1][number] for line in lines)
         worse = sum(line[2][number] > line[1][number] for line in lines)
         print(f"{name}: {before} -> {after} ({better} functions better, {worse} worse)")
-    if not ptxas:
+    if arguments.ptxas_time:
+        before, after = (sum(seconds[side] for _, seconds, _ in results) for side in (0, 1))
+        print(f"seconds of ptxas: {before:.2f} -> {after:.2f} ({100 * (after / before - 1):+.1f} %)")
+    print_phases([line for _, _, report in results for line in report])
+    if not assembler:
         print("ptxas was not asked")
     longer = any(after[0] > before[0] for _, before, after in lines)
     limited = [names.index(name) for name in ("registers", "SASS instructions") if name in names]

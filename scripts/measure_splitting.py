@@ -13,15 +13,13 @@ loads) and instructions. The last lines sum up.
 import argparse
 import collections
 import json
-import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import common
 import examples
-from check_phases import find_ptxas
+import ptxas
 
 HIGH_PRESSURE = Path("lit-tests/phases/OriSplitLiveRanges/Inputs/high_pressure.cu")
 SELECTIONS = {
@@ -31,37 +29,10 @@ SELECTIONS = {
 }
 
 
-def assemble(ptxas, ptx, cubin, sm, limit):
-    """By function: registers, spill stores, spill loads, instructions."""
-    command = [ptxas, "-v", f"-arch=sm_{sm}", ptx, "-o", cubin] + ([f"--maxrregcount={limit}"] if limit else [])
-    text, found, name = common.run(command).stderr, {}, None
-    for line in text.splitlines():
-        if match := re.search(r"(?:Compiling entry function|Function properties for) '?([\w$]+)", line):
-            name = match.group(1)
-        elif match := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line):
-            found[name] = [0, int(match.group(1)), int(match.group(2)), 0]
-        elif match := re.search(r"Used (\d+) registers", line):
-            found.setdefault(name, [0, 0, 0, 0])[0] = int(match.group(1))
-    for name, size in code_sizes(cubin).items():
-        if name in found:
-            found[name][3] = size // 16
-    return found
-
-
-def code_sizes(cubin):
-    """Bytes of each function's section of code; an instruction has sixteen."""
-    command = [examples.llvm_bin() / "llvm-readelf", "-S", "-W", cubin]
-    sizes = {}
-    for line in common.run(command).stdout.splitlines():
-        if match := re.search(r"\.text\.([\w$]+)\s+PROGBITS\s+\S+\s+\S+\s+([0-9a-f]+)", line):
-            sizes[match.group(1)] = int(match.group(2), 16)
-    return sizes
-
-
 def measure(work):
     """Of one source, a line for each function that a phase ran on: (function, limit, selection, what the phases counted,
     ptxas' figures without them, and with them). ptxas is asked only where the PTX differs."""
-    source, sm, limits, budget, ptxas = work
+    source, sm, limits, budget, assembler = work
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         bitcode, plain, ptx, report, cubin = (
@@ -77,9 +48,9 @@ def measure(work):
                 if problem := common.run(command).stderr:
                     raise RuntimeError(f"{source}: {problem}")
                 after = {}
-                if ptxas and ptx.read_bytes() != plain.read_bytes():
-                    before = before or assemble(ptxas, plain, cubin, sm, limit)
-                    after = assemble(ptxas, ptx, cubin, sm, limit)
+                if assembler and ptx.read_bytes() != plain.read_bytes():
+                    before = before or ptxas.assemble(assembler, plain, cubin, sm, limit)
+                    after = ptxas.assemble(assembler, ptx, cubin, sm, limit)
                 for name, counted in read_report(report).items():
                     figures = (before[name], after[name]) if name in after else (None, None)
                     lines.append((f"{Path(source).stem}:{name}", limit, selection, counted, *figures))
@@ -120,10 +91,10 @@ def main():
     parser.add_argument("--budget", type=int, default=70)
     parser.add_argument("--pressure-only", action="store_true", help="do without ptxas")
     arguments = parser.parse_args()
-    ptxas = None if arguments.pressure_only else find_ptxas()
+    assembler = None if arguments.pressure_only else ptxas.executable()
     limits = [int(limit) for limit in arguments.limits.split(",")]
     sources = arguments.sources or [*examples.examples(), HIGH_PRESSURE]
-    work = [(source, arguments.sm, limits, arguments.budget, ptxas) for source in sources]
+    work = [(source, arguments.sm, limits, arguments.budget, assembler) for source in sources]
     lines = [line for found in common.parallel("with and without splitting", measure, work) for line in found]
     for limit in limits:
         for selection in SELECTIONS:
@@ -134,7 +105,7 @@ def main():
                       f"{counted['peak-after']}, {counted['split-registers']} split, {counted['new-instructions']} new; "
                       f"ptxas: registers, spill stores and loads, instructions {before} -> {after}")
             print(summary(limit or "none", selection, len(of_both), [line[3:] for line in changed]))
-    if not ptxas:
+    if not assembler:
         print("ptxas was not asked")
     return 0
 

@@ -1,0 +1,62 @@
+"""ptxas: where it is, what it makes of PTX, and how long that takes."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import common
+
+
+def executable():
+    """LLVM_PTXAS_EXECUTABLE, else ptxas in PATH, else that of the Python package nvidia-cuda-nvcc; or None."""
+    if named := os.environ.get("LLVM_PTXAS_EXECUTABLE") or shutil.which("ptxas"):
+        return named
+    spec = importlib.util.find_spec("nvidia")
+    folders = spec.submodule_search_locations if spec else []
+    found = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
+    return str(found[0]) if found else None
+
+
+def command_of(program, ptx, cubin, sm, limit=0):
+    """The command that assembles PTX and says what each function needs; `limit` is that of registers, 0 none."""
+    command = [program, "-v", f"-arch=sm_{sm}", str(ptx), "-o", str(cubin)]
+    return command + ([f"--maxrregcount={limit}"] if limit else [])
+
+
+def assemble(program, ptx, cubin, sm, limit=0):
+    """By function: registers, spill stores and spill loads in bytes, instructions."""
+    text, found, name = common.run(command_of(program, ptx, cubin, sm, limit)).stderr, {}, None
+    for line in text.splitlines():
+        if match := re.search(r"(?:Compiling entry function|Function properties for) '?([\w$]+)", line):
+            name = match.group(1)
+        elif match := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            found[name] = [0, int(match.group(1)), int(match.group(2)), 0]
+        elif match := re.search(r"Used (\d+) registers", line):
+            found.setdefault(name, [0, 0, 0, 0])[0] = int(match.group(1))
+    for name, size in code_sizes(cubin).items():
+        if name in found:
+            found[name][3] = size // 16
+    return found
+
+
+def code_sizes(cubin):
+    """Bytes of each function's section of code; an instruction has sixteen."""
+    command = [common.llvm_bin() / "llvm-readelf", "-S", "-W", cubin]
+    sizes = {}
+    for line in common.run(command).stdout.splitlines():
+        if match := re.search(r"\.text\.([\w$]+)\s+PROGBITS\s+\S+\s+\S+\s+([0-9a-f]+)", line):
+            sizes[match.group(1)] = int(match.group(2), 16)
+    return sizes
+
+
+def seconds(program, ptx, cubin, sm):
+    """CPU time of one run."""
+    with subprocess.Popen(command_of(program, ptx, cubin, sm), stderr=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{ptx}: ptxas failed with exit status {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
