@@ -158,7 +158,7 @@ impl Generator {
     /// Statements that begin and end in a block; the block that they end in.
     fn region(&mut self, mut block: u32, depth: u32) -> u32 {
         for _ in 0..self.random.between(1, 4) {
-            match self.random.below(if depth < DEPTH { 8 } else { 5 }) {
+            match self.random.below(if depth < DEPTH { 9 } else { 5 }) {
                 0 | 1 => {
                     self.compare();
                 }
@@ -172,6 +172,7 @@ impl Generator {
                     self.store(sum);
                 }
                 5 | 6 => block = self.diamond(block, depth),
+                7 => block = self.twins(depth),
                 _ => block = self.repetition(block, depth),
             }
         }
@@ -218,6 +219,50 @@ impl Generator {
         let [(a, from_a), (b, from_b)] = values[..] else {
             unreachable!("two sides");
         };
+        let value = self.define("R32", &format!("PHI.b32 %{a}, bix{from_a}, %{b}, bix{from_b}"));
+        self.integers.push(value);
+        self.store(value);
+        join
+    }
+
+    /// A branch between two equal blocks that both branch on its predicate: to the same two blocks, which know what
+    /// it was only as long as the first branch decides.
+    fn twins(&mut self, depth: u32) -> u32 {
+        let predicate = self.predicate();
+        let [one, other, taken, left, join] = [(); 5].map(|()| self.begin_block());
+        writeln!(self.text, "    BRA %{predicate}, bix{one}, bix{other}").unwrap();
+        let (addend, stored) = (self.random.pick(&self.integers.clone()), self.stores);
+        let again = match self.random.percent(70) {
+            true => predicate,
+            false => self.predicate_at_hand(),
+        };
+        let sums = [one, other].map(|block| {
+            writeln!(self.text, "bix{block}:").unwrap();
+            let sum = self.define("R32", &format!("IADD.b32 %{addend}, 3"));
+            self.stores = stored;
+            self.store(sum);
+            writeln!(self.text, "    BRA %{again}, bix{taken}, bix{left}").unwrap();
+            sum
+        });
+        let ends = [taken, left].map(|block| {
+            writeln!(self.text, "bix{block}:").unwrap();
+            let lengths = [self.integers.len(), self.floats.len(), self.predicates.len()];
+            let sum = self.define(
+                "R32",
+                &format!("PHI.b32 %{}, bix{one}, %{}, bix{other}", sums[0], sums[1]),
+            );
+            self.integers.push(sum);
+            let selected = self.define("R32", &format!("SEL.b32 %{sum}, 7, %{predicate}"));
+            self.store(selected);
+            let end = self.region(block, depth + 1);
+            writeln!(self.text, "    BRA bix{join}").unwrap();
+            self.integers.truncate(lengths[0]);
+            self.floats.truncate(lengths[1]);
+            self.predicates.truncate(lengths[2]);
+            (selected, end)
+        });
+        let [(a, from_a), (b, from_b)] = ends;
+        writeln!(self.text, "bix{join}:").unwrap();
         let value = self.define("R32", &format!("PHI.b32 %{a}, bix{from_a}, %{b}, bix{from_b}"));
         self.integers.push(value);
         self.store(value);

@@ -465,7 +465,8 @@ impl Program {
 #[test]
 fn random_programs_leave_the_same_memory() {
     let phase = named("GeneralOptimizeMid").expect("the phase is part of Oriel")[0];
-    for seed in 0..60 {
+    let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
+    for seed in 0..programs {
         let function = parse(&Program::random(seed));
         let subject = subject(function);
         let baseline = subject.baseline(Limits { steps: 100_000 }).unwrap();
