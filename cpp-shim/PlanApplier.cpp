@@ -174,6 +174,13 @@ void PlanApplier::prepareOperands() {
     Operands.push_back(makeOperand(Operand));
 }
 
+/// What LLVM knew of an integer operation and its operands; something else that
+/// gives the same result may not keep it.
+static constexpr uint32_t OperandFacts =
+    MachineInstr::NoUWrap | MachineInstr::NoSWrap | MachineInstr::IsExact |
+    MachineInstr::NonNeg | MachineInstr::Disjoint | MachineInstr::NoUSWrap |
+    MachineInstr::SameSign | MachineInstr::InBounds;
+
 PlanApplier::Inherited PlanApplier::inherit(uint32_t Number) const {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   SmallVector<const MachineInstr *, 4> From;
@@ -245,7 +252,7 @@ MachineInstr *PlanApplier::buildNew(uint32_t Number) {
       MF.getSubtarget().getInstrInfo()->get(Opcodes[Instruction.opcode]);
   MachineInstr *MI =
       MF.CreateMachineInstr(Desc, From.Location, /*NoImplicit=*/true);
-  MI->setFlags(From.Flags);
+  MI->setFlags(From.Flags & ~OperandFacts);
   if (Desc.mayLoad() || Desc.mayStore())
     MI->setMemRefs(MF, From.MemoryOperands);
   for (uint32_t I = Instruction.first_operand,
@@ -324,12 +331,14 @@ MachineInstr *PlanApplier::build(uint32_t Number) {
   MachineInstr *MI = Instruction.action == ORIEL_ACTION_CLONE
                          ? CloneOf[Number]
                          : Input.instructions()[Instruction.source - 1];
+  if (Instruction.action == ORIEL_ACTION_REPLACE)
+    MI->setFlags(MI->getFlags() & ~OperandFacts);
   if (Instruction.action != ORIEL_ACTION_KEEP)
     replaceOperands(*MI, Number);
   if (Instruction.first_merged != Plan.instructions[Number + 1].first_merged) {
     const Inherited &From = InheritedBy[Number];
     MI->setDebugLoc(From.Location);
-    MI->setFlags(From.Flags);
+    MI->setFlags(From.Flags & MI->getFlags());
     if (MI->mayLoadOrStore())
       MI->setMemRefs(MF, From.MemoryOperands);
   }

@@ -151,16 +151,20 @@ impl PressureMap {
         self.highest[block.index()][0]
     }
 
-    /// Is there room for a register from the start of a block to its end?
+    /// Is there room for registers, all of them at once, from the start of a block to its end?
     pub fn fits_through(
         &self,
         function: &Function,
         block: Block,
-        register: Register,
+        registers: &[Register],
         register_budget: u32,
     ) -> bool {
-        let kind = kind_of(function.register(register).file);
-        self.highest[block.index()][kind] + units_of(function, register) <= budget_of(kind, register_budget)
+        let mut counts = self.highest[block.index()];
+        registers.iter().all(|&register| {
+            let kind = kind_of(function.register(register).file);
+            counts[kind] += units_of(function, register);
+            counts[kind] <= budget_of(kind, register_budget)
+        })
     }
 
     /// Takes note that a register may be live from the start of a block to its end.

@@ -66,6 +66,11 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if own_objects(function).next().is_none() || !context.options.knobs.is_on(Knob::GeneralOptimize) {
         return PhaseResult::Unchanged;
     }
+    // A PHI has no value for the way that a function is entered, so a variable cannot go round the entry.
+    let flow = context.control_flow(function);
+    if !flow.graph.predecessors(function.entry()).is_empty() {
+        return PhaseResult::Unchanged;
+    }
     let mut conversion = Conversion::new(context);
     let stop = loop {
         if conversion.rounds == ROUND_LIMIT {

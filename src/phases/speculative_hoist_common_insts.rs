@@ -24,6 +24,7 @@
 use super::expressions::{ExpressionKind, describe, expression_kind, result_registers, versions_for};
 use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult, RemarkKind};
+use crate::bitvector::EntityBitSet;
 use crate::entity::{Block, Register};
 use crate::liveness::PressureMap;
 use crate::ori::{ControlFlow, Function, Instruction, MemoryVersions, OperationFlags, Position};
@@ -91,8 +92,16 @@ impl Hoisting {
         };
         let flow = context.control_flow(function);
         let versions = self.versions.get_or_insert_with(|| versions_for(function, &flow));
+        // What is computed from a value that stays has to stay as well.
+        let mut staying: EntityBitSet<Register> = EntityBitSet::new();
         for equals in common_expressions(function, versions.as_ref(), targets) {
-            if !self.has_room(function, context, &flow, block, targets, &equals) {
+            let stays = function
+                .sources(equals[0])
+                .iter()
+                .filter_map(|source| source.as_register())
+                .any(|source| staying.contains(source));
+            if stays || !self.has_room(function, context, &flow, block, targets, &equals) {
+                staying.extend(result_registers(function, equals[0]));
                 continue;
             }
             let (&first, others) = equals.split_first().expect("an expression equals itself");
@@ -133,10 +142,8 @@ impl Hoisting {
             .get_or_insert_with(|| PressureMap::new(function, Rc::clone(flow), context.liveness(function)));
         let blocks = || targets.iter().copied().chain([block]);
         let budget = context.options.register_budget;
-        let results: SmallVec<[Register; 2]> = result_registers(function, equals[0]).collect();
-        let fits = results
-            .iter()
-            .all(|&result| blocks().all(|block| map.fits_through(function, block, result, budget)));
+        let results: SmallVec<[Register; 4]> = result_registers(function, equals[0]).collect();
+        let fits = blocks().all(|block| map.fits_through(function, block, &results, budget));
         if fits {
             for (block, &result) in
                 blocks().flat_map(|block| results.iter().map(move |result| (block, result)))

@@ -334,7 +334,8 @@ impl Rewriter<'_> {
         let register = result.as_register().expect("a load has registers as results");
         let memory = memory_type(function, load);
         let wide = u32::from(function.register(register).bits);
-        let Some(value) = value else {
+        // Only where control never comes does a load give what was computed from it.
+        let Some(value) = value.filter(|&value| value != register) else {
             self.counts.undefined += 1;
             let new = InstructionBuilder::new(Operation::ImplicitDef, function.data_type(load));
             insert_as(function, load, new, register);

@@ -463,6 +463,46 @@ impl Program {
 }
 
 #[test]
+fn an_object_that_goes_round_the_entry_stays() {
+    let mut function = parse(
+        "\
+    stack frame(0) 4 bytes align 4
+bix0:
+    %1:R32 = LD.local.b32.b32 [frame(0)]
+    %2:R32 = IADD.b32 %1, 1
+    ST.local.b32.b32 %2, [frame(0)]
+    %3:P = ISETP.lt.s32 %2, 10
+    BRA %3, bix0, fall bix1
+bix1:
+    RET
+",
+    );
+    assert!(!run_phase_with(
+        general_optimize_mid::run,
+        &mut function,
+        &PhaseOptions::default()
+    ));
+}
+
+#[test]
+fn where_control_never_comes_a_value_may_be_its_own() {
+    let mut function = parse(
+        "\
+    stack frame(0) 4 bytes align 4
+bix0:
+    RET
+bix1:
+    ST.local.b32.b32 %1, [frame(0)]
+    %1:R32 = LD.local.b32.b32 [frame(0)]
+    ST.global.b32.b32 %1, [64]
+    BRA bix1
+",
+    );
+    run_phase_with(general_optimize_mid::run, &mut function, &PhaseOptions::default());
+    assert_eq!(function.verify(), [], "{function}");
+}
+
+#[test]
 fn random_programs_leave_the_same_memory() {
     let phase = named("GeneralOptimizeMid").expect("the phase is part of Oriel")[0];
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));

@@ -95,6 +95,10 @@ fn plan_value(function: &mut Function, target: Instruction, value: Value) -> Opt
         _ => DataType::of_bits(bits)?,
     };
     let new = operand(function, value, data_type, &[]);
+    if new.as_register() == Some(result) {
+        // Where control never comes, a value can be computed from itself.
+        return None;
+    }
     if let Some(register) = new.as_register().filter(|&new| is_alike(function, new, result)) {
         return Some(PlannedChange {
             target,

@@ -135,6 +135,23 @@ bix2:
     assert!(run_phase(ori_peephole::run, &mut function), "{function}");
 }
 
+#[test]
+fn a_value_computed_from_itself_is_not_replaced_by_itself() {
+    for cycle in [
+        "    %1:R32 = IADD.b32 %1, 0\n",
+        "    %2:R32 = NOT.b32 %1\n    %1:R32 = NOT.b32 %2\n",
+        "    %2:R32 = IADD.b32 %1, 5\n    %1:R32 = IADD.b32 %2, 7\n",
+    ] {
+        let text = format!(
+            "kernel \"k\" sm_80 ssa {{\nbix0:\n    RET\nbix1:\n{cycle}    ST.global.b32.b32 %1, [64]\n    BRA bix1\n}}\n"
+        );
+        let mut function = parse_function(&text).expect("it is well formed");
+        assert_eq!(function.verify(), []);
+        run_phase(ori_peephole::run, &mut function);
+        assert_eq!(function.verify(), [], "{function}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 

@@ -126,6 +126,67 @@ fn the_knob_and_the_budget_keep_it_from_doing_anything() {
     assert_eq!(count_of(run, &mut function, "hoisted-expressions"), 3);
 }
 
+#[test]
+fn what_is_computed_from_a_value_without_room_stays_with_it() {
+    let text = "\
+kernel \"k\" sm_80 ssa {
+bix0:
+    %1:R32 = LD.global.b32 [64]
+    %2:P = ISETP.lt.s32 %1, 7
+    BRA %2, bix2, fall bix1
+bix1:
+    %3:R32 = IMUL.b32 %1, 5
+    %4:P = ISETP.lt.s32 %3, 100
+    %5:R32 = SEL.b32 1, 2, %4
+    ST.global.b32 %5, [64]
+    RET
+bix2:
+    %6:R32 = IMUL.b32 %1, 5
+    %7:P = ISETP.lt.s32 %6, 100
+    %8:R32 = SEL.b32 3, 4, %7
+    ST.global.b32 %8, [64]
+    RET
+}
+";
+    let mut function = parse_function(text).unwrap();
+    let options = PhaseOptions {
+        register_budget: 1,
+        ..PhaseOptions::default()
+    };
+    // A predicate has room of its own.
+    assert!(!run_phase_with(run, &mut function, &options), "{function}");
+    assert_eq!(function.verify(), []);
+    assert_eq!(count_of(run, &mut function, "hoisted-expressions"), 2);
+}
+
+#[test]
+fn all_results_of_a_load_need_room_at_once() {
+    let text = "\
+kernel \"k\" sm_80 ssa {
+bix0:
+    %1:P = ISETP.lt.s32 %9, 7
+    BRA %1, bix2, fall bix1
+bix1:
+    %2:R32, %3:R32 = LD.global.b32 [64]
+    ST.global.b32 %2, %3, [72]
+    RET
+bix2:
+    %4:R32, %5:R32 = LD.global.b32 [64]
+    ST.global.b32 %4, %5, [80]
+    RET
+}
+"
+    .replace("%9", "3");
+    for (register_budget, fits) in [(3, false), (4, true)] {
+        let mut function = parse_function(&text).unwrap();
+        let options = PhaseOptions {
+            register_budget,
+            ..PhaseOptions::default()
+        };
+        assert_eq!(run_phase_with(run, &mut function, &options), fits, "{function}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
