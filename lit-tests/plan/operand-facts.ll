@@ -3,9 +3,11 @@
 ; RUN: %llc-plain -stop-before=phi-node-elimination %s -o - | FileCheck %s --check-prefix=PLAIN
 ; RUN: %llc -oriel-phases=OriPeephole -verify-machineinstrs -stop-before=phi-node-elimination %s -o - | FileCheck %s
 
+; PLAIN: body:
 ; PLAIN: disjoint OR_b32rr
 ; PLAIN: nsw ADD32rr
 
+; CHECK: body:
 ; CHECK-NOT: disjoint
 ; CHECK: = MAD_LO_S32rir
 ; CHECK-NOT: nsw
