@@ -7,13 +7,14 @@ use crate::ori::{
     ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operation, Position, PrintOptions,
     RegisterFile,
 };
-use crate::phases::never_worse::Cost;
+use crate::phases::never_worse::{Cost, excess_pressure, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, Statistics};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use std::path::Path;
+use std::rc::Rc;
 
 /// What was done with a function.
 #[derive(Debug, Default)]
@@ -145,20 +146,25 @@ fn optimize(
         Phases::Perturb => perturb(function),
         Phases::None | Phases::Profile | Phases::Listed(_) => {}
     }
-    let before = is_profile.then(|| Cost::of(function, budget));
+    let weighted_before = weighted_instructions(function);
     let phase_options = PhaseOptions {
         optimization_level: snapshot.function().optimization_level,
         ..options.phase_options.clone()
     };
-    let ran = run_phases(function, options, &phase_options, host)?;
-    (work.statistics, work.remarks) = (ran.statistics, ran.remarks);
-    if let Some(before) = before {
-        if options.fault == Some(Fault::WorseCode) {
-            make_worse(function);
-        } else if !ran.is_changed {
+    let mut manager = Manager::new(&phase_options, host.wants_remarks());
+    let mut is_changed = run_phases(function, options, &mut manager, host)?;
+    if is_profile && options.fault == Some(Fault::WorseCode) {
+        // Liveness stays as it is: nothing uses what is added.
+        make_worse(function);
+        is_changed = true;
+    }
+    let after = (is_profile && is_changed).then(|| Cost::of(function, budget, || manager.liveness(function)));
+    (work.statistics, work.remarks) = manager.finish();
+    if is_profile {
+        let Some(after) = after else {
             return Ok(());
-        }
-        if let Some(reason) = Cost::of(function, budget).worse_than(before) {
+        };
+        if let Some(reason) = worsening(weighted_before, after, snapshot, options)? {
             work.remarks.push(taken_back(&reason));
             return Ok(());
         }
@@ -166,6 +172,36 @@ fn optimize(
     let plan = to_machine(function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
     work.plan = Some(plan);
     Ok(())
+}
+
+/// What makes a function cost more than the one that LLVM made, of which the weighted instructions are known.
+fn worsening(
+    weighted_before: u128,
+    after: Cost,
+    snapshot: &Snapshot<'_>,
+    options: &Options,
+) -> Result<Option<String>, Problem> {
+    let before = Cost {
+        weighted_instructions: weighted_before,
+        // What is not above the budget cannot be worse. Where it is, which is rare, LLVM's function is made once more: to look at
+        // it beforehand takes time for every function.
+        excess_pressure: match after.excess_pressure {
+            0 => 0,
+            _ => excess_pressure_of_input(snapshot, options)?,
+        },
+    };
+    Ok(after.worse_than(before))
+}
+
+/// The excess pressure of a function as LLVM made it.
+fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Result<u32, Problem> {
+    let function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    let liveness = || {
+        let flow = ControlFlow::analyze(&function, options.phase_options.traversal);
+        Rc::new(Liveness::compute(&function, &flow))
+    };
+    let budget = options.phase_options.register_budget;
+    Ok(excess_pressure(&function, budget, liveness))
 }
 
 /// Adds an instruction that does nothing.
@@ -214,25 +250,18 @@ fn uninitialized_warning(function: &Function, options: &Options) -> Option<Strin
     ))
 }
 
-/// What phases did to a function.
-struct Ran {
-    is_changed: bool,
-    statistics: Statistics,
-    remarks: Vec<Remark>,
-}
-
+/// Runs the phases over a function; did one change it?
 fn run_phases(
     function: &mut Function,
     options: &Options,
-    phase_options: &PhaseOptions,
+    manager: &mut Manager<'_>,
     host: &impl Host,
-) -> Result<Ran, Problem> {
+) -> Result<bool, Problem> {
     let printing = &options.printing;
     let print = |function: &Function, when: &str, phase: &str| {
         let text = function.display(PrintOptions::default());
         eprint!("// {when} {phase}\n{text}");
     };
-    let mut manager = Manager::new(phase_options, host.wants_remarks());
     let mut is_changed = false;
     for (number, phase) in options
         .phases_at(function.info.stage, function.info.sm)
@@ -256,12 +285,7 @@ fn run_phases(
             manager.check_analyses(phase, function)?;
         }
     }
-    let (statistics, remarks) = manager.finish();
-    Ok(Ran {
-        is_changed,
-        statistics,
-        remarks,
-    })
+    Ok(is_changed)
 }
 
 /// Lets Ori's verifier look at a function.

@@ -57,10 +57,11 @@ pub struct FileLiveness {
 impl Liveness {
     /// Computes liveness. `flow` is the function's present control flow.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
-        if matrix_bytes(function) <= MATRIX_LIMIT {
-            equations::solve(function, flow)
+        let uses = BorderUses::find(function);
+        if uses.matrix_bytes(function) <= MATRIX_LIMIT {
+            equations::solve(function, flow, &uses)
         } else {
-            paths::explore(function, flow)
+            paths::explore(function, flow, &uses)
         }
     }
 
@@ -146,14 +147,38 @@ pub(crate) enum BorderUse {
     OutOf(Block),
 }
 
+/// All of them.
+struct BorderUses {
+    uses: Vec<(Register, BorderUse)>,
+    /// The registers, which are those that live across borders.
+    crossing: EntitySet<Register>,
+    /// How many these are.
+    registers: usize,
+}
+
+impl BorderUses {
+    fn find(function: &Function) -> Self {
+        let mut found = Self {
+            uses: Vec::new(),
+            crossing: EntitySet::with_capacity(function.register_limit()),
+            registers: 0,
+        };
+        each_border_use(function, |register, at| {
+            found.uses.push((register, at));
+            found.registers += usize::from(found.crossing.insert(register));
+        });
+        found
+    }
+
+    fn matrix_bytes(&self, function: &Function) -> usize {
+        let of_block = self.registers.div_ceil(8);
+        function.block_limit().saturating_mul(of_block)
+    }
+}
+
 /// Bytes of a matrix of all blocks by the registers that live across borders.
 pub(crate) fn matrix_bytes(function: &Function) -> usize {
-    let mut crossing = EntitySet::with_capacity(function.register_limit());
-    let mut count = 0_usize;
-    each_border_use(function, |register, _| {
-        count += usize::from(crossing.insert(register))
-    });
-    function.block_limit().saturating_mul(count.div_ceil(8))
+    BorderUses::find(function).matrix_bytes(function)
 }
 
 /// Calls `found` for the registers that a block uses before it defines them, and for what PHIs use.
@@ -199,7 +224,9 @@ mod tests {
     /// Both ways give the same sets.
     fn check(function: &Function) {
         let flow = ControlFlow::analyze(function, Traversal::default());
-        let (solved, explored) = (equations::solve(function, &flow), paths::explore(function, &flow));
+        let uses = BorderUses::find(function);
+        let solved = equations::solve(function, &flow, &uses);
+        let explored = paths::explore(function, &flow, &uses);
         for &block in function.blocks() {
             let sets = |liveness: &Liveness| -> [Vec<Register>; 2] {
                 [

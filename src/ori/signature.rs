@@ -410,8 +410,8 @@ mod tests {
     /// What comes from LLVM has to fit, or the verifier would complain about every such instruction.
     #[test]
     fn signatures_fit_the_forms_of_machine_instructions() {
-        use crate::ori::machine::forms;
-        for (_, form) in forms().iter() {
+        use crate::ori::machine::all_forms;
+        for form in all_forms() {
             let signature = Signature::of_operation(form.operation);
             let properties = form.operation.properties();
             let (data, source) = (form.description.data_type, form.description.source_type);

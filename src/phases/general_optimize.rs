@@ -112,9 +112,10 @@ pub(super) fn simplify_predicates(
     let unneeded = remove_unneeded(function, unneeded.map(|&(instruction, _)| instruction).collect());
     record.count("unneeded-instructions", unneeded);
     changed |= unneeded != 0;
-    record.count("removed-blocks", function.remove_unreachable_blocks() as u64);
+    let removed_blocks = function.remove_unreachable_blocks();
+    record.count("removed-blocks", removed_blocks as u64);
     context.keep_only(Analyses::empty());
-    changed
+    changed | (removed_blocks != 0)
 }
 
 /// Does what was decided; was anything done?

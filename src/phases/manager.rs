@@ -18,6 +18,8 @@ pub struct Manager<'a> {
     statistics: Statistics,
     remarks: Vec<Remark>,
     analyses: AnalysisCache,
+    /// Is the function at the fixed point of the suite, as the last phase that changed it left it?
+    is_simplified: bool,
     progress: Progress,
     /// How often phases may still learn that the level of optimisation is above one.
     level_budget: Budget,
@@ -32,6 +34,7 @@ impl<'a> Manager<'a> {
             statistics: Statistics::default(),
             remarks: Vec::new(),
             analyses: AnalysisCache::default(),
+            is_simplified: false,
             progress: Progress::START,
             level_budget: options.knobs.budget(Knob::OptBudget),
         }
@@ -48,6 +51,7 @@ impl<'a> Manager<'a> {
             return PhaseResult::Unchanged;
         };
         self.prepare(phase, function);
+        let was_simplified = std::mem::take(&mut self.is_simplified);
         let start = Instant::now();
         let mut context = PhaseContext {
             options: self.options,
@@ -55,6 +59,8 @@ impl<'a> Manager<'a> {
                 statistics: &mut self.statistics,
                 remarks: self.wants_remarks.then_some(&mut self.remarks),
                 analyses: &mut self.analyses,
+                was_simplified,
+                is_simplified: &mut self.is_simplified,
                 progress: &mut self.progress,
                 level_budget: &mut self.level_budget,
             },
@@ -62,8 +68,9 @@ impl<'a> Manager<'a> {
         };
         let result = run(function, &mut context);
         self.statistics.note_run(phase, start.elapsed());
-        if result == PhaseResult::Changed {
-            self.analyses.keep(phase.keeps);
+        match result {
+            PhaseResult::Changed => self.analyses.keep(phase.keeps),
+            PhaseResult::Unchanged => self.is_simplified |= was_simplified,
         }
         result
     }
@@ -74,6 +81,11 @@ impl<'a> Manager<'a> {
     /// They are not; the message names phase and analysis.
     pub fn check_analyses(&self, phase: &Phase, function: &Function) -> Result<(), String> {
         self.analyses.check(phase, function, self.options)
+    }
+
+    /// The liveness of the function as the last phase left it.
+    pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
+        self.analyses.liveness(function, self.options)
     }
 
     /// How far the pipeline has come.
@@ -102,6 +114,10 @@ struct ManagerParts<'a> {
     statistics: &'a mut Statistics,
     remarks: Option<&'a mut Vec<Remark>>,
     analyses: &'a mut AnalysisCache,
+    /// Of the function before the phase.
+    was_simplified: bool,
+    /// Of the function behind it, if the phase says so.
+    is_simplified: &'a mut bool,
     progress: &'a mut Progress,
     level_budget: &'a mut Budget,
 }
@@ -146,6 +162,17 @@ impl PhaseContext<'_> {
     /// The function's liveness as it is now.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.liveness(function, self.options)
+    }
+
+    /// Would the [suite](super::general_optimize) of sub-passes find nothing in the function as the phase got it, because it has
+    /// found nothing before and no phase has changed the function since?
+    pub(super) fn is_simplified(&self) -> bool {
+        self.manager.was_simplified
+    }
+
+    /// Takes note that the suite would find nothing in the function as the phase leaves it.
+    pub(super) fn set_simplified(&mut self) {
+        *self.manager.is_simplified = true;
     }
 
     /// The level of optimisation, as phases gate themselves by it: LLVM's, but not above 1 once as many phases have asked as

@@ -4,11 +4,10 @@
 //! pressure*: by how much the data registers live at the fullest point exceed the register budget, which is what spills. Less of
 //! one does not buy more of the other.
 
-use crate::graph::Traversal;
 use crate::ori::{
-    ControlFlow, Function, Instruction, Liveness, OperandKind, Operation, RegisterFile, RegisterPressure,
-    units_of,
+    Function, Instruction, Liveness, OperandKind, Operation, RegisterFile, RegisterPressure, units_of,
 };
+use std::rc::Rc;
 
 /// LLVM rounds frequencies, so the targets of a branch may together weigh less than the branch. A part of the weight that is as
 /// small as that is nothing.
@@ -24,18 +23,11 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The cost of a function with a budget of registers.
-    pub fn of(function: &Function, register_budget: u32) -> Self {
-        let weight = |block| u128::from(function.frequency(block).max(1));
-        let count = |block| {
-            let all = function.instructions(block);
-            all.filter(|&instruction| becomes_code(function, instruction))
-                .count() as u128
-        };
-        let blocks = function.blocks().iter();
+    /// The cost of a function with a budget of registers, from its liveness, which is not always asked for.
+    pub fn of(function: &Function, register_budget: u32, liveness: impl FnOnce() -> Rc<Liveness>) -> Self {
         Self {
-            weighted_instructions: blocks.map(|&block| weight(block) * count(block)).sum(),
-            excess_pressure: excess_pressure(function, register_budget),
+            weighted_instructions: weighted_instructions(function),
+            excess_pressure: excess_pressure(function, register_budget, liveness),
         }
     }
 
@@ -54,6 +46,18 @@ impl Cost {
     }
 }
 
+/// The [weighted instructions](Cost::weighted_instructions) of a function.
+pub fn weighted_instructions(function: &Function) -> u128 {
+    let weight = |block| u128::from(function.frequency(block).max(1));
+    let count = |block| {
+        let all = function.instructions(block);
+        all.filter(|&instruction| becomes_code(function, instruction))
+            .count() as u128
+    };
+    let blocks = function.blocks().iter();
+    blocks.map(|&block| weight(block) * count(block)).sum()
+}
+
 /// Is an instruction one of PTX?
 fn becomes_code(function: &Function, instruction: Instruction) -> bool {
     match function.operation(instruction) {
@@ -67,7 +71,13 @@ fn becomes_code(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-fn excess_pressure(function: &Function, register_budget: u32) -> u32 {
+/// The [excess pressure](Cost::excess_pressure) of a function with a budget of registers, from its liveness, which is not always
+/// asked for.
+pub fn excess_pressure(
+    function: &Function,
+    register_budget: u32,
+    liveness: impl FnOnce() -> Rc<Liveness>,
+) -> u32 {
     let is_data = |register| {
         matches!(
             function.register(register).file,
@@ -80,16 +90,15 @@ fn excess_pressure(function: &Function, register_budget: u32) -> u32 {
     if all <= register_budget {
         return 0;
     }
-    let flow = ControlFlow::analyze(function, Traversal::default());
-    let liveness = Liveness::compute(function, &flow);
-    let peak = RegisterPressure::compute(function, &liveness, None).peak.data();
+    let peak = RegisterPressure::compute(function, &liveness(), None).peak.data();
     peak.saturating_sub(register_budget)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ori::parse_function;
+    use crate::graph::Traversal;
+    use crate::ori::{ControlFlow, parse_function};
 
     const CODE: &str = "\
 kernel \"k\" sm_80 ssa {
@@ -105,7 +114,9 @@ bix1:
 ";
 
     fn cost(text: &str, budget: u32) -> Cost {
-        Cost::of(&parse_function(text).expect("it is well formed"), budget)
+        let function = parse_function(text).expect("it is well formed");
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        Cost::of(&function, budget, || Rc::new(Liveness::compute(&function, &flow)))
     }
 
     #[test]

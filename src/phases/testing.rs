@@ -98,6 +98,17 @@ pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {
     assert!(changed > 10, "{changed} functions changed");
 }
 
+/// Runs a phase on a random function in SSA form: the result verifies, and a second run finds nothing.
+pub(crate) fn check_ends_in_one_run(run: Run, seed: u64) {
+    let mut function = random_function(seed, Stage::Ssa);
+    run_phase(run, &mut function);
+    assert_eq!(function.verify(), [], "{function}");
+    assert!(
+        !run_phase(run, &mut function),
+        "a second run finds something to do: {function}"
+    );
+}
+
 /// A function of empty blocks without terminators.
 pub(crate) fn empty_function(blocks: usize) -> Function {
     let mut function = Function::new(FunctionInfo {

@@ -31,9 +31,9 @@ use super::operand::{ConstantId, SpecialId};
 use crate::entity::{
     Block, FrameObject, Instruction as MachineInstruction, Opcode, PrimaryMap, Register, Symbol,
 };
+use crate::hash::NumberMap;
 use crate::snapshot::abi::{FunctionFlags, Stage};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// What is known of a function as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,18 +65,18 @@ pub struct Function {
     /// How many registers the input had.
     pub(super) input_registers: usize,
     pub(super) constants: PrimaryMap<ConstantId, Constant>,
-    pub(super) constant_ids: HashMap<Constant, ConstantId>,
+    pub(super) constant_ids: NumberMap<Constant, ConstantId>,
     pub(super) specials: PrimaryMap<SpecialId, Special>,
-    pub(super) special_ids: HashMap<Special, SpecialId>,
+    pub(super) special_ids: NumberMap<Special, SpecialId>,
     pub(super) accesses: PrimaryMap<AccessId, MemoryAccess>,
-    pub(super) access_ids: HashMap<MemoryAccess, AccessId>,
+    pub(super) access_ids: NumberMap<MemoryAccess, AccessId>,
     pub(super) opcodes: PrimaryMap<Opcode, MachineOpcode>,
     /// What lies on the stack.
     pub(super) stack_objects: PrimaryMap<FrameObject, StackObject>,
     /// Names of the symbols, for text.
     pub(super) symbols: PrimaryMap<Symbol, String>,
     /// Machine instructions that an instruction stands for beside its origin.
-    pub(super) merged: HashMap<Instruction, SmallVec<[MachineInstruction; 2]>>,
+    pub(super) merged: NumberMap<Instruction, SmallVec<[MachineInstruction; 2]>>,
 }
 
 impl Function {
@@ -92,15 +92,15 @@ impl Function {
             input_blocks: 0,
             input_registers: 0,
             constants: PrimaryMap::new(),
-            constant_ids: HashMap::new(),
+            constant_ids: NumberMap::default(),
             specials: PrimaryMap::new(),
-            special_ids: HashMap::new(),
+            special_ids: NumberMap::default(),
             accesses: PrimaryMap::new(),
-            access_ids: HashMap::new(),
+            access_ids: NumberMap::default(),
             opcodes: PrimaryMap::new(),
             stack_objects: PrimaryMap::new(),
             symbols: PrimaryMap::new(),
-            merged: HashMap::new(),
+            merged: NumberMap::default(),
         }
     }
 }

@@ -3,50 +3,86 @@
 //! Most registers live and die within one block. Only the others are numbered, each in its file, so a set
 //! is a few words long; files without such registers have no sets at all.
 
-use super::{BorderUse, FileLiveness, Liveness, Member, each_border_use};
+use super::{BorderUse, BorderUses, FileLiveness, Liveness, Member};
 use crate::bitvector::{EntityBitMatrix, EntityBits};
 use crate::dataflow::{Direction, Statistics, fixed_point};
-use crate::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register};
+use crate::entity::{Block, EntityRef, PackedOption, PrimaryMap, Register};
 use crate::ori::control_flow::ControlFlow;
 use crate::ori::function::{Function, RegisterFile};
+use crate::ori::operand::Operand;
 
 type Matrix = EntityBitMatrix<Block, Member>;
 
 /// Solves the equations.
-pub(super) fn solve(function: &Function, flow: &ControlFlow) -> Liveness {
-    let mut crossing = EntitySet::with_capacity(function.register_limit());
-    each_border_use(function, |register, _| _ = crossing.insert(register));
+pub(super) fn solve(function: &Function, flow: &ControlFlow, uses: &BorderUses) -> Liveness {
     let mut members = vec![PackedOption::default(); function.register_limit()];
     let mut registers = [(); RegisterFile::ALL.len()].map(|()| PrimaryMap::<Member, Register>::new());
     for register in function
         .registers()
-        .filter(|&register| crossing.contains(register))
+        .filter(|&register| uses.crossing.contains(register))
     {
         let file = function.register(register).file;
         members[register.index()] = registers[file as usize].push(register).into();
     }
+    let blocks = function.block_limit();
+    let mut files = registers
+        .each_ref()
+        .map(|registers| Equations::new(blocks, registers.len()));
+    fill(function, uses, &members, &mut files);
     let mut statistics = Statistics::default();
-    let files = RegisterFile::ALL.into_iter().zip(&registers);
+    let files = RegisterFile::ALL.into_iter().zip(files).zip(&registers);
     let files = files
         .filter(|(_, registers)| !registers.is_empty())
-        .map(|(file, registers)| {
-            let mut equations = Equations::new(function, file, &members, registers.len());
+        .map(|((file, mut equations), registers)| {
             let solved = equations.solve(function, flow);
             statistics.sweeps = statistics.sweeps.max(solved.sweeps);
             statistics.visits += solved.visits;
             let pairs = |matrix: &Matrix| {
-                let row = |block: Block| -> &EntityBits<Member> { matrix.row(block) };
-                let blocks = function.blocks().iter();
-                blocks
-                    .flat_map(|&block| row(block).iter().map(move |member| (block, registers[member])))
-                    .collect::<Vec<_>>()
+                let mut pairs = Vec::new();
+                for &block in function.blocks() {
+                    let row: &EntityBits<Member> = matrix.row(block);
+                    pairs.extend(row.iter().map(|member| (block, registers[member])));
+                }
+                pairs
             };
             let (live_in, live_out) = (pairs(&equations.live_in), pairs(&equations.live_out));
-            let blocks = function.block_limit();
             FileLiveness::new(file, blocks, live_in.into_iter(), live_out.into_iter())
         })
         .collect();
     Liveness { files, statistics }
+}
+
+/// Puts what does not depend on other blocks into the sets of all files.
+fn fill(
+    function: &Function,
+    uses: &BorderUses,
+    members: &[PackedOption<Member>],
+    files: &mut [Equations; RegisterFile::ALL.len()],
+) {
+    let place = |register: Register| {
+        let member = members[register.index()].expand()?;
+        Some((function.register(register).file as usize, member))
+    };
+    for &(register, at) in &uses.uses {
+        let (file, member) = place(register).expect("what is used at a border crosses it");
+        match at {
+            BorderUse::In(block) => files[file].uses.insert(block, member),
+            BorderUse::OutOf(block) => files[file].live_out.insert(block, member),
+        };
+    }
+    for &block in function.blocks() {
+        for instruction in function.instructions(block) {
+            for register in function
+                .results(instruction)
+                .iter()
+                .filter_map(Operand::as_register)
+            {
+                if let Some((file, member)) = place(register) {
+                    files[file].definitions.insert(block, member);
+                }
+            }
+        }
+    }
 }
 
 /// The sets of one file.
@@ -58,42 +94,14 @@ struct Equations {
 }
 
 impl Equations {
-    /// What does not depend on other blocks.
-    fn new(
-        function: &Function,
-        file: RegisterFile,
-        members: &[PackedOption<Member>],
-        columns: usize,
-    ) -> Self {
-        let matrix = || Matrix::new(function.block_limit(), columns);
-        let mut equations = Self {
+    fn new(blocks: usize, columns: usize) -> Self {
+        let matrix = || Matrix::new(blocks, columns);
+        Self {
             uses: matrix(),
             definitions: matrix(),
             live_in: matrix(),
             live_out: matrix(),
-        };
-        let member_of = |register: Register| {
-            let is_of_file = function.register(register).file == file;
-            members[register.index()].expand().filter(|_| is_of_file)
-        };
-        each_border_use(function, |register, at| {
-            if let Some(member) = member_of(register) {
-                match at {
-                    BorderUse::In(block) => equations.uses.insert(block, member),
-                    BorderUse::OutOf(block) => equations.live_out.insert(block, member),
-                };
-            }
-        });
-        for &block in function.blocks() {
-            for instruction in function.instructions(block) {
-                for result in function.results(instruction) {
-                    if let Some(member) = result.as_register().and_then(member_of) {
-                        equations.definitions.insert(block, member);
-                    }
-                }
-            }
         }
-        equations
     }
 
     fn solve(&mut self, function: &Function, flow: &ControlFlow) -> Statistics {

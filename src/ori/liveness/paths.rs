@@ -5,7 +5,7 @@
 //! One register after another; which blocks a walk has been to is told by marks with the register's name, so nothing is ever
 //! cleared. A block that control enters with the register live is noted once, and so is one that it leaves.
 
-use super::{BorderUse, FileLiveness, Liveness, each_border_use};
+use super::{BorderUse, BorderUses, FileLiveness, Liveness};
 use crate::dataflow::Statistics;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::rows::Rows;
@@ -13,12 +13,14 @@ use crate::ori::control_flow::ControlFlow;
 use crate::ori::function::{Function, RegisterFile};
 
 /// Goes all paths.
-pub(super) fn explore(function: &Function, flow: &ControlFlow) -> Liveness {
+pub(super) fn explore(function: &Function, flow: &ControlFlow, uses: &BorderUses) -> Liveness {
     let (mut entering, mut leaving) = (Vec::new(), Vec::new());
-    each_border_use(function, |register, at| match at {
-        BorderUse::In(block) => entering.push((register, block)),
-        BorderUse::OutOf(block) => leaving.push((register, block)),
-    });
+    for &(register, at) in &uses.uses {
+        match at {
+            BorderUse::In(block) => entering.push((register, block)),
+            BorderUse::OutOf(block) => leaving.push((register, block)),
+        }
+    }
     let by_register = |uses: &[(Register, Block)]| {
         let mut rows = Rows::default();
         rows.fill(function.register_limit(), uses.iter().copied());

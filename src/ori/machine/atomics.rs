@@ -1,17 +1,21 @@
 //! Forms of atomic operations and of fences.
 
-use super::forms::Forms;
+use super::forms::{Family, Forms};
 use crate::ori::modifiers::{AddressSpace, Ordering, Scope, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 use DataType::{B16, B32, B64, Bf16, F16, F32, F64, S32, S64, U32, U64};
 
-pub(super) fn add_forms(forms: &mut Forms) {
-    device_wide(forms);
-    scoped(forms);
-    exchanges(forms);
-    fences(forms);
-}
+pub(super) static FAMILIES: [Family; 4] = [
+    Family::new(device_wide, &["INT_PTX_ATOM"], &[Operation::Atom]),
+    Family::new(scoped, &["INT_PTX_SATOM"], &[Operation::Atom]),
+    Family::new(exchanges, &["INT_PTX_ATOM_CAS"], &[Operation::Atom]),
+    Family::new(
+        fences,
+        &["INT_MEMBAR", "atomic_thread_fence", "INT_FENCE"],
+        &[Operation::Membar],
+    ),
+];
 
 /// The letters of LLVM's names, and what they mean.
 const SPACES: [(&str, AddressSpace); 4] = [
@@ -50,7 +54,7 @@ fn device_wide(forms: &mut Forms) {
                     let value = if *letter == "r" { "" } else { "i" };
                     forms
                         .add(
-                            format!("INT_PTX_{stem}_{suffix}_{name}{letter}"),
+                            format_args!("INT_PTX_{stem}_{suffix}_{name}{letter}"),
                             Operation::Atom,
                             data_type,
                             &format!("={width} base offset {value}{width}"),
@@ -84,7 +88,7 @@ fn scoped(forms: &mut Forms) {
                     let value = if *letter == "r" { "" } else { "i" };
                     forms
                         .add(
-                            format!("INT_PTX_SATOM_{name}_{}_{text}gen{letter}", data_type.name()),
+                            format_args!("INT_PTX_SATOM_{name}_{}_{text}gen{letter}", data_type.name()),
                             Operation::Atom,
                             data_type,
                             &format!("={width} base offset {value}{width}"),
@@ -106,7 +110,7 @@ fn exchanges(forms: &mut Forms) {
             let values: Vec<String> = letters.chars().map(word).collect();
             forms
                 .add(
-                    format!("INT_PTX_ATOM_CAS_{width}_{letters}"),
+                    format_args!("INT_PTX_ATOM_CAS_{width}_{letters}"),
                     Operation::Atom,
                     data_type,
                     &format!("={width} base offset {} ordering scope space", values.join(" ")),
@@ -124,7 +128,7 @@ fn fences(forms: &mut Forms) {
     ] {
         forms
             .add(
-                format!("INT_MEMBAR_{name}"),
+                format_args!("INT_MEMBAR_{name}"),
                 Operation::Membar,
                 DataType::None,
                 "",
@@ -140,7 +144,7 @@ fn fences(forms: &mut Forms) {
         for scope in [Scope::Block, Scope::Cluster, Scope::Device, Scope::System] {
             forms
                 .add(
-                    format!("atomic_thread_fence_{order}_{}", scope.name()),
+                    format_args!("atomic_thread_fence_{order}_{}", scope.name()),
                     Operation::Membar,
                     DataType::None,
                     "",

@@ -1,12 +1,25 @@
 //! Forms of calls and of what else stops or parts control. Branches are more than one instruction each
 //! and have no forms; see `from_machine.rs`.
 
-use super::forms::Forms;
+use super::forms::{Family, Forms};
 use crate::ori::modifiers::ModifierFlags;
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 
-pub(super) fn add_forms(forms: &mut Forms) {
+pub(super) static FAMILIES: [Family; 1] = [Family::new(
+    calls_and_traps,
+    &["Callseq", "DECLARE_PARAM", "CALL", "trapinst"],
+    &[
+        Operation::CallStart,
+        Operation::CallEnd,
+        Operation::DeclareParam,
+        Operation::Prototype,
+        Operation::Call,
+        Operation::Trap,
+    ],
+)];
+
+fn calls_and_traps(forms: &mut Forms) {
     let none = ModifierFlags::empty();
     let uniform = ModifierFlags::UNIFORM;
     let convergent = ModifierFlags::CONVERGENT;

@@ -1,20 +1,33 @@
 //! Forms of comparisons, selections, conversions and movement between registers.
 
-use super::forms::{Forms, words};
+use super::forms::{Family, Forms, words};
 use crate::ori::modifiers::{AddressSpace, ModifierFlags, Rounding, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 
-pub(super) fn add_forms(forms: &mut Forms) {
-    comparisons(forms);
-    selections(forms);
-    conversions(forms);
-    narrow_conversions(forms);
-    tensor_conversions(forms);
-    address_conversions(forms);
-    moves(forms);
-    packing(forms);
-}
+pub(super) static FAMILIES: [Family; 9] = [
+    Family::new(comparisons, &["SETP"], &[Operation::Isetp, Operation::Fsetp]),
+    Family::new(selections, &["SELP"], &[Operation::Sel]),
+    Family::new(
+        conversions_to_integers,
+        &["CVT_u", "CVT_s", "CVT_INREG"],
+        &[Operation::Cvt],
+    ),
+    Family::new(conversions_to_floats, &["CVT_f", "CVT_bf"], &[Operation::Cvt]),
+    Family::new(narrow_conversions, &["CVT_f16", "CVT_bf16"], &[Operation::Cvt]),
+    Family::new(tensor_conversions, &["CVT_to_tf32"], &[Operation::Cvt]),
+    Family::new(
+        address_conversions,
+        &["cvta", "isspace"],
+        &[Operation::Cvta, Operation::Isspacep],
+    ),
+    Family::new(moves, &["MOV", "nvvm_move", "ProxyReg"], &[Operation::Mov]),
+    Family::new(
+        packing,
+        &["V2", "V4", "I32to", "I64to", "I128to"],
+        &[Operation::Pack, Operation::Unpack, Operation::Extract],
+    ),
+];
 
 fn comparisons(forms: &mut Forms) {
     for width in [16, 32, 64] {
@@ -22,7 +35,7 @@ fn comparisons(forms: &mut Forms) {
             let words = words(1, &[width; 2], letters) + " comparison";
             forms
                 .add(
-                    format!("SETP_i{width}{letters}"),
+                    format_args!("SETP_i{width}{letters}"),
                     Operation::Isetp,
                     DataType::B1,
                     &words,
@@ -83,15 +96,40 @@ fn register_bits(data_type: DataType) -> u32 {
     data_type.bits().max(16)
 }
 
-fn conversions(forms: &mut Forms) {
-    use DataType::{Bf16, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
-    let all = [U8, S8, U16, S16, U32, S32, U64, S64, F16, Bf16, F32, F64];
-    for to in all {
-        for from in all {
-            let words = words(register_bits(to), &[register_bits(from)], "r") + " conversion";
-            let name = format!("CVT_{}_{}", to.name(), from.name());
-            forms.add(name, Operation::Cvt, to, &words).from(from);
-        }
+/// The types between which there are conversions.
+const CONVERTED: [DataType; 12] = [
+    DataType::U8,
+    DataType::S8,
+    DataType::U16,
+    DataType::S16,
+    DataType::U32,
+    DataType::S32,
+    DataType::U64,
+    DataType::S64,
+    DataType::F16,
+    DataType::Bf16,
+    DataType::F32,
+    DataType::F64,
+];
+
+fn conversions_to(forms: &mut Forms, to: DataType) {
+    for from in CONVERTED {
+        let words = words(register_bits(to), &[register_bits(from)], "r") + " conversion";
+        let name = format_args!("CVT_{}_{}", to.name(), from.name());
+        forms.add(name, Operation::Cvt, to, &words).from(from);
+    }
+}
+
+fn conversions_to_floats(forms: &mut Forms) {
+    for to in CONVERTED.into_iter().filter(|to| to.is_float()) {
+        conversions_to(forms, to);
+    }
+}
+
+fn conversions_to_integers(forms: &mut Forms) {
+    use DataType::{S8, S16, S32, S64};
+    for to in CONVERTED.into_iter().filter(|to| !to.is_float()) {
+        conversions_to(forms, to);
     }
     // Within a register: the low bits, extended.
     for (to, from) in [
@@ -103,7 +141,7 @@ fn conversions(forms: &mut Forms) {
         (S64, S32),
     ] {
         let words = words(to.bits(), &[to.bits()], "r");
-        let name = format!("CVT_INREG_{}_{}", to.name(), from.name());
+        let name = format_args!("CVT_INREG_{}_{}", to.name(), from.name());
         forms.add(name, Operation::Cvt, to, &words).from(from);
     }
 }
@@ -148,7 +186,7 @@ fn tensor_conversions(forms: &mut Forms) {
     ] {
         forms
             .add(
-                format!("CVT_to_tf32_{suffix}"),
+                format_args!("CVT_to_tf32_{suffix}"),
                 Operation::Cvt,
                 DataType::Tf32,
                 "=32 32",
@@ -172,7 +210,7 @@ fn address_conversions(forms: &mut Forms) {
             let mut add = |suffix: &str, data_type: DataType, words: &str| {
                 forms
                     .add(
-                        format!("cvta_{infix}{name}{suffix}"),
+                        format_args!("cvta_{infix}{name}{suffix}"),
                         Operation::Cvta,
                         data_type,
                         words,
@@ -189,7 +227,7 @@ fn address_conversions(forms: &mut Forms) {
             for (suffix, words) in [("_64", "=1 64"), ("_32", "=1 32")] {
                 forms
                     .add(
-                        format!("isspace_{name}{suffix}"),
+                        format_args!("isspace_{name}{suffix}"),
                         Operation::Isspacep,
                         DataType::B1,
                         words,
@@ -262,7 +300,12 @@ fn packing(forms: &mut Forms) {
                 [("I32toI16", B16, B32, "=16 32"), ("I64toI32", B32, B64, "=32 64")]
             {
                 forms
-                    .add(format!("{stem}{letter}{sink}"), Operation::Extract, to, words)
+                    .add(
+                        format_args!("{stem}{letter}{sink}"),
+                        Operation::Extract,
+                        to,
+                        words,
+                    )
                     .from(from)
                     .variant(variant);
             }

@@ -2,7 +2,7 @@
 //!
 //! Constants that an opcode takes in registers only are moved there first; how many have to says how well it fits.
 
-use super::forms::{Form, forms};
+use super::forms::{Form, forms_of};
 use super::place::{Description, Place};
 use crate::ori::edit::InstructionBuilder;
 use crate::ori::function::{Constant, Function, Instruction, Special};
@@ -42,8 +42,7 @@ pub(super) fn best_form(
     };
     let swapped = swapped(operation, written);
     let mut best: Option<(usize, &'static Form, bool)> = None;
-    for &form in forms().of_operation(operation, written.description.data_type) {
-        let form = forms().get(form);
+    for form in forms_of(operation, written.description.data_type) {
         for is_swapped in [false, true] {
             let moves = match (&swapped, is_swapped) {
                 (_, false) => moves_needed(function, form, written),

@@ -1,6 +1,6 @@
 //! Forms of floating-point arithmetic.
 
-use super::forms::{Forms, words};
+use super::forms::{Family, Forms, words};
 use crate::ori::modifiers::{ModifierFlags, Rounding, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -41,18 +41,88 @@ const ARITHMETIC: [(DataType, bool); 7] = [
     (DataType::F32x2, false),
 ];
 
-pub(super) fn add_forms(forms: &mut Forms) {
-    sums_and_products(forms);
-    fused(forms);
-    fused_with_rounding(forms);
-    with_rounding(forms);
-    mixed(forms);
-    divisions(forms);
-    minima(forms);
-    half_minima(forms);
-    signs(forms);
-    transcendental(forms);
-}
+pub(super) static FAMILIES: [Family; 10] = [
+    Family::new(
+        sums_and_products,
+        &["FADD", "FSUB", "FMUL"],
+        &[Operation::Fadd, Operation::Fsub, Operation::Fmul],
+    ),
+    Family::new(fused, &["FMA_", "FMARELU"], &[Operation::Ffma]),
+    Family::new(fused_with_rounding, &["INT_NVVM_FMA"], &[Operation::Ffma]),
+    Family::new(
+        with_rounding,
+        &[
+            "INT_NVVM_ADD",
+            "INT_NVVM_SUB",
+            "INT_NVVM_MUL",
+            "INT_NVVM_DIV",
+            "INT_NVVM_RCP",
+            "INT_NVVM_SQRT",
+        ],
+        &[
+            Operation::Fadd,
+            Operation::Fsub,
+            Operation::Fmul,
+            Operation::Fdiv,
+            Operation::Frcp,
+            Operation::Fsqrt,
+        ],
+    ),
+    Family::new(
+        mixed,
+        &["INT_NVVM_MIXED"],
+        &[Operation::Fadd, Operation::Fsub, Operation::Ffma],
+    ),
+    Family::new(
+        divisions,
+        &[
+            "FDIV",
+            "DIV_",
+            "FRCP",
+            "FSQRT",
+            "RCP_",
+            "INT_NVVM_RCP",
+            "INT_NVVM_SQRT",
+        ],
+        &[Operation::Fdiv, Operation::Frcp, Operation::Fsqrt],
+    ),
+    Family::new(
+        minima,
+        &["MIN_", "MAX_", "FMIN", "FMAX", "INT_NVVM_FM"],
+        &[Operation::Fmin, Operation::Fmax],
+    ),
+    Family::new(half_minima, &["INT_NVVM_FM"], &[Operation::Fmin, Operation::Fmax]),
+    Family::new(
+        signs,
+        &[
+            "FNEG",
+            "NEG_",
+            "INT_NVVM_NEG",
+            "FABS",
+            "ABS_",
+            "COPYSIGN",
+            "TESTINF",
+        ],
+        &[
+            Operation::Fneg,
+            Operation::Fabs,
+            Operation::Fcopysign,
+            Operation::Ftestinf,
+        ],
+    ),
+    Family::new(
+        transcendental,
+        &["EX2", "LG2", "SIN", "COS", "TANH", "RSQRT"],
+        &[
+            Operation::Fex2,
+            Operation::Flg2,
+            Operation::Fsin,
+            Operation::Fcos,
+            Operation::Ftanh,
+            Operation::Frsqrt,
+        ],
+    ),
+];
 
 fn sums_and_products(forms: &mut Forms) {
     for (stem, operation) in [
@@ -90,14 +160,19 @@ fn fused(forms: &mut Forms) {
         for letters in letters {
             let words = words_of(data_type, letters, has_ftz(data_type));
             forms
-                .add(format!("FMA_{name}{letters}"), Operation::Ffma, data_type, &words)
+                .add(
+                    format_args!("FMA_{name}{letters}"),
+                    Operation::Ffma,
+                    data_type,
+                    &words,
+                )
                 .rounding(Rounding::Rn);
         }
         if matches!(data_type.lane_bits(), 16) {
             let words = words_of(data_type, "rrr", has_ftz(data_type));
             forms
                 .add(
-                    format!("FMARELU_{}", name.to_uppercase()),
+                    format_args!("FMARELU_{}", name.to_uppercase()),
                     Operation::Ffma,
                     data_type,
                     &words,
@@ -162,7 +237,7 @@ fn with_rounding(forms: &mut Forms) {
             let mut add = |suffix: &str, data_type: DataType, flags: ModifierFlags| {
                 forms
                     .add(
-                        format!("INT_NVVM_{stem}_{upper}_{suffix}"),
+                        format_args!("INT_NVVM_{stem}_{upper}_{suffix}"),
                         operation,
                         data_type,
                         &words_of(data_type, letters, false),
@@ -187,7 +262,7 @@ fn with_rounding(forms: &mut Forms) {
         ] {
             forms
                 .add(
-                    format!("INT_NVVM_SUB_{lower}_{suffix}"),
+                    format_args!("INT_NVVM_SUB_{lower}_{suffix}"),
                     Operation::Fsub,
                     data_type,
                     &words_of(data_type, "rr", false),
@@ -239,7 +314,12 @@ fn divisions(forms: &mut Forms) {
         }
         let words = words_of(DataType::F64, letters, false);
         forms
-            .add(format!("FDIV64{letters}"), Operation::Fdiv, DataType::F64, &words)
+            .add(
+                format_args!("FDIV64{letters}"),
+                Operation::Fdiv,
+                DataType::F64,
+                &words,
+            )
             .rounding(Rounding::Rn);
     }
     let (single, double) = ("=32 32 ftz", "=64 64");
@@ -312,7 +392,7 @@ fn minima(forms: &mut Forms) {
                 let words = words_of(DataType::F32, letters, true);
                 forms
                     .add(
-                        format!("F{stem}{nan}3f32{letters}"),
+                        format_args!("F{stem}{nan}3f32{letters}"),
                         operation,
                         DataType::F32,
                         &words,
@@ -324,7 +404,7 @@ fn minima(forms: &mut Forms) {
             for (nan, second) in [("", ModifierFlags::empty()), ("_NAN", ModifierFlags::NAN)] {
                 forms
                     .add(
-                        format!("INT_NVVM_F{stem}{ftz}{nan}_XORSIGN_ABS_F"),
+                        format_args!("INT_NVVM_F{stem}{ftz}{nan}_XORSIGN_ABS_F"),
                         operation,
                         DataType::F32,
                         "=32 32 32",

@@ -2,26 +2,26 @@
 //!
 //! A [`Form`] says what an opcode is for Ori: operation, types, modifiers, and what each operand is. The
 //! same form reads a machine instruction and writes one, so the two directions cannot disagree. The
-//! forms come from patterns in the files by subject; a test compares every one with LLVM's own
-//! description of the opcode and with what LLVM prints for it.
+//! forms come from patterns in the files by subject, a [`Family`] for each pattern, which is written out
+//! when one of its forms is asked for; a test compares every form with LLVM's own description of the
+//! opcode and with what LLVM prints for it.
 
 use super::place::{Description, Place};
 use crate::entity::{PrimaryMap, entity_impl};
-use crate::hash::Fnv1a;
+use crate::hash::NumberMap;
 use crate::ori::modifiers::{
     AddressSpace, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 use smallvec::SmallVec;
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::fmt::{Display, Write};
 use std::hash::BuildHasherDefault;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
-/// A row of the table of forms.
+/// A row of the forms of a family.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FormId(u32);
+pub(super) struct FormId(u32);
 entity_impl!(FormId, "form");
 
 /// What one of LLVM's opcodes is for Ori.
@@ -88,72 +88,120 @@ impl Form {
     }
 }
 
-/// All forms, and the ways to find one.
-#[derive(Debug, Default)]
-pub struct Forms {
-    forms: PrimaryMap<FormId, Form>,
-    by_name: HashMap<&'static str, FormId, BuildHasherDefault<Fnv1a>>,
-    by_operation: HashMap<(Operation, DataType), SmallVec<[FormId; 6]>, BuildHasherDefault<Fnv1a>>,
+/// Forms that are made together, when one of them is asked for: there are many more than the code of one process has opcodes, and
+/// every process that compiles something would wait for all of them.
+pub(super) struct Family {
+    add: fn(&mut Forms),
+    /// How the names of its forms begin; those of others may, too.
+    prefixes: &'static [&'static str],
+    /// What its forms do.
+    operations: &'static [Operation],
+    forms: OnceLock<Forms>,
 }
 
-/// More forms than there are.
-const ROOM: usize = 4096;
+impl Family {
+    /// The forms that `add` adds.
+    pub(super) const fn new(
+        add: fn(&mut Forms),
+        prefixes: &'static [&'static str],
+        operations: &'static [Operation],
+    ) -> Self {
+        Self {
+            add,
+            prefixes,
+            operations,
+            forms: OnceLock::new(),
+        }
+    }
 
-/// The table, built when it is first asked for: every process that compiles something waits for it, so it is built without
-/// more allocations than its names take, and these are never given back.
-pub fn forms() -> &'static Forms {
-    static FORMS: LazyLock<Forms> = LazyLock::new(Forms::build);
-    &FORMS
+    fn forms(&self) -> &Forms {
+        self.forms.get_or_init(|| {
+            let mut forms = Forms {
+                forms: PrimaryMap::with_capacity(ROOM),
+                by_name: NumberMap::with_capacity_and_hasher(ROOM, BuildHasherDefault::default()),
+                ..Forms::default()
+            };
+            (self.add)(&mut forms);
+            forms
+        })
+    }
+
+    fn may_have(&self, name: &str) -> bool {
+        // Nearly all differ in the first letter, and to call for a comparison of strings takes longer than to look.
+        let first = name.as_bytes().first();
+        let mut prefixes = self.prefixes.iter();
+        prefixes.any(|prefix| prefix.as_bytes().first() == first && name.starts_with(prefix))
+    }
+}
+
+/// Forms that a family has room for without growing; most have fewer.
+const ROOM: usize = 56;
+
+/// All families, by subject. Of an operation's forms that are equally good, the first in this order is taken.
+static SUBJECTS: [&[Family]; 7] = [
+    &super::integer::FAMILIES,
+    &super::float::FAMILIES,
+    &super::conversion::FAMILIES,
+    &super::memory::FAMILIES,
+    &super::atomics::FAMILIES,
+    &super::threads::FAMILIES,
+    &super::control::FAMILIES,
+];
+
+fn families() -> impl Iterator<Item = &'static Family> {
+    SUBJECTS.into_iter().flatten()
+}
+
+/// Every form.
+pub fn all_forms() -> impl Iterator<Item = &'static Form> {
+    families().flat_map(|family| family.forms().forms.values())
+}
+
+/// The form of an opcode.
+pub fn form_named(name: &str) -> Option<&'static Form> {
+    let mut families = families().filter(|family| family.may_have(name));
+    families.find_map(|family| family.forms().by_name(name))
+}
+
+/// The forms of an operation and type, best first.
+pub fn forms_of(operation: Operation, data_type: DataType) -> impl Iterator<Item = &'static Form> {
+    families()
+        .filter(move |family| family.operations.contains(&operation))
+        .flat_map(move |family| family.forms().of_operation(operation, data_type))
+}
+
+/// The forms of a family, and the ways to find one.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    forms: PrimaryMap<FormId, Form>,
+    by_name: NumberMap<&'static str, FormId>,
+    by_operation: NumberMap<(Operation, DataType), SmallVec<[FormId; 6]>>,
+    /// The name that is being written.
+    name: String,
 }
 
 impl Forms {
-    fn build() -> Self {
-        let mut forms = Self::default();
-        forms.by_name.reserve(ROOM);
-        super::integer::add_forms(&mut forms);
-        super::float::add_forms(&mut forms);
-        super::conversion::add_forms(&mut forms);
-        super::memory::add_forms(&mut forms);
-        super::atomics::add_forms(&mut forms);
-        super::threads::add_forms(&mut forms);
-        super::control::add_forms(&mut forms);
-        forms
+    fn by_name(&self, name: &str) -> Option<&Form> {
+        Some(&self.forms[*self.by_name.get(name)?])
     }
 
-    /// The form with this number.
-    pub fn get(&self, form: FormId) -> &Form {
-        &self.forms[form]
-    }
-
-    /// The form of an opcode.
-    pub fn by_name(&self, name: &str) -> Option<FormId> {
-        self.by_name.get(name).copied()
-    }
-
-    /// Every form.
-    pub fn iter(&self) -> impl Iterator<Item = (FormId, &Form)> {
-        self.forms.iter()
-    }
-
-    /// The forms of an operation and type, best first.
-    pub fn of_operation(&self, operation: Operation, data_type: DataType) -> &[FormId] {
-        self.by_operation
-            .get(&(operation, data_type))
-            .map_or(&[], |forms| forms)
+    fn of_operation(&self, operation: Operation, data_type: DataType) -> impl Iterator<Item = &Form> {
+        let found = self.by_operation.get(&(operation, data_type));
+        found.into_iter().flatten().map(|&form| &self.forms[form])
     }
 
     /// Adds a form whose places are written as words; see [`super::place`].
     pub(super) fn add(
         &mut self,
-        name: impl Into<Cow<'static, str>>,
+        name: impl Display,
         operation: Operation,
         data_type: DataType,
         places: &str,
     ) -> Added<'_> {
-        let name = match name.into() {
-            Cow::Borrowed(name) => name,
-            Cow::Owned(name) => name.leak(),
-        };
+        self.name.clear();
+        write!(self.name, "{name}").expect("writing to a string does not fail");
+        // Families are never given back, so neither are the names.
+        let name: &'static str = self.name.clone().leak();
         let form = self.forms.push(Form {
             name,
             operation,
@@ -250,5 +298,47 @@ fn digits(bits: u32) -> &'static str {
         64 => "64",
         128 => "128",
         _ => panic!("there are no registers of {bits} bits"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// What a family says of its forms is what they are looked for by.
+    #[test]
+    fn families_say_what_they_have() {
+        let mut wrong = Vec::new();
+        for family in families() {
+            let forms = || family.forms().forms.values();
+            let is_unsaid =
+                |form: &&Form| !family.may_have(form.name) || !family.operations.contains(&form.operation);
+            let unsaid = forms().filter(is_unsaid);
+            wrong.extend(unsaid.map(|form| format!("{} {:?}", form.name, form.operation)));
+            let is_in_vain = |prefix: &&&str| !forms().any(|form| form.name.starts_with(**prefix));
+            let in_vain = family.prefixes.iter().filter(is_in_vain);
+            wrong.extend(in_vain.map(|&prefix| prefix.to_owned()));
+            let is_in_vain = |operation: &&Operation| !forms().any(|form| form.operation == **operation);
+            let in_vain = family.operations.iter().filter(is_in_vain);
+            wrong.extend(in_vain.map(|operation| format!("{operation:?}")));
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn every_form_is_found_and_none_twice() {
+        let names: BTreeSet<&str> = all_forms().map(|form| form.name).collect();
+        assert_eq!(names.len(), all_forms().count());
+        for form in all_forms() {
+            assert!(
+                std::ptr::eq(form_named(form.name).unwrap(), form),
+                "{}",
+                form.name
+            );
+            let mut alike = forms_of(form.operation, form.description.data_type);
+            assert!(alike.any(|other| std::ptr::eq(other, form)), "{}", form.name);
+        }
+        assert!(form_named("ADD32").is_none() && form_named("").is_none());
     }
 }

@@ -3,7 +3,7 @@
 //! One walk over the snapshot. What each opcode is for Ori is looked up once an opcode; an instruction
 //! whose operands are not exactly what its form says becomes opaque.
 
-use super::forms::{Form, forms};
+use super::forms::{Form, form_named};
 use super::place::{Description, Place};
 use crate::entity::{
     Block, EntityRef, FrameObject, Instruction as MachineInstruction, Opcode, PackedOption, PhysicalRegister,
@@ -98,10 +98,9 @@ impl Reading {
             "EXIT" => return Self::Exit,
             _ => {}
         }
-        let forms = forms();
         let key = if mnemonic.is_empty() { name } else { mnemonic };
-        match forms.by_name(key) {
-            Some(form) => Self::Form(forms.get(form)),
+        match form_named(key) {
+            Some(form) => Self::Form(form),
             None if is_terminator => Self::OpaqueTerminator,
             None => Self::Opaque,
         }

@@ -1,6 +1,6 @@
 //! Forms of integer arithmetic and of operations on bits.
 
-use super::forms::{Forms, words};
+use super::forms::{Family, Forms, words};
 use crate::ori::modifiers::{ModifierFlags, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -27,17 +27,83 @@ pub(super) fn signed(width: u32) -> DataType {
     }
 }
 
-pub(super) fn add_forms(forms: &mut Forms) {
-    arithmetic(forms);
-    carries(forms);
-    products(forms);
-    minima(forms);
-    unary(forms);
-    logic(forms);
-    shifts(forms);
-    fields(forms);
-    permutations(forms);
-}
+pub(super) static FAMILIES: [Family; 9] = [
+    Family::new(
+        arithmetic,
+        &["ADD", "SUB", "MULT", "SDIV", "UDIV", "SREM", "UREM"],
+        &[
+            Operation::Iadd,
+            Operation::Isub,
+            Operation::Imul,
+            Operation::Idiv,
+            Operation::Irem,
+        ],
+    ),
+    Family::new(
+        carries,
+        &["ADDCC", "SUBCC"],
+        &[
+            Operation::IaddCarryOut,
+            Operation::IaddCarry,
+            Operation::IsubCarryOut,
+            Operation::IsubCarry,
+        ],
+    ),
+    Family::new(
+        products,
+        &["MUL_", "MAD_", "INT_NVVM_MUL24", "INT_NVVM_SAD", "DOT"],
+        &[
+            Operation::ImulHi,
+            Operation::Imad,
+            Operation::ImulWide,
+            Operation::ImadWide,
+            Operation::Imul24,
+            Operation::Isad,
+            Operation::Dp4a,
+            Operation::Dp2a,
+        ],
+    ),
+    Family::new(
+        minima,
+        &["SM", "UM", "MIN_RELU", "MAX_RELU"],
+        &[Operation::Imin, Operation::Imax],
+    ),
+    Family::new(
+        unary,
+        &["ABS_S", "NEG_S", "NOT_", "BREV", "CLZ", "POPC", "BFIND"],
+        &[
+            Operation::Iabs,
+            Operation::Ineg,
+            Operation::Not,
+            Operation::Brev,
+            Operation::Clz,
+            Operation::Popc,
+            Operation::Bfind,
+        ],
+    ),
+    Family::new(
+        logic,
+        &["AND_", "OR_", "XOR_"],
+        &[Operation::And, Operation::Or, Operation::Xor],
+    ),
+    Family::new(
+        shifts,
+        &["SHL", "SRL", "SRA", "SHF"],
+        &[Operation::Shl, Operation::Shr, Operation::Shf],
+    ),
+    Family::new(
+        fields,
+        &["BFE", "BFI_", "BMSK", "SZEXT", "INT_FNS"],
+        &[
+            Operation::Bfe,
+            Operation::Bfi,
+            Operation::Bmsk,
+            Operation::Szext,
+            Operation::Fns,
+        ],
+    ),
+    Family::new(permutations, &["PRMT"], &[Operation::Prmt]),
+];
 
 /// A binary operation with one form for each pair of letters.
 fn binary(
@@ -50,7 +116,7 @@ fn binary(
 ) {
     for letters in letters {
         forms.add(
-            format!("{name}{letters}"),
+            format_args!("{name}{letters}"),
             operation,
             data_type,
             &words(width, &[width; 2], letters),
@@ -136,7 +202,7 @@ fn products(forms: &mut Forms) {
         }
         for letters in ["rrr", "rri", "rir", "rii"] {
             forms.add(
-                format!("MAD_LO_S{width}{letters}"),
+                format_args!("MAD_LO_S{width}{letters}"),
                 Operation::Imad,
                 bits(width),
                 &words(width, &[width; 3], letters),
@@ -174,7 +240,7 @@ fn products(forms: &mut Forms) {
         let width = data_type.bits();
         let words = words(width, &[width; 3], "rrr");
         forms.add(
-            format!("INT_NVVM_SAD_{suffix}"),
+            format_args!("INT_NVVM_SAD_{suffix}"),
             Operation::Isad,
             data_type,
             &words,
@@ -190,11 +256,16 @@ fn dot_products(forms: &mut Forms) {
         for (b, source_type) in types {
             let words = "=32 32 32 32";
             forms
-                .add(format!("DOT4_{a}{b}"), Operation::Dp4a, data_type, words)
+                .add(format_args!("DOT4_{a}{b}"), Operation::Dp4a, data_type, words)
                 .from(source_type);
             for (half, variant) in [("lo", Variant::Low), ("hi", Variant::High)] {
                 forms
-                    .add(format!("DOT2_{half}_{a}{b}"), Operation::Dp2a, data_type, words)
+                    .add(
+                        format_args!("DOT2_{half}_{a}{b}"),
+                        Operation::Dp2a,
+                        data_type,
+                        words,
+                    )
                     .from(source_type)
                     .variant(variant);
             }
@@ -211,11 +282,11 @@ fn minima(forms: &mut Forms) {
             }
         }
         let words = "=32 32 32";
-        forms.add(format!("S{stem}16x2"), operation, DataType::S16x2, words);
-        forms.add(format!("U{stem}16x2"), operation, DataType::U16x2, words);
+        forms.add(format_args!("S{stem}16x2"), operation, DataType::S16x2, words);
+        forms.add(format_args!("U{stem}16x2"), operation, DataType::U16x2, words);
         for (suffix, data_type) in [("S32", DataType::S32), ("S16x2", DataType::S16x2)] {
             forms
-                .add(format!("{stem}_RELU_{suffix}"), operation, data_type, words)
+                .add(format_args!("{stem}_RELU_{suffix}"), operation, data_type, words)
                 .flags(ModifierFlags::RELU);
         }
     }
@@ -224,25 +295,40 @@ fn minima(forms: &mut Forms) {
 fn unary(forms: &mut Forms) {
     for width in WIDTHS {
         let words = words(width, &[width], "r");
-        forms.add(format!("ABS_S{width}"), Operation::Iabs, signed(width), &words);
-        forms.add(format!("NEG_S{width}"), Operation::Ineg, signed(width), &words);
-        forms.add(format!("NOT_b{width}"), Operation::Not, bits(width), &words);
+        forms.add(
+            format_args!("ABS_S{width}"),
+            Operation::Iabs,
+            signed(width),
+            &words,
+        );
+        forms.add(
+            format_args!("NEG_S{width}"),
+            Operation::Ineg,
+            signed(width),
+            &words,
+        );
+        forms.add(format_args!("NOT_b{width}"), Operation::Not, bits(width), &words);
     }
     forms.add("NOT_pred", Operation::Not, DataType::B1, "=1 1");
     for width in [32, 64] {
         let count = words(32, &[width], "r");
         let reverse = words(width, &[width], "r");
-        forms.add(format!("BREV_b{width}"), Operation::Brev, bits(width), &reverse);
+        forms.add(
+            format_args!("BREV_b{width}"),
+            Operation::Brev,
+            bits(width),
+            &reverse,
+        );
         for (stem, operation) in [("CLZr", Operation::Clz), ("POPCr", Operation::Popc)] {
             forms
-                .add(format!("{stem}{width}"), operation, DataType::B32, &count)
+                .add(format_args!("{stem}{width}"), operation, DataType::B32, &count)
                 .from(bits(width));
         }
         for (sign, source_type) in [("s", signed(width)), ("u", unsigned(width))] {
             for (stem, variant) in [("BFIND", Variant::None), ("BFIND_SHIFTAMT", Variant::ShiftAmount)] {
                 forms
                     .add(
-                        format!("{stem}_{sign}{width}"),
+                        format_args!("{stem}_{sign}{width}"),
                         Operation::Bfind,
                         DataType::B32,
                         &count,
@@ -287,7 +373,7 @@ fn shifts(forms: &mut Forms) {
         for width in WIDTHS {
             for letters in ["rr", "ri"] {
                 forms.add(
-                    format!("{stem}{width}_{letters}"),
+                    format_args!("{stem}{width}_{letters}"),
                     operation,
                     type_of(width),
                     &words(width, &[width, 32], letters),
@@ -300,7 +386,7 @@ fn shifts(forms: &mut Forms) {
             for (letter, letters) in [("r", "rrr"), ("i", "rri")] {
                 forms
                     .add(
-                        format!("SHF_{direction}_{mode}_{letter}"),
+                        format_args!("SHF_{direction}_{mode}_{letter}"),
                         Operation::Shf,
                         DataType::B32,
                         &words(32, &[32; 3], letters),
@@ -318,7 +404,7 @@ fn fields(forms: &mut Forms) {
             let words = words(width, &[width, 32, 32], letters);
             for (sign, data_type) in [("S", signed(width)), ("U", unsigned(width))] {
                 forms.add(
-                    format!("BFE_{sign}{width}{letters}"),
+                    format_args!("BFE_{sign}{width}{letters}"),
                     Operation::Bfe,
                     data_type,
                     &words,
@@ -328,7 +414,7 @@ fn fields(forms: &mut Forms) {
         for letters in ["rrrr", "rrri", "rrii", "irrr", "irri", "irii"] {
             let words = words(width, &[width, width, 32, 32], letters);
             forms.add(
-                format!("BFI_B{width}{letters}"),
+                format_args!("BFI_B{width}{letters}"),
                 Operation::Bfi,
                 bits(width),
                 &words,
@@ -340,7 +426,7 @@ fn fields(forms: &mut Forms) {
             let words = words(32, &[32; 2], letters);
             forms
                 .add(
-                    format!("BMSK_{mode}{letters}"),
+                    format_args!("BMSK_{mode}{letters}"),
                     Operation::Bmsk,
                     DataType::B32,
                     &words,
@@ -349,7 +435,7 @@ fn fields(forms: &mut Forms) {
             for (sign, data_type) in [("s", DataType::S32), ("u", DataType::U32)] {
                 forms
                     .add(
-                        format!("SZEXT_{sign}_{mode}{letters}"),
+                        format_args!("SZEXT_{sign}_{mode}{letters}"),
                         Operation::Szext,
                         data_type,
                         &words,
@@ -360,7 +446,7 @@ fn fields(forms: &mut Forms) {
     }
     for letters in ["rrr", "rri", "rir", "rii", "irr", "iri", "iir", "iii"] {
         forms.add(
-            format!("INT_FNS_{letters}"),
+            format_args!("INT_FNS_{letters}"),
             Operation::Fns,
             DataType::B32,
             &words(32, &[32; 3], letters),
@@ -372,7 +458,7 @@ fn permutations(forms: &mut Forms) {
     for letters in ["rrr", "rri", "rir", "rii", "irr", "iri", "iir"] {
         let words = words(32, &[32; 3], letters) + " permutation";
         forms.add(
-            format!("PRMT_B32{letters}"),
+            format_args!("PRMT_B32{letters}"),
             Operation::Prmt,
             DataType::B32,
             &words,

@@ -5,7 +5,7 @@
 //! two exchanged, then with constants moved into registers.
 
 use super::fit::{BestForm, Fit, Written, best_form, description_of, fit, is_register, special_fits};
-use super::forms::{Form, forms};
+use super::forms::{Form, forms_of};
 use super::from_machine::Reading;
 use super::place::Place;
 use super::to_machine::{ExportError, Exporter};
@@ -238,10 +238,8 @@ impl Exporter<'_> {
             },
             _ => DataType::of_bits(u32::from(bits))?,
         };
-        let takes_constant = |form: &&&Form| matches!(form.places[..], [_, Place::Constant(_)]);
-        let candidates = forms().of_operation(Operation::Mov, data_type);
-        let all: SmallVec<[&Form; 8]> = candidates.iter().map(|&form| forms().get(form)).collect();
-        let form = *all.iter().find(takes_constant)?;
+        let takes_constant = |form: &&Form| matches!(form.places[..], [_, Place::Constant(_)]);
+        let form = forms_of(Operation::Mov, data_type).find(takes_constant)?;
         let file = if bits == 1 {
             RegisterFile::P
         } else {

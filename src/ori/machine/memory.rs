@@ -1,6 +1,6 @@
 //! Forms of loads, stores and addresses.
 
-use super::forms::Forms;
+use super::forms::{Family, Forms};
 use crate::ori::modifiers::{AddressSpace, ModifierFlags};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -12,7 +12,18 @@ const VECTORS: [(DataType, &[usize]); 3] = [
     (DataType::B64, &[1, 2, 4]),
 ];
 
-pub(super) fn add_forms(forms: &mut Forms) {
+pub(super) static FAMILIES: [Family; 1] = [Family::new(
+    accesses_and_addresses,
+    &["LD", "ST", "LEA", "MOV_DEPOT"],
+    &[
+        Operation::Ld,
+        Operation::St,
+        Operation::Lea,
+        Operation::FrameAddress,
+    ],
+)];
+
+fn accesses_and_addresses(forms: &mut Forms) {
     for (data_type, counts) in VECTORS {
         for &count in counts {
             accesses(forms, data_type, count);
@@ -23,7 +34,12 @@ pub(super) fn add_forms(forms: &mut Forms) {
         ("", DataType::B32, "=32 base offset"),
         ("64", DataType::B64, "=64 base offset"),
     ] {
-        forms.add(format!("LEA_ADDRi{suffix}"), Operation::Lea, data_type, words);
+        forms.add(
+            format_args!("LEA_ADDRi{suffix}"),
+            Operation::Lea,
+            data_type,
+            words,
+        );
     }
     forms.add(
         "MOV_DEPOT_ADDR",
@@ -52,14 +68,14 @@ fn accesses(forms: &mut Forms, data_type: DataType, count: usize) {
     };
     let results = repeated(&format!("={width}"), count);
     forms.add(
-        format!("LD{letter}_i{width}{suffix}"),
+        format_args!("LD{letter}_i{width}{suffix}"),
         Operation::Ld,
         data_type,
         &format!("{results} ordering scope space class width bytes base offset"),
     );
     let values = repeated(&format!("v{width}"), count);
     forms.add(
-        format!("ST{letter}_i{width}{suffix}"),
+        format_args!("ST{letter}_i{width}{suffix}"),
         Operation::St,
         data_type,
         &format!("{values} ordering scope space width base offset"),

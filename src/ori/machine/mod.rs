@@ -27,7 +27,7 @@ mod threads;
 mod to_machine;
 
 pub use fit::{has_form, takes_directly};
-pub use forms::{Form, FormId, Forms, forms};
+pub use forms::{Form, all_forms, form_named, forms_of};
 pub use from_machine::{ImportError, from_machine};
 pub use perturb::{forget_machine, perturb};
 pub use place::{Description, Encoding, Place};

@@ -74,30 +74,27 @@ impl Place {
     /// # Panics
     /// There is no such word.
     pub(super) fn from_word(word: &str) -> Self {
-        let encoding = match word {
-            "symbol" => return Self::Symbol,
-            "base" => return Self::Base,
-            "offset" | "count" => return Self::Count,
-            "bytes" => return Self::UsedBytes,
-            "ftz" => Encoding::Ftz,
-            "comparison" => Encoding::IntegerComparison,
-            "fcomparison" => Encoding::FloatComparison,
-            "conversion" => Encoding::Conversion,
-            "permutation" => Encoding::Permutation,
-            "ordering" => Encoding::Ordering,
-            "scope" => Encoding::Scope,
-            "space" => Encoding::Space,
-            "class" => Encoding::MemoryClass,
-            "width" => Encoding::MemoryWidth,
-            _ => {
-                let bits = |digits: &str| digits.parse().expect("a known word");
-                return match word.as_bytes()[0] {
-                    b'=' => Self::Result(bits(&word[1..])),
-                    b'i' => Self::Constant(bits(&word[1..])),
-                    b'v' => Self::Value(bits(&word[1..])),
-                    _ => Self::Register(bits(word)),
-                };
-            }
+        let bits = |digits: &str| digits.parse().expect("a known word");
+        let encoding = match word.as_bytes() {
+            [b'=', ..] => return Self::Result(bits(&word[1..])),
+            [b'i', ..] => return Self::Constant(bits(&word[1..])),
+            [b'v', ..] => return Self::Value(bits(&word[1..])),
+            [b'0'..=b'9', ..] => return Self::Register(bits(word)),
+            b"symbol" => return Self::Symbol,
+            b"base" => return Self::Base,
+            b"offset" | b"count" => return Self::Count,
+            b"bytes" => return Self::UsedBytes,
+            b"ftz" => Encoding::Ftz,
+            b"comparison" => Encoding::IntegerComparison,
+            b"fcomparison" => Encoding::FloatComparison,
+            b"conversion" => Encoding::Conversion,
+            b"permutation" => Encoding::Permutation,
+            b"ordering" => Encoding::Ordering,
+            b"scope" => Encoding::Scope,
+            b"space" => Encoding::Space,
+            b"class" => Encoding::MemoryClass,
+            b"width" => Encoding::MemoryWidth,
+            _ => panic!("{word} is no word of a form"),
         };
         Self::Modifier(encoding)
     }

@@ -1,19 +1,27 @@
 //! Forms of what threads do together, and of the registers that the hardware keeps.
 
-use super::forms::{Forms, words};
+use super::forms::{Family, Forms, words};
 use crate::ori::modifiers::{ModifierFlags, SpecialRegister, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 
-pub(super) fn add_forms(forms: &mut Forms) {
-    barriers(forms);
-    reducing_barriers(forms);
-    votes(forms);
-    matches(forms);
-    shuffles(forms);
-    reductions(forms);
-    special_registers(forms);
-}
+pub(super) static FAMILIES: [Family; 7] = [
+    Family::new(
+        barriers,
+        &["BARRIER_CTA_SYNC", "BARRIER_CTA_ARRIVE", "INT_BAR_WARP"],
+        &[Operation::Bar, Operation::WarpSync],
+    ),
+    Family::new(reducing_barriers, &["BARRIER_CTA_RED"], &[Operation::BarRed]),
+    Family::new(
+        votes,
+        &["VOTE", "vote", "ACTIVEMASK"],
+        &[Operation::Vote, Operation::ActiveMask],
+    ),
+    Family::new(matches, &["MATCH"], &[Operation::Match]),
+    Family::new(shuffles, &["shfl"], &[Operation::Shfl]),
+    Family::new(reductions, &["redux"], &[Operation::Redux]),
+    Family::new(special_registers, &["INT_PTX_SREG", "SREG"], &[Operation::S2r]),
+];
 
 const ALIGNMENTS: [(&str, ModifierFlags); 2] =
     [("_ALIGNED", ModifierFlags::ALIGNED), ("", ModifierFlags::empty())];
@@ -86,7 +94,7 @@ fn votes(forms: &mut Forms) {
         for letter in ['r', 'i'] {
             forms
                 .add(
-                    format!("VOTE_SYNC_{}{letter}", stem.to_uppercase()),
+                    format_args!("VOTE_SYNC_{}{letter}", stem.to_uppercase()),
                     Operation::Vote,
                     data_type,
                     &format!("={result} 1 {}", source(letter)),
@@ -97,7 +105,7 @@ fn votes(forms: &mut Forms) {
         let (suffix, letter) = if result == 1 { ("pred", 'p') } else { ("b32", 'r') };
         forms
             .add(
-                format!("vote.{stem}.{suffix} {letter}p"),
+                format_args!("vote.{stem}.{suffix} {letter}p"),
                 Operation::Vote,
                 data_type,
                 &format!("={result} 1"),
@@ -114,7 +122,7 @@ fn matches(forms: &mut Forms) {
             let words = words(32, &[width, 32], letters);
             forms
                 .add(
-                    format!("MATCH_ANY_SYNC_{width}{letters}"),
+                    format_args!("MATCH_ANY_SYNC_{width}{letters}"),
                     Operation::Match,
                     data_type,
                     &words,
@@ -122,7 +130,7 @@ fn matches(forms: &mut Forms) {
                 .variant(Variant::Any);
             forms
                 .add(
-                    format!("MATCH_ALLP_SYNC_{width}{letters}"),
+                    format_args!("MATCH_ALLP_SYNC_{width}{letters}"),
                     Operation::Match,
                     data_type,
                     &words.replacen("=32", "=32 =1", 1),
@@ -173,7 +181,7 @@ fn reductions(forms: &mut Forms) {
     ] {
         forms
             .add(
-                format!("redux.sync.{mnemonic} rrr"),
+                format_args!("redux.sync.{mnemonic} rrr"),
                 Operation::Redux,
                 data_type,
                 "=32 32 32",

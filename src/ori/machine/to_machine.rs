@@ -16,6 +16,7 @@ use crate::entity::{
     Block, EntityRef, Instruction as MachineInstruction, PackedOption, Register, RegisterClass, SecondaryMap,
     to_one_based,
 };
+use crate::hash::NumberMap;
 use crate::ori::function::{Constant, Function, Instruction, InstructionFlags, RegisterFile};
 use crate::ori::operand::{Operand, OperandKind};
 use crate::ori::operation::Operation;
@@ -27,7 +28,6 @@ use crate::snapshot::abi::{
     PROBABILITY_UNKNOWN, RegisterFile as MachineFile, StringRecord,
 };
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// A function that LLVM has no instructions for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,10 +71,10 @@ pub(super) struct Exporter<'a> {
     /// The plan's number of each block.
     block_numbers: SecondaryMap<Block, PackedOption<Block>>,
     /// The plan's number of each new register that was met.
-    register_numbers: HashMap<Register, u32>,
-    opcode_numbers: HashMap<&'static str, u32>,
+    register_numbers: NumberMap<Register, u32>,
+    opcode_numbers: NumberMap<&'static str, u32>,
     /// Numbers of the constants of the snapshot and the plan, once one is needed.
-    constant_numbers: Option<HashMap<Constant, u32>>,
+    constant_numbers: Option<NumberMap<Constant, u32>>,
     /// Machine instructions that an instruction stands for, so that no other can.
     claimed: Vec<bool>,
 }
@@ -112,8 +112,8 @@ impl<'a> Exporter<'a> {
             readings: Reading::of_opcodes(snapshot),
             plan,
             block_numbers,
-            register_numbers: HashMap::new(),
-            opcode_numbers: HashMap::new(),
+            register_numbers: NumberMap::default(),
+            opcode_numbers: NumberMap::default(),
             constant_numbers: None,
             claimed,
         }

@@ -15,9 +15,9 @@
 use super::condition::{Condition, Outcomes, Subject};
 use super::values::Values;
 use crate::entity::{Block, Register, SecondaryMap};
+use crate::hash::NumberMap;
 use crate::ori::{ControlFlow, Function, Operand, OperandKind, Operation};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// How many facts of one subject are looked at.
 const SCANNED: usize = 64;
@@ -30,7 +30,7 @@ const DEPTH: u32 = 4;
 pub(in crate::phases) struct Facts {
     /// By predicate.
     conditions: SecondaryMap<Register, Option<Condition>>,
-    decided: HashMap<Subject, SmallVec<[Decided; 2]>>,
+    decided: NumberMap<Subject, SmallVec<[Decided; 2]>>,
     takes_floats: bool,
 }
 
@@ -68,7 +68,7 @@ impl Facts {
     pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
         let mut facts = Self {
             conditions: SecondaryMap::with_capacity(function.register_limit()),
-            decided: HashMap::new(),
+            decided: NumberMap::default(),
             takes_floats,
         };
         for register in function.registers() {

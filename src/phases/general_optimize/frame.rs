@@ -32,8 +32,10 @@ impl Stop {
     }
 }
 
-/// The counters of fixed points by the number of iterations; the last has all longer ones.
-const HISTOGRAM: [&str; 9] = [
+/// The counters of fixed points by the number of iterations; the last has all longer ones. None is needed where it is known
+/// beforehand that nothing would change.
+const HISTOGRAM: [&str; 10] = [
+    "iterations-0",
     "iterations-1",
     "iterations-2",
     "iterations-3",
@@ -101,7 +103,7 @@ impl Record {
         self.iterations += u64::from(iterations);
         self.longest = self.longest.max(iterations);
         self.stopped[stop as usize] += 1;
-        self.histogram[(iterations as usize).min(HISTOGRAM.len()) - 1] += 1;
+        self.histogram[(iterations as usize).min(HISTOGRAM.len() - 1)] += 1;
     }
 
     /// Was anything done?
@@ -181,7 +183,7 @@ mod tests {
     fn a_fixed_point_ends_when_nothing_changes() {
         let (record, stop, done) = run(3, 10, "unlimited");
         assert_eq!((stop, done, record.longest), (Stop::Converged, 3, 4));
-        assert_eq!(record.histogram[3], 1);
+        assert_eq!(record.histogram[4], 1);
         assert_eq!(
             record.message(),
             "4 iterations, at most 4 in one place: 3 work; 1 stopped-converged"
@@ -195,6 +197,6 @@ mod tests {
         assert_eq!((stop, done), (Stop::Budget, 2));
         let (record, stop, done) = run(30, 10, "unlimited");
         assert_eq!((stop, done), (Stop::Cap, 10));
-        assert_eq!(record.histogram[8], 1);
+        assert_eq!(record.histogram[9], 1);
     }
 }

@@ -12,12 +12,12 @@ use super::condition::{Condition, Outcomes, Subject};
 use super::facts::Facts;
 use super::values::Values;
 use crate::entity::{Block, Register};
+use crate::hash::NumberMap;
 use crate::ori::{ControlFlow, Function, Instruction, Operation};
 use crate::phases::PhaseContext;
 use crate::phases::copies::is_alike;
 use crate::phases::replacement::Replacement;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// How many earlier instructions of one kind are looked at.
 const SCANNED: usize = 16;
@@ -44,8 +44,8 @@ struct Leader {
 /// The comparisons and selects that a walk in reverse post-order has met.
 #[derive(Debug, Default)]
 pub(in crate::phases) struct Redundancy {
-    comparisons: HashMap<Subject, SmallVec<[(Leader, Outcomes); 2]>>,
-    selects: HashMap<Register, SmallVec<[Leader; 1]>>,
+    comparisons: NumberMap<Subject, SmallVec<[(Leader, Outcomes); 2]>>,
+    selects: NumberMap<Register, SmallVec<[Leader; 1]>>,
 }
 
 impl Redundancy {

@@ -1,9 +1,11 @@
 //! The sub-passes of a bundle together, for the bundles that ptxas leaves to its back ends.
 //!
 //! Copies first, so that the others see the same registers; then identities, predicates, and what nothing needs any more. A sub-pass is a function
-//! that says how much it did; the list below is the one place to add one.
+//! that says whether it changed anything, and that asks only the function for what to do; the list below is the one place to add one.
+//! So the fixed point is reached as soon as each has found nothing since the last change, wherever in the list that was, and a
+//! function which no phase has changed since is at it still.
 
-use super::frame::Record;
+use super::frame::{Record, Stop};
 use super::simplify_predicates;
 use crate::entity::EntitySet;
 use crate::ori::Function;
@@ -28,11 +30,27 @@ const SUB_PASSES: [SubPass; 4] = [
 /// Runs the sub-passes until none changes anything.
 pub(in crate::phases) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut record = Record::default();
-    record.fixed_point(ITERATIONS, None, |record, _| {
-        SUB_PASSES.iter().fold(false, |changed, sub_pass| {
-            sub_pass(function, context, record) | changed
-        })
+    if context.is_simplified() {
+        record.note(0, Stop::Converged);
+        return record.finish(function, context);
+    }
+    // Sub-passes since the last change.
+    let mut idle = 0;
+    let stop = record.fixed_point(ITERATIONS, None, |record, _| {
+        let mut is_changed = false;
+        for sub_pass in SUB_PASSES {
+            if idle == SUB_PASSES.len() {
+                break;
+            }
+            let has_changed = sub_pass(function, context, record);
+            idle = if has_changed { 0 } else { idle + 1 };
+            is_changed |= has_changed;
+        }
+        is_changed
     });
+    if stop == Stop::Converged {
+        context.set_simplified();
+    }
     record.finish(function, context)
 }
 

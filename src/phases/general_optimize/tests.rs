@@ -1,6 +1,8 @@
 use crate::ori::parse_function;
-use crate::phases::PhaseResult;
+use crate::ori::random_function::random_function;
 use crate::phases::testing::{check_on_random_functions, lines_after, run_named};
+use crate::phases::{Manager, PhaseOptions, PhaseResult, Statistics, registry};
+use crate::snapshot::abi::Stage;
 
 #[test]
 fn random_functions_stay_in_order() {
@@ -178,4 +180,41 @@ fn the_suite_does_copies_predicates_and_dead_code_together() {
     }
     let at_one = |name| lines_after(name, body, &[], 1);
     assert!(has(&at_one("GeneralOptimizeLate2"), "SEL") && !has(&at_one("GeneralOptimizeMid2"), "SEL"));
+}
+
+/// Where the suite has ended in its fixed point and no phase has changed the function since, it does not run again, and would
+/// find nothing.
+#[test]
+fn the_suite_runs_again_only_where_something_has_changed() {
+    let options = PhaseOptions {
+        optimization_level: 2,
+        ..PhaseOptions::default()
+    };
+    let phase = |name| registry::named(name).next().expect("a phase");
+    let (first, again) = (phase("GeneralOptimizeMid2"), phase("GeneralOptimizeLate2"));
+    let mut skipped = 0;
+    for seed in 0..300 {
+        let mut function = random_function(seed, Stage::Ssa);
+        let mut manager = Manager::new(&options, false);
+        manager.run(first, &mut function);
+        let between = ["GvnCse", "MergeBasicBlocks"].map(|name| manager.run(phase(name), &mut function));
+        let is_changed = between.contains(&PhaseResult::Changed);
+        let before = function.to_string();
+        let mut alone = function.clone();
+        let result = manager.run(again, &mut function);
+        let (statistics, _) = manager.finish();
+        assert_eq!(
+            statistics.counter(again.name, "iterations-0"),
+            u64::from(!is_changed),
+            "{before}"
+        );
+        assert_eq!(
+            crate::phases::run(again, &mut alone, &options, &mut Statistics::default()),
+            result,
+            "{before}"
+        );
+        assert_eq!(alone.to_string(), function.to_string(), "{before}");
+        skipped += u32::from(!is_changed);
+    }
+    assert!(skipped > 10 && skipped < 290, "{skipped}");
 }

@@ -16,11 +16,12 @@
 //! Values that are equal by this are equal wherever both are live: what they are computed from dominates them.
 
 use crate::entity::{PackedOption, Register, SecondaryMap};
+use crate::hash::NumberMap;
 use crate::ori::{Function, Instruction, Operation};
 use crate::phases::expressions::{
     ExpressionKind, copied_register, depends_on_writes, describe, expression_kind,
 };
-use std::collections::HashMap;
+use smallvec::SmallVec;
 
 /// How many levels of definitions are looked at.
 const DEPTH: usize = 2;
@@ -37,7 +38,7 @@ pub(in crate::phases) struct Values {
 struct Level {
     /// By register: the first one with the same key.
     leaders: SecondaryMap<Register, PackedOption<Register>>,
-    keys: HashMap<Vec<u32>, Register>,
+    keys: NumberMap<SmallVec<[u32; 12]>, Register>,
 }
 
 impl Values {
@@ -59,7 +60,7 @@ impl Values {
             None => register,
             Some(definition) => {
                 let sources = function.sources(definition).iter();
-                let operands: Vec<(Register, Register)> = sources
+                let operands: SmallVec<[(Register, Register); 4]> = sources
                     .filter_map(|source| source.as_register())
                     .map(|source| (source, self.leader(function, source, level)))
                     .collect();
@@ -74,10 +75,10 @@ impl Values {
                     .position(|result| result == Some(register));
                 self.words.push(number.map_or(0, |number| number as u32));
                 let keys = &mut self.levels[level].keys;
-                match keys.get(&self.words) {
+                match keys.get(self.words.as_slice()) {
                     Some(&leader) => leader,
                     None => {
-                        keys.insert(self.words.clone(), register);
+                        keys.insert(SmallVec::from_slice(&self.words), register);
                         register
                     }
                 }

@@ -17,6 +17,7 @@
 use super::marks::{Counts, apply_marks};
 use super::policy::{Policy, Refusal};
 use crate::entity::{Block, PackedOption, Register, SecondaryMap};
+use crate::hash::NumberMap;
 use crate::liveness::PressureMap;
 use crate::ori::machine::takes_directly;
 use crate::ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation};
@@ -25,7 +26,7 @@ use crate::phases::general_optimize::facts::{Facts, Place};
 use crate::phases::general_optimize::values::Values;
 use crate::phases::{PhaseContext, RemarkKind};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// Propagates; how many instructions went.
@@ -36,10 +37,10 @@ pub(super) fn propagate(
 ) -> Counts {
     let flow = context.control_flow(function);
     let mut walk = Walk {
-        facts: Facts::new(function, &flow, &mut Values::default(), true),
+        facts: OnceCell::new(),
         flow,
         roots: SecondaryMap::with_capacity(function.register_limit()),
-        fixed: HashMap::new(),
+        fixed: NumberMap::default(),
         map: None,
     };
     let mut marked: Vec<(Instruction, Decision)> = Vec::new();
@@ -73,11 +74,12 @@ enum Decision {
 
 struct Walk {
     flow: Rc<ControlFlow>,
-    facts: Facts,
+    /// Made for the first select, before anything is changed.
+    facts: OnceCell<Facts>,
     /// By result of a copy: what it is a copy of in the end.
     roots: SecondaryMap<Register, PackedOption<Register>>,
     /// The first result of each read of a register that the hardware keeps, and where it is.
-    fixed: HashMap<Operand, SmallVec<[(Register, Block); 1]>>,
+    fixed: NumberMap<Operand, SmallVec<[(Register, Block); 1]>>,
     /// Made when something is to be weighed.
     map: Option<PressureMap>,
 }
@@ -85,6 +87,13 @@ struct Walk {
 impl Walk {
     fn root(&self, register: Register) -> Register {
         self.roots[register].expand().unwrap_or(register)
+    }
+
+    /// Does a predicate hold at a place, if that is known?
+    fn value(&self, function: &Function, predicate: Register, place: Place) -> Option<bool> {
+        let make = || Facts::new(function, &self.flow, &mut Values::default(), true);
+        let facts = self.facts.get_or_init(make);
+        facts.value(function, &self.flow, predicate, place)
     }
 
     /// Is an instruction a copy of something, or of one of two?
@@ -140,10 +149,7 @@ impl Walk {
             return Some(Decision::Register(self.root(first)));
         }
         let (predicate, is_turned) = condition(function, select)?;
-        if let Some(value) = self
-            .facts
-            .value(function, &self.flow, predicate, Place::In(block))
-        {
+        if let Some(value) = self.value(function, predicate, Place::In(block)) {
             let arm = if value != is_turned { first } else { second };
             return match alike(arm) {
                 Some(register) => Some(Decision::Register(self.root(register))),
@@ -217,8 +223,7 @@ impl Walk {
             Operation::Phi => {
                 let from = function.source(user, number + 1).as_block()?;
                 let to = function.block_of(user)?;
-                self.facts
-                    .value(function, &self.flow, predicate, Place::Edge(from, to))
+                self.value(function, predicate, Place::Edge(from, to))
             }
             Operation::Sel
                 if number < 2 && condition(function, user).is_some_and(|(other, _)| other == predicate) =>
@@ -226,12 +231,7 @@ impl Walk {
                 let (_, is_turned) = condition(function, user)?;
                 Some((number == 0) != is_turned)
             }
-            _ => self.facts.value(
-                function,
-                &self.flow,
-                predicate,
-                Place::In(function.block_of(user)?),
-            ),
+            _ => self.value(function, predicate, Place::In(function.block_of(user)?)),
         };
         holds.map(|holds| holds != is_turned)
     }

@@ -21,12 +21,12 @@
 use crate::bitvector::{EntityBitMatrix, EntityBitSet};
 use crate::dataflow::{Direction, fixed_point};
 use crate::entity::{Block, EntitySet, PrimaryMap, Register, SecondaryMap, entity_impl};
+use crate::hash::NumberMap;
 use crate::ori::{
     ControlFlow, Function, Instruction, Operand, OperandKind, Operation, Special, each_border_use,
 };
 use crate::phases::copies::is_alike;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// A register and what it holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,7 +82,7 @@ pub(super) struct Holdings {
     of_register: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
     /// By register: the holdings of what it holds itself.
     by_holder: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
-    ids: HashMap<Holding, HoldingId>,
+    ids: NumberMap<Holding, HoldingId>,
     /// The holdings of registers that live across borders; they have the first numbers.
     at_borders: EntityBitSet<HoldingId>,
     /// Over holdings at borders.
@@ -112,7 +112,7 @@ impl Holdings {
             made: SecondaryMap::with_capacity(function.instruction_limit()),
             of_register: SecondaryMap::with_capacity(function.register_limit()),
             by_holder: SecondaryMap::with_capacity(function.register_limit()),
-            ids: HashMap::new(),
+            ids: NumberMap::default(),
             at_borders: EntityBitSet::new(),
             lost_in: EntityBitMatrix::default(),
             reaches_in: EntityBitMatrix::default(),

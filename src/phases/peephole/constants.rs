@@ -88,7 +88,11 @@ fn source_bits(matcher: &Matcher<'_>, instruction: Instruction, number: usize) -
 fn constants(matcher: &Matcher<'_>, instruction: Instruction) -> Option<SmallVec<[u64; 4]>> {
     let sources = matcher.function.sources(instruction).iter().enumerate();
     sources
-        .map(|(number, source)| matcher.constant(source, source_bits(matcher, instruction, number)?))
+        .map(|(number, source)| {
+            // Most are none, and the width takes longer to find.
+            let value = matcher.constant(source, u64::BITS)?;
+            Some(value & ones(source_bits(matcher, instruction, number)?))
+        })
         .collect()
 }
 

@@ -2,30 +2,12 @@
 
 use super::matcher::{Matcher, is_integer};
 use super::rewrite::{Rewrite, node, plain, typed, value, variant};
-use super::rule::{Governs, Rule};
+use super::rule::Rule;
 use crate::execute::Form;
 use crate::ori::{DataType, Instruction, Operand, Operation, Variant};
 
-/// A rule about plain integers.
-const fn rule(
-    name: &'static str,
-    roots: &'static [Operation],
-    widths: &'static [u32],
-    rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
-    examples: &'static [&'static str],
-) -> Rule {
-    Rule {
-        name,
-        roots,
-        widths,
-        governed_by: Governs::PlainIntegers,
-        rewrite,
-        examples,
-    }
-}
-
 pub(super) const RULES: &[Rule] = &[
-    rule(
+    Rule::plain(
         "conversion-of-conversion",
         &[Operation::Cvt],
         &[16, 32, 64],
@@ -40,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R32 = CVT.u32.u64 %3\n%9:R16 = CVT.u16.u32 %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "high-product",
         &[Operation::Cvt],
         &[32],
@@ -50,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R64 = IMUL.WIDE.s64.s32 %4, %5\n%7:R64 = SHR.u64 %8, 32\n%9:R32 = CVT.u32.u64 %7",
         ],
     ),
-    rule(
+    Rule::plain(
         "high-word",
         &[Operation::Cvt],
         &[32],
@@ -60,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R64 = SHR.s64 %3, 32\n%9:R32 = CVT.u32.u64 %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "two-words",
         &[Operation::Or, Operation::Xor],
         &[64],
@@ -70,14 +52,14 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R64 = CVT.s64.s32 %4\n%7:R64 = SHL.b64 %8, 32\n%6:R64 = CVT.u64.u32 %5\n%9:R64 = XOR.b64 %6, %7",
         ],
     ),
-    rule(
+    Rule::plain(
         "word-twice",
         &[Operation::Imul],
         &[64],
         double_word,
         &["%8:R64 = CVT.u64.u32 %4\n%9:R64 = IMUL.b64 %8, 4294967297"],
     ),
-    rule(
+    Rule::plain(
         "word-of-two",
         &[Operation::Cvt, Operation::Extract],
         &[32],
@@ -87,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R64 = PACK.b64.b32 %4, %5\n%9:R32 = EXTRACT.hi.b32.b64 %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "high-word-of-two",
         &[Operation::Shr],
         &[64],

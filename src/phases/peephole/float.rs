@@ -18,12 +18,8 @@ const fn rule(
     examples: &'static [&'static str],
 ) -> Rule {
     Rule {
-        name,
-        roots,
-        widths: &[16, 32, 64],
         governed_by: Governs::ExactFloats,
-        rewrite,
-        examples,
+        ..Rule::plain(name, roots, &[16, 32, 64], rewrite, examples)
     }
 }
 

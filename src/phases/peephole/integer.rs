@@ -8,39 +8,25 @@ use smallvec::smallvec;
 
 const WIDTHS: &[u32] = &[16, 32, 64];
 
-/// A rule about plain integers of every width.
-const fn rule(
-    name: &'static str,
-    roots: &'static [Operation],
-    rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
-    examples: &'static [&'static str],
-) -> Rule {
-    Rule {
-        name,
-        roots,
-        widths: WIDTHS,
-        governed_by: Governs::PlainIntegers,
-        rewrite,
-        examples,
-    }
-}
-
 pub(super) const RULES: &[Rule] = &[
-    rule(
+    Rule::plain(
         "add-zero",
         &[Operation::Iadd, Operation::Isub],
+        WIDTHS,
         add_zero,
         &["%9:R{w} = IADD.b{w} %1, 0", "%9:R{w} = ISUB.b{w} %1, 0"],
     ),
-    rule(
+    Rule::plain(
         "subtract-itself",
         &[Operation::Isub],
+        WIDTHS,
         subtract_itself,
         &["%9:R{w} = ISUB.b{w} %1, %1"],
     ),
-    rule(
+    Rule::plain(
         "sum-of-sum-with-constants",
         &[Operation::Iadd, Operation::Isub],
+        WIDTHS,
         add_constants,
         &[
             "%8:R{w} = IADD.b{w} %1, 100\n%9:R{w} = IADD.b{w} %8, -77",
@@ -49,45 +35,50 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R{w} = ISUB.b{w} 100, %1\n%9:R{w} = IADD.b{w} %8, 5",
         ],
     ),
-    rule(
+    Rule::plain(
         "negated-summand",
         &[Operation::Iadd, Operation::Isub],
+        WIDTHS,
         add_negated,
         &[
             "%8:R{w} = INEG.s{w} %1\n%9:R{w} = IADD.b{w} %8, %2",
             "%8:R{w} = INEG.s{w} %1\n%9:R{w} = ISUB.b{w} %2, %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "add-what-was-subtracted",
         &[Operation::Iadd, Operation::Isub],
+        WIDTHS,
         cancel,
         &[
             "%8:R{w} = ISUB.b{w} %1, %2\n%9:R{w} = IADD.b{w} %8, %2",
             "%8:R{w} = IADD.b{w} %1, %2\n%9:R{w} = ISUB.b{w} %8, %1",
         ],
     ),
-    rule(
+    Rule::plain(
         "negation-of-negation",
         &[Operation::Ineg],
+        WIDTHS,
         negate_twice,
         &[
             "%8:R{w} = INEG.s{w} %1\n%9:R{w} = INEG.s{w} %8",
             "%8:R{w} = ISUB.b{w} %1, %2\n%9:R{w} = INEG.s{w} %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "absolute-value-of-sign",
         &[Operation::Iabs],
+        WIDTHS,
         absolute,
         &[
             "%8:R{w} = INEG.s{w} %1\n%9:R{w} = IABS.s{w} %8",
             "%8:R{w} = IABS.s{w} %1\n%9:R{w} = IABS.s{w} %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "multiply-by-zero-or-one",
         &[Operation::Imul],
+        WIDTHS,
         multiply_by_unit,
         &[
             "%9:R{w} = IMUL.b{w} %1, 0",
@@ -95,21 +86,24 @@ pub(super) const RULES: &[Rule] = &[
             "%9:R{w} = IMUL.b{w} %1, -1",
         ],
     ),
-    rule(
+    Rule::plain(
         "multiply-by-power-of-two",
         &[Operation::Imul],
+        WIDTHS,
         multiply_by_power,
         &["%9:R{w} = IMUL.b{w} %1, 8", "%9:R{w} = IMUL.b{w} %1, 16384"],
     ),
-    rule(
+    Rule::plain(
         "product-of-product-with-constants",
         &[Operation::Imul],
+        WIDTHS,
         multiply_constants,
         &["%8:R{w} = IMUL.b{w} %1, 11\n%9:R{w} = IMUL.b{w} %8, 13"],
     ),
-    rule(
+    Rule::plain(
         "multiply-and-add-of-units",
         &[Operation::Imad],
+        WIDTHS,
         simplify_mad,
         &[
             "%9:R{w} = IMAD.b{w} %1, 0, %2",
@@ -118,9 +112,10 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R{w} = MOV.b{w} 12\n%9:R{w} = IMAD.b{w} %8, 11, %1",
         ],
     ),
-    rule(
+    Rule::plain(
         "wide-multiply-and-add-of-units",
         &[Operation::ImadWide],
+        WIDTHS,
         simplify_wide_mad,
         &[
             "%9:R64 = IMAD.WIDE.s64.s32 %4, 0, %3",
@@ -184,9 +179,10 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R64 = CVT.u64.u32 %4\n%7:R64 = IADD.b64 %3, %8\n%6:R64 = IADD.b64 %8, %10\n%9:R64 = XOR.b64 %6, %7",
         ],
     },
-    rule(
+    Rule::plain(
         "least-and-greatest",
         &[Operation::Imin, Operation::Imax],
+        WIDTHS,
         simplify_extreme,
         &[
             "%9:R{w} = IMIN.u{w} %1, 0",
@@ -196,9 +192,10 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R{w} = IMIN.s{w} %1, 50\n%9:R{w} = IMIN.s{w} %8, 20",
         ],
     ),
-    rule(
+    Rule::plain(
         "divide-by-one",
         &[Operation::Idiv, Operation::Irem],
+        WIDTHS,
         divide_by_one,
         &["%9:R{w} = IDIV.s{w} %1, 1", "%9:R{w} = IREM.u{w} %1, 1"],
     ),

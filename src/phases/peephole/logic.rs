@@ -2,33 +2,17 @@
 
 use super::matcher::{Matcher, ones, signed};
 use super::rewrite::{Rewrite, Value, node, plain, value};
-use super::rule::{Governs, Rule};
+use super::rule::Rule;
 use crate::ori::{Instruction, Operand, Operation};
 
 const WIDTHS: &[u32] = &[1, 16, 32, 64];
 const BITWISE: &[Operation] = &[Operation::And, Operation::Or, Operation::Xor];
 
-/// A rule about bits of every width.
-const fn rule(
-    name: &'static str,
-    roots: &'static [Operation],
-    rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
-    examples: &'static [&'static str],
-) -> Rule {
-    Rule {
-        name,
-        roots,
-        widths: WIDTHS,
-        governed_by: Governs::PlainIntegers,
-        rewrite,
-        examples,
-    }
-}
-
 pub(super) const RULES: &[Rule] = &[
-    rule(
+    Rule::plain(
         "bits-with-constant",
         BITWISE,
+        WIDTHS,
         with_constant,
         &[
             "%9:R{w} = AND.b{w} %1, 0",
@@ -40,9 +24,10 @@ pub(super) const RULES: &[Rule] = &[
             "%9:P = OR.b1 %11, -1",
         ],
     ),
-    rule(
+    Rule::plain(
         "bits-with-themselves",
         BITWISE,
+        WIDTHS,
         with_itself,
         &[
             "%9:R{w} = AND.b{w} %1, %1",
@@ -51,9 +36,10 @@ pub(super) const RULES: &[Rule] = &[
             "%9:P = XOR.b1 %11, %11",
         ],
     ),
-    rule(
+    Rule::plain(
         "bits-with-complement",
         BITWISE,
+        WIDTHS,
         with_complement,
         &[
             "%8:R{w} = NOT.b{w} %1\n%9:R{w} = AND.b{w} %8, %1",
@@ -61,42 +47,47 @@ pub(super) const RULES: &[Rule] = &[
             "%8:P = NOT.b1 %11\n%9:P = XOR.b1 %8, %11",
         ],
     ),
-    rule(
+    Rule::plain(
         "absorption",
         &[Operation::And, Operation::Or],
+        WIDTHS,
         absorb,
         &[
             "%8:R{w} = OR.b{w} %1, %2\n%9:R{w} = AND.b{w} %8, %1",
             "%8:R{w} = AND.b{w} %1, %2\n%9:R{w} = OR.b{w} %2, %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "bits-of-bits-with-constants",
         BITWISE,
+        WIDTHS,
         with_constants,
         &[
             "%8:R{w} = AND.b{w} %1, 1023\n%9:R{w} = AND.b{w} %8, 4080",
             "%8:R{w} = XOR.b{w} %1, 1023\n%9:R{w} = XOR.b{w} %8, 4080",
         ],
     ),
-    rule(
+    Rule::plain(
         "complement-of-complement",
         &[Operation::Not],
+        WIDTHS,
         complement_twice,
         &[
             "%8:R{w} = NOT.b{w} %1\n%9:R{w} = NOT.b{w} %8",
             "%8:P = NOT.b1 %11\n%9:P = NOT.b1 %8",
         ],
     ),
-    rule(
+    Rule::plain(
         "exclusive-or-of-complements",
         &[Operation::Xor],
+        WIDTHS,
         exclude_complements,
         &["%8:R{w} = NOT.b{w} %1\n%7:R{w} = NOT.b{w} %2\n%9:R{w} = XOR.b{w} %7, %8"],
     ),
-    rule(
+    Rule::plain(
         "mask-of-what-is-zero",
         &[Operation::And],
+        WIDTHS,
         mask_known,
         &[
             "%8:R32 = CVT.u32.u16 %12\n%9:R32 = AND.b32 %8, 65535",

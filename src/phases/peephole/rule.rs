@@ -39,6 +39,26 @@ pub(super) struct Rule {
     pub examples: &'static [&'static str],
 }
 
+impl Rule {
+    /// A rule about plain integers.
+    pub const fn plain(
+        name: &'static str,
+        roots: &'static [Operation],
+        widths: &'static [u32],
+        rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
+        examples: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            roots,
+            widths,
+            governed_by: Governs::PlainIntegers,
+            rewrite,
+            examples,
+        }
+    }
+}
+
 /// Number of a rule in the table.
 pub(super) type RuleNumber = usize;
 

@@ -7,26 +7,8 @@ use crate::ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Varia
 
 const WIDTHS: &[u32] = &[16, 32, 64];
 
-/// A rule about plain integers.
-const fn rule(
-    name: &'static str,
-    roots: &'static [Operation],
-    widths: &'static [u32],
-    rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
-    examples: &'static [&'static str],
-) -> Rule {
-    Rule {
-        name,
-        roots,
-        widths,
-        governed_by: Governs::PlainIntegers,
-        rewrite,
-        examples,
-    }
-}
-
 pub(super) const RULES: &[Rule] = &[
-    rule(
+    Rule::plain(
         "shift-by-nothing-or-all",
         &[Operation::Shl, Operation::Shr],
         WIDTHS,
@@ -39,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
             "%9:R{w} = SHL.b{w} 0, %4",
         ],
     ),
-    rule(
+    Rule::plain(
         "shift-of-shift",
         &[Operation::Shl, Operation::Shr],
         WIDTHS,
@@ -51,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R{w} = SHR.s{w} %1, 9\n%9:R{w} = SHR.s{w} %8, 12",
         ],
     ),
-    rule(
+    Rule::plain(
         "shift-there-and-back",
         &[Operation::Shl, Operation::Shr],
         WIDTHS,
@@ -62,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R{w} = SHR.s{w} %1, 5\n%9:R{w} = SHL.b{w} %8, 5",
         ],
     ),
-    rule(
+    Rule::plain(
         "extension-and-shift",
         &[Operation::Shl, Operation::Imul],
         &[64],
@@ -74,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R64 = CVT.u64.u32 %4\n%9:R64 = IMUL.b64 %8, 3000000000",
         ],
     ),
-    rule(
+    Rule::plain(
         "shift-and-mask",
         &[Operation::And],
         // The hardware has no fields of 64 bits.
@@ -85,7 +67,7 @@ pub(super) const RULES: &[Rule] = &[
             "%8:R32 = SHR.s32 %4, 5\n%9:R32 = AND.b32 %8, 127",
         ],
     ),
-    rule(
+    Rule::plain(
         "rotation",
         &[Operation::Or, Operation::Iadd, Operation::Xor],
         &[32],
@@ -107,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
             "%9:R32 = SHF.r.clamp.b32 %4, %5, 0",
         ],
     },
-    rule(
+    Rule::plain(
         "whole-or-empty-field",
         &[Operation::Bfe, Operation::Bfi],
         &[32, 64],
@@ -119,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
             "%9:R{w} = BFI.b{w} %1, %2, 0, {w}",
         ],
     ),
-    rule(
+    Rule::plain(
         "permutation-of-one-word",
         &[Operation::Prmt],
         &[32],

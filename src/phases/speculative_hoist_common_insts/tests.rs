@@ -2,10 +2,8 @@
 
 use super::*;
 use crate::ori::parse_function;
-use crate::ori::random_function::random_function;
 use crate::phases::PhaseOptions;
-use crate::phases::testing::{count_of, run_phase, run_phase_with};
-use crate::snapshot::abi::Stage;
+use crate::phases::testing::{check_ends_in_one_run, count_of, run_phase, run_phase_with};
 use proptest::prelude::*;
 
 /// Both targets multiply, add to the product and load; each in its own order.
@@ -193,9 +191,6 @@ proptest! {
     /// Whatever the function: the result verifies, and a second run finds nothing.
     #[test]
     fn functions_stay_sound(seed: u64) {
-        let mut function = random_function(seed, Stage::Ssa);
-        run_phase(run, &mut function);
-        prop_assert_eq!(function.verify(), []);
-        prop_assert!(!run_phase(run, &mut function));
+        check_ends_in_one_run(run, seed);
     }
 }
