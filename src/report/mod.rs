@@ -2,6 +2,7 @@
 //!
 //! `docs/report.md` describes the fields.
 
+pub mod occupancy;
 mod opcodes;
 
 pub use opcodes::{OpcodeReport, StageOpcodes};
