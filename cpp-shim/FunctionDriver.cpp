@@ -132,6 +132,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     Remarks.emit();
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
+  if (Run && oriel_run_wants_analysis(Run))
+    analyze(MF, Stage, Frequencies, Run, Outcome, ReportProblem);
   if (Run)
     oriel_run_end(Run, &Exporter.snapshot(), &Outcome, sinkInto(ReportProblem));
   if (!Problem.empty())
@@ -140,6 +142,22 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     MF.getFunction().getContext().diagnose(
         DiagnosticInfoGeneric("oriel: " + ReportProblem, DS_Error));
   return Outcome.result == ORIEL_RESULT_CHANGED;
+}
+
+void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
+                             const MachineBlockFrequencyInfo *Frequencies,
+                             OrielRun *Run, OrielOutcome &Outcome,
+                             std::string &Problem) {
+  Stopwatch Time;
+  // A plan that came to nothing may have left other instructions in their place.
+  bool IsInput = Outcome.result == ORIEL_RESULT_UNCHANGED ||
+                 Outcome.result == ORIEL_RESULT_IDENTITY;
+  SnapshotExporter &Result = IsInput ? Exporter : ResultExporter;
+  if (!IsInput && !Result.run(MF, Stage, ExportScope::Whole, Frequencies))
+    return;
+  oriel_run_analyze(Run, &Result.snapshot(), sinkInto(Problem));
+  Outcome.analysis_ns = Time.nanoseconds();
+  emitCodeRemarks(MF, Result, Run);
 }
 
 /// How often LLVM's verifier makes each of its findings in \p MF.
