@@ -3,6 +3,7 @@
 mod cfg;
 #[cfg(feature = "llvm")]
 mod compile;
+mod diff;
 mod differential;
 mod exec;
 mod generate;
@@ -12,6 +13,7 @@ mod modules;
 mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
+mod ptxas;
 mod report;
 mod snapshot;
 mod tables;
@@ -34,6 +36,8 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Compare two reports, and fail if a function has become worse
+    Diff(diff::DiffArguments),
     /// Check that phases do not change what kernels leave in memory
     Differential(differential::DifferentialArguments),
     /// Time live intervals
@@ -53,7 +57,7 @@ enum Command {
     Phases(tables::TableArguments),
     /// Write random functions for tests and benchmarks
     Generate(generate::GenerateArguments),
-    /// Print what Oriel knows of the instructions of functions
+    /// Print register pressure, occupancy and what causes them
     Report(report::ReportArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
@@ -87,6 +91,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Cfg(arguments) => cfg::run(&arguments)?,
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments)?,
+        Command::Diff(arguments) => diff::run(&arguments)?,
         Command::Differential(arguments) => differential::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
         Command::Exec(arguments) => exec::run(&arguments)?,
