@@ -2,6 +2,7 @@
 //!
 //! `docs/report.md` describes the fields.
 
+pub mod estimate;
 mod opcodes;
 
 pub use opcodes::{OpcodeReport, StageOpcodes};

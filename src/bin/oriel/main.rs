@@ -5,6 +5,7 @@ mod cfg;
 mod compile;
 mod differential;
 mod exec;
+mod features;
 mod generate;
 mod input;
 mod live;
@@ -40,6 +41,8 @@ enum Command {
     Bench(live::BenchArguments),
     /// Run kernels in the interpreter, or on a GPU
     Exec(exec::ExecArguments),
+    /// Print what the register estimate is computed from, as JSON lines, for calibration
+    Features(features::FeaturesArguments),
     /// List the knobs of phases, which -oriel-knob sets
     Knobs(tables::TableArguments),
     /// Print live intervals of snapshots
@@ -90,6 +93,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Differential(arguments) => differential::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
         Command::Exec(arguments) => exec::run(&arguments)?,
+        Command::Features(arguments) => features::run(&arguments)?,
         Command::Knobs(arguments) => tables::run_knobs(&arguments),
         Command::Phases(arguments) => tables::run_phases(&arguments),
         Command::Live(arguments) => live::run(&arguments)?,
