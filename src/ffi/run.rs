@@ -278,7 +278,7 @@ extern "C" fn oriel_run_analyze(run: &mut OrielRun, snapshot: &OrielSnapshot, pr
     let view = unsafe { snapshot.view() };
     let analyzed = guarded(|| {
         let pressure = FunctionPressure::compute(view, &mut LiveRangeCalc::new());
-        let figures = CodeFigures::new(&pressure, None);
+        let figures = CodeFigures::new(&pressure);
         let remarks = match run.wants_remarks {
             true => report::code_remarks(&pressure, &figures),
             false => Vec::new(),

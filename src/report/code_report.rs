@@ -39,7 +39,7 @@ impl CodeReport {
     /// The report on a function. Where ptxas' figures are given, occupancy is that of its registers.
     pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
         let snapshot = pressure.snapshot();
-        let mut figures = CodeFigures::new(pressure, None).into_owned();
+        let mut figures = CodeFigures::new(pressure).into_owned();
         if let Some(registers) = ptxas.and_then(|ptxas| ptxas.ptxas_registers) {
             figures.occupancy = OccupancyFigures::of(&snapshot, registers);
         }

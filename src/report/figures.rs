@@ -1,32 +1,12 @@
 //! The figures of the code that ptxas gets: pressure, registers, occupancy.
 
+use super::estimate::{RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
 use crate::live::pressure::File;
 use crate::snapshot::Snapshot;
+use crate::snapshot::abi::Stage;
 use serde::Serialize;
-
-/// How many registers ptxas will give a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RegisterEstimate {
-    /// The most likely number.
-    pub registers: u32,
-    /// The least that is likely.
-    pub low: u32,
-    /// The most that is likely.
-    pub high: u32,
-}
-
-impl RegisterEstimate {
-    /// A number that is known.
-    pub const fn exactly(registers: u32) -> Self {
-        Self {
-            registers,
-            low: registers,
-            high: registers,
-        }
-    }
-}
 
 /// The figures of a function as ptxas gets it. Fields that are `None` are not in reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,6 +35,9 @@ pub struct CodeFigures<'a> {
     /// The most that is likely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_high: Option<u32>,
+    /// In percent, how likely it is that ptxas spills to stay within what launch bounds and `.maxnreg` allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spill_risk_percent: Option<u32>,
     /// The most registers a thread that a kernel's launch bounds allow; zero if they cannot be met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_limit: Option<u32>,
@@ -85,9 +68,14 @@ pub struct OccupancyFigures {
 }
 
 impl<'a> CodeFigures<'a> {
-    /// The figures of a function, for the SM that it is compiled for. Without an estimate there is no occupancy.
-    pub fn new(pressure: &FunctionPressure<'a>, estimate: Option<RegisterEstimate>) -> Self {
+    /// The figures of a function, for the SM that it is compiled for. Registers are estimated of code of stage `late`, if Ori can
+    /// represent it; without an estimate there is no occupancy.
+    pub fn new(pressure: &FunctionPressure<'a>) -> Self {
         let snapshot = pressure.snapshot();
+        let is_late = snapshot.stage() == Stage::Late;
+        let estimate = is_late
+            .then(|| RegisterEstimate::new(&snapshot, &Target::of(&snapshot)).ok())
+            .flatten();
         let place = pressure.peak_place(File::General);
         let location = place
             .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())
@@ -102,6 +90,7 @@ impl<'a> CodeFigures<'a> {
             registers_estimate: estimate.map(|estimate| estimate.registers),
             registers_estimate_low: estimate.map(|estimate| estimate.low),
             registers_estimate_high: estimate.map(|estimate| estimate.high),
+            spill_risk_percent: estimate.map(|estimate| estimate.spill_risk_percent),
             registers_limit: registers_limit(&snapshot),
             occupancy: estimate.and_then(|estimate| OccupancyFigures::of(&snapshot, estimate.registers)),
         }
@@ -113,13 +102,6 @@ impl<'a> CodeFigures<'a> {
             peak_file: self.peak_file.map(|file| file.into_owned().into()),
             ..self
         }
-    }
-
-    /// Does the estimate exceed what the launch bounds allow? Then ptxas has to spill, or the kernel does not run.
-    pub fn exceeds_launch_bounds(&self) -> bool {
-        self.registers_limit
-            .zip(self.registers_estimate)
-            .is_some_and(|(limit, estimate)| estimate > limit)
     }
 }
 

@@ -3,8 +3,9 @@
 //! | file | subject |
 //! |---|---|
 //! | `pressure/` | where the pressure peaks, which values cause it, and what would lower it |
+//! | `estimate/` | the registers that ptxas is going to use |
 //! | `occupancy/` | what a multiprocessor holds of a kernel |
-//! | `figures.rs` | the figures of both |
+//! | `figures.rs` | the figures of all three |
 //! | `remarks.rs` | the same for those who ask LLVM for remarks |
 //! | `code_report.rs`, `table.rs` | what `oriel report` knows of a function, and prints of it |
 //! | `diff.rs` | two reports of the same functions |
@@ -18,6 +19,7 @@
 mod code_report;
 pub mod diff;
 mod dot;
+pub mod estimate;
 mod figures;
 mod life_ranges;
 pub mod occupancy;
@@ -29,7 +31,7 @@ mod table;
 
 pub use code_report::CodeReport;
 pub use dot::write_pressure_dot;
-pub use figures::{CodeFigures, OccupancyFigures, RegisterEstimate};
+pub use figures::{CodeFigures, OccupancyFigures};
 pub use life_ranges::write_life_ranges;
 pub use opcodes::{OpcodeReport, StageOpcodes};
 pub use remarks::{CodeRemark, Piece, code_remarks};

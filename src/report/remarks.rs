@@ -98,7 +98,10 @@ fn estimate(pressure: &FunctionPressure<'_>, figures: &CodeFigures<'_>) -> Optio
         None => remark,
         Some(limit) => remark
             .text("; launch bounds allow ")
-            .value("RegistersLimit", limit),
+            .value("RegistersLimit", limit)
+            .text(", spills are likely to ")
+            .value("SpillRiskPercent", figures.spill_risk_percent?)
+            .text(" %"),
     })
 }
 

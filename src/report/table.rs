@@ -19,7 +19,12 @@ pub fn write_table(reports: &[CodeReport], out: &mut impl Write) -> fmt::Result 
     let ptxas = has(|report| report.ptxas.is_some());
     let occupancy = has(|report| report.figures.occupancy.is_some());
     let mut header = vec!["function", "", "SM", "instructions", "peak r32", "pred", "at"];
-    header.extend(estimate.then_some(["estimate", "range"]).into_iter().flatten());
+    header.extend(
+        estimate
+            .then_some(["estimate", "range", "spill risk"])
+            .into_iter()
+            .flatten(),
+    );
     header.extend(ptxas.then_some(["ptxas", "spilled bytes"]).into_iter().flatten());
     header.extend(occupancy.then_some(["warps", "limited by"]).into_iter().flatten());
     let mut rows = vec![header.into_iter().map(str::to_owned).collect()];
@@ -57,7 +62,7 @@ fn base_cells(report: &CodeReport) -> Vec<String> {
     ]
 }
 
-fn estimate_cells(report: &CodeReport) -> [String; 2] {
+fn estimate_cells(report: &CodeReport) -> [String; 3] {
     let figures = &report.figures;
     let estimate = figures
         .registers_estimate
@@ -65,9 +70,11 @@ fn estimate_cells(report: &CodeReport) -> [String; 2] {
     let range = figures
         .registers_estimate_low
         .zip(figures.registers_estimate_high);
+    let risk = figures.spill_risk_percent;
     [
         estimate,
         range.map_or(String::new(), |(low, high)| format!("{low}-{high}")),
+        risk.map_or(String::new(), |percent| format!("{percent}%")),
     ]
 }
 

@@ -28,6 +28,10 @@ pub struct ToleranceArguments {
     /// Instructions that a function may have more, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
     tolerate_instructions: f64,
+
+    /// By how much spills may be more likely, in percent of all cases
+    #[arg(long, value_name = "PERCENT", default_value_t = 0)]
+    tolerate_spill_risk: u64,
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
@@ -42,6 +46,7 @@ impl ToleranceArguments {
         Tolerance {
             registers: self.tolerate_registers,
             instructions_percent: self.tolerate_instructions,
+            spill_risk_percent: self.tolerate_spill_risk,
         }
     }
 

@@ -6,6 +6,7 @@ mod compile;
 mod diff;
 mod differential;
 mod exec;
+mod features;
 mod generate;
 mod input;
 mod live;
@@ -44,6 +45,8 @@ enum Command {
     Bench(live::BenchArguments),
     /// Run kernels in the interpreter, or on a GPU
     Exec(exec::ExecArguments),
+    /// Print what the register estimate is computed from, as JSON lines, for calibration
+    Features(features::FeaturesArguments),
     /// List the knobs of phases, which -oriel-knob sets
     Knobs(tables::TableArguments),
     /// Print live intervals of snapshots
@@ -95,6 +98,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Differential(arguments) => differential::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
         Command::Exec(arguments) => exec::run(&arguments)?,
+        Command::Features(arguments) => features::run(&arguments)?,
         Command::Knobs(arguments) => tables::run_knobs(&arguments),
         Command::Phases(arguments) => tables::run_phases(&arguments),
         Command::Live(arguments) => live::run(&arguments)?,
