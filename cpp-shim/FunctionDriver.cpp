@@ -70,6 +70,14 @@ static void diagnoseWarning(const MachineFunction &MF, StringRef Text) {
       DiagnosticInfoGeneric("oriel: " + Text, DS_Warning));
 }
 
+/// Receives warnings of \p MF.
+static OrielSink warningsOf(MachineFunction &MF) {
+  return {&MF, [](void *Context, OrielText Text) {
+            diagnoseWarning(*static_cast<MachineFunction *>(Context),
+                            toStringRef(Text));
+          }};
+}
+
 /// Says that Oriel does not work on \p MF, to those who ask for remarks.
 static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
                               StringRef Reason) {
@@ -106,11 +114,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
 
   std::string Problem, Unsupported;
   PhaseHost Host(MF.getFunction().getContext());
-  OrielSink Warnings = {&MF, [](void *Context, OrielText Text) {
-                          diagnoseWarning(
-                              *static_cast<MachineFunction *>(Context),
-                              toStringRef(Text));
-                        }};
+  OrielSink Warnings = warningsOf(MF);
   OrielRun *Run =
       oriel_run_begin(&Exporter.snapshot(), &Host.callbacks(),
                       sinkInto(Problem), sinkInto(Unsupported), Warnings);
@@ -155,7 +159,8 @@ void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
   SnapshotExporter &Result = IsInput ? Exporter : ResultExporter;
   if (!IsInput && !Result.run(MF, Stage, ExportScope::Whole, Frequencies))
     return;
-  oriel_run_analyze(Run, &Result.snapshot(), sinkInto(Problem));
+  oriel_run_analyze(Run, &Result.snapshot(), sinkInto(Problem),
+                    warningsOf(MF));
   Outcome.analysis_ns = Time.nanoseconds();
   emitCodeRemarks(MF, Result, Run);
 }

@@ -142,7 +142,7 @@ uint32_t oriel_run_wants_analysis(const OrielRun *run);
 
 /// Analyses \p snapshot, which is of the code that LLVM got back.
 void oriel_run_analyze(OrielRun *run, const OrielSnapshot *snapshot,
-                       OrielSink problem);
+                       OrielSink problem, OrielSink warning);
 
 /// What the analysis tells those who ask for remarks.
 typedef struct OrielCodeRemark {

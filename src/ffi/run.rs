@@ -201,7 +201,7 @@ pub struct OrielRun {
     remarks: Vec<Remark>,
     library_time: Duration,
     wants_remarks: bool,
-    stage: Stage,
+    wants_analysis: bool,
     /// The figures of the code that LLVM got back.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
@@ -245,7 +245,7 @@ extern "C" fn oriel_run_begin(
         remarks: work.remarks,
         library_time: start.elapsed(),
         wants_remarks: host.wants_remarks(),
-        stage: view.stage(),
+        wants_analysis: wants_analysis(&view, options, host),
         figures: None,
         code_remarks: Vec::new(),
     }))
@@ -267,13 +267,23 @@ extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
 }
 
 /// The figures are of the code that goes to ptxas, and somebody has to ask for them.
-#[unsafe(no_mangle)]
-extern "C" fn oriel_run_wants_analysis(run: &OrielRun) -> u32 {
-    u32::from(run.stage == Stage::Late && (run.wants_remarks || run.options.report.is_some()))
+fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> bool {
+    snapshot.stage() == Stage::Late
+        && (options.report.is_some() || host.wants_remarks() || options.warns_of_launch_bounds(snapshot))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn oriel_run_analyze(run: &mut OrielRun, snapshot: &OrielSnapshot, problem: OrielSink) {
+extern "C" fn oriel_run_wants_analysis(run: &OrielRun) -> u32 {
+    u32::from(run.wants_analysis)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_analyze(
+    run: &mut OrielRun,
+    snapshot: &OrielSnapshot,
+    problem: OrielSink,
+    warning: OrielSink,
+) {
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     let analyzed = guarded(|| {
@@ -283,10 +293,17 @@ extern "C" fn oriel_run_analyze(run: &mut OrielRun, snapshot: &OrielSnapshot, pr
             true => report::code_remarks(&pressure, &figures),
             false => Vec::new(),
         };
-        (figures.into_owned(), remarks)
+        let warns = run.options.warns_of_launch_bounds(&view);
+        let text = warns.then(|| figures.launch_bounds_warning(&view)).flatten();
+        (figures.into_owned(), remarks, text)
     });
     match analyzed {
-        Ok((figures, remarks)) => (run.figures, run.code_remarks) = (Some(figures), remarks),
+        Ok((figures, remarks, text)) => {
+            (run.figures, run.code_remarks) = (Some(figures), remarks);
+            if let Some(text) = text {
+                warning.send(&text);
+            }
+        }
         Err(message) => problem.send(&message),
     }
 }

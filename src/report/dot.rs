@@ -38,3 +38,25 @@ pub fn write_pressure_dot(pressure: &FunctionPressure<'_>, out: &mut impl Write)
     }
     writeln!(out, "}}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::LiveRangeCalc;
+    use crate::snapshot::sample::counting_loop;
+
+    #[test]
+    fn the_peak_is_red_and_no_pressure_white() {
+        let owned = counting_loop();
+        let pressure = FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new());
+        let mut text = String::new();
+        write_pressure_dot(&pressure, &mut text).unwrap();
+        let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
+        assert_eq!(
+            line("bb1 ["),
+            "bb1 [label=\"bb.1\\n5 instructions, depth 1\\n1 r32, 1 pred\",fillcolor=\"0.000 1.000 1.000\"];"
+        );
+        assert!(line("bb2 [").ends_with("fillcolor=\"0.000 0.000 1.000\"];"));
+        assert!(text.contains("bb1 -> bb1;\nbb1 -> bb2;\n"));
+    }
+}

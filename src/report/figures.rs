@@ -8,6 +8,9 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use serde::Serialize;
 
+/// From which risk on there is a warning.
+const LIKELY_PERCENT: u32 = 50;
+
 /// The figures of a function as ptxas gets it. Fields that are `None` are not in reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CodeFigures<'a> {
@@ -94,6 +97,21 @@ impl<'a> CodeFigures<'a> {
             registers_limit: registers_limit(&snapshot),
             occupancy: estimate.and_then(|estimate| OccupancyFigures::of(&snapshot, estimate.registers)),
         }
+    }
+
+    /// What there is to say of a kernel whose launch bounds ptxas can only keep by spilling, or not at all.
+    pub fn launch_bounds_warning(&self, snapshot: &Snapshot<'_>) -> Option<String> {
+        let (name, sm) = (snapshot.name(), snapshot.function().sm);
+        let limit = self.registers_limit?;
+        if limit == 0 {
+            return Some(format!(
+                "The launch bounds of kernel {name} cannot be met on sm_{sm}"
+            ));
+        }
+        let risk = self.spill_risk_percent?;
+        (risk >= LIKELY_PERCENT).then(|| {
+            format!("The launch bounds of kernel {name} leave a thread {limit} registers on sm_{sm}: ptxas is likely to spill ({risk} %)")
+        })
     }
 
     /// The same, borrowing nothing.

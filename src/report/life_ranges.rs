@@ -136,14 +136,17 @@ fn write_instruction(
         "  @{:<5} {text:text_width$} | {units:>3} |",
         instruction.index()
     )?;
-    for column in &columns.0 {
-        let mark = match column {
-            None => ' ',
-            Some(register) => mark(*register, &definitions, &uses, &before, &after),
-        };
-        write!(out, " {mark}")?;
-    }
-    writeln!(out)?;
+    let marks: String = columns
+        .0
+        .iter()
+        .flat_map(|column| {
+            let mark = column.map_or(' ', |register| {
+                mark(register, &definitions, &uses, &before, &after)
+            });
+            [' ', mark]
+        })
+        .collect();
+    writeln!(out, "{}", marks.trim_end())?;
     columns.retain(&after);
     Ok(after)
 }
@@ -175,5 +178,34 @@ fn mark(
         (false, true) if after.contains(&register) => 'o',
         (false, true) => 'v',
         (false, false) => ':',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::LiveRangeCalc;
+    use crate::snapshot::sample::counting_loop;
+
+    #[test]
+    fn marks_definitions_uses_and_what_lives_on() {
+        let owned = counting_loop();
+        let pressure = FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new());
+        let mut text = String::new();
+        write_life_ranges(&pressure, &mut text).unwrap();
+        let expected = "\
+kernel count stage ssa sm_80
+bb.0:
+  @0     %0:b32 = MOV_B32_i 0               |   1 | ^
+bb.1:
+  @1     %1:b32 = PHI %0, %bb.0, %2, %bb.1  |   1 | ^
+  @2     %2:b32 = ADD32ri %1, 1             |   1 | v ^
+  @3     %3:b1 = SETP_i32ri %2, 10, 2       |   1 |   o
+  @4     CBranch %3, %bb.1                  |   1 |   :
+  @5     GOTO %bb.2                         |   1 |   :
+bb.2:
+  @6     Return                             |   0 |
+";
+        assert_eq!(text, expected);
     }
 }

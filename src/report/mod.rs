@@ -28,6 +28,8 @@ pub mod pressure;
 pub mod ptxas;
 mod remarks;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use code_report::CodeReport;
 pub use dot::write_pressure_dot;

@@ -41,7 +41,8 @@ impl VariableMap {
         Self(holdings)
     }
 
-    /// The names of the variables that a value of a register holds, each once.
+    /// The names of the variables that a value of a register holds, each once. Where values meet, debug instructions often
+    /// speak only of those that come in: then the names are those that the register's other values have.
     pub(super) fn names(
         &self,
         snapshot: &Snapshot<'_>,
@@ -50,21 +51,28 @@ impl VariableMap {
         value: ValueNumber,
     ) -> Vec<String> {
         let first = self.0.partition_point(|holding| holding.register < register);
-        let of_register = self.0[first..]
-            .iter()
-            .take_while(|holding| holding.register == register);
-        let mut names: Vec<String> = Vec::new();
-        for holding in of_register {
-            let index = intervals.indexes().index_at_or_before(holding.instruction);
+        let length = self.0[first..].partition_point(|holding| holding.register == register);
+        let of_register = &self.0[first..first + length];
+        let of_value = of_register.iter().filter(|holding| {
             // The debug instruction stands behind what defines the value.
-            if intervals.interval(register).query(index).value_out() != Some(value) {
-                continue;
-            }
-            let name = snapshot.string(snapshot.variable(holding.variable).name);
-            if !names.iter().any(|known| *known == name) {
-                names.push(name.into_owned());
-            }
+            let index = intervals.indexes().index_at_or_before(holding.instruction);
+            intervals.interval(register).query(index).value_out() == Some(value)
+        });
+        let names = distinct_names(snapshot, of_value);
+        match names.is_empty() {
+            true => distinct_names(snapshot, of_register.iter()),
+            false => names,
         }
-        names
     }
+}
+
+fn distinct_names<'h>(snapshot: &Snapshot<'_>, holdings: impl Iterator<Item = &'h Holding>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for holding in holdings {
+        let name = snapshot.string(snapshot.variable(holding.variable).name);
+        if !names.iter().any(|known| *known == name) {
+            names.push(name.into_owned());
+        }
+    }
+    names
 }
