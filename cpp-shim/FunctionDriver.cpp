@@ -137,7 +137,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
   if (Run && oriel_run_wants_analysis(Run))
-    analyze(MF, Stage, Frequencies, Run, Outcome, ReportProblem);
+    analyze(MF, Stage, Frequencies, Run, Outcome);
   if (Run)
     oriel_run_end(Run, &Exporter.snapshot(), &Outcome, sinkInto(ReportProblem));
   if (!Problem.empty())
@@ -150,8 +150,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
 
 void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
                              const MachineBlockFrequencyInfo *Frequencies,
-                             OrielRun *Run, OrielOutcome &Outcome,
-                             std::string &Problem) {
+                             OrielRun *Run, OrielOutcome &Outcome) {
   Stopwatch Time;
   // A plan that came to nothing may have left other instructions in their place.
   bool IsInput = Outcome.result == ORIEL_RESULT_UNCHANGED ||
@@ -159,9 +158,14 @@ void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
   SnapshotExporter &Result = IsInput ? Exporter : ResultExporter;
   if (!IsInput && !Result.run(MF, Stage, ExportScope::Whole, Frequencies))
     return;
+  std::string Problem;
   oriel_run_analyze(Run, &Result.snapshot(), sinkInto(Problem),
                     warningsOf(MF));
   Outcome.analysis_ns = Time.nanoseconds();
+  // Nothing depends on the analysis but what is said of the function.
+  if (!Problem.empty())
+    diagnoseWarning(MF, "no figures of function '" + MF.getName().str() +
+                            "': " + Problem);
   emitCodeRemarks(MF, Result, Run);
 }
 

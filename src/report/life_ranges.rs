@@ -196,15 +196,15 @@ mod tests {
         let expected = "\
 kernel count stage ssa sm_80
 bb.0:
-  @0     %0:b32 = MOV_B32_i 0               |   1 | ^
+  @0     %0:b32 = MOV_B32_i 0              |   1 | ^
 bb.1:
-  @1     %1:b32 = PHI %0, %bb.0, %2, %bb.1  |   1 | ^
-  @2     %2:b32 = ADD32ri %1, 1             |   1 | v ^
-  @3     %3:b1 = SETP_i32ri %2, 10, 2       |   1 |   o
-  @4     CBranch %3, %bb.1                  |   1 |   :
-  @5     GOTO %bb.2                         |   1 |   :
+  @1     %1:b32 = PHI %0, %bb.0, %2, %bb.1 |   1 | ^
+  @2     %2:b32 = ADD32ri %1, 1            |   1 | v ^
+  @3     %3:b1 = SETP_i32ri %2, 10, 2      |   1 |   o
+  @4     CBranch %3, %bb.1                 |   1 |   :
+  @5     GOTO %bb.2                        |   1 |   :
 bb.2:
-  @6     Return                             |   0 |
+  @6     Return                            |   0 |
 ";
         assert_eq!(text, expected);
     }
