@@ -15,7 +15,7 @@
 ; CHECK: in 0 loops: {{[0-9]+}} r32
 ; CHECK: in 1 loops: {{[0-9]+}} r32
 
-; JSON: "peaks":[{"file":"r32","units":{{[0-9]+}},"place":{"block":{{.*}}"loop_depths":[{"loop_depth":0,{{.*}}"block_pressure":[
+; JSON: "peaks":[{"file":"r32","units":{{[0-9]+}},"place":{"block":1,{{.*}}"source":[{"file":"k.cu","line":21,"column":0,"function":"get"},{"file":"k.cu","line":4,{{.*}}"block_pressure":[{"block":0,{{.*}}"loop_depths":[{"loop_depth":0,
 
 ; RANGES: kernel k stage late sm_80
 ; RANGES: bb.0:
