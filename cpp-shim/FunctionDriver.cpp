@@ -70,6 +70,14 @@ static void diagnoseWarning(const MachineFunction &MF, StringRef Text) {
       DiagnosticInfoGeneric("oriel: " + Text, DS_Warning));
 }
 
+/// Receives warnings of \p MF.
+static OrielSink warningsOf(MachineFunction &MF) {
+  return {&MF, [](void *Context, OrielText Text) {
+            diagnoseWarning(*static_cast<MachineFunction *>(Context),
+                            toStringRef(Text));
+          }};
+}
+
 /// Says that Oriel does not work on \p MF, to those who ask for remarks.
 static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
                               StringRef Reason) {
@@ -106,11 +114,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
 
   std::string Problem, Unsupported;
   PhaseHost Host(MF.getFunction().getContext());
-  OrielSink Warnings = {&MF, [](void *Context, OrielText Text) {
-                          diagnoseWarning(
-                              *static_cast<MachineFunction *>(Context),
-                              toStringRef(Text));
-                        }};
+  OrielSink Warnings = warningsOf(MF);
   OrielRun *Run =
       oriel_run_begin(&Exporter.snapshot(), &Host.callbacks(),
                       sinkInto(Problem), sinkInto(Unsupported), Warnings);
@@ -132,6 +136,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     Remarks.emit();
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
+  if (Run && oriel_run_wants_analysis(Run))
+    analyze(MF, Stage, Frequencies, Run, Outcome);
   if (Run)
     oriel_run_end(Run, &Exporter.snapshot(), &Outcome, sinkInto(ReportProblem));
   if (!Problem.empty())
@@ -140,6 +146,27 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     MF.getFunction().getContext().diagnose(
         DiagnosticInfoGeneric("oriel: " + ReportProblem, DS_Error));
   return Outcome.result == ORIEL_RESULT_CHANGED;
+}
+
+void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
+                             const MachineBlockFrequencyInfo *Frequencies,
+                             OrielRun *Run, OrielOutcome &Outcome) {
+  Stopwatch Time;
+  // A plan that came to nothing may have left other instructions in their place.
+  bool IsInput = Outcome.result == ORIEL_RESULT_UNCHANGED ||
+                 Outcome.result == ORIEL_RESULT_IDENTITY;
+  SnapshotExporter &Result = IsInput ? Exporter : ResultExporter;
+  if (!IsInput && !Result.run(MF, Stage, ExportScope::Whole, Frequencies))
+    return;
+  std::string Problem;
+  oriel_run_analyze(Run, &Result.snapshot(), sinkInto(Problem),
+                    warningsOf(MF));
+  Outcome.analysis_ns = Time.nanoseconds();
+  // Nothing depends on the analysis but what is said of the function.
+  if (!Problem.empty())
+    diagnoseWarning(MF, "no figures of function '" + MF.getName().str() +
+                            "': " + Problem);
+  emitCodeRemarks(MF, Result, Run);
 }
 
 /// How often LLVM's verifier makes each of its findings in \p MF.

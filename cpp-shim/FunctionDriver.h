@@ -32,8 +32,15 @@ private:
   const OrielSettings *settings(llvm::LLVMContext &Context);
   WriteBack writeBack(llvm::MachineFunction &MF, const OrielPlan &Plan,
                       const OrielSettings &Settings);
+  /// Has the library analyse the code that \p Run has left in \p MF, and hands
+  /// on its remarks. Fills in the time.
+  void analyze(llvm::MachineFunction &MF, OrielStage Stage,
+               const llvm::MachineBlockFrequencyInfo *Frequencies,
+               OrielRun *Run, OrielOutcome &Outcome);
 
   SnapshotExporter Exporter;
+  /// Of the code that a plan has made; the input's snapshot has to live on.
+  SnapshotExporter ResultExporter;
   OpcodeNames Names;
   bool ReportedOptions = false;
 };

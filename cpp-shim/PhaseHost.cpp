@@ -40,24 +40,31 @@ PhaseHost::PhaseHost(LLVMContext &Context) {
   };
 }
 
+/// The place of instruction \p Number of the snapshot; ORIEL_NONE: of \p MF.
+static RemarkPlace placeOf(const MachineFunction &MF,
+                           const SnapshotExporter &Exporter, uint32_t Number) {
+  const Function &F = MF.getFunction();
+  RemarkPlace Place = {DiagnosticLocation(F.getSubprogram()),
+                       &F.getEntryBlock()};
+  if (Number == ORIEL_NONE)
+    return Place;
+  const MachineInstr &MI = *Exporter.instructions()[Number];
+  Place.Location = DiagnosticLocation(MI.getDebugLoc());
+  if (const BasicBlock *Block = MI.getParent()->getBasicBlock())
+    Place.Block = Block;
+  return Place;
+}
+
 PhaseRemarks::PhaseRemarks(const MachineFunction &MF,
                            const SnapshotExporter &Exporter,
                            const OrielRun *Run)
-    : Run(Run), MF(MF) {
+    : Run(Run) {
   if (!Run)
     return;
-  const Function &F = MF.getFunction();
   for (size_t Index = 0, Count = oriel_run_remark_count(Run); Index != Count;
        ++Index) {
     uint32_t Number = oriel_run_remark(Run, Index).instruction;
-    Place At = {DiagnosticLocation(F.getSubprogram()), &F.getEntryBlock()};
-    if (Number != ORIEL_NONE) {
-      const MachineInstr &MI = *Exporter.instructions()[Number];
-      At.Location = DiagnosticLocation(MI.getDebugLoc());
-      if (const BasicBlock *Block = MI.getParent()->getBasicBlock())
-        At.Block = Block;
-    }
-    Places.push_back(At);
+    Places.push_back(placeOf(MF, Exporter, Number));
   }
 }
 
@@ -84,5 +91,25 @@ void PhaseRemarks::emit() const {
     default:
       emitOne<OptimizationRemarkAnalysis>(Remark, Place.Location, Place.Block);
     }
+  }
+}
+
+void oriel::emitCodeRemarks(const MachineFunction &MF,
+                            const SnapshotExporter &Exporter,
+                            const OrielRun *Run) {
+  for (size_t Index = 0, Count = oriel_run_code_remark_count(Run);
+       Index != Count; ++Index) {
+    OrielCodeRemark Remark = oriel_run_code_remark(Run, Index);
+    RemarkPlace Place = placeOf(MF, Exporter, Remark.instruction);
+    OptimizationRemarkAnalysis Out(PassName, toStringRef(Remark.name),
+                                   Place.Location, Place.Block);
+    for (size_t Number = 0; Number != Remark.piece_count; ++Number) {
+      OrielRemarkPiece Piece = oriel_run_code_remark_piece(Run, Index, Number);
+      if (Piece.key.length == 0)
+        Out << toStringRef(Piece.text);
+      else
+        Out << ore::NV(toStringRef(Piece.key), toStringRef(Piece.text));
+    }
+    Place.Block->getContext().diagnose(Out);
   }
 }

@@ -43,6 +43,12 @@ private:
   std::optional<llvm::NamedRegionTimer> Timer;
 };
 
+/// What a remark is about.
+struct RemarkPlace {
+  llvm::DiagnosticLocation Location;
+  const llvm::BasicBlock *Block;
+};
+
 /// The remarks of a run, with their places in \p MF as it was before.
 class PhaseRemarks {
 public:
@@ -53,15 +59,14 @@ public:
   void emit() const;
 
 private:
-  struct Place {
-    llvm::DiagnosticLocation Location;
-    const llvm::BasicBlock *Block;
-  };
-
   const OrielRun *Run;
-  const llvm::MachineFunction &MF;
-  llvm::SmallVector<Place, 0> Places;
+  llvm::SmallVector<RemarkPlace, 0> Places;
 };
+
+/// Hands LLVM what the library's analysis of the code in \p MF, which
+/// \p Exporter has exported, has to tell.
+void emitCodeRemarks(const llvm::MachineFunction &MF,
+                     const SnapshotExporter &Exporter, const OrielRun *Run);
 
 } // namespace oriel
 

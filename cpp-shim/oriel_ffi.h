@@ -133,8 +133,35 @@ typedef struct OrielOutcome {
   uint32_t reserved;
   uint64_t export_ns;
   uint64_t apply_ns;
+  uint64_t analysis_ns;
   OrielText problem;
 } OrielOutcome;
+
+/// Does somebody want to know how the code that LLVM got back does?
+uint32_t oriel_run_wants_analysis(const OrielRun *run);
+
+/// Analyses \p snapshot, which is of the code that LLVM got back.
+void oriel_run_analyze(OrielRun *run, const OrielSnapshot *snapshot,
+                       OrielSink problem, OrielSink warning);
+
+/// What the analysis tells those who ask for remarks.
+typedef struct OrielCodeRemark {
+  uint32_t instruction; ///< By snapshot number; ORIEL_NONE: the function.
+  uint32_t piece_count;
+  OrielText name;
+} OrielCodeRemark;
+
+/// A piece of its message.
+typedef struct OrielRemarkPiece {
+  OrielText key; ///< Of a value; empty: only text.
+  OrielText text;
+} OrielRemarkPiece;
+
+/// The remarks of the analysis; their texts live as long as the run.
+size_t oriel_run_code_remark_count(const OrielRun *run);
+OrielCodeRemark oriel_run_code_remark(const OrielRun *run, size_t index);
+OrielRemarkPiece oriel_run_code_remark_piece(const OrielRun *run, size_t index,
+                                             size_t piece);
 
 /// Ends the run, writes its report and frees it.
 void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,

@@ -20,10 +20,12 @@ Substitutions:
     %clang-cl, %clang-cuda   clang on OpenCL C and CUDA with the plug-in, to PTX in -o
     %oriel      the command line tool
     %plugin     liboriel.so
+    %ptxas-path ptxas itself (feature ptxas)
     %ptxas      ptxas for the same SM, its output thrown away (feature ptxas)
     %other-llc  an llc of another version (feature other-llvm)
     %python     the Python that runs lit
     %examples   the folder examples/
+    %schema     the schema of the report's lines (to validate: feature jsonschema, the Python package)
 """
 
 import os
@@ -130,10 +132,14 @@ config.substitutions += [
     ("%python", sys.executable),
     ("%plugin", plugin),
     ("%examples", str(ROOT / "examples")),
+    ("%schema", str(ROOT / "docs" / "report.schema.json")),
 ]
 if ptxas:
     config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas-path", ptxas))
     config.substitutions.append(("%ptxas", f"{ptxas} -arch=sm_80 -o /dev/null"))
+if importlib.util.find_spec("jsonschema"):
+    config.available_features.add("jsonschema")
 if shutil.which("dot"):
     config.available_features.add("graphviz")
 if other_llc:

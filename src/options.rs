@@ -5,6 +5,8 @@ use crate::phases::backend;
 use crate::phases::registry::{PHASES, Phase, Profiles};
 use crate::phases::{self, PhaseOptions, Selected};
 use crate::plan::script::EditScript;
+use crate::report::occupancy::LaunchBounds;
+use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -126,6 +128,10 @@ pub struct Options {
     /// Is there a warning of registers that may be read before they are written? None: in
     /// [`Mode::Analyze`].
     pub warn_uninitialized: Option<bool>,
+    /// Is there a warning of stores to local memory that nothing reads? None: in [`Mode::Analyze`].
+    pub warn_unread_stores: Option<bool>,
+    /// Is there a warning of kernels whose launch bounds leave too few registers? None: in [`Mode::Analyze`].
+    pub warn_launch_bounds: Option<bool>,
     /// Are Ori's phases checked by its verifier, and the result by LLVM's?
     pub verify: bool,
     /// Where the report goes.
@@ -378,15 +384,36 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-warn-launch-bounds",
+        value: "on|off",
+        help: "Warn of kernels whose launch bounds leave too few registers (default: on with -oriel=analyze)",
+        apply: |options, value| {
+            options.warn_launch_bounds = Some(choose(value, ON_OFF)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-warn-uninitialized",
         value: "on|off",
         help: "Warn of registers that may be read before they are written (default: on with -oriel=analyze)",
         apply: |options, value| {
-            options.warn_uninitialized = Some(choose(value, &[("on", true), ("off", false)])?);
+            options.warn_uninitialized = Some(choose(value, ON_OFF)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-warn-unread-stores",
+        value: "on|off",
+        help: "Warn of stores to local memory that nothing reads (default: on with -oriel=analyze)",
+        apply: |options, value| {
+            options.warn_unread_stores = Some(choose(value, ON_OFF)?);
             Ok(())
         },
     },
 ];
+
+/// The values of options that are on or off.
+const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];
 
 /// The value that `word` names; an error lists those that are allowed.
 fn choose<T: Copy>(word: &str, allowed: &[(&str, T)]) -> Result<T, String> {
@@ -409,6 +436,13 @@ fn directory(value: &str) -> Result<PathBuf, String> {
 }
 
 impl Options {
+    /// Is there a warning if the launch bounds of a function leave too few registers? It has to have some.
+    pub fn warns_of_launch_bounds(&self, snapshot: &Snapshot<'_>) -> bool {
+        self.warn_launch_bounds.unwrap_or(self.mode == Mode::Analyze)
+            && snapshot.is_kernel()
+            && LaunchBounds::of(snapshot) != LaunchBounds::default()
+    }
+
     /// The phases that run over functions for a compute capability (times ten) at a stage, in order.
     pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {

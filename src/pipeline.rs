@@ -9,7 +9,7 @@ use crate::ori::{
 };
 use crate::phases::never_worse::{Cost, excess_pressure, weighted_instructions};
 use crate::phases::registry::Phase;
-use crate::phases::{Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, Statistics};
+use crate::phases::{Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, Statistics, unread_stores};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
@@ -110,16 +110,22 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
     let goes_back = has_phases || matches!(options.phases, Phases::None | Phases::Rebuild | Phases::Perturb);
     let goes_back = goes_back && options.mode == Mode::Optimize;
     let mut work = Work::default();
-    let warn_uninitialized = options
-        .warn_uninitialized
-        .unwrap_or(options.mode == Mode::Analyze)
-        && snapshot.stage() == Stage::Late;
-    if !goes_back && !warn_uninitialized && options.dot_directory.is_none() {
+    let in_analysis = options.mode == Mode::Analyze;
+    let warn_uninitialized =
+        options.warn_uninitialized.unwrap_or(in_analysis) && snapshot.stage() == Stage::Late;
+    let warn_unread_stores = options.warn_unread_stores.unwrap_or(in_analysis)
+        && snapshot.stage() == Stage::Ssa
+        && !snapshot.arrays().frame_objects.is_empty();
+    let warns = warn_uninitialized || warn_unread_stores;
+    if !goes_back && !warns && options.dot_directory.is_none() {
         return Ok(work);
     }
     let mut function = from_machine(snapshot).map_err(Problem::Unsupported)?;
     if warn_uninitialized {
         work.warnings.extend(uninitialized_warning(&function, options));
+    }
+    if warn_unread_stores {
+        work.warnings.extend(unread_stores_warning(&function, snapshot));
     }
     if goes_back {
         optimize(&mut function, snapshot, options, host, &mut work)?;
@@ -247,6 +253,24 @@ fn uninitialized_warning(function: &Function, options: &Options) -> Option<Strin
         registers.len(),
         function.info.name,
         names.join(", ")
+    ))
+}
+
+fn unread_stores_warning(function: &Function, snapshot: &Snapshot<'_>) -> Option<String> {
+    let stores = unread_stores(function);
+    let first = stores.first()?;
+    let place = function
+        .origin(*first)
+        .and_then(|instruction| snapshot.instruction(instruction).location())
+        .map(|location| {
+            let record = snapshot.location(location);
+            format!(", the first at {}:{}", snapshot.string(record.file), record.line)
+        });
+    Some(format!(
+        "Found {} store(s) to local memory that nothing reads in function {}{}",
+        stores.len(),
+        function.info.name,
+        place.unwrap_or_default()
     ))
 }
 

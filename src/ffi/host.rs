@@ -4,6 +4,7 @@ use super::text::OrielText;
 use crate::phases::registry::Phase;
 use crate::phases::{Remark, RemarkKind};
 use crate::pipeline::Host;
+use crate::report::{CodeRemark, Piece};
 use std::ffi::c_void;
 
 /// `OrielHost`.
@@ -68,6 +69,47 @@ impl OrielRemark {
             phase: OrielText::from_static(remark.phase),
             name: OrielText::from_static(remark.name),
             message: OrielText::borrowed(&remark.message),
+        }
+    }
+}
+
+/// `OrielCodeRemark`.
+#[repr(C)]
+pub struct OrielCodeRemark {
+    instruction: u32,
+    piece_count: u32,
+    name: OrielText,
+}
+
+const _: () = assert!(size_of::<OrielCodeRemark>() == 24);
+
+impl OrielCodeRemark {
+    pub(super) fn of(remark: &CodeRemark) -> Self {
+        Self {
+            instruction: remark
+                .instruction
+                .map_or(NONE, |instruction| instruction.as_u32()),
+            piece_count: remark.pieces.len() as u32,
+            name: OrielText::from_static(remark.name),
+        }
+    }
+}
+
+/// `OrielRemarkPiece`.
+#[repr(C)]
+pub struct OrielRemarkPiece {
+    key: OrielText,
+    text: OrielText,
+}
+
+const _: () = assert!(size_of::<OrielRemarkPiece>() == 32);
+
+impl OrielRemarkPiece {
+    /// The texts live as long as the piece does.
+    pub(super) fn of(piece: &Piece) -> Self {
+        Self {
+            key: OrielText::from_static(piece.key.unwrap_or_default()),
+            text: OrielText::borrowed(&piece.text),
         }
     }
 }

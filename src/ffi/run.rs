@@ -1,18 +1,20 @@
 //! One function at one stage: snapshot in, plan out, report at the end.
 
-use super::host::{OrielHost, OrielRemark};
+use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
+use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
 use crate::phases::{Remark, Statistics};
-use crate::pipeline::{self, Problem, Work};
+use crate::pipeline::{self, Host, Problem, Work};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
-use crate::report::{self, FunctionReport, Outcome, PhaseTimes};
+use crate::report::pressure::FunctionPressure;
+use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, PhaseTimes};
 use crate::snapshot::abi::{
     ABI_VERSION, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
     FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeRecord, OperandRecord,
-    PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterOperandRecord, RegisterRecord,
+    PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterOperandRecord, RegisterRecord, Stage,
     StringRecord, SymbolRecord, VariableRecord,
 };
 use crate::snapshot::{Snapshot, SnapshotArrays};
@@ -184,8 +186,11 @@ pub struct OrielOutcome {
     reserved: u32,
     export_ns: u64,
     apply_ns: u64,
+    analysis_ns: u64,
     problem: OrielText,
 }
+
+const _: () = assert!(size_of::<OrielOutcome>() == 48);
 
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
@@ -195,6 +200,11 @@ pub struct OrielRun {
     statistics: Statistics,
     remarks: Vec<Remark>,
     library_time: Duration,
+    wants_remarks: bool,
+    wants_analysis: bool,
+    /// The figures of the code that LLVM got back.
+    figures: Option<CodeFigures<'static>>,
+    code_remarks: Vec<CodeRemark>,
 }
 
 #[unsafe(no_mangle)]
@@ -234,6 +244,10 @@ extern "C" fn oriel_run_begin(
         statistics: work.statistics,
         remarks: work.remarks,
         library_time: start.elapsed(),
+        wants_remarks: host.wants_remarks(),
+        wants_analysis: wants_analysis(&view, options, host),
+        figures: None,
+        code_remarks: Vec::new(),
     }))
 }
 
@@ -250,6 +264,63 @@ extern "C" fn oriel_run_remark_count(run: &OrielRun) -> usize {
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
     OrielRemark::of(&run.remarks[index])
+}
+
+/// The figures are of the code that goes to ptxas, and somebody has to ask for them.
+fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> bool {
+    snapshot.stage() == Stage::Late
+        && (options.report.is_some() || host.wants_remarks() || options.warns_of_launch_bounds(snapshot))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_wants_analysis(run: &OrielRun) -> u32 {
+    u32::from(run.wants_analysis)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_analyze(
+    run: &mut OrielRun,
+    snapshot: &OrielSnapshot,
+    problem: OrielSink,
+    warning: OrielSink,
+) {
+    // SAFETY: the exporter fills every array for its count, sentinels included.
+    let view = unsafe { snapshot.view() };
+    let analyzed = guarded(|| {
+        let pressure = FunctionPressure::compute(view, &mut LiveRangeCalc::new());
+        let figures = CodeFigures::new(&pressure);
+        let remarks = match run.wants_remarks {
+            true => report::code_remarks(&pressure, &figures),
+            false => Vec::new(),
+        };
+        let warns = run.options.warns_of_launch_bounds(&view);
+        let text = warns.then(|| figures.launch_bounds_warning(&view)).flatten();
+        (figures.into_owned(), remarks, text)
+    });
+    match analyzed {
+        Ok((figures, remarks, text)) => {
+            (run.figures, run.code_remarks) = (Some(figures), remarks);
+            if let Some(text) = text {
+                warning.send(&text);
+            }
+        }
+        Err(message) => problem.send(&message),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_code_remark_count(run: &OrielRun) -> usize {
+    run.code_remarks.len()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_code_remark(run: &OrielRun, index: usize) -> OrielCodeRemark {
+    OrielCodeRemark::of(&run.code_remarks[index])
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_code_remark_piece(run: &OrielRun, index: usize, piece: usize) -> OrielRemarkPiece {
+    OrielRemarkPiece::of(&run.code_remarks[index].pieces[piece])
 }
 
 #[unsafe(no_mangle)]
@@ -307,11 +378,13 @@ fn function_report<'a>(
         registers: snapshot.arrays().registers.iter().filter(is_used).count(),
         outcome: result,
         problem: (!problem.is_empty()).then_some(problem),
+        figures: run.figures.clone(),
         phases: &run.statistics,
         phase_ns: PhaseTimes(&run.statistics),
         export_ns: outcome.export_ns,
         library_ns,
         apply_ns: outcome.apply_ns,
-        oriel_ns: outcome.export_ns + library_ns + outcome.apply_ns,
+        analysis_ns: outcome.analysis_ns,
+        oriel_ns: outcome.export_ns + library_ns + outcome.apply_ns + outcome.analysis_ns,
     }
 }

@@ -71,6 +71,7 @@ pub(crate) mod testing;
 
 pub use analyses::Analyses;
 pub use manager::{Manager, PhaseContext, run};
+pub use memory_to_register::unread_stores;
 pub use remarks::{Remark, RemarkKind};
 pub use selection::{Selected, named, preceding, select};
 pub use statistics::Statistics;

@@ -1,10 +1,43 @@
-//! The report: one JSON object a function and stage.
+//! The report: what Oriel knows of a function, before ptxas has run.
 //!
-//! `docs/report.md` describes the fields.
+//! | file | subject |
+//! |---|---|
+//! | `pressure/` | where the pressure peaks, which values cause it, and what would lower it |
+//! | `estimate/` | the registers that ptxas is going to use |
+//! | `occupancy/` | what a multiprocessor holds of a kernel |
+//! | `figures.rs` | the figures of all three |
+//! | `remarks.rs` | the same for those who ask LLVM for remarks |
+//! | `code_report.rs`, `table.rs` | what `oriel report` knows of a function, and prints of it |
+//! | `diff.rs` | two reports of the same functions |
+//! | `life_ranges.rs`, `dot.rs` | life ranges beside the code; the control flow coloured by pressure |
+//! | `ptxas.rs` | what `ptxas -v` prints |
+//! | `opcodes.rs` | which share of the instructions has full meaning |
+//!
+//! This file writes the lines of `-oriel-report`: one JSON object a function and stage. `docs/report.md` describes the
+//! fields, `docs/report.schema.json` is their schema.
 
+mod code_report;
+pub mod diff;
+mod dot;
+pub mod estimate;
+mod figures;
+mod life_ranges;
+pub mod occupancy;
 mod opcodes;
+pub mod pressure;
+pub mod ptxas;
+mod remarks;
+mod table;
+#[cfg(test)]
+mod tests;
 
+pub use code_report::CodeReport;
+pub use dot::write_pressure_dot;
+pub use figures::{CodeFigures, OccupancyFigures};
+pub use life_ranges::write_life_ranges;
 pub use opcodes::{OpcodeReport, StageOpcodes};
+pub use remarks::{CodeRemark, Piece, code_remarks};
+pub use table::{write_details, write_table};
 
 use crate::options::ReportTarget;
 use crate::phases::Statistics;
@@ -56,6 +89,9 @@ pub struct FunctionReport<'a> {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,
+    /// The figures of the code that ptxas gets; only at stage `late`.
+    #[serde(flatten)]
+    pub figures: Option<CodeFigures<'a>>,
     /// What the phases that ran have counted.
     #[serde(skip_serializing_if = "Statistics::is_empty")]
     pub phases: &'a Statistics,
@@ -68,7 +104,9 @@ pub struct FunctionReport<'a> {
     pub library_ns: u64,
     /// From the plan to LLVM's function.
     pub apply_ns: u64,
-    /// The sum of the three.
+    /// From the code that LLVM has got back to its figures.
+    pub analysis_ns: u64,
+    /// The sum of the four.
     pub oriel_ns: u64,
 }
 

@@ -29,6 +29,13 @@ impl Display for Snapshot<'_> {
     }
 }
 
+/// Without its source position.
+impl Display for InstructionRef<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        self.snapshot().print_instruction(self, out)
+    }
+}
+
 impl Snapshot<'_> {
     fn print_block(&self, block: Block, out: &mut Formatter<'_>) -> fmt::Result {
         let record = self.block(block);
@@ -55,8 +62,9 @@ impl Snapshot<'_> {
             writeln!(out)?;
         }
         for instruction in self.instructions_of(block) {
-            write!(out, "  @{} ", instruction.index())?;
-            self.print_instruction(&self.instruction(instruction), out)?;
+            let reference = self.instruction(instruction);
+            write!(out, "  @{} {reference}", instruction.index())?;
+            self.print_location(&reference, out)?;
         }
         Ok(())
     }
@@ -95,6 +103,10 @@ impl Snapshot<'_> {
             write!(out, "{}", if number == 0 { " :: " } else { ", " })?;
             self.print_memory_operand(memory, out)?;
         }
+        Ok(())
+    }
+
+    fn print_location(&self, instruction: &InstructionRef<'_>, out: &mut Formatter<'_>) -> fmt::Result {
         if let Some(location) = instruction.location() {
             let record = self.location(location);
             write!(

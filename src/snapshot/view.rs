@@ -288,6 +288,11 @@ pub struct InstructionRef<'a> {
 }
 
 impl<'a> InstructionRef<'a> {
+    /// The function that it is in.
+    pub fn snapshot(&self) -> Snapshot<'a> {
+        self.snapshot
+    }
+
     /// Which instruction this is.
     pub fn id(&self) -> Instruction {
         self.instruction

@@ -3,8 +3,10 @@
 mod cfg;
 #[cfg(feature = "llvm")]
 mod compile;
+mod diff;
 mod differential;
 mod exec;
+mod features;
 mod generate;
 mod input;
 mod live;
@@ -12,6 +14,7 @@ mod modules;
 mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
+mod ptxas;
 mod report;
 mod snapshot;
 mod tables;
@@ -34,12 +37,16 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Compare two reports, and fail if a function has become worse
+    Diff(diff::DiffArguments),
     /// Check that phases do not change what kernels leave in memory
     Differential(differential::DifferentialArguments),
     /// Time live intervals
     Bench(live::BenchArguments),
     /// Run kernels in the interpreter, or on a GPU
     Exec(exec::ExecArguments),
+    /// Print what the register estimate is computed from, as JSON lines, for calibration
+    Features(features::FeaturesArguments),
     /// List the knobs of phases, which -oriel-knob sets
     Knobs(tables::TableArguments),
     /// Print live intervals of snapshots
@@ -53,7 +60,7 @@ enum Command {
     Phases(tables::TableArguments),
     /// Write random functions for tests and benchmarks
     Generate(generate::GenerateArguments),
-    /// Print what Oriel knows of the instructions of functions
+    /// Print register pressure, occupancy and what causes them
     Report(report::ReportArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
@@ -87,9 +94,11 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Cfg(arguments) => cfg::run(&arguments)?,
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments)?,
+        Command::Diff(arguments) => diff::run(&arguments)?,
         Command::Differential(arguments) => differential::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
         Command::Exec(arguments) => exec::run(&arguments)?,
+        Command::Features(arguments) => features::run(&arguments)?,
         Command::Knobs(arguments) => tables::run_knobs(&arguments),
         Command::Phases(arguments) => tables::run_phases(&arguments),
         Command::Live(arguments) => live::run(&arguments)?,

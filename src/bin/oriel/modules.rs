@@ -22,30 +22,48 @@ pub struct ModuleOptions {
 impl ModuleOptions {
     /// Snapshots of the functions of a module: at both stages of its compilation, or as machine IR has
     /// them.
-    #[cfg(feature = "llvm")]
     pub fn snapshots_of(&self, module: &Path) -> Result<Vec<OwnedSnapshot>, String> {
-        use oriel::snapshot::abi::{FunctionFlags, Stage};
-
-        oriel::options::set_all_on_command_line("-oriel=analyze")?;
-        if module.extension().unwrap_or_default() != "mir" {
-            let compile = || crate::compile::compile_for_effect(module, self.sm.clone());
-            let (result, snapshots) = oriel::capture_snapshots(compile);
-            return result.map(|()| snapshots);
-        }
-        let run = || crate::passes::run_pipeline(module, "oriel-ssa,oriel-late", self.sm.as_deref());
-        let (result, mut snapshots) = oriel::capture_snapshots(run);
-        result?;
-        // The file does not say where in code generation its functions are, but their form does.
-        snapshots.retain(|snapshot| {
-            let view = snapshot.view();
-            view.flags().contains(FunctionFlags::SSA) == (view.stage() == Stage::Ssa)
-        });
-        Ok(snapshots)
+        #[cfg(feature = "llvm")]
+        let sm = self.sm.as_deref();
+        #[cfg(not(feature = "llvm"))]
+        let sm = None;
+        compile_module(module, sm).map(|compiled| compiled.snapshots)
     }
+}
 
-    /// Says that LLVM is not here.
-    #[cfg(not(feature = "llvm"))]
-    pub fn snapshots_of(&self, module: &Path) -> Result<Vec<OwnedSnapshot>, String> {
-        Err(format!("{}: this oriel is built without LLVM", module.display()))
+/// A module that went through code generation.
+pub struct CompiledModule {
+    /// Its functions: at both stages of the compilation, or as machine IR has them.
+    pub snapshots: Vec<OwnedSnapshot>,
+    /// The PTX; none of machine IR, which is not printed.
+    pub ptx: Option<Vec<u8>>,
+}
+
+/// Compiles a module for a compute capability, such as 80 or 90a, or LLVM's choice.
+#[cfg(feature = "llvm")]
+pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule, String> {
+    use oriel::snapshot::abi::{FunctionFlags, Stage};
+
+    oriel::options::set_all_on_command_line("-oriel=analyze")?;
+    if module.extension().unwrap_or_default() != "mir" {
+        let compile = || crate::compile::compile_file(module, sm.map(str::to_owned), None, 2);
+        let (ptx, snapshots) = oriel::capture_snapshots(compile);
+        let ptx = Some(ptx?);
+        return Ok(CompiledModule { snapshots, ptx });
     }
+    let run = || crate::passes::run_pipeline(module, "oriel-ssa,oriel-late", sm);
+    let (result, mut snapshots) = oriel::capture_snapshots(run);
+    result?;
+    // The file does not say where in code generation its functions are, but their form does.
+    snapshots.retain(|snapshot| {
+        let view = snapshot.view();
+        view.flags().contains(FunctionFlags::SSA) == (view.stage() == Stage::Ssa)
+    });
+    Ok(CompiledModule { snapshots, ptx: None })
+}
+
+/// Says that LLVM is not here.
+#[cfg(not(feature = "llvm"))]
+pub fn compile_module(module: &Path, _: Option<&str>) -> Result<CompiledModule, String> {
+    Err(format!("{}: this oriel is built without LLVM", module.display()))
 }

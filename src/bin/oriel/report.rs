@@ -1,11 +1,20 @@
 //! `oriel report`: what Oriel knows of functions.
 
-use crate::modules::{ModuleOptions, is_module};
+use crate::Failure;
+use crate::diff::{self, ToleranceArguments};
+use crate::modules::{compile_module, is_module};
 use clap::Args;
-use oriel::report::OpcodeReport;
-use oriel::snapshot::OwnedSnapshot;
+use oriel::live::LiveRangeCalc;
+use oriel::report::pressure::FunctionPressure;
+use oriel::report::ptxas::PtxasFigures;
+use oriel::report::{
+    CodeReport, OpcodeReport, write_details, write_life_ranges, write_pressure_dot, write_table,
+};
+use oriel::snapshot::abi::Stage;
+use oriel::snapshot::{OwnedSnapshot, Snapshot};
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `oriel report`.
 #[derive(Args)]
@@ -15,37 +24,201 @@ pub struct ReportArguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// Print which share of the instructions has full meaning, and the others by name
-    #[arg(long, required = true)]
-    opcodes: bool,
+    /// Compute capabilities that LLVM's files are compiled for, such as 80 or 90a [default: LLVM's]
+    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    sm: Vec<String>,
 
-    /// Print JSON
+    /// Print one JSON object a function: docs/report.schema.json
     #[arg(long)]
     json: bool,
 
+    /// Print the values that are live at the peaks, and the pressure of each block
+    #[arg(long)]
+    details: bool,
+
+    /// Print life ranges beside the machine code instead
+    #[arg(long, conflicts_with_all = ["json", "details", "opcodes"])]
+    life_ranges: bool,
+
+    /// Write each function's control flow for Graphviz, coloured by pressure, to this folder
+    #[arg(long, value_name = "DIR")]
+    dot: Option<PathBuf>,
+
+    /// Compile LLVM IR with ptxas (LLVM_PTXAS_EXECUTABLE, or in PATH) and add what it says
+    #[arg(long)]
+    ptxas: bool,
+
+    /// Compare with a report that was kept, and fail if a function has become worse
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "life_ranges"])]
+    baseline: Option<PathBuf>,
+
     #[command(flatten)]
-    modules: ModuleOptions,
+    tolerance: ToleranceArguments,
+
+    /// Print which share of the instructions has full meaning, and the others by name
+    #[arg(long, conflicts_with_all = ["details", "dot", "ptxas"])]
+    opcodes: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &ReportArguments) -> Result<(), String> {
-    let mut report = OpcodeReport::default();
-    for path in &arguments.files {
-        if is_module(path) {
-            for snapshot in arguments.modules.snapshots_of(path)? {
-                report.add(&snapshot.view());
+pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
+    if arguments.opcodes {
+        return Ok(report_opcodes(arguments)?);
+    }
+    let mut reports = Vec::new();
+    for_each_input(arguments, |input| {
+        let late = input
+            .snapshots
+            .iter()
+            .filter(|snapshot| input.is_reported(&snapshot.view()));
+        for snapshot in late {
+            let pressure = FunctionPressure::compute(snapshot.view(), &mut LiveRangeCalc::new());
+            if arguments.life_ranges {
+                print_life_ranges(&pressure)?;
             }
-        } else {
-            let snapshot =
-                OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            report.add(&snapshot.view());
+            if let Some(directory) = &arguments.dot {
+                write_dot(&pressure, directory)?;
+            }
+            let report = CodeReport::new(&pressure, input.ptxas.get(&*pressure.snapshot().name()).copied());
+            reports.push(match arguments.details {
+                true => report.with_details(&pressure),
+                false => report,
+            });
+        }
+        Ok(())
+    })?;
+    if !arguments.life_ranges {
+        print(&reports, arguments)?;
+    }
+    match &arguments.baseline {
+        None => Ok(()),
+        Some(path) => {
+            let lines = json_lines(&reports)?;
+            let after = oriel::report::diff::read(&lines)?;
+            arguments.tolerance.judge(&diff::load(path)?, &after)
         }
     }
+}
+
+/// The functions of one file, for one compute capability.
+struct Input {
+    snapshots: Vec<OwnedSnapshot>,
+    is_module: bool,
+    /// By function; empty without ptxas.
+    ptxas: BTreeMap<String, PtxasFigures>,
+}
+
+impl Input {
+    /// Of a module the report is on the code that ptxas gets, of a snapshot on what it has.
+    fn is_reported(&self, snapshot: &Snapshot<'_>) -> bool {
+        !self.is_module || snapshot.stage() == Stage::Late
+    }
+}
+
+/// Calls `visit` with every file, for every compute capability.
+fn for_each_input(
+    arguments: &ReportArguments,
+    mut visit: impl FnMut(&Input) -> Result<(), String>,
+) -> Result<(), String> {
+    for path in &arguments.files {
+        if !is_module(path) {
+            let snapshot =
+                OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            visit(&Input {
+                snapshots: vec![snapshot],
+                is_module: false,
+                ptxas: BTreeMap::new(),
+            })?;
+            continue;
+        }
+        let targets: Vec<Option<&str>> = match arguments.sm.is_empty() {
+            true => vec![None],
+            false => arguments.sm.iter().map(|sm| Some(sm.as_str())).collect(),
+        };
+        for sm in targets {
+            visit(&compile(path, sm, arguments.ptxas)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn compile(path: &Path, sm: Option<&str>, with_ptxas: bool) -> Result<Input, String> {
+    let compiled = compile_module(path, sm)?;
+    let mut ptxas = BTreeMap::new();
+    if with_ptxas
+        && let Some(ptx) = &compiled.ptx
+        && let Some(snapshot) = compiled.snapshots.first()
+    {
+        let target = snapshot.view().function().sm.to_string();
+        ptxas = crate::ptxas::measure(ptx, sm.unwrap_or(&target))
+            .map_err(|problem| format!("{}: {problem}", path.display()))?;
+    }
+    Ok(Input {
+        snapshots: compiled.snapshots,
+        is_module: path.extension().is_some_and(|extension| extension != "mir"),
+        ptxas,
+    })
+}
+
+fn print(reports: &[CodeReport], arguments: &ReportArguments) -> Result<(), String> {
+    let text = if arguments.json {
+        json_lines(reports)?
+    } else {
+        let mut text = String::new();
+        let written = write_table(reports, &mut text).and_then(|()| {
+            reports.iter().try_for_each(|report| match &report.details {
+                None => Ok(()),
+                Some(details) => write_details(report, details, &mut text),
+            })
+        });
+        written.map_err(|error| error.to_string())?;
+        text
+    };
+    print_text(&text)
+}
+
+fn json_lines(reports: &[CodeReport]) -> Result<String, String> {
+    let mut text = String::new();
+    for report in reports {
+        text += &serde_json::to_string(report).map_err(|error| error.to_string())?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn print_life_ranges(pressure: &FunctionPressure<'_>) -> Result<(), String> {
+    let mut text = String::new();
+    write_life_ranges(pressure, &mut text).map_err(|error| error.to_string())?;
+    print_text(&text)
+}
+
+fn write_dot(pressure: &FunctionPressure<'_>, directory: &Path) -> Result<(), String> {
+    let mut text = String::new();
+    write_pressure_dot(pressure, &mut text).map_err(|error| error.to_string())?;
+    let snapshot = pressure.snapshot();
+    let name = snapshot.file_name();
+    let stem = name.strip_suffix(".oriel").unwrap_or(&name);
+    let path = directory.join(format!("{stem}.sm_{}.dot", snapshot.function().sm));
+    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn report_opcodes(arguments: &ReportArguments) -> Result<(), String> {
+    let mut report = OpcodeReport::default();
+    for_each_input(arguments, |input| {
+        for snapshot in &input.snapshots {
+            report.add(&snapshot.view());
+        }
+        Ok(())
+    })?;
     let text = if arguments.json {
         serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n"
     } else {
         report.to_string()
     };
+    print_text(&text)
+}
+
+fn print_text(text: &str) -> Result<(), String> {
     std::io::stdout()
         .lock()
         .write_all(text.as_bytes())

@@ -73,7 +73,7 @@ pub struct FrameObjects {
 }
 
 /// The number of the source that is the base of a load's or store's address.
-fn base_number(function: &Function, instruction: Instruction) -> Option<usize> {
+pub(super) fn base_number(function: &Function, instruction: Instruction) -> Option<usize> {
     match function.operation(instruction) {
         Operation::Ld => Some(0),
         Operation::St => Some(function.sources(instruction).len() - 2),

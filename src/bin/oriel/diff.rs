@@ -1,0 +1,78 @@
+//! `oriel diff`: two reports of the same functions.
+
+use crate::Failure;
+use clap::Args;
+use oriel::report::diff::{self, Change, ChangeKind, Row, Tolerance};
+use std::path::{Path, PathBuf};
+
+/// Options of `oriel diff`.
+#[derive(Args)]
+pub struct DiffArguments {
+    /// Lines of `oriel report --json` or of -oriel-report
+    before: PathBuf,
+
+    /// The same of later code
+    after: PathBuf,
+
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
+}
+
+/// How much worse is still good.
+#[derive(Args)]
+pub struct ToleranceArguments {
+    /// Registers that a function may need more
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    tolerate_registers: u64,
+
+    /// Instructions that a function may have more, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
+    tolerate_instructions: f64,
+
+    /// By how much spills may be more likely, in percent of all cases
+    #[arg(long, value_name = "PERCENT", default_value_t = 0)]
+    tolerate_spill_risk: u64,
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent),
+        _ => Err("a number from zero on is expected".to_owned()),
+    }
+}
+
+impl ToleranceArguments {
+    fn tolerance(&self) -> Tolerance {
+        Tolerance {
+            registers: self.tolerate_registers,
+            instructions_percent: self.tolerate_instructions,
+            spill_risk_percent: self.tolerate_spill_risk,
+        }
+    }
+
+    /// Prints what changed since `before`; an error if something became worse than is tolerated.
+    pub fn judge(&self, before: &[Row], after: &[Row]) -> Result<(), Failure> {
+        let changes = diff::compare(before, after, self.tolerance());
+        for change in &changes {
+            println!("{change}");
+        }
+        let is_worse = |change: &&Change| change.kind == ChangeKind::Worse;
+        match changes.iter().filter(is_worse).count() {
+            0 => Ok(()),
+            count => Err(format!("{count} figures are worse than before").into()),
+        }
+    }
+}
+
+/// Reads a report.
+pub fn load(path: &Path) -> Result<Vec<Row>, String> {
+    let problem = |error: String| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    diff::read(&text).map_err(problem)
+}
+
+/// Runs the command.
+pub fn run(arguments: &DiffArguments) -> Result<(), Failure> {
+    let (before, after) = (load(&arguments.before)?, load(&arguments.after)?);
+    arguments.tolerance.judge(&before, &after)
+}

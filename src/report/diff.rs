@@ -1,0 +1,280 @@
+//! Two reports of the same functions: what has become more or less.
+//!
+//! A baseline is a report that was kept: the lines of `oriel report --json` or `-oriel-report`, of which those of stage `late` count.
+
+use serde::Deserialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+/// What is compared of a function; whatever else a line has is not looked at.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Row {
+    function: String,
+    sm: u32,
+    stage: String,
+    instructions_out: Option<u64>,
+    peak_pressure_r32: Option<u64>,
+    peak_pressure_pred: Option<u64>,
+    registers_estimate: Option<u64>,
+    spill_risk_percent: Option<u64>,
+    ptxas_registers: Option<u64>,
+    ptxas_spill_store_bytes: Option<u64>,
+    ptxas_spill_load_bytes: Option<u64>,
+}
+
+/// Something of a function that is better small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Metric {
+    Instructions,
+    Registers,
+    SpillRisk,
+    SpilledBytes,
+}
+
+impl Row {
+    fn metrics(&self) -> [(&'static str, Metric, Option<u64>); 8] {
+        [
+            ("instructions_out", Metric::Instructions, self.instructions_out),
+            ("peak_pressure_r32", Metric::Registers, self.peak_pressure_r32),
+            ("peak_pressure_pred", Metric::Registers, self.peak_pressure_pred),
+            ("registers_estimate", Metric::Registers, self.registers_estimate),
+            ("spill_risk_percent", Metric::SpillRisk, self.spill_risk_percent),
+            ("ptxas_registers", Metric::Registers, self.ptxas_registers),
+            (
+                "ptxas_spill_store_bytes",
+                Metric::SpilledBytes,
+                self.ptxas_spill_store_bytes,
+            ),
+            (
+                "ptxas_spill_load_bytes",
+                Metric::SpilledBytes,
+                self.ptxas_spill_load_bytes,
+            ),
+        ]
+    }
+}
+
+/// Reads a report's lines, or those of them that are of the code that ptxas gets.
+///
+/// # Errors
+/// A line is no JSON object, or has no function.
+pub fn read(text: &str) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
+    for (number, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let row: Row = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
+        if row.stage == "late" {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// By how much a function may become worse.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tolerance {
+    /// Registers and predicates more.
+    pub registers: u64,
+    /// Instructions more, in percent.
+    pub instructions_percent: f64,
+    /// By how much spills may be more likely, in percent of all cases.
+    pub spill_risk_percent: u64,
+}
+
+impl Tolerance {
+    fn allows(&self, metric: Metric, before: u64, after: u64) -> bool {
+        let more = after.saturating_sub(before);
+        match metric {
+            Metric::Registers => more <= self.registers,
+            Metric::Instructions => more as f64 <= before as f64 * self.instructions_percent / 100.0,
+            Metric::SpillRisk => more <= self.spill_risk_percent,
+            Metric::SpilledBytes => more == 0,
+        }
+    }
+}
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It is more than the tolerance allows.
+    Worse,
+    /// It is more, within the tolerance.
+    Tolerated,
+    /// It is less.
+    Better,
+    /// The function is only in the second report.
+    Added,
+    /// The function is only in the first report.
+    Removed,
+}
+
+/// A change of one figure of one function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The function.
+    pub function: String,
+    /// Compute capability times ten.
+    pub sm: u32,
+    /// The report's field; empty if the function came or went.
+    pub field: &'static str,
+    /// The figure in the first report.
+    pub before: u64,
+    /// The figure in the second one.
+    pub after: u64,
+    /// What to make of it.
+    pub kind: ChangeKind,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            function,
+            sm,
+            field,
+            before,
+            after,
+            kind,
+        } = self;
+        let difference = i128::from(*after) - i128::from(*before);
+        match kind {
+            ChangeKind::Added => write!(f, "added: {function} (sm_{sm})"),
+            ChangeKind::Removed => write!(f, "removed: {function} (sm_{sm})"),
+            ChangeKind::Worse => write!(
+                f,
+                "worse: {function} (sm_{sm}): {field} {before} -> {after} ({difference:+})"
+            ),
+            ChangeKind::Tolerated => write!(
+                f,
+                "within tolerance: {function} (sm_{sm}): {field} {before} -> {after} ({difference:+})"
+            ),
+            ChangeKind::Better => write!(
+                f,
+                "better: {function} (sm_{sm}): {field} {before} -> {after} ({difference:+})"
+            ),
+        }
+    }
+}
+
+/// Every change from one report to another, in the order of the second one's functions; those that are gone come last. Functions
+/// of the same name and SM belong together in order. A figure that one report lacks is not compared.
+pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Change> {
+    let mut earlier: BTreeMap<(&str, u32), VecDeque<&Row>> = BTreeMap::new();
+    for row in before {
+        earlier.entry((&row.function, row.sm)).or_default().push_back(row);
+    }
+    let came_or_went = |row: &Row, kind| Change {
+        function: row.function.clone(),
+        sm: row.sm,
+        field: "",
+        before: 0,
+        after: 0,
+        kind,
+    };
+    let mut changes = Vec::new();
+    for row in after {
+        let partner = earlier
+            .get_mut(&(row.function.as_str(), row.sm))
+            .and_then(VecDeque::pop_front);
+        match partner {
+            None => changes.push(came_or_went(row, ChangeKind::Added)),
+            Some(partner) => changes.extend(compare_rows(partner, row, tolerance)),
+        }
+    }
+    let gone = earlier.into_values().flatten();
+    changes.extend(gone.map(|row| came_or_went(row, ChangeKind::Removed)));
+    changes
+}
+
+fn compare_rows(before: &Row, after: &Row, tolerance: Tolerance) -> impl Iterator<Item = Change> {
+    let pairs = before.metrics().into_iter().zip(after.metrics());
+    pairs.filter_map(move |((field, metric, before_value), (_, _, after_value))| {
+        let (before_value, after_value) = (before_value?, after_value?);
+        let kind = match after_value.cmp(&before_value) {
+            std::cmp::Ordering::Equal => return None,
+            std::cmp::Ordering::Less => ChangeKind::Better,
+            std::cmp::Ordering::Greater if tolerance.allows(metric, before_value, after_value) => {
+                ChangeKind::Tolerated
+            }
+            std::cmp::Ordering::Greater => ChangeKind::Worse,
+        };
+        Some(Change {
+            function: after.function.clone(),
+            sm: after.sm,
+            field,
+            before: before_value,
+            after: after_value,
+            kind,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = r#"
+{"function":"k","sm":80,"stage":"ssa","instructions_out":1}
+{"function":"k","sm":80,"stage":"late","instructions_out":100,"registers_estimate":20,"spill_risk_percent":10,"ptxas_spill_load_bytes":0}
+{"function":"k","sm":90,"stage":"late","instructions_out":100}
+{"function":"gone","sm":80,"stage":"late","instructions_out":100}
+"#;
+    const AFTER: &str = r#"
+{"function":"k","sm":80,"stage":"late","instructions_out":104,"registers_estimate":22,"spill_risk_percent":13,"ptxas_spill_load_bytes":4,"extra":[]}
+{"function":"k","sm":90,"stage":"late","instructions_out":90,"registers_estimate":1}
+{"function":"new","sm":80,"stage":"late","instructions_out":100}
+"#;
+
+    fn lines(tolerance: Tolerance) -> Vec<String> {
+        let (before, after) = (read(BEFORE).unwrap(), read(AFTER).unwrap());
+        compare(&before, &after, tolerance)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn says_what_became_worse() {
+        assert_eq!(
+            lines(Tolerance::default()),
+            [
+                "worse: k (sm_80): instructions_out 100 -> 104 (+4)",
+                "worse: k (sm_80): registers_estimate 20 -> 22 (+2)",
+                "worse: k (sm_80): spill_risk_percent 10 -> 13 (+3)",
+                "worse: k (sm_80): ptxas_spill_load_bytes 0 -> 4 (+4)",
+                "better: k (sm_90): instructions_out 100 -> 90 (-10)",
+                "added: new (sm_80)",
+                "removed: gone (sm_80)",
+            ]
+        );
+    }
+
+    #[test]
+    fn tolerance_is_in_registers_and_percent() {
+        let tolerance = Tolerance {
+            registers: 2,
+            instructions_percent: 4.0,
+            spill_risk_percent: 3,
+        };
+        let lines = lines(tolerance);
+        assert!(lines[0].starts_with("within tolerance: k (sm_80): instructions_out"));
+        assert!(lines[1].starts_with("within tolerance: k (sm_80): registers_estimate"));
+        assert!(lines[2].starts_with("within tolerance: k (sm_80): spill_risk_percent"));
+        // A spill is never tolerated.
+        assert!(lines[3].starts_with("worse: "));
+    }
+
+    #[test]
+    fn equal_functions_of_one_name_pair_up_in_order() {
+        let rows = read(&BEFORE.repeat(2)).unwrap();
+        assert_eq!(compare(&rows, &rows, Tolerance::default()), []);
+    }
+
+    #[test]
+    fn a_line_that_is_no_report_is_refused() {
+        assert!(read("{}").unwrap_err().starts_with("line 1: missing field"));
+        assert!(read("\nno").unwrap_err().starts_with("line 2: "));
+    }
+}

@@ -1,0 +1,330 @@
+//! What the register estimate is computed from.
+
+use super::Target;
+use super::cells::Cells;
+use super::live_cells::LiveCells;
+use super::lower::{Node, Nodes, Order};
+use super::schedule::{BlockGraph, Cost, Policy, Scratch};
+use crate::entity::Block;
+use crate::graph::Traversal;
+use crate::ori::{
+    AddressSpace, ControlFlow, DataType, Divergence, Function, Liveness, Operation, RegisterFile,
+    RegisterPressure,
+};
+
+/// Declares the features: a field and its description each.
+macro_rules! features {
+    ($( $(#[$doc:meta])* $name:ident, )*) => {
+        /// What is known of a function before ptxas has run; in registers of 32 bits where nothing else is said.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct Features {
+            $( $(#[$doc])* pub $name: f32, )*
+        }
+
+        impl Features {
+            /// The names of all features, in order.
+            pub const NAMES: &[&str] = &[$( stringify!($name), )*];
+
+            /// The values of all features, in order.
+            pub fn values(&self) -> [f32; Self::NAMES.len()] {
+                [$( self.$name, )*]
+            }
+        }
+    };
+}
+
+features! {
+    /// Compute capability times ten.
+    sm,
+    /// Registers that launch bounds leave a thread; 255 without.
+    register_limit,
+    /// Peak pressure of LLVM's registers, uniform values included.
+    pressure,
+    /// Peak pressure of LLVM's registers without those that are the same for all lanes.
+    divergent_pressure,
+    /// Peak of predicates.
+    predicates,
+    /// Peak of cells in LLVM's order.
+    source_peak,
+    /// Peak of uniform cells in LLVM's order.
+    uniform_peak,
+    /// Peak of cells, those of both kinds, in LLVM's order.
+    all_peak,
+    /// Peak of cells if every block is ordered by latency.
+    latency_peak,
+    /// Peak of cells if blocks are ordered by latency up to 24 registers.
+    peak_within_24,
+    /// Peak of cells if blocks are ordered by latency up to 32 registers.
+    peak_within_32,
+    /// Peak of cells if blocks are ordered by latency up to 64 registers.
+    peak_within_64,
+    /// Peak of loops of one block, four rounds at once, by latency.
+    unrolled_peak,
+    /// Peak of loops of one block, four rounds at once, by latency up to 32 registers.
+    unrolled_within_32,
+    /// Results of loads at once, blocks ordered by latency.
+    loads_in_flight,
+    /// Results of loads at once, in LLVM's order.
+    loads_in_source_order,
+    /// Most temporaries of one instruction.
+    temporaries,
+    /// Most cells live where a block begins.
+    live_between_blocks,
+    /// Most cells live where a loop begins.
+    live_into_loops,
+    /// Most cells live over a call.
+    live_over_calls,
+    /// Calls.
+    calls,
+    /// Instructions for the machine.
+    nodes,
+    /// Instructions of the largest block.
+    largest_block,
+    /// Instructions in the innermost loops.
+    innermost_nodes,
+    /// Blocks.
+    blocks,
+    /// Loops.
+    loops,
+    /// Depth of the deepest loop.
+    loop_depth,
+    /// Loads from global memory or generic addresses.
+    global_loads,
+    /// The same in the block that has the most.
+    global_loads_of_block,
+    /// Loads from shared memory in the block that has the most.
+    shared_loads_of_block,
+    /// Stores.
+    stores,
+    /// Atomic operations.
+    atomics,
+    /// Barriers.
+    barriers,
+    /// Most cells that one instruction defines.
+    widest_result,
+    /// Instructions on doubles.
+    doubles,
+    /// Special functions, divisions and roots.
+    special_functions,
+    /// Operations of matrices and whatever else Ori has no meaning for.
+    opaque,
+    /// Accesses of local memory.
+    local_accesses,
+    /// Reads of thread numbers.
+    thread_numbers,
+    /// Reads of parameters.
+    parameters,
+    /// Is control divergent anywhere?
+    divergent_blocks,
+    /// Length of the longest path through a block, in cycles.
+    longest_block,
+    /// Conversions between integers and floats and of widths below 32 bits.
+    conversions,
+    /// Products of integers.
+    integer_products,
+    /// Comparisons.
+    comparisons,
+    /// Selections.
+    selections,
+}
+
+/// Rounds of a loop that ptxas unrolls, as the estimate has it.
+const UNROLLED_ROUNDS: usize = 4;
+
+/// Instructions in a loop up to which unrolling is looked at.
+const UNROLLED_LIMIT: usize = 200;
+
+impl Features {
+    /// Of a function in late form.
+    pub fn new(function: &Function, target: &Target) -> Self {
+        let flow = ControlFlow::analyze(function, Traversal::default());
+        let liveness = Liveness::compute(function, &flow);
+        let divergence = Divergence::compute(function, &flow, &liveness);
+        let mut features = Self {
+            sm: target.sm as f32,
+            register_limit: target.register_limit as f32,
+            ..Self::default()
+        };
+        features.add_pressure(function, &liveness, &divergence);
+        let cells = Cells::new(function, &divergence, target.sm);
+        let nodes = Nodes::new(function, &cells);
+        let live = LiveCells::new(function, &flow, &cells, &nodes);
+        features.add_schedules(function, &flow, &cells, &nodes, &live);
+        features.add_control_flow(function, &flow, &divergence, &nodes);
+        features.add_instructions(function);
+        features
+    }
+
+    fn add_pressure(&mut self, function: &Function, liveness: &Liveness, divergence: &Divergence) {
+        let pressure = RegisterPressure::compute(function, liveness, None);
+        let divergent = RegisterPressure::compute(function, liveness, Some(divergence));
+        self.pressure = pressure.peak.of(RegisterFile::R) as f32;
+        self.divergent_pressure = divergent.peak.of(RegisterFile::R) as f32;
+        self.predicates = pressure.peak.of(RegisterFile::P) as f32;
+    }
+
+    fn add_schedules(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        cells: &Cells,
+        nodes: &Nodes,
+        live: &LiveCells,
+    ) {
+        let mut scratch = Scratch::default();
+        let mut most = [Cost::default(); 5];
+        let mut unrolled = [Cost::default(); 2];
+        for &block in function.blocks() {
+            let of_block = nodes.of(block);
+            let mut graph_of = |copies| {
+                BlockGraph::new(
+                    cells,
+                    of_block,
+                    copies,
+                    live.live_in(block),
+                    live.live_out(block),
+                    &mut scratch,
+                )
+            };
+            let graph = graph_of(1);
+            self.longest_block = self.longest_block.max(graph.length() as f32);
+            let policies = [
+                Policy::Source,
+                Policy::Latency,
+                Policy::Registers(24),
+                Policy::Registers(32),
+                Policy::Registers(64),
+            ];
+            let mut by_latency = 0;
+            for (most, policy) in most.iter_mut().zip(policies) {
+                // What does not reach the target by latency is the same with it.
+                if matches!(policy, Policy::Registers(target) if target > by_latency) {
+                    most.registers = most.registers.max(by_latency);
+                    continue;
+                }
+                let cost = graph.cost(policy);
+                if policy == Policy::Latency {
+                    by_latency = cost.registers;
+                }
+                *most = most.max(cost);
+            }
+            let is_own_loop = flow.graph.successors(block).contains(&block);
+            if is_own_loop && of_block.len() <= UNROLLED_LIMIT {
+                let graph = graph_of(UNROLLED_ROUNDS);
+                let policies = [Policy::Latency, Policy::Registers(32)];
+                for (most, policy) in unrolled.iter_mut().zip(policies) {
+                    *most = most.max(graph.cost(policy));
+                }
+            }
+            self.add_live(cells, flow, block, of_block, live);
+        }
+        let [source, latency, within_24, within_32, within_64] = most;
+        self.source_peak = source.registers as f32;
+        self.uniform_peak = source.uniform as f32;
+        self.all_peak = source.everything as f32;
+        self.latency_peak = latency.registers as f32;
+        self.peak_within_24 = within_24.registers as f32;
+        self.peak_within_32 = within_32.registers as f32;
+        self.peak_within_64 = within_64.registers as f32;
+        self.loads_in_flight = latency.loaded as f32;
+        self.loads_in_source_order = source.loaded as f32;
+        self.unrolled_peak = unrolled[0].registers as f32;
+        self.unrolled_within_32 = unrolled[1].registers as f32;
+    }
+
+    fn add_live(
+        &mut self,
+        cells: &Cells,
+        flow: &ControlFlow,
+        block: Block,
+        nodes: &[Node],
+        live: &LiveCells,
+    ) {
+        let divergent = |list: &[_]| list.iter().filter(|&&cell| !cells.is_uniform(cell)).count() as f32;
+        let into = divergent(live.live_in(block));
+        self.live_between_blocks = self.live_between_blocks.max(into);
+        if flow.loops.is_header(block) {
+            self.live_into_loops = self.live_into_loops.max(into);
+        }
+        if nodes.iter().any(|node| node.is_call) {
+            // What lives through the block lives over its calls; the rest is on one side or the other.
+            self.live_over_calls = self.live_over_calls.max(divergent(live.live_out(block)));
+        }
+    }
+
+    fn add_control_flow(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        divergence: &Divergence,
+        nodes: &Nodes,
+    ) {
+        self.blocks = function.blocks().len() as f32;
+        self.loops = flow.loops.len() as f32;
+        for &block in function.blocks() {
+            let of_block = nodes.of(block);
+            self.nodes += of_block.len() as f32;
+            self.largest_block = self.largest_block.max(of_block.len() as f32);
+            let depth = flow.loops.depth_of(block);
+            self.loop_depth = self.loop_depth.max(depth as f32);
+            let is_innermost = |natural_loop| flow.loops.children(natural_loop).next().is_none();
+            if flow.loops.innermost(block).is_some_and(is_innermost) {
+                self.innermost_nodes += of_block.len() as f32;
+            }
+            self.divergent_blocks += f32::from(u8::from(divergence.is_divergent_control(block)));
+            let (mut global, mut shared) = (0.0, 0.0);
+            for node in of_block {
+                self.temporaries = self.temporaries.max(node.temporaries as f32);
+                self.widest_result = self.widest_result.max(node.defined.len() as f32);
+                self.calls += f32::from(u8::from(node.is_call));
+                if let Order::Load(memory) = node.order {
+                    shared += f32::from(u8::from(memory.space == AddressSpace::Shared));
+                }
+                global += f32::from(u8::from(node.is_global_load));
+            }
+            self.global_loads += global;
+            self.global_loads_of_block = self.global_loads_of_block.max(global);
+            self.shared_loads_of_block = self.shared_loads_of_block.max(shared);
+        }
+    }
+
+    fn add_instructions(&mut self, function: &Function) {
+        use Operation as O;
+        let instructions = function
+            .blocks()
+            .iter()
+            .flat_map(|&block| function.instructions(block));
+        for instruction in instructions {
+            let data_type = function.data_type(instruction);
+            if data_type == DataType::F64 {
+                self.doubles += 1.0;
+            }
+            let space = function.modifiers(instruction).space;
+            let counter = match function.operation(instruction) {
+                O::Ld | O::St if space == AddressSpace::Local => &mut self.local_accesses,
+                O::Ld if space == AddressSpace::EntryParam => &mut self.parameters,
+                O::St => &mut self.stores,
+                O::Atom => &mut self.atomics,
+                O::Bar | O::BarRed => &mut self.barriers,
+                O::Fdiv
+                | O::Frcp
+                | O::Fsqrt
+                | O::Frsqrt
+                | O::Fsin
+                | O::Fcos
+                | O::Flg2
+                | O::Fex2
+                | O::Ftanh => &mut self.special_functions,
+                O::Idiv | O::Irem => &mut self.special_functions,
+                O::Opaque | O::InlineAsm => &mut self.opaque,
+                O::S2r => &mut self.thread_numbers,
+                O::Cvt => &mut self.conversions,
+                O::Imul | O::ImulWide | O::Imad | O::ImadWide | O::ImulHi => &mut self.integer_products,
+                O::Isetp | O::Fsetp => &mut self.comparisons,
+                O::Sel => &mut self.selections,
+                _ => continue,
+            };
+            *counter += 1.0;
+        }
+    }
+}

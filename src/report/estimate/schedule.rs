@@ -1,0 +1,438 @@
+//! The order of a block's instructions after scheduling, and how many registers it takes.
+//!
+//! ptxas moves loads up to where their addresses are known and fills the time until they arrive, as far as its register target lets
+//! it. How far that is depends on more than a block, so the block is ordered three ways, which bound the answer:
+//!
+//! | way | what it stands for |
+//! |---|---|
+//! | [`Policy::Source`] | LLVM's order |
+//! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
+//! | [`Policy::Registers`] | the same, but only what frees registers, or LLVM's order, while a target is exceeded |
+//!
+//! Each definition of a cell is a value of its own here, as it is in the SSA form that ptxas schedules.
+
+use super::cells::{Cell, Cells};
+use super::lower::{Memory, Node, Order};
+use crate::entity::EntityRef;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How a block is ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// As it stands.
+    Source,
+    /// Longest path first.
+    Latency,
+    /// Longest path first while fewer than so many registers are live.
+    Registers(u32),
+}
+
+/// What a schedule takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Registers at most live at once, temporaries included.
+    pub registers: u32,
+    /// Uniform registers at most live at once.
+    pub uniform: u32,
+    /// Registers of both kinds at most live at once.
+    pub everything: u32,
+    /// Results of loads at most live at once.
+    pub loaded: u32,
+}
+
+impl Cost {
+    /// The greater of both, one by one.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            registers: self.registers.max(other.registers),
+            uniform: self.uniform.max(other.uniform),
+            everything: self.everything.max(other.everything),
+            loaded: self.loaded.max(other.loaded),
+        }
+    }
+}
+
+/// Memory accesses that later ones are compared with one by one; of more than these only the order counts.
+const COMPARED_ACCESSES: usize = 16;
+
+/// Ready instructions that are compared where registers are short.
+const COMPARED_READY: usize = 12;
+
+/// A block, its values named and its dependences found.
+#[derive(Clone, Debug)]
+pub struct BlockGraph {
+    values: Vec<Value>,
+    nodes: Vec<GraphNode>,
+    /// Values that are live where the block begins.
+    live_in: Vec<u32>,
+}
+
+/// What a definition of a cell makes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Value {
+    /// Nodes that read it.
+    readers: u32,
+    is_live_out: bool,
+    is_uniform: bool,
+    is_loaded: bool,
+}
+
+#[derive(Clone, Debug)]
+struct GraphNode {
+    defined: SmallVec<[u32; 2]>,
+    used: SmallVec<[u32; 4]>,
+    /// Nodes that wait for this one, and how long.
+    successors: SmallVec<[(u32, u32); 4]>,
+    predecessors: u32,
+    temporaries: u32,
+    height: u32,
+}
+
+/// The scratch tables of [`BlockGraph::new`], kept between blocks: they are as large as the function.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// By cell: its present value, counted from one.
+    current: Vec<u32>,
+}
+
+struct Ordering {
+    loads: Vec<(u32, Memory)>,
+    stores: Vec<(u32, Memory)>,
+    fence: Option<u32>,
+    /// Nodes since the last fence.
+    since_fence: u32,
+}
+
+impl BlockGraph {
+    /// Of nodes, `copies` times one after the other; more than one stand for an unrolled loop.
+    pub fn new(
+        cells: &Cells,
+        nodes: &[Node],
+        copies: usize,
+        live_in: &[Cell],
+        live_out: &[Cell],
+        scratch: &mut Scratch,
+    ) -> Self {
+        scratch.current.resize(cells.count(), 0);
+        let mut graph = Self {
+            values: Vec::new(),
+            nodes: Vec::with_capacity(nodes.len() * copies),
+            live_in: Vec::new(),
+        };
+        let mut definers: Vec<Option<(u32, u32)>> = Vec::new();
+        for &cell in live_in {
+            let value = graph.new_value(cells, cell, false);
+            definers.push(None);
+            scratch.current[cell.index()] = value + 1;
+            graph.live_in.push(value);
+        }
+        let mut ordering = Ordering {
+            loads: Vec::new(),
+            stores: Vec::new(),
+            fence: None,
+            since_fence: 0,
+        };
+        for copy in 0..copies {
+            for node in nodes {
+                // Branches between the copies of a body are gone.
+                if node.is_terminator && copy + 1 < copies {
+                    continue;
+                }
+                graph.add(cells, node, scratch, &mut definers, &mut ordering);
+            }
+        }
+        for &cell in live_out {
+            if let Some(value) = scratch.current[cell.index()].checked_sub(1) {
+                graph.values[value as usize].is_live_out = true;
+            }
+        }
+        for cell in live_in.iter().chain(nodes.iter().flat_map(|node| &node.defined)) {
+            scratch.current[cell.index()] = 0;
+        }
+        graph.find_heights();
+        graph
+    }
+
+    fn new_value(&mut self, cells: &Cells, cell: Cell, is_loaded: bool) -> u32 {
+        self.values.push(Value {
+            is_uniform: cells.is_uniform(cell),
+            is_loaded,
+            ..Value::default()
+        });
+        self.values.len() as u32 - 1
+    }
+
+    fn add(
+        &mut self,
+        cells: &Cells,
+        node: &Node,
+        scratch: &mut Scratch,
+        definers: &mut Vec<Option<(u32, u32)>>,
+        ordering: &mut Ordering,
+    ) {
+        let this = self.nodes.len() as u32;
+        let mut added = GraphNode {
+            defined: SmallVec::new(),
+            used: SmallVec::new(),
+            successors: SmallVec::new(),
+            predecessors: 0,
+            temporaries: node.temporaries,
+            height: node.latency,
+        };
+        for &cell in &node.used {
+            // What nothing has defined holds nothing.
+            let Some(value) = scratch.current[cell.index()].checked_sub(1) else {
+                continue;
+            };
+            self.values[value as usize].readers += 1;
+            added.used.push(value);
+            if let Some((definer, latency)) = definers[value as usize] {
+                added.predecessors += self.connect(definer, this, latency);
+            }
+        }
+        added.predecessors += self.keep_order(this, node, ordering);
+        let is_loaded = node.latency >= 20;
+        for &cell in &node.defined {
+            let value = self.new_value(cells, cell, is_loaded);
+            definers.push(Some((this, node.latency)));
+            scratch.current[cell.index()] = value + 1;
+            added.defined.push(value);
+        }
+        self.nodes.push(added);
+    }
+
+    fn connect(&mut self, from: u32, to: u32, latency: u32) -> u32 {
+        let successors = &mut self.nodes[from as usize].successors;
+        if let Some((last, known)) = successors.last_mut()
+            && *last == to
+        {
+            *known = latency.max(*known);
+            return 0;
+        }
+        successors.push((to, latency));
+        1
+    }
+
+    /// Adds what keeps memory accesses in order; the number of new predecessors.
+    fn keep_order(&mut self, this: u32, node: &Node, ordering: &mut Ordering) -> u32 {
+        let mut count = 0;
+        if node.order == Order::Fence {
+            for earlier in this - ordering.since_fence..this {
+                count += self.connect(earlier, this, 1);
+            }
+            if ordering.since_fence == 0
+                && let Some(fence) = ordering.fence
+            {
+                count += self.connect(fence, this, 1);
+            }
+            ordering.loads.clear();
+            ordering.stores.clear();
+            ordering.fence = Some(this);
+            ordering.since_fence = 0;
+            return count;
+        }
+        ordering.since_fence += 1;
+        if let Some(fence) = ordering.fence {
+            count += self.connect(fence, this, 1);
+        }
+        match node.order {
+            Order::Free | Order::Fence => {}
+            Order::Load(memory) => {
+                for &(store, other) in &ordering.stores {
+                    if memory.may_overlap(&other) {
+                        count += self.connect(store, this, 1);
+                    }
+                }
+                ordering.loads.push((this, memory));
+            }
+            Order::Store(memory) => {
+                for &(load, other) in &ordering.loads {
+                    if memory.may_overlap(&other) {
+                        count += self.connect(load, this, 1);
+                    }
+                }
+                // Stores stay in order, so that the last one stands for what it waited for.
+                if let Some(&(store, _)) = ordering.stores.last() {
+                    count += self.connect(store, this, 1);
+                }
+                ordering.loads.retain(|(_, other)| !memory.may_overlap(other));
+                if ordering.stores.len() == COMPARED_ACCESSES {
+                    ordering.stores.remove(0);
+                }
+                ordering.stores.push((this, memory));
+            }
+        }
+        count
+    }
+
+    /// The longest path from each node to the end, in cycles.
+    fn find_heights(&mut self) {
+        for index in (0..self.nodes.len()).rev() {
+            let node = &self.nodes[index];
+            let behind = node
+                .successors
+                .iter()
+                .map(|&(successor, latency)| latency + self.nodes[successor as usize].height);
+            let height = behind.max().unwrap_or(0).max(node.height);
+            self.nodes[index].height = height;
+        }
+    }
+
+    /// How long the block takes at least, in cycles.
+    pub fn length(&self) -> u32 {
+        self.nodes.iter().map(|node| node.height).max().unwrap_or(0)
+    }
+
+    /// What the block takes in an order.
+    pub fn cost(&self, policy: Policy) -> Cost {
+        let mut walk = Walk::new(self);
+        match policy {
+            Policy::Source => (0..self.nodes.len()).for_each(|node| walk.step(node)),
+            Policy::Latency => self.list_schedule(&mut walk, u32::MAX),
+            Policy::Registers(target) => self.list_schedule(&mut walk, target),
+        }
+        walk.most
+    }
+
+    /// Orders the nodes by height, in time, and notes in `walk` what that takes. From `target` registers on, the first node of LLVM's
+    /// order goes, or one of the next by height that frees registers.
+    fn list_schedule(&self, walk: &mut Walk<'_>, target: u32) {
+        let mut waits: Vec<u32> = self.nodes.iter().map(|node| node.predecessors).collect();
+        let mut start = vec![0_u32; self.nodes.len()];
+        let mut is_done = vec![false; self.nodes.len()];
+        let mut first = 0;
+        // By time, those whose operands are on the way; by height, those that can go.
+        let mut coming: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+        let mut ready: BinaryHeap<(u32, Reverse<u32>)> = BinaryHeap::new();
+        for (index, &count) in waits.iter().enumerate() {
+            if count == 0 {
+                ready.push((self.nodes[index].height, Reverse(index as u32)));
+            }
+        }
+        let mut cycle = 0;
+        for _ in 0..self.nodes.len() {
+            while let Some(&Reverse((time, node))) = coming.peek()
+                && (time <= cycle || ready.is_empty())
+            {
+                coming.pop();
+                if !is_done[node as usize] {
+                    cycle = cycle.max(time);
+                    ready.push((self.nodes[node as usize].height, Reverse(node)));
+                }
+            }
+            while is_done[first] {
+                first += 1;
+            }
+            let index = if walk.now.registers >= target {
+                walk.freeing(&ready, &is_done).unwrap_or(first)
+            } else {
+                // What went out of turn is still in the heap.
+                let next =
+                    std::iter::from_fn(|| ready.pop()).find(|(_, Reverse(node))| !is_done[*node as usize]);
+                next.map_or(first, |(_, Reverse(node))| node as usize)
+            };
+            walk.step(index);
+            is_done[index] = true;
+            cycle += 1;
+            for &(successor, latency) in &self.nodes[index].successors {
+                let waiting = successor as usize;
+                start[waiting] = start[waiting].max(cycle - 1 + latency);
+                waits[waiting] -= 1;
+                if waits[waiting] == 0 {
+                    coming.push(Reverse((start[waiting], successor)));
+                }
+            }
+        }
+    }
+}
+
+/// Counts registers while nodes go one after the other.
+struct Walk<'a> {
+    graph: &'a BlockGraph,
+    readers: Vec<u32>,
+    now: Cost,
+    most: Cost,
+}
+
+impl<'a> Walk<'a> {
+    fn new(graph: &'a BlockGraph) -> Self {
+        let mut walk = Self {
+            graph,
+            readers: graph.values.iter().map(|value| value.readers).collect(),
+            now: Cost::default(),
+            most: Cost::default(),
+        };
+        for &value in &graph.live_in {
+            walk.count(value, 1);
+        }
+        walk.most = walk.now;
+        walk
+    }
+
+    fn count(&mut self, value: u32, change: i32) {
+        let value = &self.graph.values[value as usize];
+        self.now.everything = self.now.everything.saturating_add_signed(change);
+        let count = if value.is_uniform {
+            &mut self.now.uniform
+        } else {
+            if value.is_loaded {
+                self.now.loaded = self.now.loaded.saturating_add_signed(change);
+            }
+            &mut self.now.registers
+        };
+        *count = count.saturating_add_signed(change);
+    }
+
+    fn is_last_reader(&self, value: u32) -> bool {
+        self.readers[value as usize] == 1 && !self.graph.values[value as usize].is_live_out
+    }
+
+    /// By how many registers a node changes what is live.
+    fn growth(&self, node: u32) -> i32 {
+        let node = &self.graph.nodes[node as usize];
+        let counts = |value: &&u32| !self.graph.values[**value as usize].is_uniform;
+        let made = node.defined.iter().filter(counts).count() as i32;
+        let freed = node
+            .used
+            .iter()
+            .filter(counts)
+            .filter(|&&value| self.is_last_reader(value));
+        made - freed.count() as i32
+    }
+
+    /// The node that frees most registers, of the first few of a heap's array, which are among its highest; none if none frees any.
+    fn freeing(&self, ready: &BinaryHeap<(u32, Reverse<u32>)>, is_done: &[bool]) -> Option<usize> {
+        let nodes = ready.iter().take(COMPARED_READY).map(|&(_, Reverse(node))| node);
+        let nodes = nodes.filter(|&node| !is_done[node as usize]);
+        let best = nodes.min_by_key(|&node| (self.growth(node), node))?;
+        (self.growth(best) < 0).then_some(best as usize)
+    }
+
+    fn step(&mut self, index: usize) {
+        let graph = self.graph;
+        let node = &graph.nodes[index];
+        let during = self.now.registers + node.temporaries;
+        for &value in &node.used {
+            if self.is_last_reader(value) {
+                self.count(value, -1);
+            }
+            self.readers[value as usize] -= 1;
+        }
+        for &value in &node.defined {
+            self.count(value, 1);
+        }
+        self.most = self.most.max(self.now);
+        if node.temporaries > 0 {
+            self.most.registers = self.most.registers.max(during);
+        }
+        for &value in &node.defined {
+            let data = &graph.values[value as usize];
+            if data.readers == 0 && !data.is_live_out {
+                self.count(value, -1);
+            }
+        }
+    }
+}

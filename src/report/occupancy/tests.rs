@@ -1,0 +1,167 @@
+//! The calculator against NVIDIA's, for every compute capability of the table.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Threads of a block, registers of a thread, bytes of shared memory of a block.
+const USES: [(u32, u32, u64); 9] = [
+    (256, 32, 0),
+    (256, 64, 0),
+    (128, 40, 0),
+    (1024, 64, 0),
+    (96, 168, 0),
+    (32, 16, 0),
+    (64, 255, 0),
+    (192, 33, 20_000),
+    (128, 24, 40_000),
+];
+
+/// For each of these uses the blocks that fit and what limits them (warps, blocks, registers, shared memory), as the calculator
+/// of CUDA 13 (`cuda_occupancy.h`) gives them when all that can be is made shared memory.
+const EXPECTED: [(u32, &str); 20] = [
+    (50, "8W 4R 12R 1R 4R 32B 4R 3S 1S"),
+    (52, "8W 4R 12R 1R 4R 32B 4R 4S 2S"),
+    (53, "8W 4R 12R 0R 4R 32B 4R 3S 1S"),
+    (60, "8W 4R 12R 1R 4R 32B 4R 3S 1S"),
+    (61, "8W 4R 12R 1R 4R 32B 4R 4S 2S"),
+    (62, "8W 4R 12R 0R 4R 32B 4R 3S 1S"),
+    (70, "8W 4R 12R 1R 4R 32B 4R 4S 2S"),
+    (72, "8W 4R 12R 1R 4R 32B 4R 4S 2S"),
+    (75, "4W 4W 8W 1W 4R 16B 4R 3S 1S"),
+    (80, "8W 4R 12R 1R 4R 32B 4R 7S 4S"),
+    (86, "6W 4R 12W 1W 4R 16B 4R 4S 2S"),
+    (87, "6W 4R 12W 1W 4R 16B 4R 7S 4S"),
+    (89, "6W 4R 12W 1W 4R 24B 4R 4S 2S"),
+    (90, "8W 4R 12R 1R 4R 32B 4R 8R 5S"),
+    (100, "8W 4R 12R 1R 4R 32B 4R 8R 5S"),
+    (101, "6W 4R 12W 1W 4R 24B 4R 8W 5S"),
+    (103, "8W 4R 12R 1R 4R 32B 4R 8R 5S"),
+    (110, "6W 4R 12W 1W 4R 24B 4R 8W 5S"),
+    (120, "6W 4R 12W 1W 4R 24B 4R 4S 2S"),
+    (121, "6W 4R 12W 1W 4R 24B 4R 4S 2S"),
+];
+
+#[test]
+fn equals_the_published_calculator() {
+    let known: Vec<u32> = SmLimits::all().iter().map(|limits| limits.sm).collect();
+    assert_eq!(known, EXPECTED.map(|(sm, _)| sm));
+    for (limits, (sm, expected)) in SmLimits::all().iter().zip(EXPECTED) {
+        let found = USES.map(
+            |(threads_per_block, registers_per_thread, shared_bytes_per_block)| {
+                let occupancy = limits.occupancy(Usage {
+                    threads_per_block,
+                    registers_per_thread,
+                    shared_bytes_per_block,
+                });
+                let warps = occupancy.blocks_per_sm * threads_per_block.div_ceil(WARP_THREADS);
+                assert_eq!(occupancy.warps_per_sm, warps);
+                let limiter = &occupancy.limiter.name()[..1];
+                format!("{}{}", occupancy.blocks_per_sm, limiter.to_uppercase())
+            },
+        );
+        assert_eq!(found.join(" "), expected, "sm_{sm}");
+    }
+}
+
+#[test]
+fn unknown_multiprocessors_have_no_limits() {
+    assert!(
+        [0, 30, 51, 88, 99, 130]
+            .into_iter()
+            .all(|sm| SmLimits::of(sm).is_none())
+    );
+    assert_eq!(SmLimits::of(90).unwrap().sm, 90);
+}
+
+fn usage(threads_per_block: u32, registers_per_thread: u32) -> Usage {
+    Usage {
+        threads_per_block,
+        registers_per_thread,
+        shared_bytes_per_block: 0,
+    }
+}
+
+#[test]
+fn steps_are_where_the_occupancy_changes() {
+    let limits = SmLimits::of(80).unwrap();
+    let step = |registers_per_thread, warps_per_sm| {
+        Some(Step {
+            registers_per_thread,
+            warps_per_sm,
+        })
+    };
+    // 41 registers take 1,536 a warp, ten warps a sub-partition; 40 take 1,280, twelve warps.
+    assert_eq!(limits.occupancy(usage(128, 41)).warps_per_sm, 40);
+    assert_eq!(limits.step_up(usage(128, 41)), step(40, 48));
+    assert_eq!(limits.step_down(usage(128, 41)), step(49, 36));
+    // All warps are there; none is left.
+    assert_eq!(limits.step_up(usage(128, 32)), None);
+    assert_eq!(limits.step_down(usage(128, 32)), step(33, 48));
+    assert_eq!(limits.step_down(usage(128, 255)), None);
+    // More than a thread can have: nothing runs.
+    assert_eq!(limits.occupancy(usage(128, 256)).blocks_per_sm, 0);
+    assert_eq!(limits.step_up(usage(128, 300)), step(255, 8));
+    // Shared memory limits: fewer registers do not help.
+    let shared = Usage {
+        shared_bytes_per_block: 100_000,
+        ..usage(128, 64)
+    };
+    assert_eq!(limits.occupancy(shared).limiter, Limiter::SharedMemory);
+    assert_eq!(limits.step_up(shared), None);
+}
+
+#[test]
+fn shared_memory_beyond_what_a_block_can_have_does_not_run() {
+    let limits = SmLimits::of(86).unwrap();
+    let shared = |shared_bytes_per_block| Usage {
+        shared_bytes_per_block,
+        ..usage(128, 32)
+    };
+    assert_eq!(limits.occupancy(shared(99 * 1024)).blocks_per_sm, 1);
+    assert_eq!(limits.occupancy(shared(99 * 1024 + 1)).blocks_per_sm, 0);
+}
+
+#[test]
+fn launch_bounds_limit_registers() {
+    let limits = SmLimits::of(80).unwrap();
+    let bounds = |threads, blocks| LaunchBounds {
+        max_threads_per_block: threads,
+        min_blocks_per_sm: blocks,
+        max_registers: None,
+    };
+    assert_eq!(bounds(None, None).register_limit(limits), Some(255));
+    assert_eq!(bounds(None, Some(16)).register_limit(limits), Some(255));
+    assert_eq!(bounds(Some(1024), None).register_limit(limits), Some(64));
+    assert_eq!(bounds(Some(256), Some(4)).register_limit(limits), Some(64));
+    assert_eq!(bounds(Some(256), Some(8)).register_limit(limits), Some(32));
+    assert_eq!(bounds(Some(256), Some(9)).register_limit(limits), None);
+    let with_limit = LaunchBounds {
+        max_registers: Some(40),
+        ..bounds(Some(256), Some(4))
+    };
+    assert_eq!(with_limit.register_limit(limits), Some(40));
+    assert_eq!(bounds(None, None).threads_per_block(), 128);
+}
+
+proptest! {
+    /// More of anything never lets more blocks fit, and steps are no more than one register off.
+    #[test]
+    fn use_only_costs(sm in 0..EXPECTED.len(), threads in 1_u32..=1024, registers in 1_u32..255, shared in 0_u64..60_000) {
+        let limits = &SmLimits::all()[sm];
+        let usage = Usage { threads_per_block: threads, registers_per_thread: registers, shared_bytes_per_block: shared };
+        let blocks = |usage| limits.occupancy(usage).blocks_per_sm;
+        let more_registers = Usage { registers_per_thread: registers + 1, ..usage };
+        prop_assert!(blocks(more_registers) <= blocks(usage));
+        let more_shared = Usage { shared_bytes_per_block: shared + 1, ..usage };
+        prop_assert!(blocks(more_shared) <= blocks(usage));
+        prop_assert!(limits.occupancy(usage).warps_per_sm <= limits.warps);
+        if let Some(step) = limits.step_up(usage) {
+            let next = Usage { registers_per_thread: step.registers_per_thread + 1, ..usage };
+            prop_assert_eq!(blocks(next), blocks(usage));
+        }
+        if let Some(step) = limits.step_down(usage) {
+            let before = Usage { registers_per_thread: step.registers_per_thread - 1, ..usage };
+            prop_assert_eq!(blocks(before), blocks(usage));
+        }
+    }
+}

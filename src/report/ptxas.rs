@@ -1,0 +1,86 @@
+//! What `ptxas -v` prints.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What ptxas made of a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PtxasFigures {
+    /// Registers a thread; none of device functions, which ptxas counts with their callers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptxas_registers: Option<u32>,
+    /// Bytes a thread of stack frame.
+    pub ptxas_stack_bytes: u32,
+    /// Bytes a thread of stores to spilled registers.
+    pub ptxas_spill_store_bytes: u32,
+    /// Bytes a thread of loads of spilled registers.
+    pub ptxas_spill_load_bytes: u32,
+}
+
+/// Reads ptxas' messages: the figures of each function, by name.
+pub fn parse_messages(text: &str) -> BTreeMap<String, PtxasFigures> {
+    let mut functions: BTreeMap<String, PtxasFigures> = BTreeMap::new();
+    let mut current: Option<String> = None;
+    for line in text.lines() {
+        let line = line.split_once(" : ").map_or(line, |(_, message)| message).trim();
+        if let Some(name) = line.strip_prefix("Function properties for ") {
+            current = Some(name.trim().to_owned());
+            functions.entry(name.trim().to_owned()).or_default();
+        }
+        let Some(figures) = current.as_ref().and_then(|name| functions.get_mut(name)) else {
+            continue;
+        };
+        for item in line.split(',').map(str::trim) {
+            match number_before(item, "bytes") {
+                Some((bytes, "stack frame")) => figures.ptxas_stack_bytes = bytes,
+                Some((bytes, "spill stores")) => figures.ptxas_spill_store_bytes = bytes,
+                Some((bytes, "spill loads")) => figures.ptxas_spill_load_bytes = bytes,
+                _ => {}
+            }
+            let used = item.strip_prefix("Used ").unwrap_or_default();
+            if let Some((registers, "")) = number_before(used, "registers") {
+                figures.ptxas_registers = Some(registers);
+            }
+        }
+    }
+    functions
+}
+
+/// The number that stands before `unit`, and what comes behind.
+fn number_before<'a>(item: &'a str, unit: &str) -> Option<(u32, &'a str)> {
+    let (number, rest) = item.split_once(' ')?;
+    let rest = rest.strip_prefix(unit)?;
+    Some((number.parse().ok()?, rest.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_kernels_and_device_functions() {
+        let text = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'k' for 'sm_90'
+ptxas info    : Function properties for k
+    16 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
+ptxas info    : Used 32 registers, used 1 barriers, 16 bytes cumulative stack size
+ptxas info    : Compile time = 3.211 ms
+ptxas info    : Function properties for helper
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+";
+        let found = parse_messages(text);
+        assert_eq!(
+            found["k"],
+            PtxasFigures {
+                ptxas_registers: Some(32),
+                ptxas_stack_bytes: 16,
+                ptxas_spill_store_bytes: 4,
+                ptxas_spill_load_bytes: 8,
+            }
+        );
+        assert_eq!(found["helper"], PtxasFigures::default());
+        assert_eq!(found.len(), 2);
+        assert!(parse_messages("error : no functions").is_empty());
+    }
+}
