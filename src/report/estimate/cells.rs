@@ -235,7 +235,7 @@ impl Cells {
 /// Is it a sum with a constant that only accesses of memory read, which add a constant by themselves?
 fn is_offset(function: &Function, instruction: Instruction) -> bool {
     /// What the constant of an access can be at most.
-    const LIMIT: i64 = 1 << 23;
+    const LIMIT: u64 = 1 << 23;
     let Some(result) = function.result(instruction, 0).as_register() else {
         return false;
     };
@@ -245,7 +245,7 @@ fn is_offset(function: &Function, instruction: Instruction) -> bool {
         Operation::St => number + 2 == function.sources(user).len(),
         _ => false,
     };
-    offset.is_some_and(|offset| offset.abs() < LIMIT) && function.uses(result).all(is_address)
+    offset.is_some_and(|offset| offset.unsigned_abs() < LIMIT) && function.uses(result).all(is_address)
 }
 
 /// Does it read a parameter of a kernel at a place that is known? Instructions have that as an operand.

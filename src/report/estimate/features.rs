@@ -31,6 +31,11 @@ macro_rules! features {
             pub fn values(&self) -> [f32; Self::NAMES.len()] {
                 [$( self.$name, )*]
             }
+
+            /// From the values of all features, in order.
+            pub fn from_values([$( $name, )*]: [f32; Self::NAMES.len()]) -> Self {
+                Self { $( $name, )* }
+            }
         }
     };
 }

@@ -14,7 +14,7 @@
 //! | `schedule.rs` | orders of a region, and the registers that they take |
 //! | `features.rs` | all that together, and counts |
 //! | `call_graph.rs` | what callees add to their callers |
-//! | `model.rs` | trees from features to registers, out of `calibration/` |
+//! | `model.rs` | trees from features to registers, in `model.txt` |
 //!
 //! `docs/register-estimate.md` says what the features stand for, how the model was made and how far off it is.
 
@@ -27,6 +27,8 @@ mod model;
 mod regions;
 mod rounds;
 mod schedule;
+#[cfg(test)]
+mod tests;
 
 pub use call_graph::CallGraph;
 pub use features::Features;
@@ -117,6 +119,6 @@ impl RegisterEstimate {
 
     /// Estimates from features.
     pub fn from_features(features: &Features) -> Self {
-        model::estimate(features)
+        model::Model::get().estimate(features)
     }
 }
