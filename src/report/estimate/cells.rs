@@ -276,10 +276,10 @@ fn is_uniform_operation(function: &Function, instruction: Instruction) -> bool {
             is_integer(function.data_type(instruction)) && is_integer(function.source_type(instruction))
         }
         O::S2r => true,
-        O::Ld => match function.modifiers(instruction).space {
-            AddressSpace::EntryParam | AddressSpace::Const => true,
-            _ => false,
-        },
+        O::Ld => matches!(
+            function.modifiers(instruction).space,
+            AddressSpace::EntryParam | AddressSpace::Const
+        ),
         _ => false,
     }
 }

@@ -127,7 +127,7 @@ features! {
     thread_numbers,
     /// Reads of parameters.
     parameters,
-    /// Is control divergent anywhere?
+    /// Blocks that a part of a warp may execute alone.
     divergent_blocks,
     /// Length of the longest path through a region, in cycles.
     longest_block,

@@ -191,7 +191,7 @@ mod tests {
             .collect();
         errors.sort_unstable();
         let middle = errors.len() / 2;
-        let median = f64::from(errors[middle] + errors[middle - usize::from(errors.len() % 2 == 0)]) / 2.0;
+        let median = f64::from(errors[middle] + errors[(errors.len() - 1) / 2]) / 2.0;
         let is_close = |it: &&&Measurement| {
             let error = f64::from(it.registers.abs_diff(it.held_out));
             error <= (0.1 * f64::from(it.registers)).max(2.0)

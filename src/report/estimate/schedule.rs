@@ -108,6 +108,7 @@ pub struct Scratch {
     current: Vec<u32>,
 }
 
+/// What later accesses of memory have to wait for.
 struct Ordering {
     loads: Vec<(u32, Memory)>,
     stores: Vec<(u32, Memory)>,
