@@ -3,9 +3,9 @@
 use crate::modules::{ModuleOptions, is_module};
 use clap::Args;
 use oriel::ori::machine::from_machine;
-use oriel::report::estimate::{Features, RegisterEstimate, Target};
+use oriel::report::estimate::{CallGraph, Features, RegisterEstimate, Target};
+use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
-use oriel::snapshot::{OwnedSnapshot, Snapshot};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -21,39 +21,54 @@ pub struct FeaturesArguments {
     modules: ModuleOptions,
 }
 
-/// Runs the command: a line for each kernel.
+/// Runs the command: a line for each kernel, of which the functions that it calls are part if they are in the same file, or in any
+/// of the snapshots.
 pub fn run(arguments: &FeaturesArguments) -> Result<(), String> {
-    let mut out = std::io::stdout().lock();
+    let mut snapshots = Vec::new();
     for path in &arguments.files {
-        let snapshots = if is_module(path) {
-            arguments.modules.snapshots_of(path)?
+        if is_module(path) {
+            print_features(&arguments.modules.snapshots_of(path)?)?;
         } else {
-            vec![OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?]
-        };
-        for snapshot in &snapshots {
-            let snapshot = snapshot.view();
-            if snapshot.is_kernel() && snapshot.stage() == Stage::Late {
-                writeln!(out, "{}", line_of(&snapshot)?).map_err(|error| error.to_string())?;
+            snapshots
+                .push(OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?);
+        }
+    }
+    print_features(&snapshots)
+}
+
+fn print_features(snapshots: &[OwnedSnapshot]) -> Result<(), String> {
+    let mut graph = CallGraph::default();
+    let mut kernels = Vec::new();
+    for snapshot in snapshots {
+        let snapshot = snapshot.view();
+        if snapshot.stage() == Stage::Late {
+            let function =
+                from_machine(&snapshot).map_err(|error| format!("{}: {error}", snapshot.name()))?;
+            graph.add(&function, &Target::of(&snapshot));
+            if snapshot.is_kernel() {
+                kernels.push(function.info.name);
             }
         }
+    }
+    let mut out = std::io::stdout().lock();
+    for kernel in kernels {
+        let features = graph.features(&kernel).expect("it was added");
+        writeln!(out, "{}", line_of(&kernel, &features)).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-fn line_of(snapshot: &Snapshot<'_>) -> Result<serde_json::Value, String> {
-    let target = Target::of(snapshot);
-    let function = from_machine(snapshot).map_err(|error| format!("{}: {error}", snapshot.name()))?;
-    let features = Features::new(&function, &target);
+fn line_of(kernel: &str, features: &Features) -> serde_json::Value {
     let values = Features::NAMES.iter().zip(features.values());
     let values: serde_json::Map<_, _> = values
         .map(|(&name, value)| (name.to_owned(), value.into()))
         .collect();
-    let estimate = RegisterEstimate::from_features(&features);
-    Ok(serde_json::json!({
-        "function": snapshot.name(),
+    let estimate = RegisterEstimate::from_features(features);
+    serde_json::json!({
+        "function": kernel,
         "features": values,
         "registers_estimate": estimate.registers,
         "registers_estimate_low": estimate.low,
         "registers_estimate_high": estimate.high,
-    }))
+    })
 }

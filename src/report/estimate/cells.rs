@@ -7,6 +7,7 @@
 //! %4:R32 = CVT.u32.u64 %2           the low cell of %2
 //! %5:R64, %6:R64 = UNPACK %7        the cells of %7
 //! %8:R32 = MOV 5                    nothing: an immediate
+//! %9:R64 = IADD %4, 64             the cells of %4, if it is only an address: accesses add constants
 //! ```
 //!
 //! A *cell* is one such register. ptxas splits wide values in halves and lets what only renames, widens or narrows a value use the
@@ -183,6 +184,7 @@ impl Cells {
                 },
                 _ => lasting(0).map(|pieces| pieces.into_iter().take(count).collect()),
             },
+            Operation::Iadd if is_offset(function, instruction) => lasting(0),
             // Generic and global addresses are the same numbers.
             Operation::Cvta if function.modifiers(instruction).space == AddressSpace::Global => lasting(0),
             Operation::Cvt if sources.len() == 1 => {
@@ -230,6 +232,22 @@ impl Cells {
     }
 }
 
+/// Is it a sum with a constant that only accesses of memory read, which add a constant by themselves?
+fn is_offset(function: &Function, instruction: Instruction) -> bool {
+    /// What the constant of an access can be at most.
+    const LIMIT: u64 = 1 << 23;
+    let Some(result) = function.result(instruction, 0).as_register() else {
+        return false;
+    };
+    let offset = function.integer(function.source(instruction, 1));
+    let is_address = |(user, number): (Instruction, usize)| match function.operation(user) {
+        Operation::Ld | Operation::Atom => number == 0,
+        Operation::St => number + 2 == function.sources(user).len(),
+        _ => false,
+    };
+    offset.is_some_and(|offset| offset.unsigned_abs() < LIMIT) && function.uses(result).all(is_address)
+}
+
 /// Does it read a parameter of a kernel at a place that is known? Instructions have that as an operand.
 pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool {
     let is_constant = |source: Operand| match source.kind() {
@@ -258,10 +276,10 @@ fn is_uniform_operation(function: &Function, instruction: Instruction) -> bool {
             is_integer(function.data_type(instruction)) && is_integer(function.source_type(instruction))
         }
         O::S2r => true,
-        O::Ld => match function.modifiers(instruction).space {
-            AddressSpace::EntryParam | AddressSpace::Const => true,
-            _ => false,
-        },
+        O::Ld => matches!(
+            function.modifiers(instruction).space,
+            AddressSpace::EntryParam | AddressSpace::Const
+        ),
         _ => false,
     }
 }

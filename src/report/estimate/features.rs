@@ -4,6 +4,8 @@ use super::Target;
 use super::cells::Cells;
 use super::live_cells::LiveCells;
 use super::lower::{Node, Nodes, Order};
+use super::regions::regions;
+use super::rounds::constant_rounds;
 use super::schedule::{BlockGraph, Cost, Policy, Scratch};
 use crate::entity::Block;
 use crate::graph::Traversal;
@@ -29,6 +31,11 @@ macro_rules! features {
             pub fn values(&self) -> [f32; Self::NAMES.len()] {
                 [$( self.$name, )*]
             }
+
+            /// From the values of all features, in order.
+            pub fn from_values([$( $name, )*]: [f32; Self::NAMES.len()]) -> Self {
+                Self { $( $name, )* }
+            }
         }
     };
 }
@@ -50,19 +57,21 @@ features! {
     uniform_peak,
     /// Peak of cells, those of both kinds, in LLVM's order.
     all_peak,
-    /// Peak of cells if every block is ordered by latency.
+    /// Peak of cells if every region is ordered by latency.
     latency_peak,
-    /// Peak of cells if blocks are ordered by latency up to 24 registers.
-    peak_within_24,
-    /// Peak of cells if blocks are ordered by latency up to 32 registers.
+    /// Peak of cells if loads go first.
+    loads_first_peak,
+    /// Peak of cells if loads go first up to 32 registers.
     peak_within_32,
-    /// Peak of cells if blocks are ordered by latency up to 64 registers.
+    /// Peak of cells if loads go first up to 64 registers.
     peak_within_64,
-    /// Peak of loops of one block, four rounds at once, by latency.
+    /// Peak of loops of one region, unrolled, if loads go first.
     unrolled_peak,
-    /// Peak of loops of one block, four rounds at once, by latency up to 32 registers.
+    /// Peak of loops of one region, unrolled, if loads go first up to 32 registers.
     unrolled_within_32,
-    /// Results of loads at once, blocks ordered by latency.
+    /// Most rounds of a loop of one region that is unrolled completely.
+    constant_rounds,
+    /// Results of loads at once, regions ordered by latency.
     loads_in_flight,
     /// Results of loads at once, in LLVM's order.
     loads_in_source_order,
@@ -76,10 +85,14 @@ features! {
     live_over_calls,
     /// Calls.
     calls,
+    /// Calls of functions that are not known.
+    unknown_calls,
     /// Instructions for the machine.
     nodes,
     /// Instructions of the largest block.
     largest_block,
+    /// Instructions of the largest region.
+    largest_region,
     /// Instructions in the innermost loops.
     innermost_nodes,
     /// Blocks.
@@ -114,9 +127,9 @@ features! {
     thread_numbers,
     /// Reads of parameters.
     parameters,
-    /// Is control divergent anywhere?
+    /// Blocks that a part of a warp may execute alone.
     divergent_blocks,
-    /// Length of the longest path through a block, in cycles.
+    /// Length of the longest path through a region, in cycles.
     longest_block,
     /// Conversions between integers and floats and of widths below 32 bits.
     conversions,
@@ -131,10 +144,70 @@ features! {
 /// Rounds of a loop that ptxas unrolls, as the estimate has it.
 const UNROLLED_ROUNDS: usize = 4;
 
-/// Instructions in a loop up to which unrolling is looked at.
-const UNROLLED_LIMIT: usize = 200;
+/// Instructions of an unrolled loop up to which unrolling is looked at.
+const UNROLLED_LIMIT: usize = 1_000;
 
 impl Features {
+    /// Adds what a function needs that this one calls.
+    pub fn add_callee(&mut self, callee: &Self) {
+        let over = self.live_over_calls;
+        let under = |own: &mut f32, of_callee: f32| *own = own.max(over + of_callee);
+        under(&mut self.pressure, callee.pressure);
+        under(&mut self.divergent_pressure, callee.divergent_pressure);
+        under(&mut self.source_peak, callee.source_peak);
+        under(&mut self.all_peak, callee.all_peak);
+        under(&mut self.latency_peak, callee.latency_peak);
+        under(&mut self.loads_first_peak, callee.loads_first_peak);
+        under(&mut self.peak_within_32, callee.peak_within_32);
+        under(&mut self.peak_within_64, callee.peak_within_64);
+        under(&mut self.unrolled_peak, callee.unrolled_peak);
+        under(&mut self.unrolled_within_32, callee.unrolled_within_32);
+        under(&mut self.live_between_blocks, callee.live_between_blocks);
+        under(&mut self.live_into_loops, callee.live_into_loops);
+        for (own, of_callee) in [
+            (&mut self.predicates, callee.predicates),
+            (&mut self.uniform_peak, callee.uniform_peak),
+            (&mut self.constant_rounds, callee.constant_rounds),
+            (&mut self.loads_in_flight, callee.loads_in_flight),
+            (&mut self.loads_in_source_order, callee.loads_in_source_order),
+            (&mut self.temporaries, callee.temporaries),
+            (&mut self.largest_block, callee.largest_block),
+            (&mut self.largest_region, callee.largest_region),
+            (&mut self.loop_depth, callee.loop_depth),
+            (&mut self.global_loads_of_block, callee.global_loads_of_block),
+            (&mut self.shared_loads_of_block, callee.shared_loads_of_block),
+            (&mut self.widest_result, callee.widest_result),
+            (&mut self.longest_block, callee.longest_block),
+        ] {
+            *own = own.max(of_callee);
+        }
+        for (own, of_callee) in [
+            (&mut self.calls, callee.calls),
+            (&mut self.unknown_calls, callee.unknown_calls),
+            (&mut self.nodes, callee.nodes),
+            (&mut self.innermost_nodes, callee.innermost_nodes),
+            (&mut self.blocks, callee.blocks),
+            (&mut self.loops, callee.loops),
+            (&mut self.global_loads, callee.global_loads),
+            (&mut self.stores, callee.stores),
+            (&mut self.atomics, callee.atomics),
+            (&mut self.barriers, callee.barriers),
+            (&mut self.doubles, callee.doubles),
+            (&mut self.special_functions, callee.special_functions),
+            (&mut self.opaque, callee.opaque),
+            (&mut self.local_accesses, callee.local_accesses),
+            (&mut self.thread_numbers, callee.thread_numbers),
+            (&mut self.parameters, callee.parameters),
+            (&mut self.divergent_blocks, callee.divergent_blocks),
+            (&mut self.conversions, callee.conversions),
+            (&mut self.integer_products, callee.integer_products),
+            (&mut self.comparisons, callee.comparisons),
+            (&mut self.selections, callee.selections),
+        ] {
+            *own += of_callee;
+        }
+    }
+
     /// Of a function in late form.
     pub fn new(function: &Function, target: &Target) -> Self {
         let flow = ControlFlow::analyze(function, Traversal::default());
@@ -174,56 +247,58 @@ impl Features {
         let mut scratch = Scratch::default();
         let mut most = [Cost::default(); 5];
         let mut unrolled = [Cost::default(); 2];
-        for &block in function.blocks() {
-            let of_block = nodes.of(block);
-            let mut graph_of = |copies| {
-                BlockGraph::new(
-                    cells,
-                    of_block,
-                    copies,
-                    live.live_in(block),
-                    live.live_out(block),
-                    &mut scratch,
-                )
-            };
+        for region in &regions(function, flow, nodes) {
+            let size: usize = region
+                .blocks
+                .iter()
+                .map(|&(block, _)| nodes.of(block).len())
+                .sum();
+            self.largest_region = self.largest_region.max(size as f32);
+            let mut graph_of = |copies| BlockGraph::new(cells, nodes, live, region, copies, &mut scratch);
             let graph = graph_of(1);
             self.longest_block = self.longest_block.max(graph.length() as f32);
             let policies = [
                 Policy::Source,
                 Policy::Latency,
-                Policy::Registers(24),
-                Policy::Registers(32),
-                Policy::Registers(64),
+                Policy::Loads(u32::MAX),
+                Policy::Loads(32),
+                Policy::Loads(64),
             ];
-            let mut by_latency = 0;
+            let mut unlimited = 0;
             for (most, policy) in most.iter_mut().zip(policies) {
-                // What does not reach the target by latency is the same with it.
-                if matches!(policy, Policy::Registers(target) if target > by_latency) {
-                    most.registers = most.registers.max(by_latency);
+                // What does not reach the target without one is the same with it.
+                if matches!(policy, Policy::Loads(target) if target != u32::MAX && target > unlimited) {
+                    most.registers = most.registers.max(unlimited);
                     continue;
                 }
                 let cost = graph.cost(policy);
-                if policy == Policy::Latency {
-                    by_latency = cost.registers;
+                if policy == Policy::Loads(u32::MAX) {
+                    unlimited = cost.registers;
                 }
                 *most = most.max(cost);
             }
-            let is_own_loop = flow.graph.successors(block).contains(&block);
-            if is_own_loop && of_block.len() <= UNROLLED_LIMIT {
-                let graph = graph_of(UNROLLED_ROUNDS);
-                let policies = [Policy::Latency, Policy::Registers(32)];
+            let latch = region.latch(flow);
+            let rounds = latch.and_then(|latch| constant_rounds(function, latch));
+            let rounds = rounds.filter(|rounds| rounds * size <= UNROLLED_LIMIT);
+            self.constant_rounds = self.constant_rounds.max(rounds.unwrap_or(0) as f32);
+            let rounds = rounds.unwrap_or(UNROLLED_ROUNDS);
+            if latch.is_some() && rounds * size <= UNROLLED_LIMIT {
+                let graph = graph_of(rounds);
+                let policies = [Policy::Loads(u32::MAX), Policy::Loads(32)];
                 for (most, policy) in unrolled.iter_mut().zip(policies) {
                     *most = most.max(graph.cost(policy));
                 }
             }
-            self.add_live(cells, flow, block, of_block, live);
         }
-        let [source, latency, within_24, within_32, within_64] = most;
+        for &block in function.blocks() {
+            self.add_live(cells, flow, block, nodes.of(block), live);
+        }
+        let [source, latency, loads_first, within_32, within_64] = most;
         self.source_peak = source.registers as f32;
         self.uniform_peak = source.uniform as f32;
         self.all_peak = source.everything as f32;
         self.latency_peak = latency.registers as f32;
-        self.peak_within_24 = within_24.registers as f32;
+        self.loads_first_peak = loads_first.registers as f32;
         self.peak_within_32 = within_32.registers as f32;
         self.peak_within_64 = within_64.registers as f32;
         self.loads_in_flight = latency.loaded as f32;

@@ -46,7 +46,7 @@ impl Memory {
         }
         match (self.base, other.base) {
             (Some((one, from)), Some((two, to))) if one == two => {
-                from < to + other.size && to < from + self.size
+                from < to.saturating_add(other.size) && to < from.saturating_add(self.size)
             }
             _ => true,
         }
@@ -300,7 +300,7 @@ impl Lowering<'_> {
         Memory {
             space: function.modifiers(instruction).space,
             base,
-            size: size.map_or(16, |size| size as i64),
+            size: size.and_then(|size| i64::try_from(size).ok()).unwrap_or(16),
         }
     }
 }

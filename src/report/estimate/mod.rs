@@ -9,19 +9,28 @@
 //! | `cells.rs` | the machine's registers: halves, what costs nothing, what is uniform |
 //! | `lower.rs` | the machine's instructions, as far as a scheduler sees them |
 //! | `live_cells.rs` | cells that are live between blocks |
-//! | `schedule.rs` | orders of a block, and the registers that they take |
+//! | `regions.rs` | blocks that are scheduled together |
+//! | `rounds.rs` | loops that are unrolled completely |
+//! | `schedule.rs` | orders of a region, and the registers that they take |
 //! | `features.rs` | all that together, and counts |
-//! | `model.rs` | trees from features to registers, out of `calibration/` |
+//! | `call_graph.rs` | what callees add to their callers |
+//! | `model.rs` | trees from features to registers, in `model.txt` |
 //!
 //! `docs/register-estimate.md` says what the features stand for, how the model was made and how far off it is.
 
+mod call_graph;
 mod cells;
 mod features;
 mod live_cells;
 mod lower;
 mod model;
+mod regions;
+mod rounds;
 mod schedule;
+#[cfg(test)]
+mod tests;
 
+pub use call_graph::CallGraph;
 pub use features::Features;
 
 use crate::ori::Function;
@@ -110,6 +119,6 @@ impl RegisterEstimate {
 
     /// Estimates from features.
     pub fn from_features(features: &Features) -> Self {
-        model::estimate(features)
+        model::Model::get().estimate(features)
     }
 }

@@ -1,18 +1,20 @@
-//! The order of a block's instructions after scheduling, and how many registers it takes.
+//! The order of a region's instructions after scheduling, and how many registers it takes.
 //!
 //! ptxas moves loads up to where their addresses are known and fills the time until they arrive, as far as its register target lets
-//! it. How far that is depends on more than a block, so the block is ordered three ways, which bound the answer:
+//! it. How far that is depends on more than a region, so it is ordered three ways, which bound the answer:
 //!
 //! | way | what it stands for |
 //! |---|---|
 //! | [`Policy::Source`] | LLVM's order |
 //! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
-//! | [`Policy::Registers`] | the same, but only what frees registers, or LLVM's order, while a target is exceeded |
+//! | [`Policy::Loads`] | loads and what their addresses need first, the rest in LLVM's order as its operands arrive; while a target is exceeded, only what frees registers, or LLVM's order |
 //!
 //! Each definition of a cell is a value of its own here, as it is in the SSA form that ptxas schedules.
 
 use super::cells::{Cell, Cells};
-use super::lower::{Memory, Node, Order};
+use super::live_cells::LiveCells;
+use super::lower::{Memory, Node, Nodes, Order};
+use super::regions::Region;
 use crate::entity::EntityRef;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -25,8 +27,8 @@ pub enum Policy {
     Source,
     /// Longest path first.
     Latency,
-    /// Longest path first while fewer than so many registers are live.
-    Registers(u32),
+    /// Loads first while fewer than so many registers are live.
+    Loads(u32),
 }
 
 /// What a schedule takes.
@@ -61,12 +63,17 @@ const COMPARED_ACCESSES: usize = 16;
 /// Ready instructions that are compared where registers are short.
 const COMPARED_READY: usize = 12;
 
-/// A block, its values named and its dependences found.
+/// The latency of what is worth starting early; zero of other instructions.
+fn load_latency(latency: u32) -> u32 {
+    if latency >= 20 { latency } else { 0 }
+}
+
+/// A region, its values named and its dependences found.
 #[derive(Clone, Debug)]
 pub struct BlockGraph {
     values: Vec<Value>,
     nodes: Vec<GraphNode>,
-    /// Values that are live where the block begins.
+    /// Values that are live where it begins.
     live_in: Vec<u32>,
 }
 
@@ -88,7 +95,10 @@ struct GraphNode {
     successors: SmallVec<[(u32, u32); 4]>,
     predecessors: u32,
     temporaries: u32,
+    /// The longest path to the end, in cycles.
     height: u32,
+    /// The same if only loads and their like took time.
+    load_height: u32,
 }
 
 /// The scratch tables of [`BlockGraph::new`], kept between blocks: they are as large as the function.
@@ -98,6 +108,7 @@ pub struct Scratch {
     current: Vec<u32>,
 }
 
+/// What later accesses of memory have to wait for.
 struct Ordering {
     loads: Vec<(u32, Memory)>,
     stores: Vec<(u32, Memory)>,
@@ -107,19 +118,27 @@ struct Ordering {
 }
 
 impl BlockGraph {
-    /// Of nodes, `copies` times one after the other; more than one stand for an unrolled loop.
+    /// Of the blocks of a region, `copies` times one after the other; more than one stand for an unrolled loop.
     pub fn new(
         cells: &Cells,
-        nodes: &[Node],
+        nodes: &Nodes,
+        live: &LiveCells,
+        region: &Region,
         copies: usize,
-        live_in: &[Cell],
-        live_out: &[Cell],
         scratch: &mut Scratch,
     ) -> Self {
+        let live_in = live.live_in(region.head());
+        let blocks = || {
+            region
+                .blocks
+                .iter()
+                .map(|&(block, is_predicated)| (nodes.of(block), is_predicated))
+        };
+        let size: usize = blocks().map(|(nodes, _)| nodes.len()).sum();
         scratch.current.resize(cells.count(), 0);
         let mut graph = Self {
             values: Vec::new(),
-            nodes: Vec::with_capacity(nodes.len() * copies),
+            nodes: Vec::with_capacity(size * copies),
             live_in: Vec::new(),
         };
         let mut definers: Vec<Option<(u32, u32)>> = Vec::new();
@@ -136,20 +155,23 @@ impl BlockGraph {
             since_fence: 0,
         };
         for copy in 0..copies {
-            for node in nodes {
-                // Branches between the copies of a body are gone.
-                if node.is_terminator && copy + 1 < copies {
-                    continue;
+            for (number, (nodes, is_predicated)) in blocks().enumerate() {
+                // Branches within a region and between the copies of a body are gone.
+                let is_end = copy + 1 == copies && number + 1 == region.blocks.len();
+                for node in nodes.iter().filter(|node| is_end || !node.is_terminator) {
+                    graph.add(cells, node, is_predicated, scratch, &mut definers, &mut ordering);
                 }
-                graph.add(cells, node, scratch, &mut definers, &mut ordering);
             }
         }
-        for &cell in live_out {
+        for &cell in region.ends.iter().flat_map(|&end| live.live_out(end)) {
             if let Some(value) = scratch.current[cell.index()].checked_sub(1) {
                 graph.values[value as usize].is_live_out = true;
             }
         }
-        for cell in live_in.iter().chain(nodes.iter().flat_map(|node| &node.defined)) {
+        let defined = blocks()
+            .flat_map(|(nodes, _)| nodes)
+            .flat_map(|node| &node.defined);
+        for cell in live_in.iter().chain(defined) {
             scratch.current[cell.index()] = 0;
         }
         graph.find_heights();
@@ -169,6 +191,7 @@ impl BlockGraph {
         &mut self,
         cells: &Cells,
         node: &Node,
+        is_predicated: bool,
         scratch: &mut Scratch,
         definers: &mut Vec<Option<(u32, u32)>>,
         ordering: &mut Ordering,
@@ -181,8 +204,11 @@ impl BlockGraph {
             predecessors: 0,
             temporaries: node.temporaries,
             height: node.latency,
+            load_height: load_latency(node.latency),
         };
-        for &cell in &node.used {
+        // Under a predicate the old value may have to stay.
+        let kept = node.defined.iter().filter(|_| is_predicated);
+        for &cell in node.used.iter().chain(kept) {
             // What nothing has defined holds nothing.
             let Some(value) = scratch.current[cell.index()].checked_sub(1) else {
                 continue;
@@ -194,7 +220,7 @@ impl BlockGraph {
             }
         }
         added.predecessors += self.keep_order(this, node, ordering);
-        let is_loaded = node.latency >= 20;
+        let is_loaded = load_latency(node.latency) > 0;
         for &cell in &node.defined {
             let value = self.new_value(cells, cell, is_loaded);
             definers.push(Some((this, node.latency)));
@@ -271,13 +297,14 @@ impl BlockGraph {
     /// The longest path from each node to the end, in cycles.
     fn find_heights(&mut self) {
         for index in (0..self.nodes.len()).rev() {
-            let node = &self.nodes[index];
-            let behind = node
-                .successors
-                .iter()
-                .map(|&(successor, latency)| latency + self.nodes[successor as usize].height);
-            let height = behind.max().unwrap_or(0).max(node.height);
-            self.nodes[index].height = height;
+            let (mut height, mut load_height) = (self.nodes[index].height, self.nodes[index].load_height);
+            for &(successor, latency) in &self.nodes[index].successors {
+                let behind = &self.nodes[successor as usize];
+                height = height.max(latency + behind.height);
+                load_height = load_height.max(load_latency(latency) + behind.load_height);
+            }
+            let node = &mut self.nodes[index];
+            (node.height, node.load_height) = (height, load_height);
         }
     }
 
@@ -291,15 +318,15 @@ impl BlockGraph {
         let mut walk = Walk::new(self);
         match policy {
             Policy::Source => (0..self.nodes.len()).for_each(|node| walk.step(node)),
-            Policy::Latency => self.list_schedule(&mut walk, u32::MAX),
-            Policy::Registers(target) => self.list_schedule(&mut walk, target),
+            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, u32::MAX),
+            Policy::Loads(target) => self.list_schedule(&mut walk, |node| node.load_height, target),
         }
         walk.most
     }
 
     /// Orders the nodes by height, in time, and notes in `walk` what that takes. From `target` registers on, the first node of LLVM's
     /// order goes, or one of the next by height that frees registers.
-    fn list_schedule(&self, walk: &mut Walk<'_>, target: u32) {
+    fn list_schedule(&self, walk: &mut Walk<'_>, height: impl Fn(&GraphNode) -> u32, target: u32) {
         let mut waits: Vec<u32> = self.nodes.iter().map(|node| node.predecessors).collect();
         let mut start = vec![0_u32; self.nodes.len()];
         let mut is_done = vec![false; self.nodes.len()];
@@ -309,7 +336,7 @@ impl BlockGraph {
         let mut ready: BinaryHeap<(u32, Reverse<u32>)> = BinaryHeap::new();
         for (index, &count) in waits.iter().enumerate() {
             if count == 0 {
-                ready.push((self.nodes[index].height, Reverse(index as u32)));
+                ready.push((height(&self.nodes[index]), Reverse(index as u32)));
             }
         }
         let mut cycle = 0;
@@ -320,7 +347,7 @@ impl BlockGraph {
                 coming.pop();
                 if !is_done[node as usize] {
                     cycle = cycle.max(time);
-                    ready.push((self.nodes[node as usize].height, Reverse(node)));
+                    ready.push((height(&self.nodes[node as usize]), Reverse(node)));
                 }
             }
             while is_done[first] {
