@@ -28,6 +28,7 @@ Substitutions:
     %schema     the schema of the report's lines (to validate: feature jsonschema, the Python package)
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -116,7 +117,8 @@ cuda = (
 apply_edit = f"{sys.executable} {ROOT}/lit-tests/apply_edit.py"
 config.environment["ORIEL_TEST_LLC"] = f"{llc} {nvptx}"
 config.environment["ORIEL_TEST_PLUGIN"] = checked
-config.environment["ORIEL_TEST_PTXAS"] = f"{ptxas} -arch=sm_80 -o /dev/null" if ptxas else ""
+assemble = f"{sys.executable} {ROOT}/lit-tests/assemble.py {ptxas}"
+config.environment["ORIEL_TEST_PTXAS"] = assemble if ptxas else ""
 config.substitutions += [
     ("%edited-mir", f"{apply_edit} accepted %s %t"),
     ("%edited", f"{apply_edit} accepted %s %t"),
@@ -137,7 +139,7 @@ config.substitutions += [
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas-path", ptxas))
-    config.substitutions.append(("%ptxas", f"{ptxas} -arch=sm_80 -o /dev/null"))
+    config.substitutions.append(("%ptxas", assemble))
 if importlib.util.find_spec("jsonschema"):
     config.available_features.add("jsonschema")
 if shutil.which("dot"):

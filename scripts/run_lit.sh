@@ -40,10 +40,16 @@ if [ -z "$lit" ]; then
   exit 1
 fi
 
+# The Python that lit names need not be the one that has the packages that tests ask for.
+python=
+if head -n 1 "$(command -v "$lit")" | grep -q '^#!.*python'; then
+  python=python3
+fi
+
 # A path among the arguments takes the place of the whole suite.
 for argument; do
   if [ -e "$argument" ]; then
-    exec "$lit" "$@"
+    exec $python "$(command -v "$lit")" "$@"
   fi
 done
-exec "$lit" "$@" "$root/lit-tests"
+exec $python "$(command -v "$lit")" "$@" "$root/lit-tests"

@@ -37,3 +37,8 @@ if ! command -v cargo >/dev/null; then
   echo "Missing: cargo. Install Rust 1.94 or newer (https://rustup.rs), then start again."
   exit 1
 fi
+
+if ! python3 -c 'import jsonschema' 2>/dev/null; then
+  python3 -m pip install --quiet jsonschema 2>/dev/null ||
+    echo "Without the Python package jsonschema the test of the report's schema is left out."
+fi

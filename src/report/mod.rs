@@ -89,15 +89,15 @@ pub struct FunctionReport<'a> {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,
-    /// The figures of the code that ptxas gets; only at stage `late`.
-    #[serde(flatten)]
-    pub figures: Option<CodeFigures<'a>>,
     /// What the phases that ran have counted.
     #[serde(skip_serializing_if = "Statistics::is_empty")]
     pub phases: &'a Statistics,
     /// The time in each phase that ran, analyses that phases share not counted.
     #[serde(skip_serializing_if = "PhaseTimes::is_empty")]
     pub phase_ns: PhaseTimes<'a>,
+    /// The figures of the code that ptxas gets; only at stage `late`.
+    #[serde(flatten)]
+    pub figures: Option<CodeFigures<'a>>,
     /// From LLVM's function to the snapshot.
     pub export_ns: u64,
     /// In the library.
