@@ -23,14 +23,12 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.model_selection import GroupKFold
 
 import common
+from measure_registers import DATA, KEYS, RESULTS
 
-DATA = common.ROOT / "calibration" / "registers.csv"
 MODEL = common.ROOT / "src" / "report" / "estimate" / "model.txt"
 DOCUMENT = common.ROOT / "docs" / "register-estimate.md"
 CHART = common.ROOT / "docs" / "register-estimate.svg"
 
-KEYS = ("family", "kernel", "sm", "registers", "spilled_bytes")
-RESULTS = ("held_out", "fitted")
 # Not an input: what ptxas would like is estimated first, and the limit applied to that.
 NOT_INPUTS = ("register_limit",)
 BASE = "peak_within_32"

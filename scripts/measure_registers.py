@@ -10,7 +10,6 @@ of the same checksum and SM is replaced. What llc or ptxas refuses is named and 
 import argparse
 import csv
 import json
-import re
 import sys
 import tempfile
 import zlib
@@ -18,36 +17,27 @@ from pathlib import Path
 
 import common
 import examples
-from calibrate_estimate import DATA, KEYS, RESULTS
-from check_phases import find_ptxas
+import ptxas
+
+DATA = common.ROOT / "calibration" / "registers.csv"
+# What ptxas made of a kernel, and what estimates of it calibrate_estimate.py enters; the other columns are features.
+KEYS = ("family", "kernel", "sm", "registers", "spilled_bytes")
+RESULTS = ("held_out", "fitted")
 
 
-def registers_by_ptxas(ptxas, ptx, sm, cubin):
-    """Registers and spilled bytes of each kernel."""
-    said = common.run([ptxas, "-v", f"-arch=sm_{sm}", "-o", cubin, ptx]).stderr
-    found = {}
-    for part in said.split("Compiling entry function")[1:]:
-        name = re.match(r" '([^']*)'", part)
-        used = re.search(r"Used (\d+) registers", part)
-        spilled = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", part)
-        if name and used:
-            found[name.group(1)] = int(used.group(1)), sum(map(int, spilled.groups())) if spilled else 0
-    return found
-
-
-def measure(source, sm, family, ptxas, folder):
+def measure(source, sm, family, assembler, folder):
     """Lines for the kernels of a file."""
     ptx = Path(folder) / "out.ptx"
     common.run(examples.llc_command(source, ptx, sm, "3"))
-    machine = registers_by_ptxas(ptxas, ptx, sm, Path(folder) / "out.cubin")
+    machine = ptxas.assemble(assembler, ptx, Path(folder) / "out.cubin", sm)
     said = common.run([common.tool(), "features", "--sm", sm, source]).stdout
     lines = []
     for kernel in map(json.loads, said.splitlines()):
         if kernel["function"] not in machine:
             continue
-        registers, spilled = machine[kernel["function"]]
+        registers, stores, loads, _ = machine[kernel["function"]]
         checksum = zlib.crc32(f"{Path(source).stem} {kernel['function']}".encode())
-        keys = dict(zip(KEYS, (family, f"{checksum:08x}", sm, registers, spilled)))
+        keys = dict(zip(KEYS, (family, f"{checksum:08x}", sm, registers, stores + loads)))
         features = {name: f"{value:g}" for name, value in kernel["features"].items()}
         lines.append(keys | dict.fromkeys(RESULTS, 0) | features)
     return lines
@@ -59,7 +49,9 @@ def main():
     parser.add_argument("--sm", default="75,80,86,90,100,120")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
-    ptxas = find_ptxas() or sys.exit("ptxas is not here")
+    assembler = ptxas.executable()
+    if not assembler:
+        parser.error("ptxas is not installed: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
     with DATA.open() as file:
         reader = csv.DictReader(file)
         rows = {(row["kernel"], row["sm"]): row for row in reader}
@@ -68,11 +60,11 @@ def main():
         for source in arguments.files:
             for sm in arguments.sm.split(","):
                 try:
-                    for line in measure(Path(source).resolve(), sm, arguments.family, ptxas, folder):
+                    for line in measure(Path(source).resolve(), sm, arguments.family, assembler, folder):
                         rows[line["kernel"], line["sm"]] = line
                 except RuntimeError as problem:
                     print(f"{source} for sm_{sm} is left out: {str(problem).splitlines()[0]}", file=sys.stderr)
-    lines = sorted(rows.values(), key=lambda row: (row["family"], row["kernel"], int(row["sm"])))
+    lines = sorted(rows.values(), key=lambda row: (row["family"], row["kernel"], row["sm"]))
     with DATA.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
