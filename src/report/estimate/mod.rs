@@ -25,6 +25,7 @@ mod features;
 mod live_cells;
 mod lower;
 mod model;
+#[cfg(test)]
 mod model_text;
 mod regions;
 mod rounds;
@@ -36,7 +37,6 @@ pub use call_graph::CallGraph;
 pub use features::Features;
 
 use crate::ori::Function;
-use crate::ori::machine::{ImportError, from_machine};
 use crate::snapshot::Snapshot;
 
 /// Registers that the machine gives a thread at most.
@@ -107,14 +107,6 @@ pub struct RegisterEstimate {
 
 impl RegisterEstimate {
     /// Estimates the registers of a function in late form.
-    ///
-    /// # Errors
-    /// Ori cannot represent the function.
-    pub fn new(snapshot: &Snapshot<'_>, target: &Target) -> Result<Self, ImportError> {
-        Ok(Self::of_function(&from_machine(snapshot)?, target))
-    }
-
-    /// Estimates the registers of a function that is in Ori already, in late form.
     pub fn of_function(function: &Function, target: &Target) -> Self {
         Self::from_features(&Features::new(function, target))
     }

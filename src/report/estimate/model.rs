@@ -6,11 +6,19 @@
 //!
 //! The script writes `model.txt` (`model_text.rs` says how), of which the build script makes tables.
 
-use super::model_text::Node;
 use super::{Features, RegisterEstimate};
 
 /// Registers beside those of the schedule, which shares count on both sides.
 const OFFSET: f32 = 6.0;
+
+/// A node of a tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Node {
+    /// Is an input at most this? If so, the next node follows; if not, the one with this number.
+    Ask { input: u16, bound: f64, other: u32 },
+    /// The tree's part of the sum.
+    Leaf(f64),
+}
 
 /// The model.
 #[derive(Clone, Debug)]
@@ -78,7 +86,7 @@ impl Model<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model_text::ModelText;
+    use super::super::model_text::{self, ModelText};
     use super::*;
 
     /// A line of the calibration data.
@@ -201,6 +209,10 @@ mod tests {
         let is_model = |trees: &str| ModelText::parse(&format!("{head}{trees}")).is_some();
         let text = format!("{head}tree 0<80 0.5 1<1.5 0.25 1\n");
         let text = ModelText::parse(&text).expect("a tree");
+        let node = |node: &model_text::Node| match *node {
+            model_text::Node::Ask { input, bound, other } => Node::Ask { input, bound, other },
+            model_text::Node::Leaf(value) => Node::Leaf(value),
+        };
         let model = Model {
             inputs: &text
                 .inputs
@@ -215,7 +227,7 @@ mod tests {
             start: text.start,
             interval: text.interval,
             errors: &text.errors,
-            nodes: &text.nodes,
+            nodes: &text.nodes.iter().map(node).collect::<Vec<_>>(),
             trees: &text.trees,
         };
         let needed = |sm: f32, pressure: f32| {

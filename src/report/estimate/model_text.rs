@@ -9,12 +9,12 @@
 
 use std::str::SplitWhitespace;
 
-/// A node of a tree.
+/// A node of a tree, as in `model.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Node {
-    /// Is an input at most this? If so, the next node follows; if not, the one with this number.
+    /// A question about an input.
     Ask { input: u16, bound: f64, other: u32 },
-    /// The tree's part of the sum.
+    /// A part of the sum.
     Leaf(f64),
 }
 
