@@ -129,7 +129,7 @@ fn rows_are_whole() {
 #[test]
 fn code_is_in_the_files_that_are_named_with_it() {
     let page = page();
-    let mut checked = 0;
+    let (mut checked, mut missing) = (0, Vec::new());
     for row in rows(&page) {
         let Some(code) = row.cell(CODE) else { continue };
         let files: String = links(code)
@@ -138,11 +138,14 @@ fn code_is_in_the_files_that_are_named_with_it() {
             .collect();
         for name in quoted(code).filter(|name| is_identifier(name)) {
             for word in name.split("::").filter(|_| !files.is_empty()) {
-                assert!(has_word(&files, word), "line {}: there is no {word}", row.line);
+                if !has_word(&files, word) {
+                    missing.push(format!("line {}: {word}", row.line));
+                }
                 checked += 1;
             }
         }
     }
+    assert!(missing.is_empty(), "{missing:#?}");
     assert!(checked > 50, "{checked}");
 }
 
@@ -156,12 +159,13 @@ fn tests_that_are_named_exist() {
         .filter_map(|rest| rest.split_once('(').map(|(name, _)| name))
         .collect();
     let page = page();
+    let mut missing = Vec::new();
     for row in rows(&page) {
         let tests = row.cell(TESTS).unwrap_or_default();
-        for name in quoted(tests).filter(|name| is_identifier(name)) {
-            assert!(functions.contains(name), "line {}: there is no {name}", row.line);
-        }
+        let names = quoted(tests).filter(|name| is_identifier(name) && !functions.contains(name));
+        missing.extend(names.map(|name| format!("line {}: {name}", row.line)));
     }
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 #[test]
@@ -175,7 +179,11 @@ fn knobs_are_those_of_the_table() {
         for name in quoted(knob) {
             if let Some(option) = name.strip_prefix('-') {
                 let problem = Options::default().set(option, "").err().unwrap_or_default();
-                assert!(!problem.contains("unknown option"), "line {}: {problem}", row.line);
+                assert!(
+                    !problem.contains("unknown option"),
+                    "line {}: {problem}",
+                    row.line
+                );
                 continue;
             }
             let spec = KNOBS.iter().find(|spec| spec.name == name);
