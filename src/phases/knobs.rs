@@ -146,7 +146,8 @@ knobs! {
         "Whether GeneralOptimize is left out, so that the code before it can be looked at";
     MembarFlowControl Some(461), KnobValue::Integer(1), ["GeneralOptimize"],
         "Whether GeneralOptimize passes its second gate: not with 0";
-    LimitFoldFp None, KnobValue::Switch(false), ["GeneralOptimize" "OriPeephole"],
+    LimitFoldFp None, KnobValue::Switch(false),
+        ["GeneralOptimize" "GeneralOptimizeMid2" "GeneralOptimizeLate2" "OriPeephole"],
         "limit-fold-fp: whether floats are left alone: their identities and constants, and what their comparisons decide";
     GeneralOptimizeLateGate Some(31), KnobValue::Integer(0), ["GeneralOptimizeLate"],
         "What GeneralOptimizeLate takes: 1 and, in the bits above, an extra word other than zero let it follow moves with \
