@@ -130,6 +130,14 @@ class Code {
     return frames;
   }
 
+  /** The source file that most rows come from. */
+  get mainFile() {
+    if (this.main !== undefined) return this.main;
+    const rowsOf = ([, lines]) => [...lines.values()].reduce((sum, rows) => sum + rows.length, 0);
+    const files = [...this.lines].map((entry) => [entry[0], rowsOf(entry)]);
+    return (this.main = files.reduce((most, file) => file[1] > most[1] ? file : most, ["", 0])[0]);
+  }
+
   /** The source files, with the rows of each line, those of inlined calls at the lines of the calls as well. */
   get lines() {
     if (this.lineRows) return this.lineRows;

@@ -1,10 +1,13 @@
 // What is drawn: elements, rows that exist only while they can be seen, and step curves.
 
 const RELIEF = {
-  compute_behind: "unused here, can be computed later",
-  keep_in_memory: "unused here, could be in memory",
-  compute_at_use: "can be computed where it is used",
+  compute_behind: "unused here: compute it later",
+  keep_in_memory: "unused here: keep it in memory",
+  compute_at_use: "compute it where it is used",
 };
+
+/** A source line in few characters; line zero is code that the compiler made. */
+const lineOf = (frame) => `${frame.file.split("/").pop()}:${frame.line || "generated"}`;
 
 const byId = (id) => document.getElementById(id);
 

@@ -115,7 +115,6 @@ class Page {
     this.from = Math.max(0, Math.min(code.count - 1, number("from", 0)));
     this.to = Math.max(this.from + 1, Math.min(code.count, number("to", code.count)));
     const value = code.values[code.indexOf.get(number("register", -1))] ?? null;
-    this.isRead = true;
     this.select(at !== null && Number.isFinite(Number(at)) ? code.rowOf(Number(at)) : code.curves[this.file].peakRow, value);
     this.redraw();
   }
@@ -212,7 +211,7 @@ class Page {
     const {code, file} = this;
     if (!code.count) return "no instructions";
     const frame = code.frames(row)[0];
-    const place = frame ? `, ${frame.file.split("/").pop()}:${frame.line}` : "";
+    const place = frame ? `, ${lineOf(frame)}` : "";
     return `@${code.numbers[row]} bb.${code.blocks.number[code.blockOf(row)]}${place}: ${code.curves[file].units[row]} live`;
   }
 

@@ -1,6 +1,6 @@
 // The panes of one function that follow what is selected: curve, life ranges, listing, source.
 
-const CURVE = {top: 16, depth: 14, blocks: 17, axis: 16, right: 118};
+const CURVE = {top: 16, depth: 16, blocks: 17, axis: 16, right: 118};
 
 /** The pressure curve with blocks and loops below it. */
 class CurvePane {
@@ -37,6 +37,9 @@ class CurvePane {
     const [full, height] = [box.clientWidth, box.clientHeight];
     const left = this.left;
     this.width = Math.max(50, full - left - CURVE.right);
+    // The tracks of the life ranges end where the curve ends.
+    const ranges = byId("ranges");
+    ranges.style.setProperty("--aside", CURVE.right - (ranges.offsetWidth - ranges.clientWidth) + "px");
     const bottom = height - CURVE.depth - CURVE.blocks - CURVE.axis;
     const curve = code.curves[file];
     const marks = file === "r32" ? this.marks(report, curve.peak) : [];
@@ -98,9 +101,9 @@ class CurvePane {
     const {code, from, to} = this.page;
     const {first, depth, number} = code.blocks;
     const parts = [];
-    const [depthTop, blockTop] = [bottom + 2, bottom + CURVE.depth + 1];
+    const [depthTop, blockTop] = [bottom + 4, bottom + CURVE.depth + 1];
     const deepest = Math.max(1, ...depth);
-    const layer = (CURVE.depth - 3) / deepest;
+    const layer = (CURVE.depth - 5) / deepest;
     let drawn = -1;
     for (let block = 0; block < first.length; block++) {
       const end = block + 1 < first.length ? first[block + 1] : code.count;
@@ -112,16 +115,17 @@ class CurvePane {
       for (let level = 0; level < depth[block]; level++) {
         parts.push(shape("rect", {class: "depth", x, width: Math.max(0.5, right - x), y: depthTop + level * layer, height: Math.max(1, layer - 1)}));
       }
-      if (right - x < 3) continue;
+      if (right - x < 1.5) continue;
       parts.push(shape("rect", {class: "block", x, width: right - x, y: blockTop, height: CURVE.blocks - 3}));
       const label = `bb.${number[block]}`;
       if (right - x > 7 * label.length) parts.push(shape("text", {x: x + 3, y: blockTop + 11}, label));
     }
-    parts.push(shape("text", {x: left - 6, y: depthTop + 9, "text-anchor": "end"}, "loops"), shape("text", {x: left - 6, y: blockTop + 11, "text-anchor": "end"}, "blocks"));
+    if (depth.some(Boolean)) parts.push(shape("text", {x: left - 6, y: depthTop + 8, "text-anchor": "end"}, "loops"));
+    parts.push(shape("text", {x: left - 6, y: blockTop + 11, "text-anchor": "end"}, "blocks"));
     const {distance} = scale((to - from) * 0.8);
     for (let row = Math.ceil(from / distance) * distance; row < to; row += distance) {
-      const number = row === 0 ? 0 : row;
-      if (this.x(row) < right - 20) parts.push(shape("text", {x: this.x(row), y: height - 3, "text-anchor": row === from ? "start" : "middle"}, number));
+      if (this.x(row) > right - 20) break;
+      parts.push(shape("text", {x: this.x(row), y: height - 3, "text-anchor": row === from ? "start" : "middle"}, "@" + code.numbers[row]));
     }
     parts.push(shape("text", {x: left - 6, y: height - 3, "text-anchor": "end"}, "instruction"));
     return parts;
@@ -187,6 +191,7 @@ class RangesPane {
     const rest = groups.has("") ? [["", groups.get("")]] : [];
     this.items = [...named, ...rest].flatMap(([, group]) => group);
     this.rows.show(this.items.length, this.items.indexOf(value));
+    if (!this.items.length) this.rows.space.replaceChildren(element("p", {class: "note"}, word ? "nothing has this name" : "nothing is live"));
   }
 
   row(value) {
@@ -213,9 +218,9 @@ class RangesPane {
     const cursor = element("u");
     cursor.style.left = place(4 * page.row + 2) + "%";
     track.append(cursor);
-    const made = element("div", {role: "option", "aria-selected": String(value === page.value), "data-register": value.register,
-      onclick: () => page.choose(value)}, label, track);
-    return made;
+    const uses = value.places.filter((it) => it.role === "r").length;
+    return element("div", {role: "option", "aria-selected": String(value === page.value), "data-register": value.register,
+      onclick: () => page.choose(value)}, label, track, element("span", {class: "uses"}, uses === 1 ? "1 use" : `${uses} uses`));
   }
 }
 
@@ -289,10 +294,10 @@ class SourcePane {
     const frames = code.count ? code.frames(row) : [];
     const hasSource = code.places.length > 0;
     this.frames = frames;
-    if (file === undefined) file = frames[0]?.file ?? this.file ?? code.lines.keys().next().value;
+    if (file === undefined) file = frames[0]?.file ?? (this.file || code.mainFile);
     this.file = file;
     const chain = frames.flatMap((frame, depth) => [depth ? " inlined at " : "", element("button",
-      {title: frame.file, onclick: () => this.follow(frame.file)}, `${frame.file.split("/").pop()}:${frame.line}`), frame.name ? ` in ${frame.name}` : ""]);
+      {title: frame.file, onclick: () => this.follow(frame.file)}, lineOf(frame)), frame.name ? ` in ${frame.name}` : ""]);
     byId("chain").replaceChildren(...(chain.length ? chain : [hasSource ? "this instruction has no source position" : ""]));
     const source = page.sources.get(file);
     this.text = source?.text?.split("\n");

@@ -62,7 +62,7 @@ function fillFigures(report, code) {
       `limited by ${report.occupancy_limiter.replace("_", " ")}${more}`);
   }
   add("peak_pressure_r32", "Peak pressure", report.peak_pressure_r32,
-    frame ? `@${code.numbers[peakRow]}, ${frame.file.split("/").pop()}:${frame.line}` : code.count ? `@${code.numbers[peakRow]}, bb.${report.peak_block ?? "–"}` : "no instructions");
+    frame ? `@${code.numbers[peakRow]}, ${lineOf(frame)}` : code.count ? `@${code.numbers[peakRow]}, bb.${report.peak_block ?? "–"}` : "no instructions");
   add("peak_pressure_pred", "Peak predicates", report.peak_pressure_pred, "");
   if (report.spill_risk_percent !== undefined) {
     add("spill_risk_percent", "Spill risk", `${report.spill_risk_percent} %`, report.registers_limit ? "within launch bounds" : "", report.spill_risk_percent >= 50);
@@ -80,22 +80,29 @@ function fillLegend(code, file) {
 /** Values that are shown at the peak. */
 const ADVISED = 40;
 
+/** The last row at or before another that defines a value; the first one if there is none. */
+function definitionBefore(value, row) {
+  const rows = value.places.filter((it) => it.role === "d").map((it) => it.row);
+  return rows.findLast((it) => it <= row) ?? rows[0];
+}
+
+/** A row in few characters: its source line, if it has one; of the file that most rows come from without its name. */
+function place(code, row) {
+  if (row === undefined) return "";
+  const frame = code.frames(row)[0];
+  if (frame?.line && frame.file === code.mainFile) return `line ${frame.line}`;
+  return frame?.line ? lineOf(frame) : `@${code.numbers[row]}`;
+}
+
 /** The values at the peak, those first that most would be gained from, and the variables that take most. */
 function fillAdvice(page) {
   const {code, file} = page;
   const peak = code.peaks.find((it) => it.file === file);
-  const place = (row) => {
-    if (row === undefined) return "";
-    const frame = code.frames(row)[0];
-    return frame ? `${frame.file.split("/").pop()}:${frame.line}` : `@${code.numbers[row]}`;
-  };
   const rows = peak.values.slice(0, ADVISED).map(([register, relief]) => {
     const value = code.values[code.indexOf.get(register)];
-    const definitions = value.places.filter((it) => it.role === "d").map((it) => it.row);
     const uses = value.places.filter((it) => it.role === "r").map((it) => it.row);
-    const definition = definitions.length > 1 ? definitions.findLast((row) => row <= peak.row) ?? definitions[0] : definitions[0];
     return {
-      cells: [`%${register}:${value.name}`, value.variables, String(value.units), RELIEF[relief] ?? "needed here", place(definition), place(uses[uses.length - 1])],
+      cells: [`%${register}:${value.name}`, value.variables, String(value.units), RELIEF[relief] ?? "needed here", place(code, definitionBefore(value, peak.row)), place(code, uses[uses.length - 1])],
       attributes: {"data-register": register},
       action: () => page.select(peak.row ?? 0, value),
     };
@@ -109,9 +116,9 @@ function fillAdvice(page) {
 function fillVariables(peak, code) {
   const shares = new Map();
   for (const [register] of peak.values) {
-    const {variables, units} = code.values[code.indexOf.get(register)];
-    const name = variables || "(no variable)";
-    shares.set(name, (shares.get(name) ?? 0) + units);
+    const value = code.values[code.indexOf.get(register)];
+    const name = value.variables || `from ${place(code, definitionBefore(value, peak.row))}`;
+    shares.set(name, (shares.get(name) ?? 0) + value.units);
   }
   const sorted = [...shares].sort((one, other) => other[1] - one[1]);
   const most = Math.max(1, ...shares.values());
