@@ -137,7 +137,10 @@ bix0:
         let mut manager = Manager::new(&options, false);
         let mut effects = StageEffects::new(Stage::Ssa, &function, &mut manager);
         for name in ["OriPerformLiveDeadFirst", "AnalyzeControlFlow"] {
-            let phase = PHASES.iter().find(|phase| phase.name == name).expect("it is there");
+            let phase = PHASES
+                .iter()
+                .find(|phase| phase.name == name)
+                .expect("it is there");
             let result = manager.run(phase, &mut function);
             effects.note(phase, result, &function, &mut manager);
         }

@@ -32,6 +32,7 @@ mod values;
 
 use super::code_report::CodeReport;
 use super::pressure::FunctionPressure;
+use super::ptxas::PtxasFigures;
 use crate::live::LiveRangeCalc;
 use crate::phases::StageEffects;
 use crate::snapshot::OwnedSnapshot;
@@ -74,10 +75,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The function as LLVM makes it.
-    pub fn new(pressure: &FunctionPressure<'_>) -> Self {
+    /// The function as LLVM makes it, and what ptxas makes of that.
+    pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
         Self {
-            report: CodeReport::new(pressure, None),
+            report: CodeReport::new(pressure, ptxas),
             curve: Curve::of(pressure),
         }
     }

@@ -79,8 +79,7 @@ pub fn compile_with_phases(
         ..Options::default()
     };
     let compile = || crate::compile::compile_file(module, sm.map(str::to_owned), None, 2);
-    let (ptx, functions) =
-        oriel::options::with_options(options, || oriel::capture_functions(compile));
+    let (ptx, functions) = oriel::options::with_options(options, || oriel::capture_functions(compile));
     Ok((functions, ptx?))
 }
 

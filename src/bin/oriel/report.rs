@@ -88,9 +88,11 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
             if let Some(directory) = &arguments.dot {
                 write_dot(&pressure, directory)?;
             }
-            let report = CodeReport::new(&pressure, input.ptxas.get(&*pressure.snapshot().name()).copied());
+            let name = pressure.snapshot().name();
+            let report = CodeReport::new(&pressure, input.ptxas.get(&*name).copied());
             if let Some(page) = &mut page {
-                page.add(&report, &function, &pressure)?;
+                let llvm_ptxas = input.llvm_ptxas.get(&*name).copied();
+                page.add(&report, &function, llvm_ptxas, &pressure)?;
             }
             reports.push(match arguments.details {
                 true => report.with_details(&pressure),
@@ -116,11 +118,16 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
 struct Input {
     snapshots: Vec<OwnedSnapshot>,
     is_module: bool,
-    /// By function; empty without ptxas.
-    ptxas: BTreeMap<String, PtxasFigures>,
+    /// What ptxas makes of the code that the report is on.
+    ptxas: ByFunction,
+    /// What ptxas makes of LLVM's code, where that is something else.
+    llvm_ptxas: ByFunction,
     /// The functions as they leave Oriel's phases, if these run.
     optimized: Option<Vec<CompiledFunction>>,
 }
+
+/// ptxas' figures by function; empty if it did not run.
+type ByFunction = BTreeMap<String, PtxasFigures>;
 
 /// A function that the report is on.
 struct Reported<'i> {
@@ -177,7 +184,8 @@ fn for_each_input(
             visit(&Input {
                 snapshots: vec![snapshot],
                 is_module: false,
-                ptxas: BTreeMap::new(),
+                ptxas: ByFunction::new(),
+                llvm_ptxas: ByFunction::new(),
                 optimized: None,
             })?;
             continue;
@@ -199,25 +207,29 @@ fn is_ir(path: &Path) -> bool {
 }
 
 fn compile(path: &Path, sm: Option<&str>, arguments: &ReportArguments) -> Result<Input, String> {
-    let mut compiled = compile_module(path, sm)?;
-    let mut optimized = None;
+    let compiled = compile_module(path, sm)?;
+    let target = compiled
+        .snapshots
+        .first()
+        .map(|first| first.view().function().sm.to_string());
+    let measure = |ptx: &Option<Vec<u8>>| match (ptx, sm.or(target.as_deref())) {
+        (Some(ptx), Some(sm)) if arguments.ptxas => {
+            crate::ptxas::measure(ptx, sm).map_err(|problem| format!("{}: {problem}", path.display()))
+        }
+        _ => Ok(ByFunction::new()),
+    };
+    let mut ptxas = measure(&compiled.ptx)?;
+    let (mut optimized, mut llvm_ptxas) = (None, ByFunction::new());
     if let Some(profile) = arguments.profile {
         let (functions, ptx) = compile_with_phases(path, sm, profile)?;
-        (optimized, compiled.ptx) = (Some(functions), Some(ptx));
-    }
-    let mut ptxas = BTreeMap::new();
-    if arguments.ptxas
-        && let Some(ptx) = &compiled.ptx
-        && let Some(snapshot) = compiled.snapshots.first()
-    {
-        let target = snapshot.view().function().sm.to_string();
-        ptxas = crate::ptxas::measure(ptx, sm.unwrap_or(&target))
-            .map_err(|problem| format!("{}: {problem}", path.display()))?;
+        llvm_ptxas = std::mem::replace(&mut ptxas, measure(&Some(ptx))?);
+        optimized = Some(functions);
     }
     Ok(Input {
         snapshots: compiled.snapshots,
         is_module: is_ir(path),
         ptxas,
+        llvm_ptxas,
         optimized,
     })
 }
@@ -246,11 +258,12 @@ impl<'p> Page<'p> {
         &mut self,
         report: &CodeReport,
         function: &Reported<'_>,
+        llvm_ptxas: Option<PtxasFigures>,
         pressure: &FunctionPressure<'_>,
     ) -> Result<(), String> {
         let llvm = function.llvm.map(|llvm| {
             let pressure = FunctionPressure::compute(llvm.view(), &mut LiveRangeCalc::new());
-            Comparison::new(&pressure)
+            Comparison::new(&pressure, llvm_ptxas)
         });
         let shown = PageFunction {
             report: report.clone(),

@@ -6,7 +6,9 @@
 use super::values::{RowMap, Values};
 use crate::entity::{Block, EntityRef, Instruction};
 use crate::live::pressure::File;
-use crate::report::occupancy::{LaunchBounds, MAX_REGISTERS_PER_THREAD, SmLimits, Usage, static_shared_bytes};
+use crate::report::occupancy::{
+    LaunchBounds, MAX_REGISTERS_PER_THREAD, SmLimits, Usage, static_shared_bytes,
+};
 use crate::report::pressure::{FunctionPressure, Relief, file_name, loops_of};
 use crate::snapshot::{InstructionRef, Snapshot};
 use serde::Serialize;
@@ -114,7 +116,11 @@ impl Code {
         for &instruction in rows.instructions() {
             let reference = snapshot.instruction(instruction);
             form.push(forms.number(form_of(&reference, &mut registers)));
-            place.push(reference.location().map_or(0, |location| location.index() as u32 + 1));
+            place.push(
+                reference
+                    .location()
+                    .map_or(0, |location| location.index() as u32 + 1),
+            );
         }
         Self {
             numbers: differences(rows.instructions().iter().map(|it| it.as_u32())),

@@ -55,7 +55,10 @@ mod tests {
     #[test]
     fn a_short_function_has_a_step_an_instruction() {
         let owned = counting_loop();
-        let curve = Curve::of(&FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new()));
+        let curve = Curve::of(&FunctionPressure::compute(
+            owned.view(),
+            &mut LiveRangeCalc::new(),
+        ));
         assert_eq!((curve.instructions, curve.step), (7, 1));
         // Behind @5, @2 is live to the end of the block for the next round's PHI.
         assert_eq!(curve.units, [1, 1, 1, 1, 1, 1, 0]);

@@ -1,9 +1,9 @@
 // What is drawn: elements, rows that exist only while they can be seen, and step curves.
 
 const RELIEF = {
-  compute_behind: "unused here: compute it later",
-  keep_in_memory: "unused here: keep it in memory",
-  compute_at_use: "compute it where it is used",
+  compute_behind: "unused here: compute later",
+  keep_in_memory: "unused here: keep in memory",
+  compute_at_use: "compute where it is used",
 };
 
 /** A source line in few characters; line zero is code that the compiler made. */

@@ -9,7 +9,6 @@ document.addEventListener("DOMContentLoaded", () => new Page().open());
 const dash = (value, unit = "") => value === undefined ? "–" : value + unit;
 const signed = (number) => number > 0 ? `+${number}` : number < 0 ? `−${-number}` : "0";
 const micros = (ns) => (ns / 1000).toFixed(1);
-const keyOf = (report) => `${report.module} ${report.function} ${report.sm}`;
 
 class Page {
   constructor() {
@@ -26,7 +25,6 @@ class Page {
       document.querySelectorAll(".columns, #phases-section, #picker-label, #figures").forEach((part) => (part.hidden = true));
       return this.finish();
     }
-    byId("ranges").before(element("div", {id: "ranges-gutter", style: "width: var(--gutter); height: 0"}));
     this.curve = new CurvePane(this);
     this.ranges = new RangesPane(this);
     this.listing = new ListingPane(this);

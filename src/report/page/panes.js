@@ -104,21 +104,23 @@ class CurvePane {
     const [depthTop, blockTop] = [bottom + 4, bottom + CURVE.depth + 1];
     const deepest = Math.max(1, ...depth);
     const layer = (CURVE.depth - 5) / deepest;
+    // Blocks that are too short to be seen are part of the band.
+    parts.push(shape("rect", {class: "block", x: left, width: right - left, y: blockTop, height: CURVE.blocks - 3}));
     let drawn = -1;
     for (let block = 0; block < first.length; block++) {
       const end = block + 1 < first.length ? first[block + 1] : code.count;
       if (end <= from || first[block] >= to || first[block] === end) continue;
-      const [x, right] = [this.x(Math.max(from, first[block])), this.x(Math.min(to, end))];
+      const [x, endX] = [this.x(Math.max(from, first[block])), this.x(Math.min(to, end))];
       // Many blocks in a pixel are drawn as one.
-      if (right - drawn < 0.5) continue;
-      drawn = right;
+      if (endX - drawn < 0.5) continue;
+      drawn = endX;
       for (let level = 0; level < depth[block]; level++) {
-        parts.push(shape("rect", {class: "depth", x, width: Math.max(0.5, right - x), y: depthTop + level * layer, height: Math.max(1, layer - 1)}));
+        parts.push(shape("rect", {class: "depth", x, width: Math.max(0.5, endX - x), y: depthTop + level * layer, height: Math.max(1, layer - 1)}));
       }
-      if (right - x < 1.5) continue;
-      parts.push(shape("rect", {class: "block", x, width: right - x, y: blockTop, height: CURVE.blocks - 3}));
+      if (endX - x < 1.5) continue;
+      parts.push(shape("rect", {class: "block", x, width: endX - x, y: blockTop, height: CURVE.blocks - 3}));
       const label = `bb.${number[block]}`;
-      if (right - x > 7 * label.length) parts.push(shape("text", {x: x + 3, y: blockTop + 11}, label));
+      if (endX - x > 7 * label.length) parts.push(shape("text", {x: x + 3, y: blockTop + 11}, label));
     }
     if (depth.some(Boolean)) parts.push(shape("text", {x: left - 6, y: depthTop + 8, "text-anchor": "end"}, "loops"));
     parts.push(shape("text", {x: left - 6, y: blockTop + 11, "text-anchor": "end"}, "blocks"));
@@ -309,7 +311,9 @@ class SourcePane {
       return;
     }
     this.lines = code.lines.get(file) ?? new Map();
-    const line = frames.find((frame) => frame.file === file)?.line ?? 0;
+    // Of several frames in this file the innermost is the selected one.
+    this.depth = frames.findIndex((frame) => frame.file === file);
+    const line = frames[this.depth]?.line ?? 0;
     this.rows.show(this.text.length, line - 1);
     if (line) this.rows.reveal(line - 1);
   }
@@ -322,8 +326,8 @@ class SourcePane {
     const heat = element("span", {class: "heat"}, rows ? String(most) : "");
     heat.style.backgroundSize = (peak ? most / peak * 100 : 0) + "% 100%";
     const depth = this.frames.findIndex((frame) => frame.file === this.file && frame.line === number);
-    const made = element("div", {role: "option", class: [rows ? "used" : "", depth > 0 ? "outer" : ""].join(" "), "data-line": number,
-      "aria-selected": String(depth === 0), title: rows ? `${rows.length} instruction${rows.length > 1 ? "s" : ""}` : undefined},
+    const made = element("div", {role: "option", class: [rows ? "used" : "", depth > this.depth ? "outer" : ""].join(" "), "data-line": number,
+      "aria-selected": String(depth >= 0 && depth === this.depth), title: rows ? `${rows.length} instruction${rows.length > 1 ? "s" : ""}` : undefined},
       element("span", {class: "number"}, String(number)), heat, this.text[number - 1] || " ");
     if (rows) made.addEventListener("click", () => page.select(rows.reduce((best, row) => units[row] > units[best] ? row : best), undefined, this.file));
     return made;

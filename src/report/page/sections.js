@@ -117,7 +117,9 @@ function fillVariables(peak, code) {
   const shares = new Map();
   for (const [register] of peak.values) {
     const value = code.values[code.indexOf.get(register)];
-    const name = value.variables || `from ${place(code, definitionBefore(value, peak.row))}`;
+    const row = definitionBefore(value, peak.row);
+    const hasLine = row !== undefined && code.frames(row)[0]?.line > 0;
+    const name = value.variables || (hasLine ? `from ${place(code, row)}` : "(no variable, no line)");
     shares.set(name, (shares.get(name) ?? 0) + value.units);
   }
   const sorted = [...shares].sort((one, other) => other[1] - one[1]);
@@ -141,7 +143,7 @@ function fillPhases(report, code) {
 function comparison(report, code) {
   const {llvm} = report;
   const figures = [["Instructions", "instructions_out"], ["Blocks", "blocks"], ["Peak pressure, r32", "peak_pressure_r32"], ["Peak predicates", "peak_pressure_pred"],
-    ["Registers, estimated", "registers_estimate"], ["Occupancy, warps", "occupancy_warps_per_sm"], ["Spill risk, %", "spill_risk_percent"]];
+    ["Registers, estimated", "registers_estimate"], ["Registers by ptxas", "ptxas_registers"], ["Spill stores by ptxas, bytes", "ptxas_spill_store_bytes"], ["Occupancy, warps", "occupancy_warps_per_sm"], ["Spill risk, %", "spill_risk_percent"]];
   const rows = figures.filter(([, field]) => report[field] !== undefined && llvm[field] !== undefined).map(([name, field]) => ({
     cells: [name, String(llvm[field]), String(report[field]), signed(report[field] - llvm[field])],
     attributes: {"data-compared": field},

@@ -57,7 +57,11 @@ mod tests {
     fn a_file_is_found_beside_the_module() {
         let module = concat!(env!("CARGO_MANIFEST_DIR"), "/src/report/page/module.bc");
         let source = Source::find("source.rs", module);
-        assert!(source.text.is_some_and(|text| text.contains("a_file_is_found_beside_the_module")));
+        assert!(
+            source
+                .text
+                .is_some_and(|text| text.contains("a_file_is_found_beside_the_module"))
+        );
         let missing = Source::find("missing.cu", module);
         assert_eq!((missing.text, missing.file.as_str()), (None, "missing.cu"));
         assert!(missing.problem.is_some());

@@ -17,7 +17,7 @@ fn page_of(functions: &[OwnedSnapshot]) -> String {
         let shown = PageFunction {
             report: CodeReport::new(&pressure, None),
             effects: Vec::new(),
-            llvm: Some(Comparison::new(&pressure)),
+            llvm: Some(Comparison::new(&pressure, None)),
         };
         page.add(&shown, &pressure).unwrap();
     }
@@ -115,16 +115,25 @@ fn check(function: &OwnedSnapshot) {
         let most = units(code, file_name(file)).into_iter().max().unwrap_or(0);
         let peak = i64::from(pressure.peak(file).units);
         // What lives through blocks without instructions only is at no row.
-        let has_empty = snapshot.blocks().any(|it| snapshot.instructions_of(it).len() == 0);
+        let has_empty = snapshot
+            .blocks()
+            .any(|it| snapshot.instructions_of(it).len() == 0);
         assert!(most == peak || has_empty && most < peak, "{most} {peak}");
         let indexes = pressure.intervals().indexes();
-        for (row, instruction) in snapshot.instructions().filter(|&it| indexes.has_index(it)).enumerate() {
+        for (row, instruction) in snapshot
+            .instructions()
+            .filter(|&it| indexes.has_index(it))
+            .enumerate()
+        {
             let behind = indexes.instruction_index(instruction).register_slot(false);
             let expected = pressure.pressure().file(file).at(behind);
             assert_eq!(units(code, file_name(file))[4 * row + 2], i64::from(expected));
         }
     }
-    assert_eq!(report["peak_pressure_r32"], pressure.peak(RegisterFile::General).units);
+    assert_eq!(
+        report["peak_pressure_r32"],
+        pressure.peak(RegisterFile::General).units
+    );
     assert_eq!(report["llvm"]["peak_pressure_r32"], report["peak_pressure_r32"]);
     assert_eq!(sums(&code["blocks"]["first_row"]).len(), snapshot.block_count());
 }
@@ -176,10 +185,16 @@ fn names_cannot_end_their_script() {
         function.register_classes[1].name = record;
         let page = page_of(&[function.clone(), counting_loop()]);
         let data = &page[page.find("<script type=\"application/json\"").unwrap()..];
-        assert_eq!(data.matches('<').count(), 2 * data.matches("<script type=").count());
+        assert_eq!(
+            data.matches('<').count(),
+            2 * data.matches("<script type=").count()
+        );
         assert!(!data.contains("<!--"));
         let functions = data_of(&page, "function");
-        assert_eq!((functions[0]["function"].as_str(), functions.len()), (Some(name), 2));
+        assert_eq!(
+            (functions[0]["function"].as_str(), functions.len()),
+            (Some(name), 2)
+        );
         assert_eq!(functions[1]["function"], "count");
         check(&function);
     }

@@ -6,8 +6,8 @@
 
 use super::code::{Interned, differences};
 use crate::entity::{Block, EntityRef, Instruction, Register};
-use crate::live::pressure::{File, units_of};
 use crate::live::SlotIndex;
+use crate::live::pressure::{File, units_of};
 use crate::report::pressure::{FunctionPressure, VariableMap, file_name};
 use serde::Serialize;
 
@@ -30,7 +30,10 @@ impl RowMap {
         };
         for block in snapshot.blocks() {
             map.first_rows.push(map.instructions.len() as u32);
-            for instruction in snapshot.instructions_of(block).filter(|&it| indexes.has_index(it)) {
+            for instruction in snapshot
+                .instructions_of(block)
+                .filter(|&it| indexes.has_index(it))
+            {
                 map.rows[instruction.index()] = Some(map.instructions.len() as u32);
                 map.instructions.push(instruction);
             }
@@ -61,7 +64,9 @@ impl RowMap {
         match instruction.and_then(|instruction| self.row(instruction)) {
             Some(row) => 4 * row + index.slot() as u32,
             None => {
-                let block = indexes.block_at(index).map_or(self.first_rows.len() - 1, EntityRef::index);
+                let block = indexes
+                    .block_at(index)
+                    .map_or(self.first_rows.len() - 1, EntityRef::index);
                 4 * self.first_rows[block]
             }
         }
@@ -102,9 +107,16 @@ impl Values {
             let mut names: Vec<String> = Vec::new();
             for (value, _) in interval.values() {
                 let held = variables.names(&snapshot, intervals, register, value);
-                names.extend(held.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+                names.extend(
+                    held.into_iter()
+                        .filter(|name| !names.contains(name))
+                        .collect::<Vec<_>>(),
+                );
             }
-            let ends = interval.segments().iter().flat_map(|segment| [segment.start, segment.end]);
+            let ends = interval
+                .segments()
+                .iter()
+                .flat_map(|segment| [segment.start, segment.end]);
             registers.push(register.as_u32());
             values.class.push(classes.number(class_of(pressure, register)));
             values.variables.push(strings.number(names.join(", ")));
