@@ -26,12 +26,12 @@
 ; TABLE: k{{ +}}kernel{{ +}}80
 ; PAGE: <!DOCTYPE html>
 ; PAGE: <script type="application/json" class="function">{"module":{{.*}}"function":"k"
-; PHASES-SAME: "effects":[{"stage":"ssa","before":{"instructions":[[BEFORE:[0-9]+]],{{.*}}{"phase":"GvnCse","ns":
+; PHASES-SAME: "effects":[{"stage":"ssa","before":{"instructions":13,{{.*}}{"phase":"GeneralOptimizeMid","ns":{{[0-9]+}},{{.*}}"promoted-objects":1},"instructions":9,
 ; PHASES-SAME: {"stage":"late"
-; BOTH-SAME: "llvm":{"module":{{.*}}"curve":{"instructions":[[BEFORE]],
+; BOTH-SAME: "llvm":{"module":{{.*}}"instructions_out":13,{{.*}}"curve":{"instructions":13,
 ; PAGE-NEXT: <script type="application/json" class="code">
-; LLVM: "instructions_out":9,
-; MAX: "instructions_out":6,
+; LLVM: "instructions_out":13,
+; MAX: "instructions_out":9,
 ; WRONG: 'fast' is not allowed; allowed are: ptxas, max
 ; CONFLICT: cannot be used with
 ; UNWRITABLE: page.html{{.*}}No such file or directory
@@ -39,11 +39,14 @@
 ; EMPTY: {{a file name is missing|requires a value}}
 
 target triple = "nvptx64-nvidia-cuda"
-; The sum is there twice.
-define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a, i32 %b) {
-  %one = add i32 %a, %b
-  %two = add i32 %b, %a
-  %three = mul i32 %one, %two
-  store i32 %three, ptr addrspace(1) %p
+; What is passed by value lies on the stack, until GeneralOptimizeMid makes registers of it.
+%pair = type { i32, i32 }
+declare void @use(ptr byval(%pair) align 4)
+define ptx_kernel void @k(i32 %a, i32 %b) {
+  %local = alloca %pair, align 4
+  store i32 %a, ptr %local
+  %second = getelementptr i8, ptr %local, i64 4
+  store i32 %b, ptr %second
+  call void @use(ptr byval(%pair) align 4 %local)
   ret void
 }

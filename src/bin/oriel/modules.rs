@@ -2,7 +2,7 @@
 
 use clap::Args;
 #[cfg(feature = "llvm")]
-use oriel::options::Options;
+use oriel::options::{Mode, Options};
 use oriel::options::Profile;
 use oriel::report::page::CompiledFunction;
 use oriel::snapshot::OwnedSnapshot;
@@ -74,9 +74,10 @@ pub fn compile_with_phases(
     profile: Profile,
 ) -> Result<(Vec<CompiledFunction>, Vec<u8>), String> {
     let options = Options {
+        mode: Mode::Optimize,
         profile,
         phase_effects: true,
-        ..Options::default()
+        ..oriel::options::process_options()?.clone()
     };
     let compile = || crate::compile::compile_file(module, sm.map(str::to_owned), None, 2);
     let (ptx, functions) = oriel::options::with_options(options, || oriel::capture_functions(compile));

@@ -31,7 +31,7 @@ class Code {
       const ends = sums(data.segments.slice(position, position + count));
       position += count;
       this.indexOf.set(register, index);
-      this.values.push({register, name, file, units, ends, variables: this.strings[data.variables[index]], places: []});
+      this.values.push({register, name, file, units, ends, variables: this.strings[data.variables[index]], accesses: []});
     });
   }
 
@@ -41,7 +41,7 @@ class Code {
       const roles = this.forms[this.form[row]][0];
       for (let operand = 0; operand < roles.length; operand++) {
         const value = this.values[this.indexOf.get(this.registers[this.operands[row] + operand])];
-        if (value) value.places.push({row, role: roles[operand]});
+        if (value) value.accesses.push({row, role: roles[operand]});
       }
     }
   }

@@ -55,8 +55,10 @@ function table(columns, rows) {
 
 /** Buttons of which one is chosen. */
 function choice(box, options, chosen, choose) {
+  const hasFocus = box.contains(document.activeElement);
   box.replaceChildren(...options.map(([value, text]) => element("button",
     {role: "radio", "aria-checked": String(value === chosen), "data-value": value, onclick: () => choose(value)}, text)));
+  if (hasFocus) box.querySelector("[aria-checked=true]")?.focus();
 }
 
 const ROW_HEIGHT = 18;

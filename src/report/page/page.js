@@ -178,7 +178,10 @@ class Page {
     this.curve.follow();
     this.curve.hover(null);
     this.ranges.fill();
-    if (code.count) this.listing.rows.reveal(this.listing.itemOf[this.row]);
+    if (code.count) {
+      this.listing.rows.selected = this.listing.itemOf[this.row];
+      this.listing.rows.reveal(this.listing.itemOf[this.row]);
+    }
     this.source.follow(file);
     byId("selected-text").textContent = value ? `%${value.register}:${value.name} ${value.variables}` : "";
     const data = document.documentElement.dataset;

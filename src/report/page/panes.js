@@ -211,7 +211,7 @@ class RangesPane {
       bar.style.width = right - left + "%";
       track.append(bar);
     }
-    for (const {row, role} of value.places) {
+    for (const {row, role} of value.accesses) {
       if (row < from || row >= to || role === "m" || to - from > 600) continue;
       const mark = element("b", {class: role});
       mark.style.left = place(4 * row + 2) + "%";
@@ -220,7 +220,7 @@ class RangesPane {
     const cursor = element("u");
     cursor.style.left = place(4 * page.row + 2) + "%";
     track.append(cursor);
-    const uses = value.places.filter((it) => it.role === "r").length;
+    const uses = value.accesses.filter((it) => it.role === "r").length;
     return element("div", {role: "option", "aria-selected": String(value === page.value), "data-register": value.register,
       onclick: () => page.choose(value)}, label, track, element("span", {class: "uses"}, uses === 1 ? "1 use" : `${uses} uses`));
   }

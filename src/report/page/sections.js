@@ -37,6 +37,7 @@ function fillFunctions(page, column = null, isDown = false) {
   });
   made.querySelectorAll("tbody td:first-child").forEach((cell) => cell.classList.add("name"));
   byId("functions").replaceChildren(made);
+  if (column !== null) made.querySelectorAll("th button")[column].focus();
 }
 
 /** The headline figures. */
@@ -82,7 +83,7 @@ const ADVISED = 40;
 
 /** The last row at or before another that defines a value; the first one if there is none. */
 function definitionBefore(value, row) {
-  const rows = value.places.filter((it) => it.role === "d").map((it) => it.row);
+  const rows = value.accesses.filter((it) => it.role === "d").map((it) => it.row);
   return rows.findLast((it) => it <= row) ?? rows[0];
 }
 
@@ -100,7 +101,7 @@ function fillAdvice(page) {
   const peak = code.peaks.find((it) => it.file === file);
   const rows = peak.values.slice(0, ADVISED).map(([register, relief]) => {
     const value = code.values[code.indexOf.get(register)];
-    const uses = value.places.filter((it) => it.role === "r").map((it) => it.row);
+    const uses = value.accesses.filter((it) => it.role === "r").map((it) => it.row);
     return {
       cells: [`%${register}:${value.name}`, value.variables, String(value.units), RELIEF[relief] ?? "needed here", place(code, definitionBefore(value, peak.row)), place(code, uses[uses.length - 1])],
       attributes: {"data-register": register},
@@ -176,7 +177,7 @@ function stageTable(stage) {
   const change = (from, to) => from === to ? String(to) : `${to} (${signed(to - from)})`;
   const rows = stage.phases.map((effect) => {
     const cells = [effect.phase, change(before.instructions, effect.instructions), change(before.blocks, effect.blocks), change(before.peak_pressure_r32, effect.peak_pressure_r32),
-      change(before.peak_pressure_pred, effect.peak_pressure_pred), micros(effect.ns), Object.entries(effect.counters).map(([name, count]) => `${name.replaceAll("_", " ")} ${count}`).join(", ")];
+      change(before.peak_pressure_pred, effect.peak_pressure_pred), micros(effect.ns), Object.entries(effect.counters).map(([name, count]) => `${name} ${count}`).join(", ")];
     before = effect;
     return {cells, attributes: {"data-phase": effect.phase}};
   });
