@@ -156,19 +156,26 @@ fn optimize(
         Phases::Perturb => perturb(function),
         Phases::None | Phases::Profile | Phases::Listed(_) => {}
     }
-    let weighted_before = weighted_instructions(function);
     let phase_options = PhaseOptions {
         optimization_level: snapshot.function().optimization_level,
         ..options.phase_options.clone()
     };
     let mut manager = Manager::new(&phase_options, host.wants_remarks());
+    let weighted_before = if is_profile {
+        weighted_instructions(function, &manager.control_flow(function))
+    } else {
+        0.0
+    };
     let mut is_changed = run_phases(function, options, &mut manager, host, &mut work.effects)?;
     if is_profile && options.fault == Some(Fault::WorseCode) {
         // Liveness stays as it is: nothing uses what is added.
         make_worse(function);
         is_changed = true;
     }
-    let after = (is_profile && is_changed).then(|| Cost::of(function, budget, || manager.liveness(function)));
+    let after = (is_profile && is_changed).then(|| {
+        let flow = manager.control_flow(function);
+        Cost::of(function, &flow, budget, || manager.liveness(function))
+    });
     (work.statistics, work.remarks) = manager.finish();
     if let Some(effects) = &mut work.effects {
         effects.add_statistics(&work.statistics);
@@ -192,7 +199,7 @@ fn optimize(
 
 /// What makes a function cost more than the one that LLVM made, of which the weighted instructions are known.
 fn worsening(
-    weighted_before: u128,
+    weighted_before: f64,
     after: Cost,
     snapshot: &Snapshot<'_>,
     options: &Options,

@@ -174,6 +174,9 @@ knobs! {
          has to save for another one to follow";
     ConvertMemToRegCostRatio Some(136), KnobValue::Double(0.93), ["GeneralOptimizeMid"],
         "The part of its costs in memory that a stack object may cost in registers";
+    ConvertMemoryToRegIndexedSizeLimit Some(135), KnobValue::Integer(0), ["GeneralOptimizeMid"],
+        "Up to how many bytes a stack object is promoted although an index chooses the place of accesses, whatever that costs: \
+         each of them looks at all elements";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
     BackCopyPropBudget Some(808), KnobValue::Budget(None), ["AdvancedPhaseBackPropVReg"],

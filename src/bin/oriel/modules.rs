@@ -1,9 +1,9 @@
 //! LLVM's files as input of commands that work on snapshots.
 
 use clap::Args;
+use oriel::options::Profile;
 #[cfg(feature = "llvm")]
 use oriel::options::{Mode, Options};
-use oriel::options::Profile;
 use oriel::report::page::CompiledFunction;
 use oriel::snapshot::OwnedSnapshot;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Forms of floating-point arithmetic.
 
 use super::forms::{Family, Forms, words};
+use super::place::Words;
 use crate::ori::modifiers::{ModifierFlags, Rounding, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -14,13 +15,10 @@ fn has_ftz(data_type: DataType) -> bool {
 }
 
 /// Words for sources of the type's own width, and the operand for subnormals where there is one.
-fn words_of(data_type: DataType, letters: &str, ftz: bool) -> String {
+fn words_of(data_type: DataType, letters: &str, ftz: bool) -> Words {
     let width = data_type.bits();
-    let mut words = words(width, &vec![width; letters.len()], letters);
-    if ftz {
-        words += " ftz";
-    }
-    words
+    let words = words(width, &[width; 3][..letters.len()], letters);
+    if ftz { words + "ftz" } else { words }
 }
 
 const ROUNDINGS: [(&str, Rounding); 4] = [
@@ -469,9 +467,9 @@ fn signs(forms: &mut Forms) {
         (F32, "COPYSIGN_F32RT", "TESTINF_f32r"),
         (F64, "COPYSIGN_F64RT", "TESTINF_f64r"),
     ] {
-        let words = words_of(data_type, "rr", false);
-        forms.add(copysign, Operation::Fcopysign, data_type, &words);
-        let words = format!("=1 {}", data_type.bits());
+        let pair = words_of(data_type, "rr", false);
+        forms.add(copysign, Operation::Fcopysign, data_type, pair);
+        let words = words(1, &[data_type.bits()], "r");
         forms
             .add(test, Operation::Ftestinf, DataType::B1, &words)
             .from(data_type);
