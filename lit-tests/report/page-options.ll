@@ -25,7 +25,7 @@
 
 ; TABLE: k{{ +}}kernel{{ +}}80
 ; PAGE: <!DOCTYPE html>
-; PAGE: <script type="application/json" class="function">{"module":{{.*}}"function":"k"
+; PAGE: <script type="application/json" class="function">{"module":"{{[^"]*}}","function":"k"
 ; PHASES-SAME: "effects":[{"stage":"ssa","before":{"instructions":13,{{.*}}{"phase":"GeneralOptimizeMid","ns":{{[0-9]+}},{{.*}}"promoted-objects":1},"instructions":9,
 ; PHASES-SAME: {"stage":"late"
 ; BOTH-SAME: "llvm":{"module":{{.*}}"instructions_out":13,{{.*}}"curve":{"instructions":13,
