@@ -63,7 +63,7 @@ function fillFigures(report, code) {
       `limited by ${report.occupancy_limiter.replace("_", " ")}${more}`);
   }
   add("peak_pressure_r32", "Peak pressure", report.peak_pressure_r32,
-    frame ? `@${code.numbers[peakRow]}, ${lineOf(frame)}` : code.count ? `@${code.numbers[peakRow]}, bb.${report.peak_block ?? "–"}` : "no instructions");
+    frame?.line ? `@${code.numbers[peakRow]}, ${place(code, peakRow)}` : code.count ? `@${code.numbers[peakRow]}, bb.${report.peak_block ?? "–"}` : "no instructions");
   add("peak_pressure_pred", "Peak predicates", report.peak_pressure_pred, "");
   if (report.spill_risk_percent !== undefined) {
     add("spill_risk_percent", "Spill risk", `${report.spill_risk_percent} %`, report.registers_limit ? "within launch bounds" : "", report.spill_risk_percent >= 50);
