@@ -196,7 +196,7 @@ fn fused_with_rounding(forms: &mut Forms) {
                 name,
                 Operation::Ffma,
                 data_type,
-                &words_of(data_type, "rrr", false),
+                words_of(data_type, "rrr", false),
             )
             .rounding(rounding.1)
             .flags(all);
@@ -238,7 +238,7 @@ fn with_rounding(forms: &mut Forms) {
                         format_args!("INT_NVVM_{stem}_{upper}_{suffix}"),
                         operation,
                         data_type,
-                        &words_of(data_type, letters, false),
+                        words_of(data_type, letters, false),
                     )
                     .rounding(rounding)
                     .flags(flags);
@@ -263,7 +263,7 @@ fn with_rounding(forms: &mut Forms) {
                     format_args!("INT_NVVM_SUB_{lower}_{suffix}"),
                     Operation::Fsub,
                     data_type,
-                    &words_of(data_type, "rr", false),
+                    words_of(data_type, "rr", false),
                 )
                 .rounding(rounding)
                 .flags(flags);
@@ -428,7 +428,7 @@ fn half_minima(forms: &mut Forms) {
                     ] {
                         let name = format!("INT_NVVM_{stem}{ftz}{nan}{sign}_{}", data_type.name());
                         forms
-                            .add(name, operation, data_type, &words_of(data_type, "rr", false))
+                            .add(name, operation, data_type, words_of(data_type, "rr", false))
                             .flags(first | second | third);
                     }
                 }
@@ -461,7 +461,7 @@ fn signs(forms: &mut Forms) {
         ("FABS_Hbf16", abs, Bf16, false),
         ("FABS_Hbf16x2", abs, Bf16x2, false),
     ] {
-        forms.add(name, operation, data_type, &words_of(data_type, "r", ftz));
+        forms.add(name, operation, data_type, words_of(data_type, "r", ftz));
     }
     for (data_type, copysign, test) in [
         (F32, "COPYSIGN_F32RT", "TESTINF_f32r"),
@@ -495,7 +495,7 @@ fn transcendental(forms: &mut Forms) {
         ("RSQRT_APPROX_f64", Operation::Frsqrt, F64, true, none),
     ] {
         forms
-            .add(name, operation, data_type, &words_of(data_type, "r", has_ftz))
+            .add(name, operation, data_type, words_of(data_type, "r", has_ftz))
             .flags(flags);
     }
 }

@@ -14,7 +14,8 @@
 //! | `schedule.rs` | orders of a region, and the registers that they take |
 //! | `features.rs` | all that together, and counts |
 //! | `call_graph.rs` | what callees add to their callers |
-//! | `model.rs` | trees from features to registers, in `model.txt` |
+//! | `model.rs` | trees from features to registers |
+//! | `model_text.rs` | how they are written in `model.txt` |
 //!
 //! `docs/register-estimate.md` says what the features stand for, how the model was made and how far off it is.
 
@@ -24,6 +25,7 @@ mod features;
 mod live_cells;
 mod lower;
 mod model;
+mod model_text;
 mod regions;
 mod rounds;
 mod schedule;
@@ -119,6 +121,6 @@ impl RegisterEstimate {
 
     /// Estimates from features.
     pub fn from_features(features: &Features) -> Self {
-        model::Model::get().estimate(features)
+        model::MODEL.estimate(features)
     }
 }
