@@ -25,6 +25,7 @@ Substitutions:
     %other-llc  an llc of another version (feature other-llvm)
     %python     the Python that runs lit
     %examples   the folder examples/
+    %chromium   a browser that runs without a screen (feature chromium)
     %schema     the schema of the report's lines (to validate: feature jsonschema, the Python package)
 """
 
@@ -142,6 +143,10 @@ if ptxas:
     config.substitutions.append(("%ptxas", assemble))
 if importlib.util.find_spec("jsonschema"):
     config.available_features.add("jsonschema")
+browsers = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
+if browsers:
+    config.available_features.add("chromium")
+    config.substitutions.append(("%chromium", browsers[0]))
 if shutil.which("dot"):
     config.available_features.add("graphviz")
 if other_llc:

@@ -38,6 +38,11 @@ if ! command -v cargo >/dev/null; then
   exit 1
 fi
 
+if ! command -v chromium chromium-browser google-chrome >/dev/null; then
+  { [[ "$(id -u)" == 0 ]] && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } 2>/dev/null ||
+    echo "Without chromium the test of the report's page is left out."
+fi
+
 if ! python3 -c 'import jsonschema' 2>/dev/null; then
   python3 -m pip install --quiet jsonschema 2>/dev/null ||
     echo "Without the Python package jsonschema the test of the report's schema is left out."

@@ -60,4 +60,6 @@ pub mod snapshot;
 #[cfg(feature = "llvm")]
 mod ffi;
 #[cfg(feature = "llvm")]
-pub use ffi::{LlvmOpcode, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes};
+pub use ffi::{
+    LlvmOpcode, capture_functions, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes,
+};

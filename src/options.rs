@@ -8,6 +8,7 @@ use crate::plan::script::EditScript;
 use crate::report::occupancy::LaunchBounds;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -136,6 +137,10 @@ pub struct Options {
     pub verify: bool,
     /// Where the report goes.
     pub report: Option<ReportTarget>,
+    /// Where the report's HTML page is written.
+    pub report_html: Option<PathBuf>,
+    /// Is it measured what each phase does to size and pressure?
+    pub phase_effects: bool,
     /// Where each exported function is written.
     pub snapshot_directory: Option<PathBuf>,
     /// Edits to apply instead of phases.
@@ -366,6 +371,19 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-report-html",
+        value: "FILE",
+        help: "Write an HTML page of each function's pressure, life ranges, source and phases to FILE",
+        apply: |options, value| {
+            if value.is_empty() {
+                return Err("a file name is missing".to_owned());
+            }
+            options.report_html = Some(value.into());
+            options.phase_effects = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-snapshot",
         value: "DIR",
         help: "Write each exported function to a snapshot file in DIR",
@@ -559,11 +577,28 @@ pub fn set_all_on_command_line(flags: &str) -> Result<(), String> {
     Ok(())
 }
 
+thread_local! {
+    /// What [`with_options`] puts in the place of the process's options.
+    static IN_PLACE: Cell<Option<&'static Options>> = const { Cell::new(None) };
+}
+
+/// Does `work` with these options in the place of the process's, on this thread. What the shim reads only once, such as whether
+/// LLVM's verifier runs, stays as it is. The options are never freed: who calls this does it a few times.
+pub fn with_options<R>(options: Options, work: impl FnOnce() -> R) -> R {
+    let outer = IN_PLACE.replace(Some(Box::leak(Box::new(options))));
+    let result = work();
+    IN_PLACE.set(outer);
+    result
+}
+
 /// The process's options: the environment's, then the command line's on top.
 ///
 /// # Errors
 /// The environment's options are wrong.
 pub fn process_options() -> Result<&'static Options, &'static str> {
+    if let Some(options) = IN_PLACE.get() {
+        return Ok(options);
+    }
     let read = || {
         let mut options = Options::from_environment()?;
         let command_line = COMMAND_LINE

@@ -9,7 +9,9 @@ use crate::ori::{
 };
 use crate::phases::never_worse::{Cost, excess_pressure, weighted_instructions};
 use crate::phases::registry::Phase;
-use crate::phases::{Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, Statistics, unread_stores};
+use crate::phases::{
+    Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, unread_stores,
+};
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
@@ -28,6 +30,8 @@ pub struct Work {
     pub statistics: Statistics,
     /// What the phases have to say.
     pub remarks: Vec<Remark>,
+    /// What the phases did to size and pressure, if [`Options::phase_effects`] asks for it.
+    pub effects: Option<StageEffects>,
     /// What the user has to know of the function as LLVM made it.
     pub warnings: Vec<String>,
 }
@@ -164,7 +168,7 @@ fn optimize(
     } else {
         0.0
     };
-    let mut is_changed = run_phases(function, options, &mut manager, host)?;
+    let mut is_changed = run_phases(function, options, &mut manager, host, &mut work.effects)?;
     if is_profile && options.fault == Some(Fault::WorseCode) {
         // Liveness stays as it is: nothing uses what is added.
         make_worse(function);
@@ -175,12 +179,18 @@ fn optimize(
         Cost::of(function, &flow, budget, || manager.liveness(function))
     });
     (work.statistics, work.remarks) = manager.finish();
+    if let Some(effects) = &mut work.effects {
+        effects.add_statistics(&work.statistics);
+    }
     if is_profile {
         let Some(after) = after else {
             return Ok(false);
         };
         if let Some(reason) = worsening(weighted_before, after, snapshot, options)? {
             work.remarks.push(taken_back(&reason));
+            if let Some(effects) = &mut work.effects {
+                effects.taken_back = Some(reason);
+            }
             return Ok(true);
         }
     }
@@ -283,18 +293,22 @@ fn unread_stores_warning(function: &Function, snapshot: &Snapshot<'_>) -> Option
     ))
 }
 
-/// Runs the phases over a function; did one change it?
+/// Runs the phases over a function, and measures what they do if that is asked for; did one change it?
 fn run_phases(
     function: &mut Function,
     options: &Options,
     manager: &mut Manager<'_>,
     host: &impl Host,
+    effects: &mut Option<StageEffects>,
 ) -> Result<bool, Problem> {
     let printing = &options.printing;
     let print = |function: &Function, when: &str, phase: &str| {
         let text = function.display(PrintOptions::default());
         eprint!("// {when} {phase}\n{text}");
     };
+    if options.phase_effects {
+        *effects = Some(StageEffects::new(function.info.stage, function, manager));
+    }
     let mut is_changed = false;
     for (number, phase) in options
         .phases_at(function.info.stage, function.info.sm)
@@ -308,8 +322,12 @@ fn run_phases(
         }
         manager.prepare(phase, function);
         host.phase_begins(phase);
-        is_changed |= manager.run(phase, function) == PhaseResult::Changed;
+        let result = manager.run(phase, function);
         host.phase_ended();
+        is_changed |= result == PhaseResult::Changed;
+        if let Some(effects) = effects {
+            effects.note(phase, result, function, manager);
+        }
         if printing.after_all || printing.after.contains(&phase) {
             print(function, "after", phase.name);
         }

@@ -14,6 +14,6 @@ mod run;
 mod text;
 mod updates;
 
-pub use capture::capture_snapshots;
+pub use capture::{capture_functions, capture_snapshots};
 pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;

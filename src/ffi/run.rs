@@ -1,5 +1,6 @@
 //! One function at one stage: snapshot in, plan out, report at the end.
 
+use super::capture;
 use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
@@ -7,10 +8,11 @@ use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
 use crate::ori::Function;
 use crate::ori::machine::from_machine;
-use crate::phases::{Remark, Statistics};
+use crate::phases::{Remark, StageEffects, Statistics};
 use crate::pipeline::{self, Host, Problem, Work};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
+use crate::report::page::{CompiledFunction, add_to_process_page};
 use crate::report::pressure::FunctionPressure;
 use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, PhaseTimes};
 use crate::snapshot::abi::{
@@ -19,7 +21,7 @@ use crate::snapshot::abi::{
     PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterOperandRecord, RegisterRecord, Stage,
     StringRecord, SymbolRecord, VariableRecord,
 };
-use crate::snapshot::{Snapshot, SnapshotArrays};
+use crate::snapshot::{OwnedSnapshot, Snapshot, SnapshotArrays};
 use std::time::{Duration, Instant};
 
 /// `OrielSnapshot`.
@@ -200,6 +202,7 @@ pub struct OrielRun {
     /// The plan, and the pointers to it that the shim gets.
     plan: Option<(Plan, OrielPlan)>,
     statistics: Statistics,
+    effects: Option<StageEffects>,
     remarks: Vec<Remark>,
     library_time: Duration,
     wants_remarks: bool,
@@ -209,6 +212,8 @@ pub struct OrielRun {
     /// The figures of the code that LLVM got back.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
+    /// The code that LLVM got back, if it is for a page.
+    code: Option<OwnedSnapshot>,
 }
 
 #[unsafe(no_mangle)]
@@ -223,7 +228,7 @@ extern "C" fn oriel_run_begin(
     let options = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
-    super::capture::note(&view);
+    capture::note(&view);
     let work = match guarded(|| pipeline::run(&view, options, host)) {
         Ok(Ok(work)) => work,
         Ok(Err(Problem::Unsupported(reason))) => {
@@ -246,6 +251,7 @@ extern "C" fn oriel_run_begin(
         options,
         plan,
         statistics: work.statistics,
+        effects: work.effects,
         remarks: work.remarks,
         library_time: start.elapsed(),
         wants_remarks: host.wants_remarks(),
@@ -253,6 +259,7 @@ extern "C" fn oriel_run_begin(
         unchanged: work.unchanged,
         figures: None,
         code_remarks: Vec::new(),
+        code: None,
     }))
 }
 
@@ -274,7 +281,15 @@ extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
 /// The figures are of the code that goes to ptxas, and somebody has to ask for them.
 fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> bool {
     snapshot.stage() == Stage::Late
-        && (options.report.is_some() || host.wants_remarks() || options.warns_of_launch_bounds(snapshot))
+        && (options.report.is_some()
+            || host.wants_remarks()
+            || options.warns_of_launch_bounds(snapshot)
+            || wants_code(options))
+}
+
+/// Is the code that LLVM gets back for a page?
+fn wants_code(options: &Options) -> bool {
+    options.report_html.is_some() || capture::wants_functions()
 }
 
 #[unsafe(no_mangle)]
@@ -304,6 +319,9 @@ extern "C" fn oriel_run_analyze(
         let text = warns.then(|| figures.launch_bounds_warning(&view)).flatten();
         (figures.into_owned(), remarks, text)
     });
+    if wants_code(run.options) {
+        run.code = Some(OwnedSnapshot::copy_of(&view));
+    }
     match analyzed {
         Ok((figures, remarks, text)) => {
             (run.figures, run.code_remarks) = (Some(figures), remarks);
@@ -332,20 +350,52 @@ extern "C" fn oriel_run_code_remark_piece(run: &OrielRun, index: usize, piece: u
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_end(
-    run: Box<OrielRun>,
+    mut run: Box<OrielRun>,
     snapshot: &OrielSnapshot,
     outcome: &OrielOutcome,
     problem: OrielSink,
 ) {
-    let Some(target) = &run.options.report else {
-        return;
-    };
     // SAFETY: the exporter's arrays and the problem's text live until this call returns.
     let (view, text) = unsafe { (snapshot.view(), outcome.problem.as_str()) };
-    let written = guarded(|| report::write_line(target, &function_report(&run, &view, outcome, &text)));
-    if let Ok(Err(message)) | Err(message) = written {
+    if let Some(target) = &run.options.report {
+        let written = guarded(|| report::write_line(target, &function_report(&run, &view, outcome, &text)));
+        if let Ok(Err(message)) | Err(message) = written {
+            problem.send(&message);
+        }
+    }
+    if wants_code(run.options)
+        && let Ok(Err(message)) | Err(message) = guarded(|| finish_function(&mut run, &view, &text))
+    {
         problem.send(&message);
     }
+}
+
+/// Hands a function that has gone through both stages to those who want it; `problem` is what went wrong at this stage.
+fn finish_function(run: &mut OrielRun, snapshot: &Snapshot<'_>, problem: &str) -> Result<(), String> {
+    let mut effects = run.effects.take();
+    if let Some(effects) = effects.as_mut().filter(|_| !problem.is_empty()) {
+        effects.taken_back = Some(problem.to_owned());
+    }
+    let name = snapshot.name();
+    if snapshot.stage() == Stage::Ssa {
+        if let Some(effects) = effects {
+            capture::keep_effects(&name, effects);
+        }
+        return Ok(());
+    }
+    let Some(code) = run.code.take() else {
+        return Ok(());
+    };
+    let earlier = capture::take_effects(&name);
+    let function = CompiledFunction {
+        code,
+        effects: earlier.into_iter().chain(effects).collect(),
+    };
+    if let Some(path) = &run.options.report_html {
+        add_to_process_page(path, &function)?;
+    }
+    capture::note_function(function);
+    Ok(())
 }
 
 fn function_report<'a>(

@@ -45,7 +45,7 @@ mod slot_index;
 mod slot_indexes;
 mod slot_update;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod update;
 mod value;
 mod verify;

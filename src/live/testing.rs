@@ -21,7 +21,7 @@ pub(super) const COPY: u32 = 3;
 
 /// A test function under construction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TestFunction {
+pub(crate) struct TestFunction {
     function: FunctionRecord,
     blocks: Vec<BlockRecord>,
     edges: Vec<EdgeRecord>,
@@ -293,7 +293,7 @@ impl TestFunction {
         joined.relist()
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot<'_> {
+    pub(crate) fn snapshot(&self) -> Snapshot<'_> {
         Snapshot::new(SnapshotArrays {
             function: &self.function,
             blocks: &self.blocks,
@@ -320,7 +320,7 @@ impl TestFunction {
 
 /// A generator of numbers for random functions (SplitMix64).
 #[derive(Clone, Debug)]
-pub(super) struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     pub(super) fn next(&mut self) -> u64 {
@@ -342,7 +342,7 @@ impl Random {
 
 /// A random function: any control flow over blocks that the entry reaches, any mix of registers with
 /// no, one and several definitions, reads that no definition reaches included.
-pub(super) fn random_function(random: &mut Random, blocks: u32, registers: u32, length: u32) -> TestFunction {
+pub(crate) fn random_function(random: &mut Random, blocks: u32, registers: u32, length: u32) -> TestFunction {
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); blocks as usize];
     for block in 1..blocks {
         let parent = if random.chance(70) {

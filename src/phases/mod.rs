@@ -14,6 +14,7 @@
 //! | `progress.rs` | how far the pipeline has come |
 //! | `selection.rs` | names in options |
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
+//! | `effects.rs` | what each phase did to size and pressure, for those who ask |
 //! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
 //! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
@@ -27,6 +28,7 @@ mod basic_blocks;
 mod copies;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
+mod effects;
 mod expressions;
 pub mod general_optimize;
 pub mod general_optimize_early;
@@ -70,6 +72,7 @@ mod statistics;
 pub(crate) mod testing;
 
 pub use analyses::Analyses;
+pub use effects::{Extent, PhaseEffect, StageEffects};
 pub use manager::{Manager, PhaseContext, run};
 pub use memory_to_register::unread_stores;
 pub use remarks::{Remark, RemarkKind};

@@ -9,6 +9,7 @@
 //! | `remarks.rs` | the same for those who ask LLVM for remarks |
 //! | `code_report.rs`, `table.rs` | what `oriel report` knows of a function, and prints of it |
 //! | `diff.rs` | two reports of the same functions |
+//! | `page.rs`, `page/` | the report as one HTML page |
 //! | `life_ranges.rs`, `dot.rs` | life ranges beside the code; the control flow coloured by pressure |
 //! | `ptxas.rs` | what `ptxas -v` prints |
 //! | `opcodes.rs` | which share of the instructions has full meaning |
@@ -24,6 +25,7 @@ mod figures;
 mod life_ranges;
 pub mod occupancy;
 mod opcodes;
+pub mod page;
 pub mod pressure;
 pub mod ptxas;
 mod remarks;

@@ -1,6 +1,10 @@
 //! LLVM's files as input of commands that work on snapshots.
 
 use clap::Args;
+use oriel::options::Profile;
+#[cfg(feature = "llvm")]
+use oriel::options::{Mode, Options};
+use oriel::report::page::CompiledFunction;
 use oriel::snapshot::OwnedSnapshot;
 use std::path::Path;
 
@@ -60,6 +64,34 @@ pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule,
         view.flags().contains(FunctionFlags::SSA) == (view.stage() == Stage::Ssa)
     });
     Ok(CompiledModule { snapshots, ptx: None })
+}
+
+/// Compiles LLVM IR with the phases of a profile: its functions as they leave Oriel, and the PTX.
+#[cfg(feature = "llvm")]
+pub fn compile_with_phases(
+    module: &Path,
+    sm: Option<&str>,
+    profile: Profile,
+) -> Result<(Vec<CompiledFunction>, Vec<u8>), String> {
+    let options = Options {
+        mode: Mode::Optimize,
+        profile,
+        phase_effects: true,
+        ..oriel::options::process_options()?.clone()
+    };
+    let compile = || crate::compile::compile_file(module, sm.map(str::to_owned), None, 2);
+    let (ptx, functions) = oriel::options::with_options(options, || oriel::capture_functions(compile));
+    Ok((functions, ptx?))
+}
+
+/// Says that LLVM is not here.
+#[cfg(not(feature = "llvm"))]
+pub fn compile_with_phases(
+    module: &Path,
+    _: Option<&str>,
+    _: Profile,
+) -> Result<(Vec<CompiledFunction>, Vec<u8>), String> {
+    Err(format!("{}: this oriel is built without LLVM", module.display()))
 }
 
 /// Says that LLVM is not here.

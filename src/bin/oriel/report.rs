@@ -2,9 +2,12 @@
 
 use crate::Failure;
 use crate::diff::{self, ToleranceArguments};
-use crate::modules::{compile_module, is_module};
+use crate::modules::{compile_module, compile_with_phases, is_module};
 use clap::Args;
 use oriel::live::LiveRangeCalc;
+use oriel::options::{Options, Profile};
+use oriel::phases::StageEffects;
+use oriel::report::page::{Comparison, CompiledFunction, PageFunction, PageWriter};
 use oriel::report::pressure::FunctionPressure;
 use oriel::report::ptxas::PtxasFigures;
 use oriel::report::{
@@ -13,7 +16,8 @@ use oriel::report::{
 use oriel::snapshot::abi::Stage;
 use oriel::snapshot::{OwnedSnapshot, Snapshot};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Options of `oriel report`.
@@ -44,6 +48,14 @@ pub struct ReportArguments {
     #[arg(long, value_name = "DIR")]
     dot: Option<PathBuf>,
 
+    /// Report on the code behind Oriel's phases, which run by this profile, instead of LLVM's
+    #[arg(long, value_name = "ptxas|max", value_parser = profile, conflicts_with = "opcodes")]
+    profile: Option<Profile>,
+
+    /// Also write one HTML page on all functions: pressure, life ranges, source and, with --profile, what phases do
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "life_ranges"])]
+    html: Option<PathBuf>,
+
     /// Compile LLVM IR with ptxas (LLVM_PTXAS_EXECUTABLE, or in PATH) and add what it says
     #[arg(long)]
     ptxas: bool,
@@ -66,20 +78,22 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         return Ok(report_opcodes(arguments)?);
     }
     let mut reports = Vec::new();
+    let mut page = arguments.html.as_deref().map(Page::create).transpose()?;
     for_each_input(arguments, |input| {
-        let late = input
-            .snapshots
-            .iter()
-            .filter(|snapshot| input.is_reported(&snapshot.view()));
-        for snapshot in late {
-            let pressure = FunctionPressure::compute(snapshot.view(), &mut LiveRangeCalc::new());
+        for function in input.functions() {
+            let pressure = FunctionPressure::compute(function.code.view(), &mut LiveRangeCalc::new());
             if arguments.life_ranges {
                 print_life_ranges(&pressure)?;
             }
             if let Some(directory) = &arguments.dot {
                 write_dot(&pressure, directory)?;
             }
-            let report = CodeReport::new(&pressure, input.ptxas.get(&*pressure.snapshot().name()).copied());
+            let name = pressure.snapshot().name();
+            let report = CodeReport::new(&pressure, input.ptxas.get(&*name).copied());
+            if let Some(page) = &mut page {
+                let llvm_ptxas = input.llvm_ptxas.get(&*name).copied();
+                page.add(&report, &function, llvm_ptxas, &pressure)?;
+            }
             reports.push(match arguments.details {
                 true => report.with_details(&pressure),
                 false => report,
@@ -104,11 +118,51 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
 struct Input {
     snapshots: Vec<OwnedSnapshot>,
     is_module: bool,
-    /// By function; empty without ptxas.
-    ptxas: BTreeMap<String, PtxasFigures>,
+    /// What ptxas makes of the code that the report is on.
+    ptxas: ByFunction,
+    /// What ptxas makes of LLVM's code, where that is something else.
+    llvm_ptxas: ByFunction,
+    /// The functions as they leave Oriel's phases, if these run.
+    optimized: Option<Vec<CompiledFunction>>,
+}
+
+/// ptxas' figures by function; empty if it did not run.
+type ByFunction = BTreeMap<String, PtxasFigures>;
+
+/// A function that the report is on.
+struct Reported<'i> {
+    code: &'i OwnedSnapshot,
+    effects: &'i [StageEffects],
+    /// As LLVM makes it, where `code` is something else.
+    llvm: Option<&'i OwnedSnapshot>,
 }
 
 impl Input {
+    /// The functions that the report is on.
+    fn functions(&self) -> Vec<Reported<'_>> {
+        let late = || {
+            let snapshots = self.snapshots.iter();
+            snapshots.filter(|snapshot| self.is_reported(&snapshot.view()))
+        };
+        let Some(optimized) = &self.optimized else {
+            let plain = |code| Reported {
+                code,
+                effects: &[],
+                llvm: None,
+            };
+            return late().map(plain).collect();
+        };
+        let same_name = |code: &OwnedSnapshot| late().find(|llvm| llvm.view().name() == code.view().name());
+        let compiled = optimized.iter();
+        compiled
+            .map(|function| Reported {
+                code: &function.code,
+                effects: &function.effects,
+                llvm: same_name(&function.code),
+            })
+            .collect()
+    }
+
     /// Of a module the report is on the code that ptxas gets, of a snapshot on what it has.
     fn is_reported(&self, snapshot: &Snapshot<'_>) -> bool {
         !self.is_module || snapshot.stage() == Stage::Late
@@ -121,13 +175,18 @@ fn for_each_input(
     mut visit: impl FnMut(&Input) -> Result<(), String>,
 ) -> Result<(), String> {
     for path in &arguments.files {
+        if arguments.profile.is_some() && !is_ir(path) {
+            return Err(format!("{}: --profile takes LLVM IR", path.display()));
+        }
         if !is_module(path) {
             let snapshot =
                 OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?;
             visit(&Input {
                 snapshots: vec![snapshot],
                 is_module: false,
-                ptxas: BTreeMap::new(),
+                ptxas: ByFunction::new(),
+                llvm_ptxas: ByFunction::new(),
+                optimized: None,
             })?;
             continue;
         }
@@ -136,28 +195,84 @@ fn for_each_input(
             false => arguments.sm.iter().map(|sm| Some(sm.as_str())).collect(),
         };
         for sm in targets {
-            visit(&compile(path, sm, arguments.ptxas)?)?;
+            visit(&compile(path, sm, arguments)?)?;
         }
     }
     Ok(())
 }
 
-fn compile(path: &Path, sm: Option<&str>, with_ptxas: bool) -> Result<Input, String> {
+/// Is it LLVM IR, by its name?
+fn is_ir(path: &Path) -> bool {
+    is_module(path) && path.extension().is_none_or(|extension| extension != "mir")
+}
+
+fn compile(path: &Path, sm: Option<&str>, arguments: &ReportArguments) -> Result<Input, String> {
     let compiled = compile_module(path, sm)?;
-    let mut ptxas = BTreeMap::new();
-    if with_ptxas
-        && let Some(ptx) = &compiled.ptx
-        && let Some(snapshot) = compiled.snapshots.first()
-    {
-        let target = snapshot.view().function().sm.to_string();
-        ptxas = crate::ptxas::measure(ptx, sm.unwrap_or(&target))
-            .map_err(|problem| format!("{}: {problem}", path.display()))?;
+    let target = compiled
+        .snapshots
+        .first()
+        .map(|first| first.view().function().sm.to_string());
+    let measure = |ptx: &Option<Vec<u8>>| match (ptx, sm.or(target.as_deref())) {
+        (Some(ptx), Some(sm)) if arguments.ptxas => {
+            crate::ptxas::measure(ptx, sm).map_err(|problem| format!("{}: {problem}", path.display()))
+        }
+        _ => Ok(ByFunction::new()),
+    };
+    let mut ptxas = measure(&compiled.ptx)?;
+    let (mut optimized, mut llvm_ptxas) = (None, ByFunction::new());
+    if let Some(profile) = arguments.profile {
+        let (functions, ptx) = compile_with_phases(path, sm, profile)?;
+        llvm_ptxas = std::mem::replace(&mut ptxas, measure(&Some(ptx))?);
+        optimized = Some(functions);
     }
     Ok(Input {
         snapshots: compiled.snapshots,
-        is_module: path.extension().is_some_and(|extension| extension != "mir"),
+        is_module: is_ir(path),
         ptxas,
+        llvm_ptxas,
+        optimized,
     })
+}
+
+/// The profile of a name.
+fn profile(name: &str) -> Result<Profile, String> {
+    let mut options = Options::default();
+    options.set("oriel-profile", name)?;
+    Ok(options.profile)
+}
+
+/// The page that is being written.
+struct Page<'p> {
+    path: &'p Path,
+    writer: PageWriter<BufWriter<File>>,
+}
+
+impl<'p> Page<'p> {
+    fn create(path: &'p Path) -> Result<Self, String> {
+        let writer = File::create(path).and_then(|file| PageWriter::new(BufWriter::new(file)));
+        let writer = writer.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self { path, writer })
+    }
+
+    fn add(
+        &mut self,
+        report: &CodeReport,
+        function: &Reported<'_>,
+        llvm_ptxas: Option<PtxasFigures>,
+        pressure: &FunctionPressure<'_>,
+    ) -> Result<(), String> {
+        let llvm = function.llvm.map(|llvm| {
+            let pressure = FunctionPressure::compute(llvm.view(), &mut LiveRangeCalc::new());
+            Comparison::new(&pressure, llvm_ptxas)
+        });
+        let shown = PageFunction {
+            report: report.clone(),
+            effects: function.effects.to_vec(),
+            llvm,
+        };
+        let added = self.writer.add(&shown, pressure);
+        added.map_err(|error| format!("{}: {error}", self.path.display()))
+    }
 }
 
 fn print(reports: &[CodeReport], arguments: &ReportArguments) -> Result<(), String> {

@@ -89,6 +89,11 @@ impl FunctionPressure<'_> {
         }
     }
 
+    /// What causes the peak of one file.
+    pub fn peak_details_of(&self, file: File) -> PeakDetails {
+        self.peak_details(file, &loops_of(&self.snapshot), &VariableMap::of(&self.snapshot))
+    }
+
     fn peak_details(&self, file: File, loops: &LoopForest<Block>, variables: &VariableMap) -> PeakDetails {
         let peak = self.peak(file);
         let mut details = PeakDetails {

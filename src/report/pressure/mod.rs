@@ -23,7 +23,9 @@ mod variables;
 
 pub use details::{BlockPressure, DepthPressure, PeakDetails, PressureDetails, VariableShare};
 pub use place::{Place, SourceFrame};
+pub(super) use region::loops_of;
 pub use value::{LiveValue, Relief};
+pub(super) use variables::VariableMap;
 
 use crate::entity::{Block, Instruction};
 use crate::live::pressure::{File, Peak, Pressure};

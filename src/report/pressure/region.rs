@@ -8,7 +8,7 @@ use crate::live::{FlowGraph, Predecessors};
 use crate::snapshot::Snapshot;
 
 /// The loops of a snapshot.
-pub(super) fn loops_of(snapshot: &Snapshot<'_>) -> LoopForest<Block> {
+pub(in crate::report) fn loops_of(snapshot: &Snapshot<'_>) -> LoopForest<Block> {
     let predecessors = Predecessors::new(snapshot);
     let graph = FlowGraph::new(*snapshot, &predecessors);
     let order = ReversePostorder::new(&graph, Traversal::ExplicitStack);

@@ -13,11 +13,11 @@ struct Holding {
 }
 
 /// What debug instructions say of a function, in ascending order of registers.
-pub(super) struct VariableMap(Vec<Holding>);
+pub(in crate::report) struct VariableMap(Vec<Holding>);
 
 impl VariableMap {
     /// Reads the debug instructions; a function without variables has none.
-    pub(super) fn of(snapshot: &Snapshot<'_>) -> Self {
+    pub(in crate::report) fn of(snapshot: &Snapshot<'_>) -> Self {
         let mut holdings = Vec::new();
         if snapshot.arrays().variables.is_empty() {
             return Self(holdings);
@@ -43,7 +43,7 @@ impl VariableMap {
 
     /// The names of the variables that a value of a register holds, each once. Where values meet, debug instructions often
     /// speak only of those that come in: then the names are those that the register's other values have.
-    pub(super) fn names(
+    pub(in crate::report) fn names(
         &self,
         snapshot: &Snapshot<'_>,
         intervals: &LiveIntervals,
