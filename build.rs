@@ -1,5 +1,10 @@
-//! Finds LLVM, compiles the shim and links both.
+//! Makes tables of the register estimate's model, finds LLVM, compiles the shim and links both.
 
+#[path = "src/report/estimate/model_text.rs"]
+mod model_text;
+
+use model_text::ModelText;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +19,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
     println!("cargo::rerun-if-env-changed=PATH");
     println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
+    write_estimate_model();
     if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {
         return;
     }
@@ -31,6 +37,42 @@ fn main() {
     };
     compile_shim(&llvm);
     link(&llvm);
+}
+
+/// Writes the model of the register estimate as what `Model` in `src/report/estimate/model.rs` is initialised with: the process that
+/// compiles a kernel would take longer to read it than for the rest of the estimate.
+fn write_estimate_model() {
+    let folder = Path::new("src/report/estimate");
+    println!(
+        "cargo::rerun-if-changed={}",
+        folder.join("model_text.rs").display()
+    );
+    let path = folder.join("model.txt");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let text = std::fs::read_to_string(&path).expect("the model is part of the package");
+    let Some(model) = ModelText::parse(&text) else {
+        panic!("{} is no model", path.display());
+    };
+    let numbers = |names: &[&str]| -> String {
+        let number = |name: &&str| format!("Features::number({name:?}),");
+        names.iter().map(number).collect()
+    };
+    let mut source = String::new();
+    write!(
+        source,
+        "Model {{ inputs: &[{}], shares: &[{}], start: {:?}, interval: {:?}, errors: &{:?}, nodes: &{:?}, trees: &{:?} }}",
+        numbers(&model.inputs),
+        numbers(&model.shares),
+        model.start,
+        model.interval,
+        model.errors,
+        model.nodes,
+        model.trees,
+    )
+    .expect("writing to a string does not fail");
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    std::fs::write(Path::new(&out).join("estimate_model.rs"), source)
+        .expect("cargo's folder can be written to");
 }
 
 /// An LLVM installation, as its `llvm-config` describes it.

@@ -21,6 +21,9 @@ use std::rc::Rc;
 pub struct Work {
     /// What becomes of it; none: it stays as it is.
     pub plan: Option<Plan>,
+    /// The function as LLVM made it, where it was taken to Ori and nothing was changed in it: for those who look at the same
+    /// snapshot.
+    pub unchanged: Option<Function>,
     /// What the phases counted.
     pub statistics: Statistics,
     /// What the phases have to say.
@@ -127,24 +130,23 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
     if warn_unread_stores {
         work.warnings.extend(unread_stores_warning(&function, snapshot));
     }
-    if goes_back {
-        optimize(&mut function, snapshot, options, host, &mut work)?;
-    }
+    let is_changed = goes_back && optimize(&mut function, snapshot, options, host, &mut work)?;
     if let Some(directory) = &options.dot_directory {
         let path = directory.join(snapshot.file_name()).with_extension("dot");
         write_dot(&function, options, &path)?;
     }
+    work.unchanged = (!is_changed).then_some(function);
     Ok(work)
 }
 
-/// Changes a function, and makes a plan of the result; none if it stays as it was.
+/// Changes a function, and makes a plan of the result; none if it stays as it was. Is anything in it not as it was?
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
     options: &Options,
     host: &impl Host,
     work: &mut Work,
-) -> Result<(), Problem> {
+) -> Result<bool, Problem> {
     let is_profile = options.phases == Phases::Profile;
     let budget = options.phase_options.register_budget;
     match options.phases {
@@ -152,37 +154,44 @@ fn optimize(
         Phases::Perturb => perturb(function),
         Phases::None | Phases::Profile | Phases::Listed(_) => {}
     }
-    let weighted_before = weighted_instructions(function);
     let phase_options = PhaseOptions {
         optimization_level: snapshot.function().optimization_level,
         ..options.phase_options.clone()
     };
     let mut manager = Manager::new(&phase_options, host.wants_remarks());
+    let weighted_before = if is_profile {
+        weighted_instructions(function, &manager.control_flow(function))
+    } else {
+        0.0
+    };
     let mut is_changed = run_phases(function, options, &mut manager, host)?;
     if is_profile && options.fault == Some(Fault::WorseCode) {
         // Liveness stays as it is: nothing uses what is added.
         make_worse(function);
         is_changed = true;
     }
-    let after = (is_profile && is_changed).then(|| Cost::of(function, budget, || manager.liveness(function)));
+    let after = (is_profile && is_changed).then(|| {
+        let flow = manager.control_flow(function);
+        Cost::of(function, &flow, budget, || manager.liveness(function))
+    });
     (work.statistics, work.remarks) = manager.finish();
     if is_profile {
         let Some(after) = after else {
-            return Ok(());
+            return Ok(false);
         };
         if let Some(reason) = worsening(weighted_before, after, snapshot, options)? {
             work.remarks.push(taken_back(&reason));
-            return Ok(());
+            return Ok(true);
         }
     }
     let plan = to_machine(function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
     work.plan = Some(plan);
-    Ok(())
+    Ok(true)
 }
 
 /// What makes a function cost more than the one that LLVM made, of which the weighted instructions are known.
 fn worsening(
-    weighted_before: u128,
+    weighted_before: f64,
     after: Cost,
     snapshot: &Snapshot<'_>,
     options: &Options,

@@ -7,7 +7,7 @@
 ; RUN: %llc -oriel-inject-fault=worse-code -oriel-phases=GvnCse -pass-remarks-missed=oriel %s -o /dev/null 2>&1 \
 ; RUN:   | FileCheck %s --allow-empty --check-prefix=GOOD
 
-; CHECK: remark: {{.*}}: profile: the function stays as it is: weighted instructions {{[0-9]+}} before, {{[0-9]+}} after phases
+; CHECK: remark: {{.*}}: profile: the function stays as it is: weighted instructions {{[0-9.]+}} before, {{[0-9.]+}} after phases
 ; GOOD-NOT: stays as it is
 
 target triple = "nvptx64-nvidia-cuda"

@@ -5,6 +5,8 @@ use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
+use crate::ori::Function;
+use crate::ori::machine::from_machine;
 use crate::phases::{Remark, Statistics};
 use crate::pipeline::{self, Host, Problem, Work};
 use crate::plan::Plan;
@@ -202,6 +204,8 @@ pub struct OrielRun {
     library_time: Duration,
     wants_remarks: bool,
     wants_analysis: bool,
+    /// The function in Ori, if it is as LLVM made it.
+    unchanged: Option<Function>,
     /// The figures of the code that LLVM got back.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
@@ -246,6 +250,7 @@ extern "C" fn oriel_run_begin(
         library_time: start.elapsed(),
         wants_remarks: host.wants_remarks(),
         wants_analysis: wants_analysis(&view, options, host),
+        unchanged: work.unchanged,
         figures: None,
         code_remarks: Vec::new(),
     }))
@@ -288,7 +293,9 @@ extern "C" fn oriel_run_analyze(
     let view = unsafe { snapshot.view() };
     let analyzed = guarded(|| {
         let pressure = FunctionPressure::compute(view, &mut LiveRangeCalc::new());
-        let figures = CodeFigures::new(&pressure);
+        // A function that stays as it was is analysed by the snapshot that it was made of.
+        let function = run.unchanged.take().map_or_else(|| from_machine(&view), Ok);
+        let figures = CodeFigures::new(&pressure, function.ok().as_ref());
         let remarks = match run.wants_remarks {
             true => report::code_remarks(&pressure, &figures),
             false => Vec::new(),

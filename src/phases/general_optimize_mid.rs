@@ -18,11 +18,12 @@
 //!
 //! **Candidates** (`memory_to_register`) are objects whose address goes into loads and
 //! stores at constant offsets only, split into the pieces that are accessed as one. Pointers that lie in
-//! a promoted object are known afterwards, so there are rounds.
+//! a promoted object are known afterwards, so there are rounds. Arrays of at most `ConvertMemoryToRegIndexedSizeLimit` bytes (knob
+//! 135) may have an index: an access becomes one of each element first. They come last, one in each round.
 //!
 //! **Costs**: a load, a store and an address count as one. What is left counts against them: a PHI or a constant's
 //! move is of a cost-exempt class and counts `MovWeightForConvertMemToReg`, but one as well if the piece is loaded more than
-//! four times; an extension counts one, the value of what was never stored nothing. All by the frequency of the block. An
+//! four times; an extension counts one, the value of what was never stored nothing. All by how often the block runs. An
 //! object is promoted if the costs afterwards are at most `ConvertMemToRegCostRatio` of those before. Rounds end when
 //! none is promoted, or a round saved less than the weight of a move.
 //!
@@ -36,16 +37,16 @@
 //! instructions by frequency were chosen. Its uniform half puts what all threads of a warp load alike into uniform
 //! registers: PTX has none, ptxas finds those values itself, so nothing is done and nothing counted for it. Its bit vectors
 //! are `Joins::live_in` (liveness by block), the joins (which definitions reach) and the set of objects that stay
-//! (eligibility). Knob 135 has two meanings in the reference, threshold and size limit for indexed arrays; here arrays that
-//! are indexed stay in memory, so there is no such knob.
+//! (eligibility). Knob 135 has two meanings in the reference, another threshold for costs and a size limit for indexed arrays:
+//! here arrays up to that size are promoted instead of what costs would say, and none without it.
 
 use super::knobs::Knob;
 use super::memory_to_register::{
-    Access, FrameObjects, Piece, Promotion, RewriteCounts, find_pieces, pieces_of, promote,
+    Access, FrameObjects, Piece, Promotion, RewriteCounts, expand, find_pieces, pieces_of, promote,
 };
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use crate::entity::{Block, EntitySet, FrameObject};
-use crate::liveness::PressureMap;
+use crate::liveness::{BlockWeights, PressureMap};
 use crate::ori::{ControlFlow, Function, Instruction, JoinPlacer, Liveness, Operand, Operation};
 use std::rc::Rc;
 
@@ -57,6 +58,9 @@ const TRIAL_LIMIT: u32 = 8;
 
 /// A piece with more loads than these pays in full for moves.
 const USE_GATE: u32 = 4;
+
+/// What knob 135 may be: each access of an object looks at all of its elements.
+const MOST_INDEXED_BYTES: i64 = 4096;
 
 /// Pieces of an object at most.
 const PIECE_LIMIT: usize = 256;
@@ -71,7 +75,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if !flow.graph.predecessors(function.entry()).is_empty() {
         return PhaseResult::Unchanged;
     }
-    let mut conversion = Conversion::new(context);
+    let mut conversion = Conversion::new(context, BlockWeights::compute(function, &flow));
     let stop = loop {
         if conversion.rounds == ROUND_LIMIT {
             break "stopped-at-limit";
@@ -97,8 +101,10 @@ fn own_objects(function: &Function) -> impl Iterator<Item = FrameObject> + '_ {
 }
 
 /// What instructions cost, by the knobs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct CostModel {
+    /// How often blocks run.
+    weights: BlockWeights,
     /// Of an instruction of a cost-exempt class.
     move_weight: f64,
     /// How much of the costs promotion may leave.
@@ -120,28 +126,57 @@ struct Refusal {
     why: String,
 }
 
+impl Refusal {
+    fn new(counter: &'static str, why: &str) -> Self {
+        Self {
+            counter,
+            at: None,
+            why: why.to_owned(),
+        }
+    }
+}
+
+/// A function with objects promoted.
+struct Promoted {
+    function: Function,
+    objects: Vec<(Promotion, Cost)>,
+    counts: RewriteCounts,
+}
+
 /// What is known from round to round.
 struct Conversion {
     costs: CostModel,
+    /// Bytes that an object with an index may have.
+    indexed_limit: u64,
     /// Objects that stay in memory, and the remarks about it were made.
     refused: EntitySet<FrameObject>,
     rounds: u32,
     promoted: u64,
+    /// How many of them had an index.
+    indexed: u64,
+    /// What was selected for them.
+    selections: u64,
     pieces: u64,
     counts: RewriteCounts,
 }
 
 impl Conversion {
-    fn new(context: &PhaseContext<'_>) -> Self {
+    fn new(context: &PhaseContext<'_>, weights: BlockWeights) -> Self {
         let knobs = &context.options.knobs;
         Self {
             costs: CostModel {
+                weights,
                 move_weight: knobs.double(Knob::MovWeightForConvertMemToReg),
                 ratio: knobs.double(Knob::ConvertMemToRegCostRatio),
             },
+            indexed_limit: knobs
+                .integer(Knob::ConvertMemoryToRegIndexedSizeLimit)
+                .clamp(0, MOST_INDEXED_BYTES) as u64,
             refused: EntitySet::new(),
             rounds: 0,
             promoted: 0,
+            indexed: 0,
+            selections: 0,
             pieces: 0,
             counts: RewriteCounts::default(),
         }
@@ -154,22 +189,74 @@ impl Conversion {
         context: &mut PhaseContext<'_>,
         flow: &Rc<ControlFlow>,
     ) -> Option<f64> {
-        let objects = FrameObjects::find(function);
-        let mut candidates = self.candidates(function, context, &objects, flow);
-        if candidates.is_empty() {
-            return None;
+        let objects = FrameObjects::find(function, self.indexed_limit);
+        let candidates = self.candidates(function, context, &objects, flow);
+        if !candidates.is_empty() {
+            let before = PressureMap::new(function, Rc::clone(flow), context.liveness(function));
+            if let Some(promoted) =
+                self.promote_within_budget(function, context, &objects, &before, flow, candidates)
+            {
+                return Some(self.accept(function, context, promoted));
+            }
         }
-        let (promoted, counts) =
-            self.promote_within_budget(function, context, &objects, flow, &mut candidates)?;
-        *function = promoted;
+        let indexed: Vec<FrameObject> = own_objects(function)
+            .filter(|&object| objects.of(object).obstacle.is_none() && objects.of(object).is_indexed())
+            .filter(|&object| !self.refused.contains(object))
+            .collect();
+        indexed
+            .into_iter()
+            .find_map(|object| self.promote_indexed(function, context, &objects, object, flow))
+    }
+
+    /// Promotes an object with an index, if its elements can be told apart and there are registers for them; what its accesses
+    /// cost.
+    fn promote_indexed(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        objects: &FrameObjects,
+        object: FrameObject,
+        flow: &Rc<ControlFlow>,
+    ) -> Option<f64> {
+        let found = objects.of(object);
+        let mut expanded = function.clone();
+        let selections = expand(&mut expanded, object, found);
+        let objects = FrameObjects::find(&expanded, 0);
+        let pieces = match pieces_of_object(&expanded, &objects, object) {
+            Ok(pieces) => pieces,
+            Err(refusal) => {
+                self.refuse(function, context, object, refusal);
+                return None;
+            }
+        };
+        let accesses = found.accesses.iter();
+        // The limit of size stands for that of costs, so what the selections cost is not asked.
+        let cost = Cost {
+            before: accesses
+                .map(|access| self.costs.weight_at(function, access.instruction))
+                .sum(),
+            after: 0.0,
+        };
+        let promotion = Promotion::plan(&expanded, &objects, object, pieces, &mut JoinPlacer::new(flow));
+        let before = PressureMap::new(function, Rc::clone(flow), context.liveness(function));
+        let candidates = vec![(promotion, cost)];
+        let promoted = self.promote_within_budget(&expanded, context, &objects, &before, flow, candidates)?;
+        self.indexed += 1;
+        self.selections += selections;
+        Some(self.accept(function, context, promoted))
+    }
+
+    /// Takes over a promotion; the costs that it saved.
+    fn accept(&mut self, function: &mut Function, context: &mut PhaseContext<'_>, promoted: Promoted) -> f64 {
+        *function = promoted.function;
         context.keep_only(Analyses::CONTROL_FLOW);
-        self.promoted += candidates.len() as u64;
-        self.pieces += candidates
-            .iter()
-            .map(|(one, _)| one.pieces.len() as u64)
-            .sum::<u64>();
-        self.counts.add(counts);
-        Some(candidates.iter().map(|(_, cost)| cost.before - cost.after).sum())
+        self.promoted += promoted.objects.len() as u64;
+        for (promotion, _) in &promoted.objects {
+            self.pieces += promotion.pieces.len() as u64;
+        }
+        self.counts.add(promoted.counts);
+        let saved = promoted.objects.iter().map(|(_, cost)| cost.before - cost.after);
+        saved.sum()
     }
 
     /// The objects that can and should be promoted, as far as costs tell.
@@ -183,7 +270,8 @@ impl Conversion {
         let mut candidates = Vec::new();
         let mut placer: Option<JoinPlacer<'_>> = None;
         for object in own_objects(function) {
-            if self.refused.contains(object) || objects.of(object).obstacle.is_some() {
+            let found = objects.of(object);
+            if self.refused.contains(object) || found.obstacle.is_some() || found.is_indexed() {
                 continue;
             }
             let placer = placer.get_or_insert_with(|| JoinPlacer::new(flow));
@@ -202,37 +290,26 @@ impl Conversion {
         object: FrameObject,
         placer: &mut JoinPlacer<'_>,
     ) -> Result<(Promotion, Cost), Refusal> {
-        let refusal = |counter, at, why: &str| Refusal {
-            counter,
-            at,
-            why: why.to_owned(),
-        };
-        let pieces = find_pieces(function, objects.of(object)).map_err(|overlap| {
-            let why = "this access overlaps another in part";
-            refusal("partial-overlap", Some(overlap.at), why)
-        })?;
-        if pieces.len() > PIECE_LIMIT {
-            return Err(refusal("large-object", None, "it has too many parts"));
-        }
+        let pieces = pieces_of_object(function, objects, object)?;
         let promotion = Promotion::plan(function, objects, object, pieces, placer);
         let cost = self.costs.of(function, objects, &promotion);
         if cost.after > self.costs.ratio * cost.before {
-            let why = "it would cost as much in registers";
-            return Err(refusal("not-worth-it", None, why));
+            return Err(Refusal::new("not-worth-it", "it would cost as much in registers"));
         }
         Ok((promotion, cost))
     }
 
-    /// Promotes the candidates on a copy of the function, less those that there are no registers for.
+    /// Promotes the candidates on a copy of the function, less those that there are no registers for. `before` is how full blocks are
+    /// and may be.
     fn promote_within_budget(
         &mut self,
         function: &Function,
         context: &mut PhaseContext<'_>,
         objects: &FrameObjects,
+        before: &PressureMap,
         flow: &Rc<ControlFlow>,
-        candidates: &mut Vec<(Promotion, Cost)>,
-    ) -> Option<(Function, RewriteCounts)> {
-        let before = PressureMap::new(function, Rc::clone(flow), context.liveness(function));
+        mut candidates: Vec<(Promotion, Cost)>,
+    ) -> Option<Promoted> {
         for trial in 1..=TRIAL_LIMIT {
             let promotions: Vec<Promotion> = candidates.iter().map(|(one, _)| one.clone()).collect();
             let mut copy = function.clone();
@@ -243,7 +320,11 @@ impl Conversion {
             let is_too_full = |&block: &Block| after.highest_in(block) > budget.max(before.highest_in(block));
             let blocks = function.blocks().iter().copied().filter(is_too_full);
             let Some(fullest) = blocks.max_by_key(|&block| after.highest_in(block)) else {
-                return Some((copy, counts));
+                return Some(Promoted {
+                    function: copy,
+                    objects: candidates,
+                    counts,
+                });
             };
             let units_in = |one: &Promotion| units_in(function, objects, one, fullest);
             let most = (0..candidates.len()).max_by_key(|&number| units_in(&candidates[number].0))?;
@@ -255,11 +336,8 @@ impl Conversion {
             };
             let peak = after.highest_in(fullest);
             for (one, _) in candidates.drain(refused) {
-                let refusal = Refusal {
-                    counter: "kept-for-pressure",
-                    at: None,
-                    why: format!("{peak} registers would be live in bix{}", function.label(fullest)),
-                };
+                let why = format!("{peak} registers would be live in bix{}", function.label(fullest));
+                let refusal = Refusal::new("kept-for-pressure", &why);
                 self.refuse(function, context, one.object, refusal);
             }
             if candidates.is_empty() {
@@ -296,7 +374,7 @@ impl Conversion {
         if rest.is_empty() {
             return;
         }
-        let objects = FrameObjects::find(function);
+        let objects = FrameObjects::find(function, self.indexed_limit);
         for object in rest {
             if let Some((obstacle, at)) = objects.of(object).obstacle {
                 let refusal = Refusal {
@@ -314,6 +392,8 @@ impl Conversion {
         for (name, amount) in [
             ("rounds", u64::from(self.rounds)),
             ("promoted-pieces", self.pieces),
+            ("promoted-indexed", self.indexed),
+            ("selections", self.selections),
             ("removed-loads", counts.loads),
             ("removed-stores", counts.stores),
             ("removed-addresses", counts.addresses),
@@ -328,16 +408,27 @@ impl Conversion {
     }
 }
 
+/// The pieces of an object whose accesses have no index.
+fn pieces_of_object(
+    function: &Function,
+    objects: &FrameObjects,
+    object: FrameObject,
+) -> Result<Vec<Piece>, Refusal> {
+    let pieces = find_pieces(function, objects.of(object)).map_err(|overlap| Refusal {
+        at: Some(overlap.at),
+        ..Refusal::new("partial-overlap", "this access overlaps another in part")
+    })?;
+    if pieces.len() > PIECE_LIMIT {
+        return Err(Refusal::new("large-object", "it has too many parts"));
+    }
+    Ok(pieces)
+}
+
 impl CostModel {
     /// What an object costs in memory and in registers.
     fn of(&self, function: &Function, objects: &FrameObjects, promotion: &Promotion) -> Cost {
         let found = objects.of(promotion.object);
-        let at = |instruction: Instruction| {
-            weight(
-                function,
-                function.block_of(instruction).expect("it is in a block"),
-            )
-        };
+        let at = |instruction| self.weight_at(function, instruction);
         let mut cost = Cost::default();
         for &address in &found.addresses {
             cost.before += at(address);
@@ -350,10 +441,16 @@ impl CostModel {
             let phis = joins
                 .joins
                 .iter()
-                .map(|&block| weight(function, block) * self.of_move(piece));
+                .map(|&block| self.weights.of(block) * self.of_move(piece));
             cost.after += phis.sum::<f64>();
         }
         cost
+    }
+
+    /// How often control comes to an instruction for each time that the function runs.
+    fn weight_at(&self, function: &Function, instruction: Instruction) -> f64 {
+        self.weights
+            .of(function.block_of(instruction).expect("it is in a block"))
     }
 
     /// Of a constant's move or a PHI for a piece.
@@ -384,14 +481,6 @@ impl CostModel {
             f64::from(u8::from(converts))
         };
         elements.map(of_element).sum()
-    }
-}
-
-/// How often control comes to a block for each time that the function runs.
-fn weight(function: &Function, block: Block) -> f64 {
-    match (function.frequency(block), function.info.entry_frequency) {
-        (0, _) | (_, 0) => 1.0,
-        (frequency, entry) => frequency as f64 / entry as f64,
     }
 }
 

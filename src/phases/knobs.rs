@@ -146,7 +146,8 @@ knobs! {
         "Whether GeneralOptimize is left out, so that the code before it can be looked at";
     MembarFlowControl Some(461), KnobValue::Integer(1), ["GeneralOptimize"],
         "Whether GeneralOptimize passes its second gate: not with 0";
-    LimitFoldFp None, KnobValue::Switch(false), ["GeneralOptimize" "OriPeephole"],
+    LimitFoldFp None, KnobValue::Switch(false),
+        ["GeneralOptimize" "GeneralOptimizeMid2" "GeneralOptimizeLate2" "OriPeephole"],
         "limit-fold-fp: whether floats are left alone: their identities and constants, and what their comparisons decide";
     GeneralOptimizeLateGate Some(31), KnobValue::Integer(0), ["GeneralOptimizeLate"],
         "What GeneralOptimizeLate takes: 1 and, in the bits above, an extra word other than zero let it follow moves with \
@@ -174,6 +175,9 @@ knobs! {
          has to save for another one to follow";
     ConvertMemToRegCostRatio Some(136), KnobValue::Double(0.93), ["GeneralOptimizeMid"],
         "The part of its costs in memory that a stack object may cost in registers";
+    ConvertMemoryToRegIndexedSizeLimit Some(135), KnobValue::Integer(0), ["GeneralOptimizeMid"],
+        "Up to how many bytes a stack object is promoted although an index chooses the place of accesses, whatever that costs: \
+         each of them looks at all elements";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
         "How many instructions each run may remove from a function; to find by halves the one that was missed";
     BackCopyPropBudget Some(808), KnobValue::Budget(None), ["AdvancedPhaseBackPropVReg"],

@@ -83,6 +83,11 @@ impl<'a> Manager<'a> {
         self.analyses.check(phase, function, self.options)
     }
 
+    /// The control flow of the function as the last phase left it.
+    pub fn control_flow(&mut self, function: &Function) -> Rc<ControlFlow> {
+        self.analyses.control_flow(function, self.options)
+    }
+
     /// The liveness of the function as the last phase left it.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.analyses.liveness(function, self.options)

@@ -1,32 +1,45 @@
 //! The guard of profiles: what the phases of a stage made worse, all together, stays as LLVM made it.
 //!
-//! Two figures are compared. *Weighted instructions*: those that become PTX, each as often as LLVM thinks that its block runs. *Excess
+//! Two figures are compared. *Weighted instructions*: those that become PTX, each as often as its block runs for each time that the
+//! function does (by LLVM's frequencies, which it has in the late stage only, else by loops), an access of local memory four times that. *Excess
 //! pressure*: by how much the data registers live at the fullest point exceed the register budget, which is what spills. Less of
 //! one does not buy more of the other.
 
+use crate::entity::{Block, EntitySet, Register};
+use crate::liveness::BlockWeights;
 use crate::ori::{
-    Function, Instruction, Liveness, OperandKind, Operation, RegisterFile, RegisterPressure, units_of,
+    AddressSpace, ControlFlow, Function, Instruction, Liveness, Operand, OperandKind, Operation,
+    RegisterFile, RegisterPressure, each_border_use, units_of,
 };
 use std::rc::Rc;
 
 /// LLVM rounds frequencies, so the targets of a branch may together weigh less than the branch. A part of the weight that is as
 /// small as that is nothing.
-const ROUNDING: u128 = 1024;
+const ROUNDING: f64 = 1.0 / 1024.0;
+
+/// What a load or store of local memory counts, where other instructions count one: a multiprocessor has a quarter as many lanes
+/// for them as for arithmetic.
+const LOCAL_ACCESS: f64 = 4.0;
 
 /// What a function costs, as far as that is known before ptxas has run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Sum of the frequencies of all instructions that become PTX.
-    pub weighted_instructions: u128,
+    /// How many instructions run, as far as that is known, for each time that the function does.
+    pub weighted_instructions: f64,
     /// Units of data registers at the fullest point above the budget.
     pub excess_pressure: u32,
 }
 
 impl Cost {
     /// The cost of a function with a budget of registers, from its liveness, which is not always asked for.
-    pub fn of(function: &Function, register_budget: u32, liveness: impl FnOnce() -> Rc<Liveness>) -> Self {
+    pub fn of(
+        function: &Function,
+        flow: &ControlFlow,
+        register_budget: u32,
+        liveness: impl FnOnce() -> Rc<Liveness>,
+    ) -> Self {
         Self {
-            weighted_instructions: weighted_instructions(function),
+            weighted_instructions: weighted_instructions(function, flow),
             excess_pressure: excess_pressure(function, register_budget, liveness),
         }
     }
@@ -34,9 +47,9 @@ impl Cost {
     /// What makes this cost higher than another; none: nothing.
     pub fn worse_than(self, other: Self) -> Option<String> {
         let (before, after) = (other.weighted_instructions, self.weighted_instructions);
-        if after > before + before / ROUNDING {
+        if after > before + before * ROUNDING {
             return Some(format!(
-                "weighted instructions {before} before, {after} after phases"
+                "weighted instructions {before:.1} before, {after:.1} after phases"
             ));
         }
         let (before, after) = (other.excess_pressure, self.excess_pressure);
@@ -47,15 +60,26 @@ impl Cost {
 }
 
 /// The [weighted instructions](Cost::weighted_instructions) of a function.
-pub fn weighted_instructions(function: &Function) -> u128 {
-    let weight = |block| u128::from(function.frequency(block).max(1));
-    let count = |block| {
-        let all = function.instructions(block);
-        all.filter(|&instruction| becomes_code(function, instruction))
-            .count() as u128
+pub fn weighted_instructions(function: &Function, flow: &ControlFlow) -> f64 {
+    let weights = BlockWeights::compute(function, flow);
+    let of_block = |block| -> f64 {
+        let code = function
+            .instructions(block)
+            .filter(|&instruction| becomes_code(function, instruction));
+        code.map(|instruction| count_of(function, instruction)).sum()
     };
     let blocks = function.blocks().iter();
-    blocks.map(|&block| weight(block) * count(block)).sum()
+    blocks.map(|&block| weights.of(block) * of_block(block)).sum()
+}
+
+/// How many instructions one counts.
+fn count_of(function: &Function, instruction: Instruction) -> f64 {
+    let is_access = matches!(function.operation(instruction), Operation::Ld | Operation::St);
+    if is_access && function.modifiers(instruction).space == AddressSpace::Local {
+        LOCAL_ACCESS
+    } else {
+        1.0
+    }
 }
 
 /// Is an instruction one of PTX?
@@ -78,27 +102,55 @@ pub fn excess_pressure(
     register_budget: u32,
     liveness: impl FnOnce() -> Rc<Liveness>,
 ) -> u32 {
-    let is_data = |register| {
-        matches!(
-            function.register(register).file,
-            RegisterFile::R | RegisterFile::Ur
-        )
-    };
+    let is_data = |register| is_data(function, register);
     // Liveness takes longer than all else here, and most functions have few registers at all.
     let registers = function.registers().filter(|&register| is_data(register));
     let all: u32 = registers.map(|register| units_of(function, register)).sum();
-    if all <= register_budget {
+    if all <= register_budget || most_live(function, is_data) <= register_budget {
         return 0;
     }
     let peak = RegisterPressure::compute(function, &liveness(), None).peak.data();
     peak.saturating_sub(register_budget)
 }
 
+fn is_data(function: &Function, register: Register) -> bool {
+    matches!(
+        function.register(register).file,
+        RegisterFile::R | RegisterFile::Ur
+    )
+}
+
+/// A bound of how many units are live at once: those that live across the border of a block, wherever, and those that are defined
+/// in the fullest block.
+fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
+    let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
+    let mut across = 0;
+    each_border_use(function, |register, _| {
+        if is_data(register) && lives_across.insert(register) {
+            across += units_of(function, register);
+        }
+    });
+    let of_block = |&block: &Block| -> u32 {
+        let results = function
+            .instructions(block)
+            .flat_map(|instruction| function.results(instruction).iter());
+        let registers = results.filter_map(Operand::as_register);
+        registers
+            .filter(|&register| is_data(register) && !lives_across.contains(register))
+            .map(|register| units_of(function, register))
+            .sum()
+    };
+    across + function.blocks().iter().map(of_block).max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graph::Traversal;
-    use crate::ori::{ControlFlow, parse_function};
+    use crate::ori::parse_function;
+    use crate::ori::random_function::random_function;
+    use crate::snapshot::abi::Stage;
+    use proptest::prelude::*;
 
     const CODE: &str = "\
 kernel \"k\" sm_80 ssa {
@@ -116,13 +168,48 @@ bix1:
     fn cost(text: &str, budget: u32) -> Cost {
         let function = parse_function(text).expect("it is well formed");
         let flow = ControlFlow::analyze(&function, Traversal::default());
-        Cost::of(&function, budget, || Rc::new(Liveness::compute(&function, &flow)))
+        let liveness = || Rc::new(Liveness::compute(&function, &flow));
+        Cost::of(&function, &flow, budget, liveness)
     }
 
     #[test]
     fn phis_and_falling_through_cost_nothing() {
-        assert_eq!(cost(CODE, 70).weighted_instructions, 4);
-        assert_eq!(cost(&CODE.replace("fall ", ""), 70).weighted_instructions, 5);
+        assert_eq!(cost(CODE, 70).weighted_instructions, 4.0);
+        assert_eq!(cost(&CODE.replace("fall ", ""), 70).weighted_instructions, 5.0);
+    }
+
+    #[test]
+    fn what_is_in_a_loop_runs_several_times_where_frequencies_are_not_known() {
+        let around = CODE.replace("    RET\n", "    BRA %4, bix1, fall bix2\nbix2:\n    RET\n");
+        let around = around.replace("PHI.b32 %2, bix0", "PHI.b32 %2, bix0, %3, bix1");
+        let around = around.replace(
+            "kernel \"k\" sm_80 ssa {\n",
+            "kernel \"k\" sm_80 ssa {\n    declare %4:P\n",
+        );
+        // Two loads and the return, and ten times a store and a branch.
+        assert_eq!(cost(&around, 70).weighted_instructions, 23.0);
+    }
+
+    #[test]
+    fn local_memory_costs_more_than_arithmetic() {
+        let local = CODE.replace("ST.global", "ST.local");
+        assert_eq!(cost(&local, 70).weighted_instructions, 3.0 + LOCAL_ACCESS);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_bound_is_one(seed: u64) {
+            for stage in [Stage::Ssa, Stage::Late] {
+                let function = random_function(seed, stage);
+                let flow = ControlFlow::analyze(&function, Traversal::default());
+                let liveness = Liveness::compute(&function, &flow);
+                let peak = RegisterPressure::compute(&function, &liveness, None).peak.data();
+                let bound = most_live(&function, |register| is_data(&function, register));
+                prop_assert!(peak <= bound, "{peak} of {bound}\n{function}");
+            }
+        }
     }
 
     #[test]
@@ -139,10 +226,10 @@ bix1:
             weighted_instructions,
             excess_pressure,
         };
-        assert_eq!(cost(9_000, 3).worse_than(cost(10_000, 3)), None);
-        assert_eq!(cost(10_009, 0).worse_than(cost(10_000, 0)), None);
-        let reason = cost(10_010, 0).worse_than(cost(10_000, 3)).unwrap();
-        assert!(reason.contains("10000 before, 10010 after"), "{reason}");
-        assert!(cost(9_000, 4).worse_than(cost(10_000, 3)).is_some());
+        assert_eq!(cost(9_000.0, 3).worse_than(cost(10_000.0, 3)), None);
+        assert_eq!(cost(10_009.0, 0).worse_than(cost(10_000.0, 0)), None);
+        let reason = cost(10_010.0, 0).worse_than(cost(10_000.0, 3)).unwrap();
+        assert!(reason.contains("10000.0 before, 10010.0 after"), "{reason}");
+        assert!(cost(9_000.0, 4).worse_than(cost(10_000.0, 3)).is_some());
     }
 }

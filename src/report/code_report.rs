@@ -5,6 +5,7 @@ use super::count_instructions;
 use super::figures::{CodeFigures, OccupancyFigures};
 use super::pressure::{FunctionPressure, PressureDetails};
 use super::ptxas::PtxasFigures;
+use crate::ori::machine::from_machine;
 use serde::Serialize;
 
 /// What is known of one function.
@@ -39,7 +40,8 @@ impl CodeReport {
     /// The report on a function. Where ptxas' figures are given, occupancy is that of its registers.
     pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
         let snapshot = pressure.snapshot();
-        let mut figures = CodeFigures::new(pressure).into_owned();
+        let function = from_machine(&snapshot).ok();
+        let mut figures = CodeFigures::new(pressure, function.as_ref()).into_owned();
         if let Some(registers) = ptxas.and_then(|ptxas| ptxas.ptxas_registers) {
             figures.occupancy = OccupancyFigures::of(&snapshot, registers);
         }

@@ -4,6 +4,7 @@ use super::estimate::{RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
 use crate::live::pressure::File;
+use crate::ori::Function;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use serde::Serialize;
@@ -72,13 +73,12 @@ pub struct OccupancyFigures {
 
 impl<'a> CodeFigures<'a> {
     /// The figures of a function, for the SM that it is compiled for. Registers are estimated of code of stage `late`, if Ori can
-    /// represent it; without an estimate there is no occupancy.
-    pub fn new(pressure: &FunctionPressure<'a>) -> Self {
+    /// represent it, as `function`; without an estimate there is no occupancy.
+    pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
         let snapshot = pressure.snapshot();
-        let is_late = snapshot.stage() == Stage::Late;
-        let estimate = is_late
-            .then(|| RegisterEstimate::new(&snapshot, &Target::of(&snapshot)).ok())
-            .flatten();
+        let estimate = function
+            .filter(|_| snapshot.stage() == Stage::Late)
+            .map(|function| RegisterEstimate::of_function(function, &Target::of(&snapshot)));
         let place = pressure.peak_place(File::General);
         let location = place
             .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())

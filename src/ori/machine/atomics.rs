@@ -1,6 +1,7 @@
 //! Forms of atomic operations and of fences.
 
-use super::forms::{Family, Forms};
+use super::forms::{Family, Forms, sources_of};
+use super::place::Words;
 use crate::ori::modifiers::{AddressSpace, Ordering, Scope, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -51,13 +52,12 @@ fn device_wide(forms: &mut Forms) {
             let letters: &[&str] = if width == 16 { &["r"] } else { &["r", "i"] };
             for (name, space) in SPACES {
                 for letter in letters {
-                    let value = if *letter == "r" { "" } else { "i" };
                     forms
                         .add(
                             format_args!("INT_PTX_{stem}_{suffix}_{name}{letter}"),
                             Operation::Atom,
                             data_type,
-                            &format!("={width} base offset {value}{width}"),
+                            Words::result(width) + "base offset" + sources_of(&[width], letter),
                         )
                         .space(space)
                         .variant(variant);
@@ -85,13 +85,12 @@ fn scoped(forms: &mut Forms) {
             let letters: &[&str] = if width == 16 { &["r"] } else { &["r", "i"] };
             for (text, scope) in [("cta", Scope::Block), ("sys", Scope::System)] {
                 for letter in letters {
-                    let value = if *letter == "r" { "" } else { "i" };
                     forms
                         .add(
                             format_args!("INT_PTX_SATOM_{name}_{}_{text}gen{letter}", data_type.name()),
                             Operation::Atom,
                             data_type,
-                            &format!("={width} base offset {value}{width}"),
+                            Words::result(width) + "base offset" + sources_of(&[width], letter),
                         )
                         .space(AddressSpace::Generic)
                         .scope(scope)
@@ -106,14 +105,15 @@ fn exchanges(forms: &mut Forms) {
     for data_type in [B16, B32, B64] {
         let width = data_type.bits();
         for letters in ["rr", "ri", "ir", "ii"] {
-            let word = |letter: char| format!("{}{width}", if letter == 'r' { "" } else { "i" });
-            let values: Vec<String> = letters.chars().map(word).collect();
             forms
                 .add(
                     format_args!("INT_PTX_ATOM_CAS_{width}_{letters}"),
                     Operation::Atom,
                     data_type,
-                    &format!("={width} base offset {} ordering scope space", values.join(" ")),
+                    Words::result(width)
+                        + "base offset"
+                        + sources_of(&[width; 2], letters)
+                        + "ordering scope space",
                 )
                 .variant(Variant::Cas);
         }

@@ -32,7 +32,7 @@ pub(super) static FAMILIES: [Family; 9] = [
 fn comparisons(forms: &mut Forms) {
     for width in [16, 32, 64] {
         for letters in ["rr", "ri", "ir"] {
-            let words = words(1, &[width; 2], letters) + " comparison";
+            let words = words(1, &[width; 2], letters) + "comparison";
             forms
                 .add(
                     format_args!("SETP_i{width}{letters}"),
@@ -50,9 +50,9 @@ fn comparisons(forms: &mut Forms) {
         (DataType::Bf16, &["rr"]),
     ] {
         // There are no subnormal doubles to drop.
-        let ftz = if data_type == DataType::F64 { "" } else { " ftz" };
+        let ftz = if data_type == DataType::F64 { "" } else { "ftz" };
         for letters in letters {
-            let words = words(1, &[data_type.bits(); 2], letters) + " fcomparison" + ftz;
+            let words = words(1, &[data_type.bits(); 2], letters) + "fcomparison" + ftz;
             let name = format!("SETP_{}{letters}", data_type.name());
             forms
                 .add(name, Operation::Fsetp, DataType::B1, &words)
@@ -85,7 +85,7 @@ fn selections(forms: &mut Forms) {
         let width = data_type.bits();
         for letters in ["rr", "ri", "ir", "ii"] {
             let name = format!("SELP_{}{letters}", data_type.name());
-            let words = words(width, &[width; 2], letters) + " 1";
+            let words = words(width, &[width; 2], letters) + "1";
             forms.add(name, Operation::Sel, data_type, &words);
         }
     }
@@ -114,7 +114,7 @@ const CONVERTED: [DataType; 12] = [
 
 fn conversions_to(forms: &mut Forms, to: DataType) {
     for from in CONVERTED {
-        let words = words(register_bits(to), &[register_bits(from)], "r") + " conversion";
+        let words = words(register_bits(to), &[register_bits(from)], "r") + "conversion";
         let name = format_args!("CVT_{}_{}", to.name(), from.name());
         forms.add(name, Operation::Cvt, to, &words).from(from);
     }

@@ -138,7 +138,7 @@ fn moves_needed(function: &Function, form: &Form, written: &Written<'_>) -> Opti
     }
     let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
     let mut moves = 0;
-    for place in &form.places {
+    for place in form.places.iter() {
         match *place {
             Place::Result(bits) if !is_register(function, *results.next()?, bits) => return None,
             place if place.is_source() => match fit(function, form, place, *sources.next()?) {

@@ -1,6 +1,7 @@
 //! Forms of floating-point arithmetic.
 
 use super::forms::{Family, Forms, words};
+use super::place::Words;
 use crate::ori::modifiers::{ModifierFlags, Rounding, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -14,13 +15,10 @@ fn has_ftz(data_type: DataType) -> bool {
 }
 
 /// Words for sources of the type's own width, and the operand for subnormals where there is one.
-fn words_of(data_type: DataType, letters: &str, ftz: bool) -> String {
+fn words_of(data_type: DataType, letters: &str, ftz: bool) -> Words {
     let width = data_type.bits();
-    let mut words = words(width, &vec![width; letters.len()], letters);
-    if ftz {
-        words += " ftz";
-    }
-    words
+    let words = words(width, &[width; 3][..letters.len()], letters);
+    if ftz { words + "ftz" } else { words }
 }
 
 const ROUNDINGS: [(&str, Rounding); 4] = [
@@ -198,7 +196,7 @@ fn fused_with_rounding(forms: &mut Forms) {
                 name,
                 Operation::Ffma,
                 data_type,
-                &words_of(data_type, "rrr", false),
+                words_of(data_type, "rrr", false),
             )
             .rounding(rounding.1)
             .flags(all);
@@ -240,7 +238,7 @@ fn with_rounding(forms: &mut Forms) {
                         format_args!("INT_NVVM_{stem}_{upper}_{suffix}"),
                         operation,
                         data_type,
-                        &words_of(data_type, letters, false),
+                        words_of(data_type, letters, false),
                     )
                     .rounding(rounding)
                     .flags(flags);
@@ -265,7 +263,7 @@ fn with_rounding(forms: &mut Forms) {
                     format_args!("INT_NVVM_SUB_{lower}_{suffix}"),
                     Operation::Fsub,
                     data_type,
-                    &words_of(data_type, "rr", false),
+                    words_of(data_type, "rr", false),
                 )
                 .rounding(rounding)
                 .flags(flags);
@@ -430,7 +428,7 @@ fn half_minima(forms: &mut Forms) {
                     ] {
                         let name = format!("INT_NVVM_{stem}{ftz}{nan}{sign}_{}", data_type.name());
                         forms
-                            .add(name, operation, data_type, &words_of(data_type, "rr", false))
+                            .add(name, operation, data_type, words_of(data_type, "rr", false))
                             .flags(first | second | third);
                     }
                 }
@@ -463,15 +461,15 @@ fn signs(forms: &mut Forms) {
         ("FABS_Hbf16", abs, Bf16, false),
         ("FABS_Hbf16x2", abs, Bf16x2, false),
     ] {
-        forms.add(name, operation, data_type, &words_of(data_type, "r", ftz));
+        forms.add(name, operation, data_type, words_of(data_type, "r", ftz));
     }
     for (data_type, copysign, test) in [
         (F32, "COPYSIGN_F32RT", "TESTINF_f32r"),
         (F64, "COPYSIGN_F64RT", "TESTINF_f64r"),
     ] {
-        let words = words_of(data_type, "rr", false);
-        forms.add(copysign, Operation::Fcopysign, data_type, &words);
-        let words = format!("=1 {}", data_type.bits());
+        let pair = words_of(data_type, "rr", false);
+        forms.add(copysign, Operation::Fcopysign, data_type, pair);
+        let words = words(1, &[data_type.bits()], "r");
         forms
             .add(test, Operation::Ftestinf, DataType::B1, &words)
             .from(data_type);
@@ -497,7 +495,7 @@ fn transcendental(forms: &mut Forms) {
         ("RSQRT_APPROX_f64", Operation::Frsqrt, F64, true, none),
     ] {
         forms
-            .add(name, operation, data_type, &words_of(data_type, "r", has_ftz))
+            .add(name, operation, data_type, words_of(data_type, "r", has_ftz))
             .flags(flags);
     }
 }

@@ -6,7 +6,7 @@
 //! when one of its forms is asked for; a test compares every form with LLVM's own description of the
 //! opcode and with what LLVM prints for it.
 
-use super::place::{Description, Place};
+use super::place::{Description, Place, Words};
 use crate::entity::{PrimaryMap, entity_impl};
 use crate::hash::NumberMap;
 use crate::ori::modifiers::{
@@ -35,7 +35,7 @@ pub struct Form {
     /// Types, and the modifiers that are the same for every instruction with this opcode.
     pub description: Description,
     /// What its operands are, in order.
-    pub places: SmallVec<[Place; 12]>,
+    pub places: Words,
     /// The source that no operand stands for: a register that the hardware keeps.
     pub special: Option<SpecialRegister>,
 }
@@ -64,7 +64,7 @@ impl Form {
             ..description.modifiers
         };
         let mut source_type_is_open = false;
-        for place in &self.places {
+        for place in self.places.iter() {
             if let Place::Modifier(encoding) = *place {
                 if encoding
                     .encode(description, &self.description.modifiers)
@@ -122,6 +122,7 @@ impl Family {
                 ..Forms::default()
             };
             (self.add)(&mut forms);
+            forms.name_all();
             forms
         })
     }
@@ -176,8 +177,10 @@ pub(super) struct Forms {
     forms: PrimaryMap<FormId, Form>,
     by_name: NumberMap<&'static str, FormId>,
     by_operation: NumberMap<(Operation, DataType), SmallVec<[FormId; 6]>>,
-    /// The name that is being written.
-    name: String,
+    /// The names of all forms, one behind the other, until they are given out.
+    names: String,
+    /// Where each of them ends.
+    ends: Vec<usize>,
 }
 
 impl Forms {
@@ -190,30 +193,40 @@ impl Forms {
         found.into_iter().flatten().map(|&form| &self.forms[form])
     }
 
+    /// Gives each form its name.
+    fn name_all(&mut self) {
+        // Families are never given back, so neither are the names.
+        let names: &'static str = std::mem::take(&mut self.names).leak();
+        let mut start = 0;
+        for (id, end) in self.forms.keys().zip(std::mem::take(&mut self.ends)) {
+            let name = &names[start..end];
+            start = end;
+            self.forms[id].name = name;
+            let previous = self.by_name.insert(name, id);
+            assert!(previous.is_none(), "{name} has two forms");
+        }
+    }
+
     /// Adds a form whose places are written as words; see [`super::place`].
     pub(super) fn add(
         &mut self,
         name: impl Display,
         operation: Operation,
         data_type: DataType,
-        places: &str,
+        places: impl Into<Words>,
     ) -> Added<'_> {
-        self.name.clear();
-        write!(self.name, "{name}").expect("writing to a string does not fail");
-        // Families are never given back, so neither are the names.
-        let name: &'static str = self.name.clone().leak();
+        write!(self.names, "{name}").expect("writing to a string does not fail");
+        self.ends.push(self.names.len());
         let form = self.forms.push(Form {
-            name,
+            name: "",
             operation,
             description: Description {
                 data_type,
                 ..Description::default()
             },
-            places: places.split_ascii_whitespace().map(Place::from_word).collect(),
+            places: places.into(),
             special: None,
         });
-        let previous = self.by_name.insert(name, form);
-        assert!(previous.is_none(), "{name} has two forms");
         self.by_operation
             .entry((operation, data_type))
             .or_default()
@@ -275,30 +288,22 @@ impl Added<'_> {
     }
 }
 
-/// The words of a result and of sources that LLVM's name has letters for: `r` is a register, `i` a
+/// The places of a result and of sources that LLVM's name has letters for: `r` is a register, `i` a
 /// constant.
-pub(super) fn words(result: u32, sources: &[u32], letters: &str) -> String {
-    debug_assert_eq!(sources.len(), letters.len());
-    let mut words = String::with_capacity(32);
-    words += "=";
-    words += digits(result);
-    for (&bits, letter) in sources.iter().zip(letters.bytes()) {
-        words += if letter == b'r' { " " } else { " i" };
-        words += digits(bits);
-    }
-    words
+pub(super) fn words(result: u32, sources: &[u32], letters: &str) -> Words {
+    Words::result(result) + sources_of(sources, letters)
 }
 
-/// A width in digits.
-fn digits(bits: u32) -> &'static str {
-    match bits {
-        1 => "1",
-        16 => "16",
-        32 => "32",
-        64 => "64",
-        128 => "128",
-        _ => panic!("there are no registers of {bits} bits"),
-    }
+/// The places of sources that LLVM's name has letters for.
+pub(super) fn sources_of(sources: &[u32], letters: &str) -> Words {
+    debug_assert_eq!(sources.len(), letters.len());
+    let places = sources.iter().zip(letters.bytes());
+    places
+        .map(|(&bits, letter)| match letter {
+            b'r' => Place::Register(bits as u8),
+            _ => Place::Constant(bits as u8),
+        })
+        .collect()
 }
 
 #[cfg(test)]

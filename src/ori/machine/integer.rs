@@ -119,7 +119,7 @@ fn binary(
             format_args!("{name}{letters}"),
             operation,
             data_type,
-            &words(width, &[width; 2], letters),
+            words(width, &[width; 2], letters),
         );
     }
 }
@@ -205,7 +205,7 @@ fn products(forms: &mut Forms) {
                 format_args!("MAD_LO_S{width}{letters}"),
                 Operation::Imad,
                 bits(width),
-                &words(width, &[width; 3], letters),
+                words(width, &[width; 3], letters),
             );
         }
     }
@@ -376,7 +376,7 @@ fn shifts(forms: &mut Forms) {
                     format_args!("{stem}{width}_{letters}"),
                     operation,
                     type_of(width),
-                    &words(width, &[width, 32], letters),
+                    words(width, &[width, 32], letters),
                 );
             }
         }
@@ -389,7 +389,7 @@ fn shifts(forms: &mut Forms) {
                         format_args!("SHF_{direction}_{mode}_{letter}"),
                         Operation::Shf,
                         DataType::B32,
-                        &words(32, &[32; 3], letters),
+                        words(32, &[32; 3], letters),
                     )
                     .variant(variant)
                     .flags(flags);
@@ -449,7 +449,7 @@ fn fields(forms: &mut Forms) {
             format_args!("INT_FNS_{letters}"),
             Operation::Fns,
             DataType::B32,
-            &words(32, &[32; 3], letters),
+            words(32, &[32; 3], letters),
         );
     }
 }

@@ -1,6 +1,7 @@
 //! Forms of loads, stores and addresses.
 
 use super::forms::{Family, Forms};
+use super::place::{Place, Words};
 use crate::ori::modifiers::{AddressSpace, ModifierFlags};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -12,24 +13,54 @@ const VECTORS: [(DataType, &[usize]); 3] = [
     (DataType::B64, &[1, 2, 4]),
 ];
 
-pub(super) static FAMILIES: [Family; 1] = [Family::new(
-    accesses_and_addresses,
-    &["LD", "ST", "LEA", "MOV_DEPOT"],
-    &[
-        Operation::Ld,
-        Operation::St,
-        Operation::Lea,
-        Operation::FrameAddress,
-    ],
-)];
+pub(super) static FAMILIES: [Family; 4] = [
+    Family::new(
+        scalar_accesses,
+        &["LD_i", "ST_i"],
+        &[Operation::Ld, Operation::St],
+    ),
+    Family::new(
+        vector_accesses,
+        &["LDV_i", "STV_i"],
+        &[Operation::Ld, Operation::St],
+    ),
+    Family::new(
+        read_only_accesses,
+        &["LD_GLOBAL_NC_", "LDU_GLOBAL_"],
+        &[Operation::Ld],
+    ),
+    Family::new(
+        addresses,
+        &["LEA_ADDR", "MOV_DEPOT_ADDR"],
+        &[Operation::Lea, Operation::FrameAddress],
+    ),
+];
 
-fn accesses_and_addresses(forms: &mut Forms) {
-    for (data_type, counts) in VECTORS {
-        for &count in counts {
-            accesses(forms, data_type, count);
-            read_only(forms, data_type, count);
-        }
+fn vectors() -> impl Iterator<Item = (DataType, usize)> {
+    let of_type =
+        |(data_type, counts): (_, &'static [usize])| counts.iter().map(move |&count| (data_type, count));
+    VECTORS.into_iter().flat_map(of_type)
+}
+
+fn scalar_accesses(forms: &mut Forms) {
+    for (data_type, count) in vectors().filter(|&(_, count)| count == 1) {
+        accesses(forms, data_type, count);
     }
+}
+
+fn vector_accesses(forms: &mut Forms) {
+    for (data_type, count) in vectors().filter(|&(_, count)| count > 1) {
+        accesses(forms, data_type, count);
+    }
+}
+
+fn read_only_accesses(forms: &mut Forms) {
+    for (data_type, count) in vectors() {
+        read_only(forms, data_type, count);
+    }
+}
+
+fn addresses(forms: &mut Forms) {
     for (suffix, data_type, words) in [
         ("", DataType::B32, "=32 base offset"),
         ("64", DataType::B64, "=64 base offset"),
@@ -41,22 +72,17 @@ fn accesses_and_addresses(forms: &mut Forms) {
             words,
         );
     }
-    forms.add(
-        "MOV_DEPOT_ADDR",
-        Operation::FrameAddress,
-        DataType::B32,
-        "=32 count",
-    );
-    forms.add(
-        "MOV_DEPOT_ADDR_64",
-        Operation::FrameAddress,
-        DataType::B64,
-        "=64 count",
-    );
-}
-
-fn repeated(word: &str, count: usize) -> String {
-    vec![word; count].join(" ")
+    for (suffix, data_type, words) in [
+        ("", DataType::B32, "=32 count"),
+        ("_64", DataType::B64, "=64 count"),
+    ] {
+        forms.add(
+            format_args!("MOV_DEPOT_ADDR{suffix}"),
+            Operation::FrameAddress,
+            data_type,
+            words,
+        );
+    }
 }
 
 fn accesses(forms: &mut Forms, data_type: DataType, count: usize) {
@@ -66,19 +92,19 @@ fn accesses(forms: &mut Forms, data_type: DataType, count: usize) {
     } else {
         ("V", format!("_v{count}"))
     };
-    let results = repeated(&format!("={width}"), count);
+    let results = Words::repeated(Place::Result(width as u8), count);
     forms.add(
         format_args!("LD{letter}_i{width}{suffix}"),
         Operation::Ld,
         data_type,
-        &format!("{results} ordering scope space class width bytes base offset"),
+        results + "ordering scope space class width bytes base offset",
     );
-    let values = repeated(&format!("v{width}"), count);
+    let values = Words::repeated(Place::Value(width as u8), count);
     forms.add(
         format_args!("ST{letter}_i{width}{suffix}"),
         Operation::St,
         data_type,
-        &format!("{values} ordering scope space width base offset"),
+        values + "ordering scope space width base offset",
     );
 }
 
@@ -90,10 +116,10 @@ fn read_only(forms: &mut Forms, data_type: DataType, count: usize) {
     } else {
         format!("v{count}")
     };
-    let results = repeated(&format!("={width}"), count);
+    let results = Words::repeated(Place::Result(width as u8), count);
     let mut add = |name: String, words: &str, flags: ModifierFlags| {
         forms
-            .add(name, Operation::Ld, data_type, &format!("{results} {words}"))
+            .add(name, Operation::Ld, data_type, results.clone() + words)
             .space(AddressSpace::Global)
             .flags(ModifierFlags::INVARIANT | flags);
     };

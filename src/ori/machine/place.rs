@@ -19,6 +19,7 @@ use crate::ori::modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, Variant,
 };
 use crate::ori::types::{DataType, TypeClass};
+use smallvec::SmallVec;
 
 /// What a machine operand is for Ori.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,59 @@ impl Place {
     /// Does it become a source?
     pub const fn is_source(self) -> bool {
         !matches!(self, Self::Result(_) | Self::Modifier(_) | Self::UsedBytes)
+    }
+}
+
+/// What the operands of a form are, in order. Written as words: `=32 32 i32 comparison` is a result, a register and a constant of
+/// 32 bits, and the number of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words(SmallVec<[Place; 12]>);
+
+impl Words {
+    /// A result of so many bits.
+    pub(super) fn result(bits: u32) -> Self {
+        Self::repeated(Place::Result(bits as u8), 1)
+    }
+
+    /// One place several times.
+    pub(super) fn repeated(place: Place, count: usize) -> Self {
+        Self(SmallVec::from_elem(place, count))
+    }
+}
+
+impl std::ops::Deref for Words {
+    type Target = [Place];
+
+    fn deref(&self) -> &[Place] {
+        &self.0
+    }
+}
+
+impl FromIterator<Place> for Words {
+    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Self {
+        Self(places.into_iter().collect())
+    }
+}
+
+impl From<&str> for Words {
+    fn from(words: &str) -> Self {
+        words.split_ascii_whitespace().map(Place::from_word).collect()
+    }
+}
+
+impl From<&Self> for Words {
+    fn from(words: &Self) -> Self {
+        words.clone()
+    }
+}
+
+/// Some places, then others.
+impl<T: Into<Self>> std::ops::Add<T> for Words {
+    type Output = Self;
+
+    fn add(mut self, others: T) -> Self {
+        self.0.extend_from_slice(&others.into());
+        self
     }
 }
 

@@ -1,11 +1,12 @@
 //! Forms of what threads do together, and of the registers that the hardware keeps.
 
-use super::forms::{Family, Forms, words};
+use super::forms::{Family, Forms, sources_of, words};
+use super::place::Words;
 use crate::ori::modifiers::{ModifierFlags, SpecialRegister, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 
-pub(super) static FAMILIES: [Family; 7] = [
+pub(super) static FAMILIES: [Family; 10] = [
     Family::new(
         barriers,
         &["BARRIER_CTA_SYNC", "BARRIER_CTA_ARRIVE", "INT_BAR_WARP"],
@@ -18,7 +19,26 @@ pub(super) static FAMILIES: [Family; 7] = [
         &[Operation::Vote, Operation::ActiveMask],
     ),
     Family::new(matches, &["MATCH"], &[Operation::Match]),
-    Family::new(shuffles, &["shfl"], &[Operation::Shfl]),
+    Family::new(
+        |forms| shuffles(forms, "up", Variant::Up),
+        &["shfl.up", "shfl.sync.up"],
+        &[Operation::Shfl],
+    ),
+    Family::new(
+        |forms| shuffles(forms, "down", Variant::Down),
+        &["shfl.down", "shfl.sync.down"],
+        &[Operation::Shfl],
+    ),
+    Family::new(
+        |forms| shuffles(forms, "bfly", Variant::Bfly),
+        &["shfl.bfly", "shfl.sync.bfly"],
+        &[Operation::Shfl],
+    ),
+    Family::new(
+        |forms| shuffles(forms, "idx", Variant::Idx),
+        &["shfl.idx", "shfl.sync.idx"],
+        &[Operation::Shfl],
+    ),
     Family::new(reductions, &["redux"], &[Operation::Redux]),
     Family::new(special_registers, &["INT_PTX_SREG", "SREG"], &[Operation::S2r]),
 ];
@@ -26,12 +46,9 @@ pub(super) static FAMILIES: [Family; 7] = [
 const ALIGNMENTS: [(&str, ModifierFlags); 2] =
     [("_ALIGNED", ModifierFlags::ALIGNED), ("", ModifierFlags::empty())];
 
-fn source(letter: char) -> &'static str {
-    if letter == 'r' { "32" } else { "i32" }
-}
-
-fn sources(letters: &str) -> String {
-    letters.chars().map(source).collect::<Vec<_>>().join(" ")
+/// Sources of 32 bits.
+fn sources(letters: &str) -> Words {
+    sources_of(&[32; 3][..letters.len()], letters)
 }
 
 fn barriers(forms: &mut Forms) {
@@ -40,7 +57,7 @@ fn barriers(forms: &mut Forms) {
             let name = format!("BARRIER_CTA_{stem}{aligned}");
             let mut add = |name: String, letters: &str| {
                 forms
-                    .add(name, Operation::Bar, DataType::None, &sources(letters))
+                    .add(name, Operation::Bar, DataType::None, sources(letters))
                     .variant(variant)
                     .flags(flags);
             };
@@ -73,7 +90,7 @@ fn reducing_barriers(forms: &mut Forms) {
             let all = ["r", "i"].map(|letters| (format!("{name}_ALL_{letters}p"), letters));
             let some = ["rr", "ri", "ir", "ii"].map(|letters| (format!("{name}{count}_{letters}p"), letters));
             for (name, letters) in all.into_iter().chain(some) {
-                let words = format!("={} {} 1", data_type.bits(), sources(letters));
+                let words = Words::result(data_type.bits()) + sources(letters) + "1";
                 forms
                     .add(name, Operation::BarRed, data_type, &words)
                     .variant(variant)
@@ -91,13 +108,13 @@ fn votes(forms: &mut Forms) {
         ("ballot", Variant::Ballot, DataType::B32),
     ] {
         let result = data_type.bits();
-        for letter in ['r', 'i'] {
+        for letter in ["r", "i"] {
             forms
                 .add(
                     format_args!("VOTE_SYNC_{}{letter}", stem.to_uppercase()),
                     Operation::Vote,
                     data_type,
-                    &format!("={result} 1 {}", source(letter)),
+                    words(result, &[1], "r") + sources(letter),
                 )
                 .variant(variant);
         }
@@ -108,7 +125,7 @@ fn votes(forms: &mut Forms) {
                 format_args!("vote.{stem}.{suffix} {letter}p"),
                 Operation::Vote,
                 data_type,
-                &format!("={result} 1"),
+                words(result, &[1], "r"),
             )
             .variant(variant);
     }
@@ -119,13 +136,13 @@ fn matches(forms: &mut Forms) {
     for data_type in [DataType::B32, DataType::B64] {
         let width = data_type.bits();
         for letters in ["rr", "ri", "ir", "ii"] {
-            let words = words(32, &[width, 32], letters);
+            let sources = sources_of(&[width, 32], letters);
             forms
                 .add(
                     format_args!("MATCH_ANY_SYNC_{width}{letters}"),
                     Operation::Match,
                     data_type,
-                    &words,
+                    Words::result(32) + &sources,
                 )
                 .variant(Variant::Any);
             forms
@@ -133,7 +150,7 @@ fn matches(forms: &mut Forms) {
                     format_args!("MATCH_ALLP_SYNC_{width}{letters}"),
                     Operation::Match,
                     data_type,
-                    &words.replacen("=32", "=32 =1", 1),
+                    Words::from("=32 =1") + &sources,
                 )
                 .variant(Variant::All);
         }
@@ -141,22 +158,18 @@ fn matches(forms: &mut Forms) {
 }
 
 /// None of them has a name of its own.
-fn shuffles(forms: &mut Forms) {
-    for (stem, variant) in [
-        ("up", Variant::Up),
-        ("down", Variant::Down),
-        ("bfly", Variant::Bfly),
-        ("idx", Variant::Idx),
-    ] {
-        for (results, words) in [("r", "=32"), ("rp", "=32 =1")] {
-            for letters in ["rr", "ri", "ir", "ii"] {
-                for (mnemonic, mask) in [("shfl", ""), ("shfl.sync", "r"), ("shfl.sync", "i")] {
-                    let name = format!("{mnemonic}.{stem}.b32 {results}r{letters}{mask}");
-                    let words = format!("{words} 32 {}", sources(&format!("{letters}{mask}")));
-                    forms
-                        .add(name, Operation::Shfl, DataType::B32, &words)
-                        .variant(variant);
-                }
+fn shuffles(forms: &mut Forms, stem: &str, variant: Variant) {
+    for (results, words) in [("r", "=32"), ("rp", "=32 =1")] {
+        for letters in ["rr", "ri", "ir", "ii"] {
+            for (mnemonic, mask) in [("shfl", ""), ("shfl.sync", "r"), ("shfl.sync", "i")] {
+                forms
+                    .add(
+                        format_args!("{mnemonic}.{stem}.b32 {results}r{letters}{mask}"),
+                        Operation::Shfl,
+                        DataType::B32,
+                        Words::from(words) + "32" + sources(letters) + sources(mask),
+                    )
+                    .variant(variant);
             }
         }
     }
@@ -229,9 +242,7 @@ fn special_registers(forms: &mut Forms) {
         ("SREG_GLOBALTIMER", R::GlobalTimer, DataType::B64),
         ("SREG_GLOBALTIMER_LO", R::GlobalTimerLo, DataType::B32),
     ] {
-        let words = format!("={}", data_type.bits());
-        forms
-            .add(name, Operation::S2r, data_type, &words)
-            .special(special);
+        let words = Words::result(data_type.bits());
+        forms.add(name, Operation::S2r, data_type, words).special(special);
     }
 }

@@ -1,8 +1,10 @@
 //! What is done with the address of each stack object.
 //!
 //! From where an address is made, its register is followed through additions of constants and conversions between
-//! address spaces to loads and stores. Whatever else uses it is an obstacle: nobody knows then what lies in the object.
+//! address spaces to loads and stores; in small objects, through the addition of one index as well. Whatever else uses it is an
+//! obstacle: nobody knows then what lies in the object.
 
+use super::indexed::Index;
 use crate::entity::{FrameObject, Register, SecondaryMap};
 use crate::ori::{
     AddressSpace, DataType, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation,
@@ -16,7 +18,8 @@ use std::collections::HashMap;
 pub enum Obstacle {
     /// Something gets hold of the address.
     Escape,
-    /// An offset that is no constant is added to the address, or one of several addresses is taken.
+    /// An offset that is no constant is added to the address, and the object is larger than such ones may be; or one of several
+    /// addresses is taken.
     Index,
     /// The access is volatile, atomic or orders others.
     Ordered,
@@ -46,13 +49,15 @@ impl Obstacle {
     }
 }
 
-/// A plain load or store of an object at a constant offset.
+/// A plain load or store of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The instruction.
     pub instruction: Instruction,
-    /// Bytes from the start of the object to the first element.
-    pub offset: u64,
+    /// Bytes from the start of the object to the first element, as far as they are constant.
+    pub offset: i64,
+    /// What else is added.
+    pub index: Option<Index>,
 }
 
 /// All that happens to one object.
@@ -62,8 +67,17 @@ pub struct Use {
     pub accesses: Vec<Access>,
     /// Instructions that compute its address.
     pub addresses: Vec<Instruction>,
+    /// Those that compute one with an index, each behind what it is computed from.
+    pub indexed_addresses: Vec<Instruction>,
     /// What keeps it in memory, the first that was found, and where.
     pub obstacle: Option<(Obstacle, Instruction)>,
+}
+
+impl Use {
+    /// Is it accessed at places that an index chooses?
+    pub fn is_indexed(&self) -> bool {
+        self.accesses.iter().any(|access| access.index.is_some())
+    }
 }
 
 /// What happens to each object of a function.
@@ -82,10 +96,11 @@ pub(super) fn base_number(function: &Function, instruction: Instruction) -> Opti
 }
 
 impl FrameObjects {
-    /// Follows the addresses of all objects.
-    pub fn find(function: &Function) -> Self {
+    /// Follows the addresses of all objects. In one of at most `indexed_limit` bytes an index may choose the place.
+    pub fn find(function: &Function, indexed_limit: u64) -> Self {
         let mut tracer = Tracer {
             function,
+            indexed_limit,
             objects: Self::default(),
             addresses: HashMap::new(),
             pending: Vec::new(),
@@ -109,10 +124,22 @@ impl FrameObjects {
 struct Target {
     object: FrameObject,
     offset: i64,
+    index: Option<Index>,
+}
+
+impl Target {
+    fn start_of(object: FrameObject) -> Self {
+        Self {
+            object,
+            offset: 0,
+            index: None,
+        }
+    }
 }
 
 struct Tracer<'f> {
     function: &'f Function,
+    indexed_limit: u64,
     objects: FrameObjects,
     addresses: HashMap<Register, Target>,
     pending: Vec<Register>,
@@ -143,7 +170,7 @@ impl Tracer<'_> {
                 }
                 for (number, source) in function.sources(instruction).iter().enumerate() {
                     if let Some(object) = self.frame_object(source) {
-                        self.note_use(instruction, number, Target { object, offset: 0 });
+                        self.note_use(instruction, number, Target::start_of(object));
                     }
                 }
             }
@@ -169,7 +196,11 @@ impl Tracer<'_> {
             Ok(derived) => {
                 let result = function.result(instruction, 0).as_register();
                 let register = result.expect("an address is computed into a register");
-                self.objects.uses[target.object].addresses.push(instruction);
+                let found = &mut self.objects.uses[target.object];
+                match derived.index {
+                    None => found.addresses.push(instruction),
+                    Some(_) => found.indexed_addresses.push(instruction),
+                }
                 if self.addresses.insert(register, derived).is_none() {
                     self.pending.push(register);
                 }
@@ -190,19 +221,35 @@ impl Tracer<'_> {
         {
             return Err(Obstacle::Escape);
         }
+        let mut index = None;
         let added = match function.operation(instruction) {
             Operation::Mov | Operation::Copy => Some(0),
             Operation::Cvta if function.modifiers(instruction).space == AddressSpace::Local => Some(0),
             Operation::Lea if number == 0 => function.integer(sources.get(1)),
             Operation::Iadd if function.data_type(instruction).bits() >= 32 => {
-                function.integer(sources.get(1 - number))
+                let other = sources.get(1 - number);
+                if let Some(register) = other.as_register() {
+                    index = Some(Index::of_register(function, register));
+                    Some(0)
+                } else {
+                    function.integer(other)
+                }
+            }
+            Operation::ImadWide if number == 2 => {
+                index = Index::of_product(function, instruction);
+                index.map(|_| 0)
             }
             Operation::Isub | Operation::Imad | Operation::ImadWide | Operation::Sel | Operation::Phi => None,
             _ => return Err(Obstacle::Escape),
         };
         let offset = added.and_then(|added| target.offset.checked_add(added));
+        let size = function.stack_object(target.object).size;
+        if index.is_some() && (target.index.is_some() || size > self.indexed_limit) {
+            return Err(Obstacle::Index);
+        }
         Ok(Target {
             offset: offset.ok_or(Obstacle::Index)?,
+            index: index.or(target.index),
             ..target
         })
     }
@@ -218,7 +265,7 @@ impl Tracer<'_> {
                 let base = function.source(instruction, number);
                 let target = match base.as_register() {
                     Some(register) => self.addresses.get(&register).copied(),
-                    None => self.frame_object(base).map(|object| Target { object, offset: 0 }),
+                    None => self.frame_object(base).map(Target::start_of),
                 };
                 if let Some(target) = target {
                     match self.access(instruction, number, target) {
@@ -248,14 +295,26 @@ impl Tracer<'_> {
         }
         let added = function.integer(function.source(instruction, number + 1));
         let offset = added.and_then(|added| target.offset.checked_add(added));
-        let offset = u64::try_from(offset.ok_or(Obstacle::Index)?).map_err(|_| Obstacle::OutOfBounds)?;
-        let access = Access { instruction, offset };
-        let size = function.stack_object(target.object).size;
-        let end = offset.checked_add(access.bytes(function));
-        if end.is_some_and(|end| end <= size) {
-            Ok(access)
-        } else {
-            Err(Obstacle::OutOfBounds)
+        let access = Access {
+            instruction,
+            offset: offset.ok_or(Obstacle::Index)?,
+            index: target.index,
+        };
+        let object = function.stack_object(target.object);
+        let bytes = access.bytes(function);
+        if access.index.is_some() {
+            // The places are known by the alignment that the access needs.
+            let is_aligned = bytes.is_power_of_two() && bytes <= u64::from(object.alignment);
+            return if is_aligned {
+                Ok(access)
+            } else {
+                Err(Obstacle::Index)
+            };
+        }
+        let start = u64::try_from(access.offset).map_err(|_| Obstacle::OutOfBounds)?;
+        match start.checked_add(bytes) {
+            Some(end) if end <= object.size => Ok(access),
+            _ => Err(Obstacle::OutOfBounds),
         }
     }
 }
@@ -281,9 +340,21 @@ impl Access {
         u64::from(memory_type(function, self.instruction).bits() / 8)
     }
 
+    /// Where the first element lies, in bytes from the start of the object.
+    ///
+    /// # Panics
+    /// An index chooses the place.
+    pub fn start(&self) -> u64 {
+        assert!(self.index.is_none(), "{} has an index", self.instruction);
+        self.offset.try_into().expect("an access is inside the object")
+    }
+
     /// Where its elements lie, in bytes from the start of the object.
+    ///
+    /// # Panics
+    /// An index chooses the place.
     pub fn offsets(&self, function: &Function) -> impl Iterator<Item = u64> + use<> {
-        let (offset, bytes) = (self.offset, self.element_bytes(function));
+        let (offset, bytes) = (self.start(), self.element_bytes(function));
         (0..self.values(function).len() as u64).map(move |number| offset + number * bytes)
     }
 

@@ -16,11 +16,13 @@
 //! | file | subject |
 //! |---|---|
 //! | `frame_objects.rs` | what is done with the address of each object |
+//! | `indexed.rs` | accesses with an index become accesses of each element |
 //! | `piece.rs` | the parts of an object that are accessed as one |
 //! | `rewrite.rs` | loads and stores become values |
 //! | `unread.rs` | stores to objects that nothing reads, for a warning |
 
 mod frame_objects;
+mod indexed;
 mod piece;
 mod rewrite;
 #[cfg(test)]
@@ -28,6 +30,7 @@ mod tests;
 mod unread;
 
 pub(super) use frame_objects::{Access, FrameObjects};
+pub(super) use indexed::expand;
 pub(super) use piece::{Piece, find_pieces, pieces_of};
 pub(super) use rewrite::{Promotion, RewriteCounts, promote};
 pub use unread::unread_stores;

@@ -70,7 +70,7 @@ impl Promotion {
                 .block_of(access.instruction)
                 .expect("the access is in a block");
             let is_store = access.is_store(function);
-            let parts = pieces_of(&pieces, access.offset, access.bytes(function));
+            let parts = pieces_of(&pieces, access.start(), access.bytes(function));
             for number in parts {
                 if is_store {
                     defining[number].insert(block);
@@ -367,7 +367,12 @@ impl Rewriter<'_> {
 }
 
 /// Makes an instruction in the place of a load define one of its results.
-fn insert_as(function: &mut Function, load: Instruction, new: InstructionBuilder, result: Register) {
+pub(super) fn insert_as(
+    function: &mut Function,
+    load: Instruction,
+    new: InstructionBuilder,
+    result: Register,
+) {
     let new = new
         .result(function.register_operand(result))
         .in_place_of(function.origin(load));
@@ -375,7 +380,11 @@ fn insert_as(function: &mut Function, load: Instruction, new: InstructionBuilder
 }
 
 /// How a constant is moved into a register for plain bits of a type: the move's type and its operand.
-fn moved_constant(function: &mut Function, constant: Operand, wanted: DataType) -> (DataType, Operand) {
+pub(super) fn moved_constant(
+    function: &mut Function,
+    constant: Operand,
+    wanted: DataType,
+) -> (DataType, Operand) {
     let OperandKind::Constant(id) = constant.kind() else {
         return (wanted, constant);
     };

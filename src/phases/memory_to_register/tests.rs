@@ -274,6 +274,8 @@ const FIELDS: [(u32, u32, &[&str], &[&str]); 12] = [
 
 /// A program that keeps its values on the stack, as text.
 struct Program {
+    /// Is there an array that indices choose elements of?
+    has_array: bool,
     random: Random,
     text: String,
     /// Registers of 32 bits that are defined on every way here.
@@ -364,8 +366,53 @@ impl Program {
         self.values.push(value);
     }
 
+    /// The address of an element of the array, with an offset in the instruction: base, then offset.
+    fn element(&mut self) -> String {
+        let value = self.random.pick(&self.values);
+        let number = self.define("R32", &format!("AND.b32 %{value}, 3"));
+        let base = self.define("R64", "LEA.b64 [frame(3)]");
+        let base = self.define("R64", &format!("CVTA.to.local.b64 %{base}"));
+        // The same place from the element before, or none that is there.
+        let offset = self.random.pick(&[0, 4]);
+        let number = match offset {
+            0 => number,
+            _ => self.define("R32", &format!("IADD.b32 %{number}, -1")),
+        };
+        let address = match self.random.below(4) {
+            0 => self.define("R64", &format!("IMAD.WIDE.s64.s32 %{number}, 4, %{base}")),
+            kind => {
+                let bytes = if kind == 1 {
+                    let wide = self.define("R64", &format!("CVT.s64.s32 %{number}"));
+                    self.define("R64", &format!("SHL.b64 %{wide}, 2"))
+                } else {
+                    self.define("R64", &format!("IMUL.WIDE.s64.s32 %{number}, 4"))
+                };
+                let sides = if kind == 2 { [base, bytes] } else { [bytes, base] };
+                self.define("R64", &format!("IADD.b64 %{}, %{}", sides[0], sides[1]))
+            }
+        };
+        format!("[%{address}+{offset}]")
+    }
+
+    fn access_element(&mut self) {
+        let address = self.element();
+        if self.random.below(2) == 0 {
+            let value = self.define("R32", &format!("LD.local.b32.b32 {address}"));
+            self.values.push(value);
+        } else {
+            let value = match self.random.below(4) {
+                0 => self.random.below(100).to_string(),
+                _ => format!("%{}", self.random.pick(&self.values)),
+            };
+            self.line(&format!("ST.local.b32.b32 {value}, {address}"));
+        }
+    }
+
     fn statements(&mut self, depth: u32) {
         for _ in 0..self.random.between(2, 6) {
+            if self.has_array && self.random.below(3) == 0 {
+                self.access_element();
+            }
             match self.random.below(if depth == 0 { 5 } else { 8 }) {
                 0 | 1 => {
                     let field = self.random.index(FIELDS.len());
@@ -430,8 +477,9 @@ impl Program {
         self.begin_block(end);
     }
 
-    fn random(seed: u64) -> String {
+    fn random(seed: u64, has_array: bool) -> String {
         let mut program = Self {
+            has_array,
             random: Random::new(seed, Stream::TestOri),
             text: String::new(),
             values: Vec::new(),
@@ -441,6 +489,9 @@ impl Program {
         program.line("stack frame(0) 16 bytes align 8");
         program.line("stack frame(1) 8 bytes align 8");
         program.line("stack frame(2) 8 bytes align 8");
+        if has_array {
+            program.line("stack frame(3) 16 bytes align 4");
+        }
         program.begin_block(0);
         let memory = program.define("R64", "LD.param::entry.b64.b64 [&k_param_0]");
         let lane = program.define("R32", "S2R.b32 tid.x");
@@ -450,6 +501,12 @@ impl Program {
         program.values = vec![lane, value];
         for field in 0..FIELDS.len() {
             program.store(field);
+        }
+        if has_array {
+            for element in 0..4 {
+                let value = program.random.pick(&program.values);
+                program.line(&format!("ST.local.b32.b32 %{value}, [frame(3)+{}]", 4 * element));
+            }
         }
         program.statements(3);
         for field in 0..FIELDS.len() {
@@ -508,7 +565,7 @@ fn random_programs_leave_the_same_memory() {
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
     let mut kept = 0;
     for seed in 0..programs {
-        let function = parse(&Program::random(seed));
+        let function = parse(&Program::random(seed, false));
         let subject = subject(function);
         let baseline = subject.baseline(Limits { steps: 100_000 }).unwrap();
         assert_eq!(
@@ -538,6 +595,105 @@ fn random_programs_leave_the_same_memory() {
         100 * kept <= programs,
         "{kept} of {programs} programs keep an object"
     );
+}
+
+#[test]
+fn random_programs_with_an_array_leave_the_same_memory() {
+    let phase = named("GeneralOptimizeMid").expect("the phase is part of Oriel")[0];
+    let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
+    let options = PhaseOptions {
+        register_budget: 255,
+        ..options(&["ConvertMemoryToRegIndexedSizeLimit=16"])
+    };
+    let mut promoted_arrays = 0;
+    for seed in 0..programs {
+        let mut subject = subject(parse(&Program::random(seed, true)));
+        subject.phase_options = options.clone();
+        let baseline = subject.baseline(Limits { steps: 100_000 }).unwrap();
+        let faults: Vec<_> = baseline.faults().collect();
+        assert_eq!(baseline.usable_inputs(), 1, "seed {seed}: {faults:?}");
+        let result = check_sequence(&subject, &baseline, &Sequence::of_phases([phase]));
+        let text = &subject.functions[0];
+        assert!(result.is_ok(), "seed {seed}: {result:?}\n{text}");
+        let mut promoted = text.clone();
+        run_phase_with(general_optimize_mid::run, &mut promoted, &options);
+        promoted_arrays += u64::from(!promoted.to_string().contains("LEA.b64 [frame(3)]"));
+    }
+    assert!(
+        100 * promoted_arrays >= 95 * programs,
+        "{promoted_arrays} of {programs}"
+    );
+}
+
+/// An element that an index chooses.
+fn indexed(declarations: &str, address: &str, access: &str) -> String {
+    format!(
+        "    stack frame(0) {declarations}
+bix0:
+    %1:R32 = S2R.b32 tid.x
+    %2:R64 = LEA.b64 [frame(0)]
+    ST.local.b32.b32 %1, [frame(0)]
+    ST.local.b32.b32 7, [frame(0)+4]
+{address}{access}    ST.global.b32.b32 %9, [64]
+    RET
+"
+    )
+}
+
+const PRODUCT: &str = "    %3:R64 = IMUL.WIDE.u64.u32 %1, 4\n    %4:R64 = IADD.b64 %2, %3\n";
+const LOAD: &str = "    %9:R32 = LD.local.b32.b32 [%4]\n";
+
+#[test]
+fn an_index_selects_one_of_the_elements() {
+    let options = options(&["135=8"]);
+    let text = after_with(&indexed("8 bytes align 4", PRODUCT, LOAD), &options);
+    assert!(text.contains(" = ISETP.eq.b32 %1, 1\n"), "{text}");
+    assert!(text.contains("ST.global.b32.b32 %"), "{text}");
+    assert!(text.contains("removed") && !text.contains(".local"), "{text}");
+    assert_eq!(text.matches("SEL.b32").count(), 1, "{text}");
+    // A store leaves the other element as it was.
+    let store = "    ST.local.b32.b32 5, [%4]\n    %9:R32 = LD.local.b32.b32 [frame(0)+4]\n";
+    let text = after_with(&indexed("8 bytes align 4", PRODUCT, store), &options);
+    assert_eq!(text.matches("SEL.b32").count(), 2, "{text}");
+    assert!(!text.contains(".local"), "{text}");
+}
+
+#[test]
+fn an_index_may_count_bytes_from_anywhere() {
+    let options = options(&["135=8"]);
+    // Of elements of eight bytes, only one begins four bytes before the base.
+    let address = "    %3:R64 = CVT.s64.s32 %1\n    %5:R64 = SHL.b64 %3, 3\n    %6:R64 = IADD.b64 %2, %5\n    %4:R64 = IADD.b64 %6, 12\n";
+    let text = after_with(&indexed("8 bytes align 4", address, LOAD), &options);
+    assert!(!text.contains(".local") && !text.contains("SEL"), "{text}");
+    // An unsigned index comes to no element before the base.
+    let before = PRODUCT.replace(
+        "IADD.b64 %2, %3\n",
+        "IADD.b64 %2, %3\n    %8:R64 = IADD.b64 %4, 8\n",
+    );
+    let load = LOAD.replace("%4", "%8");
+    let text = after_with(&indexed("8 bytes align 4", &before, &load), &options);
+    assert!(text.contains("UNDEF.b32"), "{text}");
+}
+
+#[test]
+fn some_indexed_objects_stay() {
+    let stays = |declarations: &str, address: &str, access: &str, limit: &str| {
+        let text = after_with(&indexed(declarations, address, access), &options(&[limit]));
+        text.contains("LD.local")
+    };
+    let plain = "8 bytes align 4";
+    assert!(!stays(plain, PRODUCT, LOAD, "135=8"));
+    assert!(stays(plain, PRODUCT, LOAD, "135=7"));
+    assert!(stays(plain, PRODUCT, LOAD, "135=0"));
+    assert!(stays("8 bytes align 2", PRODUCT, LOAD, "135=8"));
+    let twice = PRODUCT.replace("IADD.b64 %2, %3", "IADD.b64 %2, %3\n    %5:R64 = IADD.b64 %4, %3");
+    assert!(stays(plain, &twice, &LOAD.replace("%4", "%5"), "135=8"));
+    // A byte of what is stored as four is no element of its own.
+    let byte = "    %8:R16 = LD.local.b16.u8 [%4]\n    %9:R32 = CVT.u32.u16 %8\n";
+    assert!(stays(plain, PRODUCT, byte, "135=8"));
+    // An address that goes elsewhere.
+    let stored = format!("    ST.global.b64.b64 %4, [128]\n{LOAD}");
+    assert!(stays(plain, PRODUCT, &stored, "135=8"));
 }
 
 fn subject(function: Function) -> Subject {

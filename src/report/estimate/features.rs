@@ -27,6 +27,21 @@ macro_rules! features {
             /// The names of all features, in order.
             pub const NAMES: &[&str] = &[$( stringify!($name), )*];
 
+            /// The number of a feature.
+            ///
+            /// # Panics
+            /// There is none of this name.
+            pub const fn number(name: &str) -> usize {
+                let mut number = 0;
+                while number < Self::NAMES.len() {
+                    if is_same(Self::NAMES[number], name) {
+                        return number;
+                    }
+                    number += 1;
+                }
+                panic!("the model asks for a feature that there is not")
+            }
+
             /// The values of all features, in order.
             pub fn values(&self) -> [f32; Self::NAMES.len()] {
                 [$( self.$name, )*]
@@ -38,6 +53,16 @@ macro_rules! features {
             }
         }
     };
+}
+
+/// Equality that constants can be computed with.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 features! {

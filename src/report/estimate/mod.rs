@@ -14,7 +14,8 @@
 //! | `schedule.rs` | orders of a region, and the registers that they take |
 //! | `features.rs` | all that together, and counts |
 //! | `call_graph.rs` | what callees add to their callers |
-//! | `model.rs` | trees from features to registers, in `model.txt` |
+//! | `model.rs` | trees from features to registers |
+//! | `model_text.rs` | how they are written in `model.txt` |
 //!
 //! `docs/register-estimate.md` says what the features stand for, how the model was made and how far off it is.
 
@@ -24,6 +25,8 @@ mod features;
 mod live_cells;
 mod lower;
 mod model;
+#[cfg(test)]
+mod model_text;
 mod regions;
 mod rounds;
 mod schedule;
@@ -34,7 +37,6 @@ pub use call_graph::CallGraph;
 pub use features::Features;
 
 use crate::ori::Function;
-use crate::ori::machine::{ImportError, from_machine};
 use crate::snapshot::Snapshot;
 
 /// Registers that the machine gives a thread at most.
@@ -105,20 +107,12 @@ pub struct RegisterEstimate {
 
 impl RegisterEstimate {
     /// Estimates the registers of a function in late form.
-    ///
-    /// # Errors
-    /// Ori cannot represent the function.
-    pub fn new(snapshot: &Snapshot<'_>, target: &Target) -> Result<Self, ImportError> {
-        Ok(Self::of_function(&from_machine(snapshot)?, target))
-    }
-
-    /// Estimates the registers of a function that is in Ori already, in late form.
     pub fn of_function(function: &Function, target: &Target) -> Self {
         Self::from_features(&Features::new(function, target))
     }
 
     /// Estimates from features.
     pub fn from_features(features: &Features) -> Self {
-        model::Model::get().estimate(features)
+        model::MODEL.estimate(features)
     }
 }

@@ -4,13 +4,9 @@
 //! `calibration/registers.csv`. Their sum is the logarithm of the registers needed over those of the schedule, so that no tree has
 //! to learn how large kernels are. The limit of launch bounds is applied to what is needed.
 //!
-//! The text has a line for each of: the features that trees ask for, by name; those which they also ask for as a share of the
-//! schedule's registers; the constant of the sum; errors at the ends of the interval; errors in ascending order, evenly spread.
-//! Errors are in units of what counts as close, two registers or a tenth. Each further line is a tree: a node that asks, as
-//! `input<bound`, is followed by the nodes for values up to the bound, then by those for greater ones; any other word is a leaf.
+//! The script writes `model.txt` (`model_text.rs` says how), of which the build script makes tables.
 
 use super::{Features, RegisterEstimate};
-use std::sync::OnceLock;
 
 /// Registers beside those of the schedule, which shares count on both sides.
 const OFFSET: f32 = 6.0;
@@ -25,92 +21,37 @@ const LIVE_WITHIN: f32 = 2.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Node {
     /// Is an input at most this? If so, the next node follows; if not, the one with this number.
-    Ask { input: usize, bound: f64, other: usize },
+    Ask { input: u16, bound: f64, other: u32 },
     /// The tree's part of the sum.
     Leaf(f64),
 }
 
 /// The model.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub struct Model<'m> {
     /// Numbers of the features that are inputs.
-    inputs: Vec<usize>,
+    inputs: &'m [usize],
     /// Numbers of the features whose shares are inputs too.
-    shares: Vec<usize>,
+    shares: &'m [usize],
+    /// The constant of the sum.
     start: f64,
+    /// Errors at the ends of the interval.
     interval: [f64; 2],
-    errors: Vec<f64>,
-    nodes: Vec<Node>,
+    /// Errors in ascending order, evenly spread.
+    errors: &'m [f64],
+    /// The nodes of all trees.
+    nodes: &'m [Node],
     /// Where each tree begins in `nodes`.
-    trees: Vec<usize>,
+    trees: &'m [usize],
 }
 
-impl Model {
-    /// The model that is part of the library.
-    pub fn get() -> &'static Self {
-        static MODEL: OnceLock<Model> = OnceLock::new();
-        MODEL.get_or_init(|| Self::parse(include_str!("model.txt")).expect("the tests read the same text"))
-    }
+/// The model that is part of the library.
+pub static MODEL: Model<'static> = {
+    use Node::{Ask, Leaf};
+    include!(concat!(env!("OUT_DIR"), "/estimate_model.rs"))
+};
 
-    /// Reads a model; none if the text is none.
-    fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        let mut words_of = |name: &str| lines.next()?.strip_prefix(name).map(str::split_whitespace);
-        let number_of = |name: &str| Features::NAMES.iter().position(|known| *known == name);
-        let inputs = words_of("inputs ")?.map(number_of).collect::<Option<_>>()?;
-        let shares = words_of("shares ")?.map(number_of).collect::<Option<_>>()?;
-        let numbers = |words: std::str::SplitWhitespace<'_>| words.map(|word| word.parse().ok()).collect();
-        let start: Option<Vec<f64>> = numbers(words_of("start ")?);
-        let interval: Option<Vec<f64>> = numbers(words_of("interval ")?);
-        let errors: Option<Vec<f64>> = numbers(words_of("errors ")?);
-        let mut model = Self {
-            inputs,
-            shares,
-            start: *start?.first()?,
-            interval: interval?.try_into().ok()?,
-            errors: errors?,
-            nodes: Vec::new(),
-            trees: Vec::new(),
-        };
-        for line in lines {
-            model.trees.push(model.nodes.len());
-            model.add_tree(line.strip_prefix("tree ")?)?;
-        }
-        Some(model)
-    }
-
-    fn add_tree(&mut self, text: &str) -> Option<()> {
-        let inputs = self.inputs.len() + self.shares.len();
-        // Nodes that ask and whose other side is still to come; subtrees that are.
-        let (mut open, mut missing) = (Vec::<usize>::new(), 1);
-        for word in text.split_whitespace() {
-            if missing == 0 {
-                return None;
-            }
-            if let Some((input, bound)) = word.split_once('<') {
-                let input = input.parse().ok().filter(|&input| input < inputs)?;
-                open.push(self.nodes.len());
-                missing += 1;
-                self.nodes.push(Node::Ask {
-                    input,
-                    bound: bound.parse().ok()?,
-                    other: 0,
-                });
-                continue;
-            }
-            self.nodes.push(Node::Leaf(word.parse().ok()?));
-            missing -= 1;
-            if let Some(asking) = open.pop() {
-                let next = self.nodes.len();
-                let Node::Ask { other, .. } = &mut self.nodes[asking] else {
-                    return None;
-                };
-                *other = next;
-            }
-        }
-        (missing == 0).then_some(())
-    }
-
+impl Model<'_> {
     /// Registers that a function needs, limits aside.
     fn needed(&self, features: &Features) -> f64 {
         let values = features.values();
@@ -119,13 +60,13 @@ impl Model {
         let shares = self.shares.iter().map(|&number| (values[number] + OFFSET) / base);
         let inputs: Vec<f64> = plain.chain(shares).map(f64::from).collect();
         let mut sum = self.start;
-        for &tree in &self.trees {
+        for &tree in self.trees {
             let mut place = tree;
             sum += loop {
                 match self.nodes[place] {
                     Node::Leaf(value) => break value,
-                    Node::Ask { input, bound, .. } if inputs[input] <= bound => place += 1,
-                    Node::Ask { other, .. } => place = other,
+                    Node::Ask { input, bound, .. } if inputs[usize::from(input)] <= bound => place += 1,
+                    Node::Ask { other, .. } => place = other as usize,
                 }
             };
         }
@@ -160,6 +101,7 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
+    use super::super::model_text::{self, ModelText};
     use super::*;
 
     /// A line of the calibration data.
@@ -222,7 +164,7 @@ mod tests {
     fn computes_what_the_script_computes() {
         let different: Vec<_> = measurements()
             .iter()
-            .map(|it| (Model::get().estimate(&it.features).registers, it.fitted))
+            .map(|it| (MODEL.estimate(&it.features).registers, it.fitted))
             .filter(|(ours, of_script)| ours != of_script)
             .collect();
         assert_eq!(different, []);
@@ -265,10 +207,10 @@ mod tests {
             peak_within_64: 90.0,
             ..Features::default()
         };
-        let free = Model::get().estimate(&features);
+        let free = MODEL.estimate(&features);
         assert!(free.low <= free.registers && free.registers <= free.high);
         assert_eq!(free.spill_risk_percent, 0);
-        let limited = Model::get().estimate(&Features {
+        let limited = MODEL.estimate(&Features {
             register_limit: 32.0,
             ..features
         });
@@ -286,7 +228,7 @@ mod tests {
                 live_over_calls,
                 ..Features::default()
             };
-            Model::get().estimate(&features).registers
+            MODEL.estimate(&features).registers
         };
         assert!(estimate(0.0, 0.0) < 24);
         assert_eq!((estimate(1.0, 0.0), estimate(1.0, 10.0)), (24, 32));
@@ -295,8 +237,30 @@ mod tests {
     #[test]
     fn text_that_is_no_model_is_refused() {
         let head = "inputs sm\nshares pressure\nstart 0\ninterval -1 1\nerrors 0\n";
-        let parse = |trees: &str| Model::parse(&format!("{head}{trees}"));
-        let model = parse("tree 0<80 0.5 1<1.5 0.25 1\n").expect("a tree");
+        let is_model = |trees: &str| ModelText::parse(&format!("{head}{trees}")).is_some();
+        let text = format!("{head}tree 0<80 0.5 1<1.5 0.25 1\n");
+        let text = ModelText::parse(&text).expect("a tree");
+        let node = |node: &model_text::Node| match *node {
+            model_text::Node::Ask { input, bound, other } => Node::Ask { input, bound, other },
+            model_text::Node::Leaf(value) => Node::Leaf(value),
+        };
+        let model = Model {
+            inputs: &text
+                .inputs
+                .iter()
+                .map(|name| Features::number(name))
+                .collect::<Vec<_>>(),
+            shares: &text
+                .shares
+                .iter()
+                .map(|name| Features::number(name))
+                .collect::<Vec<_>>(),
+            start: text.start,
+            interval: text.interval,
+            errors: &text.errors,
+            nodes: &text.nodes.iter().map(node).collect::<Vec<_>>(),
+            trees: &text.trees,
+        };
         let needed = |sm: f32, pressure: f32| {
             model.needed(&Features {
                 sm,
@@ -314,8 +278,8 @@ mod tests {
             "tree\n",
             "tree x\n",
         ] {
-            assert!(parse(wrong).is_none(), "{wrong}");
+            assert!(!is_model(wrong), "{wrong}");
         }
-        assert!(Model::parse(&head.replace("inputs sm", "inputs moon")).is_none());
+        assert!(ModelText::parse(&head.replace("inputs", "input")).is_none());
     }
 }
