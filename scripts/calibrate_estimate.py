@@ -38,8 +38,10 @@ OFFSET = 6
 SHARES = (
     "pressure", "divergent_pressure", "source_peak", "all_peak", "loads_first_peak", "peak_within_64", "latency_peak",
     "unrolled_peak", "unrolled_within_32", "loads_in_flight", "live_between_blocks", "live_into_loops", "temporaries",
-    "uniform_peak", "live_over_calls",
+    "uniform_peak", "live_over_calls", "source_spaced", "loads_first_spaced", "spaced_within_32", "unrolled_spaced",
 )
+# Registers of a kernel that calls what is not known, and cells that may live over the call without more.
+CALL_REGISTERS, LIVE_WITHIN = 24, 2
 QUANTILES = np.arange(0.025, 1, 0.05)
 LIMIT = 255
 # Floor and share of what counts as close, and the unit that errors are measured in.
@@ -65,6 +67,8 @@ class Table:
         # What ran into its limit does not say what it needs.
         self.is_free = (self.registers < 0.9 * self.limit) & (spilled == 0) | (self.limit == LIMIT)
         self.base = np.maximum(self.column(BASE), 0) + np.float32(OFFSET)
+        over_calls = CALL_REGISTERS + np.maximum(self.column("live_over_calls") - LIVE_WITHIN, 0)
+        self.least = np.where(self.column("unknown_calls") > 0, over_calls, 0)
         self.inputs = [name for name in self.names if name not in NOT_INPUTS]
         plain = [self.column(name) for name in self.inputs]
         shares = [(self.column(name) + np.float32(OFFSET)) / self.base for name in SHARES]
@@ -117,7 +121,7 @@ def evaluate(model, table, rows):
                 open_nodes += [members[~is_left], members[is_left]]
             else:
                 total[members] += float(feature)
-    return np.exp(total) * table.base[rows]
+    return np.maximum(np.exp(total) * table.base[rows], table.least[rows])
 
 
 def unit(registers):

@@ -185,6 +185,7 @@ impl Cells {
                 _ => lasting(0).map(|pieces| pieces.into_iter().take(count).collect()),
             },
             Operation::Iadd if is_offset(function, instruction) => lasting(0),
+            Operation::Fneg | Operation::Fabs if is_modifier(function, instruction) => lasting(0),
             // Generic and global addresses are the same numbers.
             Operation::Cvta if function.modifiers(instruction).space == AddressSpace::Global => lasting(0),
             Operation::Cvt if sources.len() == 1 => {
@@ -248,10 +249,34 @@ fn is_offset(function: &Function, instruction: Instruction) -> bool {
     offset.is_some_and(|offset| offset.unsigned_abs() < LIMIT) && function.uses(result).all(is_address)
 }
 
+/// Is it a change of sign that only instructions on floats read, which do it along with their own work?
+fn is_modifier(function: &Function, instruction: Instruction) -> bool {
+    use Operation as O;
+    let Some(result) = function.result(instruction, 0).as_register() else {
+        return false;
+    };
+    let mut readers = function.uses(result).map(|(user, _)| function.operation(user));
+    let is_float = |reader| {
+        matches!(
+            reader,
+            O::Fadd | O::Fsub | O::Fmul | O::Ffma | O::Fsetp | O::Fmin | O::Fmax
+        )
+    };
+    function.data_type(instruction).bits() >= 32 && readers.all(is_float)
+}
+
 /// Does it read a parameter of a kernel at a place that is known? Instructions have that as an operand.
 pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool {
+    // A part of an aggregate is read through a register that holds where the aggregate is.
+    let is_symbol = |register: Register| {
+        function.unique_definition(register).is_some_and(|definition| {
+            let source = function.sources(definition).iter().next().map(Operand::kind);
+            function.operation(definition).is_copy() && matches!(source, Some(OperandKind::Special(_)))
+        })
+    };
     let is_constant = |source: Operand| match source.kind() {
-        OperandKind::Register(_) | OperandKind::Predicate(_) => false,
+        OperandKind::Register(register) => is_symbol(register),
+        OperandKind::Predicate(_) => false,
         OperandKind::None
         | OperandKind::Immediate(_)
         | OperandKind::Constant(_)

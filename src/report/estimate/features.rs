@@ -94,11 +94,19 @@ features! {
     unrolled_peak,
     /// Peak of loops of one region, unrolled, if loads go first up to 32 registers.
     unrolled_within_32,
+    /// Registers with those that memory still reads, and gaps, in LLVM's order.
+    source_spaced,
+    /// The same if loads go first.
+    loads_first_spaced,
+    /// The same if loads go first up to 32 registers.
+    spaced_within_32,
+    /// The same of loops of one region, unrolled.
+    unrolled_spaced,
     /// Most rounds of a loop of one region that is unrolled completely.
     constant_rounds,
-    /// Results of loads at once, regions ordered by latency.
+    /// Results of loads at once, those from the constant bank too, regions ordered by latency.
     loads_in_flight,
-    /// Results of loads at once, in LLVM's order.
+    /// The same in LLVM's order.
     loads_in_source_order,
     /// Most temporaries of one instruction.
     temporaries,
@@ -187,6 +195,10 @@ impl Features {
         under(&mut self.peak_within_64, callee.peak_within_64);
         under(&mut self.unrolled_peak, callee.unrolled_peak);
         under(&mut self.unrolled_within_32, callee.unrolled_within_32);
+        under(&mut self.source_spaced, callee.source_spaced);
+        under(&mut self.loads_first_spaced, callee.loads_first_spaced);
+        under(&mut self.spaced_within_32, callee.spaced_within_32);
+        under(&mut self.unrolled_spaced, callee.unrolled_spaced);
         under(&mut self.live_between_blocks, callee.live_between_blocks);
         under(&mut self.live_into_loops, callee.live_into_loops);
         for (own, of_callee) in [
@@ -245,8 +257,8 @@ impl Features {
         };
         features.add_pressure(function, &liveness, &divergence);
         let cells = Cells::new(function, &divergence, target.sm);
-        let nodes = Nodes::new(function, &cells);
-        let live = LiveCells::new(function, &flow, &cells, &nodes);
+        let nodes = Nodes::new(function, &cells, target.sm);
+        let live = LiveCells::new(function, &flow, &nodes);
         features.add_schedules(function, &flow, &cells, &nodes, &live);
         features.add_control_flow(function, &flow, &divergence, &nodes);
         features.add_instructions(function);
@@ -289,16 +301,17 @@ impl Features {
                 Policy::Loads(32),
                 Policy::Loads(64),
             ];
-            let mut unlimited = 0;
+            let mut unlimited = Cost::default();
             for (most, policy) in most.iter_mut().zip(policies) {
                 // What does not reach the target without one is the same with it.
-                if matches!(policy, Policy::Loads(target) if target != u32::MAX && target > unlimited) {
-                    most.registers = most.registers.max(unlimited);
+                if matches!(policy, Policy::Loads(target) if target != u32::MAX && target > unlimited.registers)
+                {
+                    *most = most.max(unlimited);
                     continue;
                 }
                 let cost = graph.cost(policy);
                 if policy == Policy::Loads(u32::MAX) {
-                    unlimited = cost.registers;
+                    unlimited = cost;
                 }
                 *most = most.max(cost);
             }
@@ -328,6 +341,10 @@ impl Features {
         self.peak_within_64 = within_64.registers as f32;
         self.loads_in_flight = latency.loaded as f32;
         self.loads_in_source_order = source.loaded as f32;
+        self.source_spaced = source.spaced as f32;
+        self.loads_first_spaced = loads_first.spaced as f32;
+        self.spaced_within_32 = within_32.spaced as f32;
+        self.unrolled_spaced = unrolled[1].spaced as f32;
         self.unrolled_peak = unrolled[0].registers as f32;
         self.unrolled_within_32 = unrolled[1].registers as f32;
     }

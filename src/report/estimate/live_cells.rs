@@ -2,7 +2,7 @@
 //!
 //! Every use is followed back to the definitions, block by block, so that the time is the sum of the live ranges in blocks.
 
-use super::cells::{Cell, Cells};
+use super::cells::Cell;
 use super::lower::Nodes;
 use crate::entity::{Block, EntityRef, EntitySet};
 use crate::ori::{ControlFlow, Function};
@@ -17,12 +17,12 @@ pub struct LiveCells {
 
 impl LiveCells {
     /// Computes them.
-    pub fn new(function: &Function, flow: &ControlFlow, cells: &Cells, nodes: &Nodes) -> Self {
+    pub fn new(function: &Function, flow: &ControlFlow, nodes: &Nodes) -> Self {
         let blocks = function.block_limit();
         let mut exposed: Vec<(Cell, Block)> = Vec::new();
         let mut defined: Vec<(Cell, Block)> = Vec::new();
-        let mut defined_here = EntitySet::with_capacity(cells.count());
-        let mut exposed_here = EntitySet::with_capacity(cells.count());
+        let mut defined_here = EntitySet::with_capacity(nodes.cell_count());
+        let mut exposed_here = EntitySet::with_capacity(nodes.cell_count());
         for &block in function.blocks() {
             let (first_exposed, first_defined) = (exposed.len(), defined.len());
             for node in nodes.of(block) {

@@ -11,6 +11,12 @@ use super::{Features, RegisterEstimate};
 /// Registers beside those of the schedule, which shares count on both sides.
 const OFFSET: f32 = 6.0;
 
+/// Registers of a kernel that calls a function which is not known.
+const CALL_REGISTERS: f32 = 24.0;
+
+/// Cells that may live over a call without any more.
+const LIVE_WITHIN: f32 = 2.0;
+
 /// A node of a tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Node {
@@ -64,7 +70,16 @@ impl Model<'_> {
                 }
             };
         }
-        sum.exp() * f64::from(base)
+        (sum.exp() * f64::from(base)).max(Self::needed_for_calls(features))
+    }
+
+    /// Registers that the calling convention takes: a function that is not known may use the first, and what lives over its call is
+    /// behind those.
+    fn needed_for_calls(features: &Features) -> f64 {
+        if features.unknown_calls == 0.0 {
+            return 0.0;
+        }
+        f64::from(CALL_REGISTERS + (features.live_over_calls - LIVE_WITHIN).max(0.0))
     }
 
     /// The estimate for a function.
@@ -201,6 +216,22 @@ mod tests {
         });
         assert_eq!((limited.registers, limited.high, limited.limit), (32, 32, 32));
         assert!(limited.spill_risk_percent > 80);
+    }
+
+    #[test]
+    fn a_call_of_what_is_not_known_takes_what_the_convention_says() {
+        let estimate = |unknown_calls: f32, live_over_calls: f32| {
+            let features = Features {
+                sm: 90.0,
+                register_limit: 255.0,
+                unknown_calls,
+                live_over_calls,
+                ..Features::default()
+            };
+            MODEL.estimate(&features).registers
+        };
+        assert!(estimate(0.0, 0.0) < 24);
+        assert_eq!((estimate(1.0, 0.0), estimate(1.0, 10.0)), (24, 32));
     }
 
     #[test]

@@ -7,9 +7,21 @@
 //! |---|---|
 //! | [`Policy::Source`] | LLVM's order |
 //! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
-//! | [`Policy::Loads`] | loads and what their addresses need first, the rest in LLVM's order as its operands arrive; while a target is exceeded, only what frees registers, or LLVM's order |
+//! | [`Policy::Loads`] | loads and what their addresses need first, then the rest in LLVM's order, without waiting for any result: other warps run meanwhile; while a target is exceeded, only what frees registers, or LLVM's order |
 //!
 //! Each definition of a cell is a value of its own here, as it is in the SSA form that ptxas schedules.
+//!
+//! # Registers that are not live
+//!
+//! ptxas hands out more registers than are live at once, as long as that costs no warps: whoever writes a register that an earlier
+//! instruction still reads has to wait for it, and memory reads late. So a register is free again
+//!
+//! - at once, if instructions of fixed latency read it,
+//! - when the result of the load that read it is used, as that says that the load is done; the result itself can have it,
+//! - where everything waits (barriers, calls), if a store read it, as nothing else says when a store is done.
+//!
+//! Values of 64 bits begin at even registers, which keeps the even bank busy where one is read: what is read along with them goes to
+//! odd registers, and the even ones between stay free for others. [`Cost::spaced`] counts all that.
 
 use super::cells::{Cell, Cells};
 use super::live_cells::LiveCells;
@@ -42,6 +54,8 @@ pub struct Cost {
     pub everything: u32,
     /// Results of loads at most live at once.
     pub loaded: u32,
+    /// Registers that ptxas hands out if it has enough: those live, those that memory still reads, and gaps.
+    pub spaced: u32,
 }
 
 impl Cost {
@@ -53,6 +67,7 @@ impl Cost {
             uniform: self.uniform.max(other.uniform),
             everything: self.everything.max(other.everything),
             loaded: self.loaded.max(other.loaded),
+            spaced: self.spaced.max(other.spaced),
         }
     }
 }
@@ -85,6 +100,72 @@ struct Value {
     is_live_out: bool,
     is_uniform: bool,
     is_loaded: bool,
+    place: Place,
+    /// The load that defines it, counted from one; zero of other values.
+    load: u32,
+}
+
+/// Where ptxas places a value, by preference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Anywhere,
+    /// From an even register on.
+    Aligned,
+    /// At an odd register.
+    Odd,
+}
+
+/// When another value can have the registers that an instruction reads last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Release {
+    /// At once.
+    Read,
+    /// When its result is read: until then nobody knows that the load has read its address.
+    Loaded,
+    /// Where everybody waits: stores and operations without a result.
+    Fence,
+}
+
+/// Which access of memory has read a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Nobody,
+    /// This load.
+    Load(u32),
+    /// A store.
+    Store,
+}
+
+/// Registers by where they have to be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Registers {
+    anywhere: i32,
+    aligned: i32,
+    odd: i32,
+}
+
+impl Registers {
+    fn add(&mut self, place: Place, count: i32) {
+        match place {
+            Place::Anywhere => self.anywhere += count,
+            Place::Aligned => self.aligned += count,
+            Place::Odd => self.odd += count,
+        }
+    }
+
+    fn remove(&mut self, other: Self) {
+        self.anywhere -= other.anywhere;
+        self.aligned -= other.aligned;
+        self.odd -= other.odd;
+    }
+
+    /// How many registers there are from the first to the last. The stack pointer is an odd one.
+    fn span(self) -> u32 {
+        let odd = self.odd + 1;
+        let single = (2 * odd).max(odd + self.anywhere);
+        u32::try_from((self.aligned + 1) / 2 * 2 + single).unwrap_or(0)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +176,9 @@ struct GraphNode {
     successors: SmallVec<[(u32, u32); 4]>,
     predecessors: u32,
     temporaries: u32,
+    stored_constants: u32,
+    release: Release,
+    waits: bool,
     /// The longest path to the end, in cycles.
     height: u32,
     /// The same if only loads and their like took time.
@@ -106,6 +190,8 @@ struct GraphNode {
 pub struct Scratch {
     /// By cell: its present value, counted from one.
     current: Vec<u32>,
+    /// By value: the node that defines it, and how long that takes; none of what the region begins with.
+    definers: Vec<Option<(u32, u32)>>,
 }
 
 /// What later accesses of memory have to wait for.
@@ -135,16 +221,16 @@ impl BlockGraph {
                 .map(|&(block, is_predicated)| (nodes.of(block), is_predicated))
         };
         let size: usize = blocks().map(|(nodes, _)| nodes.len()).sum();
-        scratch.current.resize(cells.count(), 0);
+        scratch.current.resize(nodes.cell_count(), 0);
         let mut graph = Self {
             values: Vec::new(),
             nodes: Vec::with_capacity(size * copies),
             live_in: Vec::new(),
         };
-        let mut definers: Vec<Option<(u32, u32)>> = Vec::new();
+        scratch.definers.clear();
         for &cell in live_in {
-            let value = graph.new_value(cells, cell, false);
-            definers.push(None);
+            let value = graph.new_value(cells, nodes, cell, 0);
+            scratch.definers.push(None);
             scratch.current[cell.index()] = value + 1;
             graph.live_in.push(value);
         }
@@ -155,11 +241,11 @@ impl BlockGraph {
             since_fence: 0,
         };
         for copy in 0..copies {
-            for (number, (nodes, is_predicated)) in blocks().enumerate() {
+            for (number, (of_block, is_predicated)) in blocks().enumerate() {
                 // Branches within a region and between the copies of a body are gone.
                 let is_end = copy + 1 == copies && number + 1 == region.blocks.len();
-                for node in nodes.iter().filter(|node| is_end || !node.is_terminator) {
-                    graph.add(cells, node, is_predicated, scratch, &mut definers, &mut ordering);
+                for node in of_block.iter().filter(|node| is_end || !node.is_terminator) {
+                    graph.add(cells, nodes, node, is_predicated, scratch, &mut ordering);
                 }
             }
         }
@@ -178,10 +264,17 @@ impl BlockGraph {
         graph
     }
 
-    fn new_value(&mut self, cells: &Cells, cell: Cell, is_loaded: bool) -> u32 {
+    fn new_value(&mut self, cells: &Cells, nodes: &Nodes, cell: Cell, load: u32) -> u32 {
+        let place = match cell {
+            _ if nodes.is_aligned(cell) => Place::Aligned,
+            _ if nodes.is_odd(cell) => Place::Odd,
+            _ => Place::Anywhere,
+        };
         self.values.push(Value {
             is_uniform: cells.is_uniform(cell),
-            is_loaded,
+            is_loaded: load > 0,
+            place,
+            load,
             ..Value::default()
         });
         self.values.len() as u32 - 1
@@ -190,10 +283,10 @@ impl BlockGraph {
     fn add(
         &mut self,
         cells: &Cells,
+        nodes: &Nodes,
         node: &Node,
         is_predicated: bool,
         scratch: &mut Scratch,
-        definers: &mut Vec<Option<(u32, u32)>>,
         ordering: &mut Ordering,
     ) {
         let this = self.nodes.len() as u32;
@@ -203,6 +296,15 @@ impl BlockGraph {
             successors: SmallVec::new(),
             predecessors: 0,
             temporaries: node.temporaries,
+            stored_constants: node.stored_constants,
+            release: if node.is_store {
+                Release::Fence
+            } else if load_latency(node.latency) > 0 && !node.defined.is_empty() {
+                Release::Loaded
+            } else {
+                Release::Read
+            },
+            waits: node.waits,
             height: node.latency,
             load_height: load_latency(node.latency),
         };
@@ -215,15 +317,19 @@ impl BlockGraph {
             };
             self.values[value as usize].readers += 1;
             added.used.push(value);
-            if let Some((definer, latency)) = definers[value as usize] {
+            if let Some((definer, latency)) = scratch.definers[value as usize] {
                 added.predecessors += self.connect(definer, this, latency);
             }
         }
         added.predecessors += self.keep_order(this, node, ordering);
-        let is_loaded = load_latency(node.latency) > 0;
+        let load = if load_latency(node.latency) > 0 {
+            this + 1
+        } else {
+            0
+        };
         for &cell in &node.defined {
-            let value = self.new_value(cells, cell, is_loaded);
-            definers.push(Some((this, node.latency)));
+            let value = self.new_value(cells, nodes, cell, load);
+            scratch.definers.push(Some((this, node.latency)));
             scratch.current[cell.index()] = value + 1;
             added.defined.push(value);
         }
@@ -318,15 +424,21 @@ impl BlockGraph {
         let mut walk = Walk::new(self);
         match policy {
             Policy::Source => (0..self.nodes.len()).for_each(|node| walk.step(node)),
-            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, u32::MAX),
-            Policy::Loads(target) => self.list_schedule(&mut walk, |node| node.load_height, target),
+            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, true, u32::MAX),
+            Policy::Loads(target) => self.list_schedule(&mut walk, |node| node.load_height, false, target),
         }
         walk.most
     }
 
     /// Orders the nodes by height, in time, and notes in `walk` what that takes. From `target` registers on, the first node of LLVM's
     /// order goes, or one of the next by height that frees registers.
-    fn list_schedule(&self, walk: &mut Walk<'_>, height: impl Fn(&GraphNode) -> u32, target: u32) {
+    fn list_schedule(
+        &self,
+        walk: &mut Walk<'_>,
+        height: impl Fn(&GraphNode) -> u32,
+        waits_for_results: bool,
+        target: u32,
+    ) {
         let mut waits: Vec<u32> = self.nodes.iter().map(|node| node.predecessors).collect();
         let mut start = vec![0_u32; self.nodes.len()];
         let mut is_done = vec![false; self.nodes.len()];
@@ -366,10 +478,14 @@ impl BlockGraph {
             cycle += 1;
             for &(successor, latency) in &self.nodes[index].successors {
                 let waiting = successor as usize;
-                start[waiting] = start[waiting].max(cycle - 1 + latency);
                 waits[waiting] -= 1;
-                if waits[waiting] == 0 {
-                    coming.push(Reverse((start[waiting], successor)));
+                if waits_for_results {
+                    start[waiting] = start[waiting].max(cycle - 1 + latency);
+                    if waits[waiting] == 0 {
+                        coming.push(Reverse((start[waiting], successor)));
+                    }
+                } else if waits[waiting] == 0 && !is_done[waiting] {
+                    ready.push((height(&self.nodes[waiting]), Reverse(successor)));
                 }
             }
         }
@@ -382,6 +498,14 @@ struct Walk<'a> {
     readers: Vec<u32>,
     now: Cost,
     most: Cost,
+    /// Registers that are taken, with gaps.
+    taken: Registers,
+    /// Of these, those that are free when everybody has waited.
+    until_fence: Registers,
+    /// By node: those that are free when its result is read; none before it has started and after that.
+    until_read: Vec<Option<Registers>>,
+    /// By value: what in memory has read it last.
+    reader: Vec<Reader>,
 }
 
 impl<'a> Walk<'a> {
@@ -391,10 +515,16 @@ impl<'a> Walk<'a> {
             readers: graph.values.iter().map(|value| value.readers).collect(),
             now: Cost::default(),
             most: Cost::default(),
+            taken: Registers::default(),
+            until_fence: Registers::default(),
+            until_read: vec![None; graph.nodes.len()],
+            reader: vec![Reader::Nobody; graph.values.len()],
         };
         for &value in &graph.live_in {
             walk.count(value, 1);
+            walk.take(value);
         }
+        walk.now.spaced = walk.taken.span();
         walk.most = walk.now;
         walk
     }
@@ -438,27 +568,85 @@ impl<'a> Walk<'a> {
         (self.growth(best) < 0).then_some(best as usize)
     }
 
+    /// Takes a register for a value.
+    fn take(&mut self, value: u32) {
+        let value = &self.graph.values[value as usize];
+        if !value.is_uniform {
+            self.taken.add(value.place, 1);
+        }
+    }
+
+    /// Gives back the register of a value that a node reads last, now or when no access can read it any more.
+    fn free(&mut self, value: u32, node: usize, reusable: &mut i32) {
+        let data = &self.graph.values[value as usize];
+        if data.is_uniform {
+            return;
+        }
+        match self.reader[value as usize] {
+            Reader::Store => self.until_fence.add(data.place, 1),
+            Reader::Load(load) if load as usize == node && data.place == Place::Aligned && *reusable > 0 => {
+                *reusable -= 1;
+                self.taken.add(data.place, -1);
+            }
+            Reader::Load(load) => match &mut self.until_read[load as usize] {
+                Some(waiting) => waiting.add(data.place, 1),
+                None => self.taken.add(data.place, -1),
+            },
+            Reader::Nobody => self.taken.add(data.place, -1),
+        }
+    }
+
     fn step(&mut self, index: usize) {
         let graph = self.graph;
         let node = &graph.nodes[index];
         let during = self.now.registers + node.temporaries;
+        let during_spaced = self.taken.span() + node.temporaries;
+        if node.waits {
+            self.taken.remove(std::mem::take(&mut self.until_fence));
+        }
+        if node.release == Release::Loaded {
+            self.until_read[index] = Some(Registers::default());
+        }
+        // Halves of addresses that the result can have.
+        let mut reusable = node.defined.len() as i32;
         for &value in &node.used {
+            let data = &graph.values[value as usize];
+            if let Some(load) = data.load.checked_sub(1)
+                && let Some(free) = self.until_read[load as usize].take()
+            {
+                self.taken.remove(free);
+            }
+            match node.release {
+                Release::Read => {}
+                Release::Loaded if self.reader[value as usize] == Reader::Store => {}
+                Release::Loaded => self.reader[value as usize] = Reader::Load(index as u32),
+                Release::Fence => self.reader[value as usize] = Reader::Store,
+            }
             if self.is_last_reader(value) {
                 self.count(value, -1);
+                self.free(value, index, &mut reusable);
             }
             self.readers[value as usize] -= 1;
         }
+        self.taken.odd += node.stored_constants as i32;
+        self.until_fence.odd += node.stored_constants as i32;
         for &value in &node.defined {
             self.count(value, 1);
+            self.take(value);
         }
+        self.now.spaced = self.taken.span();
         self.most = self.most.max(self.now);
         if node.temporaries > 0 {
             self.most.registers = self.most.registers.max(during);
+            self.most.spaced = self.most.spaced.max(during_spaced);
         }
         for &value in &node.defined {
             let data = &graph.values[value as usize];
             if data.readers == 0 && !data.is_live_out {
                 self.count(value, -1);
+                if !data.is_uniform {
+                    self.taken.add(data.place, -1);
+                }
             }
         }
     }
