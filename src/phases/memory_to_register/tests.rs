@@ -563,6 +563,12 @@ bix1:
 fn random_programs_leave_the_same_memory() {
     let phase = named("GeneralOptimizeMid").expect("the phase is part of Oriel")[0];
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
+    // Where paths meet often or lie in loops, the moves of an object's pieces can cost more than its loads and stores: nothing else
+    // may keep an object in memory.
+    let whatever_it_costs = PhaseOptions {
+        register_budget: 255,
+        ..options(&["ConvertMemToRegCostRatio=1000"])
+    };
     let mut kept = 0;
     for seed in 0..programs {
         let function = parse(&Program::random(seed, false));
@@ -580,6 +586,10 @@ fn random_programs_leave_the_same_memory() {
             "seed {seed}: {result:?}\n{}",
             subject.functions[0]
         );
+        let mut all_promoted = subject.functions[0].clone();
+        run_phase_with(general_optimize_mid::run, &mut all_promoted, &whatever_it_costs);
+        let text = all_promoted.to_string();
+        assert!(!text.contains(".local"), "seed {seed}:\n{text}");
         let mut promoted = subject.functions[0].clone();
         assert!(run_phase_with(
             general_optimize_mid::run,
@@ -590,10 +600,9 @@ fn random_programs_leave_the_same_memory() {
         let again = run_phase_with(general_optimize_mid::run, &mut promoted, &PhaseOptions::default());
         assert!(!again, "seed {seed}: a second run finds something to do");
     }
-    // Where paths meet often, the moves of an object's pieces can cost more than its loads and stores.
     assert!(
-        100 * kept <= programs,
-        "{kept} of {programs} programs keep an object"
+        20 * kept <= programs,
+        "{kept} of {programs} programs keep an object for its costs"
     );
 }
 
