@@ -563,8 +563,7 @@ bix1:
 fn random_programs_leave_the_same_memory() {
     let phase = named("GeneralOptimizeMid").expect("the phase is part of Oriel")[0];
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
-    // Where paths meet often or lie in loops, the moves of an object's pieces can cost more than its loads and stores: nothing else
-    // may keep an object in memory.
+    // Nothing but costs may keep an object in memory.
     let whatever_it_costs = PhaseOptions {
         register_budget: 255,
         ..options(&["ConvertMemToRegCostRatio=1000"])
@@ -591,6 +590,11 @@ fn random_programs_leave_the_same_memory() {
         let text = all_promoted.to_string();
         assert!(!text.contains(".local"), "seed {seed}:\n{text}");
         let mut promoted = subject.functions[0].clone();
+        let blocks = promoted.blocks().to_vec();
+        promoted.info.entry_frequency = 1;
+        for block in blocks {
+            promoted.set_frequency(block, 1);
+        }
         assert!(run_phase_with(
             general_optimize_mid::run,
             &mut promoted,
@@ -600,9 +604,11 @@ fn random_programs_leave_the_same_memory() {
         let again = run_phase_with(general_optimize_mid::run, &mut promoted, &PhaseOptions::default());
         assert!(!again, "seed {seed}: a second run finds something to do");
     }
+    // Where paths meet often, the moves of an object's pieces can cost more than its loads and stores, though all blocks run equally
+    // often.
     assert!(
-        20 * kept <= programs,
-        "{kept} of {programs} programs keep an object for its costs"
+        100 * kept <= programs,
+        "{kept} of {programs} programs keep an object"
     );
 }
 
