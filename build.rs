@@ -20,6 +20,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=PATH");
     println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
     write_estimate_model();
+    name_library();
     if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {
         return;
     }
@@ -35,6 +36,10 @@ fn main() {
             std::process::exit(1);
         }
     };
+    println!(
+        "cargo::rustc-env=ORIEL_LLVM_VERSION={}",
+        llvm.query(&["--version"])
+    );
     compile_shim(&llvm);
     link(&llvm);
 }
@@ -75,6 +80,18 @@ fn write_estimate_model() {
         .expect("cargo's folder can be written to");
 }
 
+/// Gives the shared library the name that hosts linked to it ask for, which changes with the version of the C interface.
+fn name_library() {
+    let header = "include/oriel.h";
+    println!("cargo::rerun-if-changed={header}");
+    let text = std::fs::read_to_string(header).expect("the header is part of the package");
+    let version = text
+        .lines()
+        .find_map(|line| line.strip_prefix("#define ORIEL_API_VERSION ")?.strip_suffix('u'))
+        .expect("the header has its version");
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,liboriel.so.{version}");
+}
+
 /// An LLVM installation, as its `llvm-config` describes it.
 struct Llvm {
     config: PathBuf,
@@ -112,6 +129,14 @@ fn find_llvm() -> Result<Llvm, String> {
             let header = Path::new(&llvm.query(&["--includedir"])).join("llvm/CodeGen/MachineFunction.h");
             if !header.exists() {
                 return Err(format!("{} has no headers", llvm.config.display()));
+            }
+            let library = Path::new(&llvm.query(&["--libdir"])).join(format!("libLLVM-{LLVM_MAJOR}.so"));
+            if !library.exists() {
+                return Err(format!(
+                    "{} has no {}, the shared library that hosts load as well",
+                    llvm.config.display(),
+                    library.display()
+                ));
             }
             return Ok(llvm);
         }
@@ -157,15 +182,17 @@ fn compile_shim(llvm: &Llvm) {
     if llvm.query(&["--has-rtti"]) == "NO" {
         build.flag("-fno-rtti");
     }
-    if sanitizes_addresses() {
-        build.flag("-fsanitize=address").flag("-fno-omit-frame-pointer");
+    if let Some(sanitizer) = sanitizer() {
+        build
+            .flag(format!("-fsanitize={sanitizer}"))
+            .flag("-fno-omit-frame-pointer");
     }
     build.compile("oriel_shim");
 }
 
-/// Is the shim built with AddressSanitizer? `scripts/check_memory.py` asks for it.
-fn sanitizes_addresses() -> bool {
-    std::env::var_os("ORIEL_SANITIZE").is_some_and(|sanitizer| sanitizer == "address")
+/// The sanitizer that the shim is built with: `address` for `scripts/check_memory.py`, `thread` for `scripts/check_threads.py`.
+fn sanitizer() -> Option<String> {
+    std::env::var("ORIEL_SANITIZE").ok()
 }
 
 fn link(llvm: &Llvm) {
@@ -174,10 +201,15 @@ fn link(llvm: &Llvm) {
     // Nothing calls the shim's registrations; they run when the library is loaded.
     println!("cargo::rustc-link-lib=static:+whole-archive=oriel_shim");
     println!("cargo::rustc-link-search=native={}", llvm.query(&["--libdir"]));
+    if std::env::var_os(PREFIX_VARIABLE).is_some() {
+        // The system's loader does not look there.
+        println!("cargo::rustc-link-arg=-Wl,-rpath,{}", llvm.query(&["--libdir"]));
+    }
     // A second copy of LLVM in the host's process would register every option twice.
     println!("cargo::rustc-link-lib=dylib=LLVM-{LLVM_MAJOR}");
     println!("cargo::rustc-link-lib=dylib=stdc++");
-    if sanitizes_addresses() {
+    // ThreadSanitizer's runtime comes with rustc, which is asked for it as well.
+    if sanitizer().is_some_and(|sanitizer| sanitizer == "address") {
         println!("cargo::rustc-link-lib=dylib=asan");
     }
     // LLVM keeps pointers to the plug-in's options and callbacks until the process ends.

@@ -26,7 +26,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include <mutex>
 
 using namespace llvm;
 using namespace oriel;
@@ -41,18 +40,15 @@ bool oriel::isCandidate(const MachineFunction &MF) {
          !MF.getFunction().hasOptNone();
 }
 
-const OrielSettings *FunctionDriver::settings(LLVMContext &Context) {
-  static std::once_flag Once;
-  static OrielSettings Settings;
-  static std::string Problem;
-  std::call_once(Once,
-                 [] { oriel_settings(&Settings, sinkInto(Problem)); });
-  if (Problem.empty())
-    return &Settings;
+std::optional<OrielSettings> FunctionDriver::settings(LLVMContext &Context) {
+  OrielSettings Settings;
+  std::string Problem;
+  if (oriel_settings(&Settings, sinkInto(Problem)))
+    return Settings;
   if (!ReportedOptions)
     Context.diagnose(DiagnosticInfoGeneric("oriel: " + Problem, DS_Error));
   ReportedOptions = true;
-  return nullptr;
+  return std::nullopt;
 }
 
 /// Says that \p MF stays as LLVM made it.
@@ -93,7 +89,8 @@ static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
 
 bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
                          const MachineBlockFrequencyInfo *Frequencies) {
-  const OrielSettings *Settings = settings(MF.getFunction().getContext());
+  std::optional<OrielSettings> Settings =
+      settings(MF.getFunction().getContext());
   if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
     return false;
 

@@ -27,9 +27,9 @@ private:
     OrielResult Result;
     std::string Problem;
   };
-  /// The options, read once a process. Wrong ones are reported as an error, once
-  /// a driver, and there are none then.
-  const OrielSettings *settings(llvm::LLVMContext &Context);
+  /// The options that are in force on this thread. Wrong ones are reported as an
+  /// error, once a driver, and there are none then.
+  std::optional<OrielSettings> settings(llvm::LLVMContext &Context);
   WriteBack writeBack(llvm::MachineFunction &MF, const OrielPlan &Plan,
                       const OrielSettings &Settings);
   /// Has the library analyse the code that \p Run has left in \p MF, and hands

@@ -125,7 +125,8 @@ void oriel::benchIntervals(MachineFunction &MF, OrielStage Stage,
                            unsigned Repetitions) {
   FlagKeeper Keeper(MF);
   LLVMAnalyses Analyses(MF);
-  static SnapshotExporter Exporter, WholeExporter;
+  // They keep their memory from function to function, as a compiler would.
+  thread_local SnapshotExporter Exporter, WholeExporter;
   std::vector<OrielBenchSample> Samples(Repetitions);
   for (OrielBenchSample &Sample : Samples) {
     Analyses.run(Sample);

@@ -63,16 +63,24 @@ static std::string incompatibility() {
   return Running == Wanted ? "" : "the host runs LLVM " + Running;
 }
 
-/// Checks once, and says so once, whether Oriel can work in this process.
-static bool isCompatible() {
-  static bool Compatible = [] {
+/// The same, found out and said once.
+static const std::string &knownIncompatibility() {
+  static const std::string Known = [] {
     std::string Reason = incompatibility();
     if (!Reason.empty())
       errs() << "oriel: built for LLVM " LLVM_VERSION_STRING ", but " << Reason
              << "; the plug-in stays inactive\n";
-    return Reason.empty();
+    return Reason;
   }();
-  return Compatible;
+  return Known;
+}
+
+static bool isCompatible() { return knownIncompatibility().empty(); }
+
+int oriel_is_compatible(OrielSink Reason) {
+  if (!isCompatible())
+    Reason.write(Reason.context, toText(knownIncompatibility()));
+  return isCompatible();
 }
 
 //===----------------------------------------------------------------------===//

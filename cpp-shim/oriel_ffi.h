@@ -16,6 +16,9 @@
 
 #include "oriel_abi.h"
 
+#include "llvm-c/TargetMachine.h"
+#include "llvm-c/Types.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -65,7 +68,8 @@ typedef struct OrielSettings {
   uint32_t bench_repetitions; ///< Time live intervals so often; 0: do not.
 } OrielSettings;
 
-/// Reads the options: the environment's first, then the command line's.
+/// The options that are in force on this thread: the process's, which are the
+/// environment's first, then the command line's, or those of one compilation.
 /// Returns zero and writes to \p error if the environment's are wrong.
 int oriel_settings(OrielSettings *settings, OrielSink error);
 
@@ -344,6 +348,21 @@ void oriel_bench_totals(void);
 //===----------------------------------------------------------------------===//
 // What the shim provides
 //===----------------------------------------------------------------------===//
+
+/// Can Oriel work in this process? If not, returns zero and writes to
+/// \p reason which LLVM the process runs.
+int oriel_is_compatible(OrielSink reason);
+
+/// Reads LLVM IR or bitcode from a file, as llc does. Returns null and writes to
+/// \p error what is wrong with it. The module is the caller's.
+LLVMModuleRef oriel_read_module(OrielText path, LLVMContextRef context,
+                                OrielSink error);
+
+/// Compiles a module and hands the PTX over. Returns zero and writes to
+/// \p error what LLVM said if that failed; the context's handler gets all other
+/// diagnostics.
+int oriel_emit_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                   OrielSink ptx, OrielSink error);
 
 /// Fills in an llvm::PassPluginLibraryInfo at \p out and returns \p out.
 void *oriel_fill_pass_plugin_info(void *out);

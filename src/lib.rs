@@ -8,6 +8,8 @@
 //! | module | subject |
 //! |---|---|
 //! | [`bitvector`] | the register-set library |
+//! | `c_api` | the functions of `include/oriel.h`, for hosts in C and C++ |
+//! | `compile` | modules in, PTX and reports out: for Rust hosts |
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`graph`] | orders, dominators and loops over any graph |
 //! | [`dataflow`] | the dataflow solver |
@@ -34,6 +36,9 @@
 extern crate self as oriel;
 
 pub mod bitvector;
+mod c_api;
+#[cfg(feature = "llvm")]
+pub mod compile;
 pub mod cuda;
 pub mod dataflow;
 pub mod differential;
@@ -57,9 +62,24 @@ mod random;
 pub mod report;
 pub mod snapshot;
 
+/// The Rust of the documents.
+#[cfg(doctest)]
+mod documents {
+    #[cfg(feature = "llvm")]
+    #[doc = include_str!("../docs/embedding.md")]
+    mod embedding {}
+    #[doc = include_str!("../docs/engine-guide.md")]
+    mod engine_guide {}
+    #[cfg(feature = "llvm")]
+    #[doc = include_str!("../docs/phase-guide.md")]
+    mod phase_guide {}
+}
+
 #[cfg(feature = "llvm")]
 mod ffi;
+/// The binding of LLVM that [`compile`] takes modules of. A host that uses this one links one LLVM, the one that Oriel is built for.
 #[cfg(feature = "llvm")]
-pub use ffi::{
-    LlvmOpcode, capture_functions, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes,
-};
+pub use inkwell;
+
+#[cfg(feature = "llvm")]
+pub use ffi::{LlvmOpcode, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes};

@@ -1,7 +1,7 @@
 //! What happens to one function at one stage.
 
 use crate::liveness::uninitialized_registers;
-use crate::options::{Fault, Mode, Options, Phases};
+use crate::options::{Fault, Mode, Options, Phases, Printing};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
 use crate::ori::{
     ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operation, Position, PrintOptions,
@@ -15,6 +15,7 @@ use crate::phases::{
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
+use serde::Serialize;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -34,6 +35,24 @@ pub struct Work {
     pub effects: Option<StageEffects>,
     /// What the user has to know of the function as LLVM made it.
     pub warnings: Vec<String>,
+    /// Did a phase change the function, and was it not taken back?
+    pub is_changed: bool,
+}
+
+/// What phases make of a function, for those who have no LLVM to put it back into.
+#[derive(Debug, Serialize)]
+pub struct PhaseRun {
+    /// The function behind them.
+    #[serde(skip)]
+    pub function: Function,
+    /// Did one change it, and was it not taken back?
+    #[serde(rename = "changed")]
+    pub is_changed: bool,
+    /// What each did to size and pressure, and what it counted.
+    #[serde(flatten)]
+    pub effects: StageEffects,
+    /// What they have to say.
+    pub remarks: Vec<Remark>,
 }
 
 /// What the host wants to know of the phases while they run.
@@ -108,6 +127,40 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
     through_ori(snapshot, options, host)
 }
 
+/// Runs the phases that the options ask for over a function in Ori. Options of prints and reports have no effect.
+///
+/// # Errors
+/// Ori cannot represent the function, or a phase made something of it that the verifier or LLVM would refuse.
+pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun, Problem> {
+    /// Somebody who only asks for remarks.
+    struct Listener;
+    impl Host for Listener {
+        fn wants_remarks(&self) -> bool {
+            true
+        }
+        fn phase_begins(&self, _: &Phase) {}
+        fn phase_ended(&self) {}
+    }
+    let options = Options {
+        phase_effects: true,
+        printing: Printing::default(),
+        ..options.clone()
+    };
+    let mut function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    let mut work = Work::default();
+    optimize(&mut function, snapshot, &options, &Listener, &mut work)?;
+    let effects = work.effects.ok_or_else(|| "no phase was measured".to_owned())?;
+    if effects.taken_back.is_some() {
+        function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    }
+    Ok(PhaseRun {
+        function,
+        is_changed: work.is_changed,
+        effects,
+        remarks: work.remarks,
+    })
+}
+
 /// Takes a function to Ori, changes it there and makes a plan of the result, if there is a reason to.
 fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
     let has_phases = options
@@ -168,7 +221,7 @@ fn optimize(
     } else {
         0.0
     };
-    let mut is_changed = run_phases(function, options, &mut manager, host, &mut work.effects)?;
+    let mut is_changed = run_listed(function, options, &mut manager, host, &mut work.effects)?;
     if is_profile && options.fault == Some(Fault::WorseCode) {
         // Liveness stays as it is: nothing uses what is added.
         make_worse(function);
@@ -179,6 +232,7 @@ fn optimize(
         Cost::of(function, &flow, budget, || manager.liveness(function))
     });
     (work.statistics, work.remarks) = manager.finish();
+    work.is_changed = is_changed;
     if let Some(effects) = &mut work.effects {
         effects.add_statistics(&work.statistics);
     }
@@ -187,6 +241,7 @@ fn optimize(
             return Ok(false);
         };
         if let Some(reason) = worsening(weighted_before, after, snapshot, options)? {
+            work.is_changed = false;
             work.remarks.push(taken_back(&reason));
             if let Some(effects) = &mut work.effects {
                 effects.taken_back = Some(reason);
@@ -294,7 +349,7 @@ fn unread_stores_warning(function: &Function, snapshot: &Snapshot<'_>) -> Option
 }
 
 /// Runs the phases over a function, and measures what they do if that is asked for; did one change it?
-fn run_phases(
+fn run_listed(
     function: &mut Function,
     options: &Options,
     manager: &mut Manager<'_>,

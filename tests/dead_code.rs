@@ -10,7 +10,8 @@ use mark_and_sweep::marked;
 use oriel::generate::{self, Options, Shape};
 use oriel::ori::machine::from_machine;
 use oriel::ori::{Function, Instruction, Operation};
-use oriel::phases::{Manager, PhaseOptions, named};
+use oriel::phases::registry::Registry;
+use oriel::phases::{Manager, PhaseOptions};
 use oriel::snapshot::OwnedSnapshot;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -68,7 +69,7 @@ fn remove_stores(function: &mut Function, first: usize) {
 
 #[test]
 fn what_is_left_is_what_mark_and_sweep_marks() -> Outcome {
-    let [phase, ..] = named("OriPerformLiveDead")?[..] else {
+    let [phase, ..] = Registry::default().named("OriPerformLiveDead")?[..] else {
         return Err("the phase is gone".into());
     };
     let options = PhaseOptions::default();

@@ -14,7 +14,10 @@ fn files(extensions: &[&str]) -> BTreeSet<PathBuf> {
         for entry in fs::read_dir(&folder).expect("a folder of examples") {
             let path = entry.expect("an entry of a folder").path();
             if path.is_dir() {
-                folders.push(path);
+                // `examples/embed-*` are hosts, with files of their own kinds.
+                if !entry_name(&path).starts_with("embed-") {
+                    folders.push(path);
+                }
             } else if path
                 .extension()
                 .is_some_and(|it| extensions.iter().any(|extension| it == *extension))
@@ -24,6 +27,12 @@ fn files(extensions: &[&str]) -> BTreeSet<PathBuf> {
         }
     }
     found
+}
+
+fn entry_name(path: &Path) -> &str {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .expect("a name in UTF-8")
 }
 
 fn sources() -> BTreeSet<PathBuf> {

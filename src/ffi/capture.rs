@@ -1,4 +1,4 @@
-//! What is compiled in this process, for those who want it: snapshots of the functions as LLVM makes them, and functions as they
+//! What is compiled on this thread, for those who want it: snapshots of the functions as LLVM makes them, and functions as they
 //! leave Oriel.
 
 use crate::phases::StageEffects;
@@ -7,18 +7,27 @@ use crate::snapshot::{OwnedSnapshot, Snapshot};
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-/// Things that are collected on this thread while someone wants them. LLVM compiles on the thread that asks it to.
-type Collection<T> = LocalKey<RefCell<Option<Vec<T>>>>;
+/// What compilations leave besides code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Captured {
+    /// The functions as they leave Oriel.
+    pub functions: Vec<CompiledFunction>,
+    /// The report's lines.
+    pub report: String,
+}
+
+/// Something that is collected on this thread while someone wants it. LLVM compiles on the thread that asks it to.
+type Collection<T> = LocalKey<RefCell<Option<T>>>;
 
 thread_local! {
     static SNAPSHOTS: RefCell<Option<Vec<OwnedSnapshot>>> = const { RefCell::new(None) };
-    static FUNCTIONS: RefCell<Option<Vec<CompiledFunction>>> = const { RefCell::new(None) };
+    static COMPILATION: RefCell<Option<Captured>> = const { RefCell::new(None) };
     /// What phases did at stage `ssa` to functions that have not come to stage `late` yet, by name.
     static EARLIER_EFFECTS: RefCell<Vec<(String, StageEffects)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn collect<T, R>(collection: &'static Collection<T>, work: impl FnOnce() -> R) -> (R, Vec<T>) {
-    let outer = collection.replace(Some(Vec::new()));
+fn collect<T: Default, R>(collection: &'static Collection<T>, work: impl FnOnce() -> R) -> (R, T) {
+    let outer = collection.replace(Some(T::default()));
     let result = work();
     (result, collection.replace(outer).unwrap_or_default())
 }
@@ -28,9 +37,9 @@ pub fn capture_snapshots<R>(work: impl FnOnce() -> R) -> (R, Vec<OwnedSnapshot>)
     collect(&SNAPSHOTS, work)
 }
 
-/// Does `work`, and collects every function that is compiled meanwhile on this thread as it leaves Oriel.
-pub fn capture_functions<R>(work: impl FnOnce() -> R) -> (R, Vec<CompiledFunction>) {
-    collect(&FUNCTIONS, work)
+/// Does `work`, and collects what is compiled meanwhile on this thread as it leaves Oriel.
+pub(crate) fn capture_compilation<R>(work: impl FnOnce() -> R) -> (R, Captured) {
+    collect(&COMPILATION, work)
 }
 
 /// Keeps a copy of a snapshot if someone wants it.
@@ -42,14 +51,27 @@ pub(super) fn note(snapshot: &Snapshot<'_>) {
     });
 }
 
-/// Does someone want functions as they leave Oriel?
-pub(super) fn wants_functions() -> bool {
-    FUNCTIONS.with_borrow(Option::is_some)
+/// Does someone want what leaves Oriel?
+pub(super) fn wants_compilation() -> bool {
+    COMPILATION.with_borrow(Option::is_some)
 }
 
 /// Keeps a function if someone wants it.
 pub(super) fn note_function(function: CompiledFunction) {
-    FUNCTIONS.with_borrow_mut(|captured| captured.as_mut().map(|captured| captured.push(function)));
+    COMPILATION.with_borrow_mut(|captured| {
+        if let Some(captured) = captured {
+            captured.functions.push(function);
+        }
+    });
+}
+
+/// Keeps a line of the report if someone wants it.
+pub(super) fn note_line(line: &str) {
+    COMPILATION.with_borrow_mut(|captured| {
+        if let Some(captured) = captured {
+            captured.report.push_str(line);
+        }
+    });
 }
 
 /// Keeps what phases did to a function until it comes to the next stage.

@@ -6,7 +6,7 @@ use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
 use crate::live::bench::{self, Sample};
 use crate::live::compare::{self, ForeignInterval, ForeignIntervals, ForeignSegment};
-use crate::options::{self, Fault, Options};
+use crate::options::{self, Fault};
 
 /// `OrielLiveIntervals`.
 #[repr(C)]
@@ -45,13 +45,7 @@ impl OrielLiveIntervals {
 
 /// Do the options ask for an interval that is wrong?
 pub(super) fn wrong_interval() -> bool {
-    matches!(
-        options::process_options(),
-        Ok(Options {
-            fault: Some(Fault::WrongInterval),
-            ..
-        })
-    )
+    options::process_options().is_ok_and(|options| options.fault == Some(Fault::WrongInterval))
 }
 
 #[unsafe(no_mangle)]

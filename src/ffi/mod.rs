@@ -3,6 +3,7 @@
 //! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
 
 mod capture;
+mod compile;
 mod control_flow;
 mod host;
 mod live;
@@ -14,6 +15,8 @@ mod run;
 mod text;
 mod updates;
 
-pub use capture::{capture_functions, capture_snapshots};
+pub use capture::capture_snapshots;
+pub(crate) use capture::{Captured, capture_compilation};
+pub(crate) use compile::{check_compatible, emit_ptx, emit_ptx_raw, read_module};
 pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;

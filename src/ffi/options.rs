@@ -43,7 +43,7 @@ extern "C" fn oriel_option_info(index: usize) -> OrielOptionInfo {
 extern "C" fn oriel_option_set(name: OrielText, value: OrielText, error: OrielSink) -> i32 {
     // SAFETY: the shim's texts live for the call.
     let (name, value) = unsafe { (name.as_str(), value.as_str()) };
-    match guarded(|| options::set_on_command_line(&name, &value)) {
+    match guarded(|| options::set_on_command_line(&name, &value).map_err(String::from)) {
         Ok(Ok(())) => 1,
         Ok(Err(problem)) | Err(problem) => {
             error.send(&problem);
@@ -56,14 +56,10 @@ extern "C" fn oriel_option_set(name: OrielText, value: OrielText, error: OrielSi
 extern "C" fn oriel_settings(settings: &mut OrielSettings, error: OrielSink) -> i32 {
     match guarded(options::process_options) {
         Ok(Ok(options)) => {
-            *settings = settings_of(options);
+            *settings = settings_of(&options);
             1
         }
-        Ok(Err(problem)) => {
-            error.send(problem);
-            0
-        }
-        Err(problem) => {
+        Ok(Err(problem)) | Err(problem) => {
             error.send(&problem);
             0
         }
@@ -89,13 +85,10 @@ fn settings_of(options: &Options) -> OrielSettings {
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_pretend_other_llvm() -> i32 {
-    let options = guarded(Options::from_environment);
-    matches!(
-        options,
-        Ok(Ok(Options {
-            fault: Some(Fault::OtherLlvm),
-            ..
-        }))
-    )
-    .into()
+    let fault = guarded(|| {
+        let mut options = Options::default();
+        options.add_environment().ok()?;
+        options.fault
+    });
+    (fault == Ok(Some(Fault::OtherLlvm))).into()
 }

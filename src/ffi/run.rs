@@ -12,7 +12,7 @@ use crate::phases::{Remark, StageEffects, Statistics};
 use crate::pipeline::{self, Host, Problem, Work};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
-use crate::report::page::{CompiledFunction, add_to_process_page};
+use crate::report::page::{CompiledFunction, add_to_shared_page};
 use crate::report::pressure::FunctionPressure;
 use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, PhaseTimes};
 use crate::snapshot::abi::{
@@ -22,6 +22,7 @@ use crate::snapshot::abi::{
     StringRecord, SymbolRecord, VariableRecord,
 };
 use crate::snapshot::{OwnedSnapshot, Snapshot, SnapshotArrays};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// `OrielSnapshot`.
@@ -198,7 +199,7 @@ const _: () = assert!(size_of::<OrielOutcome>() == 48);
 
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
-    options: &'static Options,
+    options: Arc<Options>,
     /// The plan, and the pointers to it that the shim gets.
     plan: Option<(Plan, OrielPlan)>,
     statistics: Statistics,
@@ -229,7 +230,7 @@ extern "C" fn oriel_run_begin(
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     capture::note(&view);
-    let work = match guarded(|| pipeline::run(&view, options, host)) {
+    let work = match guarded(|| pipeline::run(&view, &options, host)) {
         Ok(Ok(work)) => work,
         Ok(Err(Problem::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
@@ -248,14 +249,14 @@ extern "C" fn oriel_run_begin(
         (plan, pointers)
     });
     Some(Box::new(OrielRun {
-        options,
         plan,
         statistics: work.statistics,
         effects: work.effects,
         remarks: work.remarks,
         library_time: start.elapsed(),
         wants_remarks: host.wants_remarks(),
-        wants_analysis: wants_analysis(&view, options, host),
+        wants_analysis: wants_analysis(&view, &options, host),
+        options,
         unchanged: work.unchanged,
         figures: None,
         code_remarks: Vec::new(),
@@ -281,15 +282,20 @@ extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
 /// The figures are of the code that goes to ptxas, and somebody has to ask for them.
 fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> bool {
     snapshot.stage() == Stage::Late
-        && (options.report.is_some()
+        && (wants_line(options)
             || host.wants_remarks()
             || options.warns_of_launch_bounds(snapshot)
             || wants_code(options))
 }
 
-/// Is the code that LLVM gets back for a page?
+/// Does somebody want the report's line?
+fn wants_line(options: &Options) -> bool {
+    options.report.is_some() || capture::wants_compilation()
+}
+
+/// Does somebody want the code that LLVM gets back?
 fn wants_code(options: &Options) -> bool {
-    options.report_html.is_some() || capture::wants_functions()
+    options.report_html.is_some() || capture::wants_compilation()
 }
 
 #[unsafe(no_mangle)]
@@ -319,7 +325,7 @@ extern "C" fn oriel_run_analyze(
         let text = warns.then(|| figures.launch_bounds_warning(&view)).flatten();
         (figures.into_owned(), remarks, text)
     });
-    if wants_code(run.options) {
+    if wants_code(&run.options) {
         run.code = Some(OwnedSnapshot::copy_of(&view));
     }
     match analyzed {
@@ -357,17 +363,31 @@ extern "C" fn oriel_run_end(
 ) {
     // SAFETY: the exporter's arrays and the problem's text live until this call returns.
     let (view, text) = unsafe { (snapshot.view(), outcome.problem.as_str()) };
-    if let Some(target) = &run.options.report {
-        let written = guarded(|| report::write_line(target, &function_report(&run, &view, outcome, &text)));
-        if let Ok(Err(message)) | Err(message) = written {
-            problem.send(&message);
-        }
+    if wants_line(&run.options)
+        && let Ok(Err(message)) | Err(message) = guarded(|| write_line(&run, &view, outcome, &text))
+    {
+        problem.send(&message);
     }
-    if wants_code(run.options)
+    if wants_code(&run.options)
         && let Ok(Err(message)) | Err(message) = guarded(|| finish_function(&mut run, &view, &text))
     {
         problem.send(&message);
     }
+}
+
+/// Writes the report's line to where it is wanted.
+fn write_line(
+    run: &OrielRun,
+    snapshot: &Snapshot<'_>,
+    outcome: &OrielOutcome,
+    problem: &str,
+) -> Result<(), String> {
+    let line = report::line(&function_report(run, snapshot, outcome, problem))?;
+    if let Some(target) = &run.options.report {
+        target.write(&line)?;
+    }
+    capture::note_line(&line);
+    Ok(())
 }
 
 /// Hands a function that has gone through both stages to those who want it; `problem` is what went wrong at this stage.
@@ -391,8 +411,8 @@ fn finish_function(run: &mut OrielRun, snapshot: &Snapshot<'_>, problem: &str) -
         code,
         effects: earlier.into_iter().chain(effects).collect(),
     };
-    if let Some(path) = &run.options.report_html {
-        add_to_process_page(path, &function)?;
+    if let Some(page) = &run.options.report_html {
+        add_to_shared_page(page, &function)?;
     }
     capture::note_function(function);
     Ok(())

@@ -32,12 +32,20 @@ impl OrielText {
     /// # Safety
     /// `data` is valid for `length` bytes for as long as the result is used.
     pub unsafe fn as_str<'a>(self) -> std::borrow::Cow<'a, str> {
+        // SAFETY: the caller vouches for the bytes.
+        String::from_utf8_lossy(unsafe { self.as_bytes() })
+    }
+
+    /// Its bytes.
+    ///
+    /// # Safety
+    /// As [`OrielText::as_str`].
+    pub unsafe fn as_bytes<'a>(self) -> &'a [u8] {
         if self.length == 0 {
-            return "".into();
+            return &[];
         }
         // SAFETY: the caller vouches for the bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), self.length) };
-        String::from_utf8_lossy(bytes)
+        unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), self.length) }
     }
 }
 
@@ -50,6 +58,11 @@ pub struct OrielSink {
 }
 
 impl OrielSink {
+    /// A sink that calls `write` with `context`.
+    pub const fn new(context: *mut c_void, write: extern "C" fn(*mut c_void, OrielText)) -> Self {
+        Self { context, write }
+    }
+
     /// A sink that appends to `text`, for as long as `text` is borrowed by nothing else.
     pub fn into_string(text: &mut String) -> Self {
         extern "C" fn append(context: *mut c_void, text: OrielText) {

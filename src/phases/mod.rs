@@ -76,7 +76,7 @@ pub use effects::{Extent, PhaseEffect, StageEffects};
 pub use manager::{Manager, PhaseContext, run};
 pub use memory_to_register::unread_stores;
 pub use remarks::{Remark, RemarkKind};
-pub use selection::{Selected, named, preceding, select};
+pub use selection::Selected;
 pub use statistics::Statistics;
 
 use crate::graph::Traversal;

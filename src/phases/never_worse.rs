@@ -122,7 +122,7 @@ fn is_data(function: &Function, register: Register) -> bool {
 
 /// A bound of how many units are live at once: those that live across the border of a block, wherever, and those that are defined
 /// in the fullest block.
-fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
+pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
     let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut across = 0;
     each_border_use(function, |register, _| {

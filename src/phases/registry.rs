@@ -44,7 +44,7 @@ bitflags! {
 /// What a phase does to a function.
 pub type Run = fn(&mut Function, &mut PhaseContext<'_>) -> PhaseResult;
 
-/// A row of the table.
+/// A phase: a row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
     /// ptxas' number, where the reference gives one.
@@ -103,40 +103,42 @@ const LAST_SSA_PHASE: u16 = 65;
 
 /// A row for a phase with a number.
 const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase {
-    Phase {
-        number: Some(number),
-        stage: if number <= LAST_SSA_PHASE {
-            Stage::Ssa
-        } else {
-            Stage::Late
-        },
-        name,
-        group: None,
-        forms,
-        run: Some(run),
-        profiles: Profiles::empty(),
-        hooks: Hooks::empty(),
-        needs: Analyses::empty(),
-        keeps: Analyses::empty(),
-    }
-}
-
-/// A row for a phase that the reference has no number for.
-const fn unnumbered(stage: Stage, name: &'static str, forms: Forms, run: Run) -> Phase {
-    let mut phase = phase(0, name, forms, run);
-    (phase.number, phase.stage) = (None, stage);
+    let stage = if number <= LAST_SSA_PHASE {
+        Stage::Ssa
+    } else {
+        Stage::Late
+    };
+    let mut phase = Phase::new(name, stage, forms, run);
+    phase.number = Some(number);
     phase
 }
 
 impl Phase {
+    /// A phase of a name, which runs at a stage if nothing else is asked for and accepts functions of these forms. It is in no
+    /// profile, needs no analysis and keeps none; [`Registry`] has an example.
+    pub const fn new(name: &'static str, stage: Stage, forms: Forms, run: Run) -> Self {
+        Self {
+            number: None,
+            stage,
+            name,
+            group: None,
+            forms,
+            run: Some(run),
+            profiles: Profiles::empty(),
+            hooks: Hooks::empty(),
+            needs: Analyses::empty(),
+            keeps: Analyses::empty(),
+        }
+    }
+
     /// With a name that other phases may have as well.
-    const fn in_group(mut self, group: &'static str) -> Self {
+    pub const fn in_group(mut self, group: &'static str) -> Self {
         self.group = Some(group);
         self
     }
 
     /// In a profile without being asked for.
-    const fn in_profiles(mut self, profiles: Profiles) -> Self {
+    pub const fn in_profiles(mut self, profiles: Profiles) -> Self {
         self.profiles = profiles;
         self
     }
@@ -148,13 +150,13 @@ impl Phase {
     }
 
     /// With analyses made before it runs.
-    const fn needing(mut self, needs: Analyses) -> Self {
+    pub const fn needing(mut self, needs: Analyses) -> Self {
         self.needs = needs;
         self
     }
 
     /// With analyses that it leaves right.
-    const fn keeping(mut self, keeps: Analyses) -> Self {
+    pub const fn keeping(mut self, keeps: Analyses) -> Self {
         self.keeps = keeps;
         self
     }
@@ -172,7 +174,7 @@ const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
 
 /// The instances of OriCopyProp, which the reference has in every GeneralOptimize bundle.
 const fn ori_copy_prop(stage: Stage, name: &'static str) -> Phase {
-    unnumbered(stage, name, BOTH, super::ori_copy_prop::run)
+    Phase::new(name, stage, BOTH, super::ori_copy_prop::run)
         .in_group("OriCopyProp")
         .in_profiles(Profiles::all())
         .needing(Analyses::CONTROL_FLOW)
@@ -182,9 +184,9 @@ const fn ori_copy_prop(stage: Stage, name: &'static str) -> Phase {
 /// Every phase that the reference names, in order.
 pub static PHASES: &[Phase] = &[
     phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run).needing(Analyses::CONTROL_FLOW),
-    unnumbered(
-        Stage::Ssa,
+    Phase::new(
         "RemoveUnreachableBlocks",
+        Stage::Ssa,
         BOTH,
         super::remove_unreachable_blocks::run,
     ),
@@ -194,9 +196,9 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::set_control_flow_op_last_in_bb::run,
     ),
-    unnumbered(
-        Stage::Ssa,
+    Phase::new(
         "MergeBasicBlocks",
+        Stage::Ssa,
         BOTH,
         super::merge_basic_blocks::run,
     ),
@@ -218,9 +220,9 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::all())
     .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(16, "OriPerformLiveDeadFirst"),
-    unnumbered(
-        Stage::Ssa,
+    Phase::new(
         "LoopMakeSingleEntry",
+        Stage::Ssa,
         BOTH,
         super::loop_make_single_entry::run,
     )
@@ -271,11 +273,11 @@ pub static PHASES: &[Phase] = &[
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     place(51, "ExtractShaderConstsFinal"),
-    unnumbered(Stage::Ssa, "OriPeephole", Forms::SSA, super::ori_peephole::run)
+    Phase::new("OriPeephole", Stage::Ssa, Forms::SSA, super::ori_peephole::run)
         .needing(Analyses::CONTROL_FLOW),
-    unnumbered(
-        Stage::Ssa,
+    Phase::new(
         "OriCommonConstants",
+        Stage::Ssa,
         Forms::SSA,
         super::ori_common_constants::run,
     )
@@ -372,10 +374,103 @@ pub static PHASES: &[Phase] = &[
     .keeping(Analyses::CONTROL_FLOW),
 ];
 
+/// The phases that there are, in the order in which they run: those of [`PHASES`], and what a host adds to them.
+///
+/// ```
+/// use oriel::ori::Function;
+/// use oriel::phases::registry::{Forms, Phase, Profiles, Registry};
+/// use oriel::phases::{PhaseContext, PhaseResult};
+/// use oriel::snapshot::abi::Stage;
+///
+/// /// Counts the instructions of each function.
+/// static COUNT_INSTRUCTIONS: Phase =
+///     Phase::new("CountInstructions", Stage::Ssa, Forms::all(), count_instructions).in_profiles(Profiles::all());
+///
+/// fn count_instructions(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+///     let blocks = function.blocks().iter();
+///     let instructions: usize = blocks.map(|&block| function.instructions(block).count()).sum();
+///     context.count("instructions", instructions as u64);
+///     PhaseResult::Unchanged
+/// }
+///
+/// let mut registry = Registry::default();
+/// registry.insert_after("GvnCse", &COUNT_INSTRUCTIONS)?;
+/// assert!(registry.insert_after("GvnCse", &COUNT_INSTRUCTIONS).is_err());
+/// # Ok::<(), oriel::phases::registry::RegistryError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Registry {
+    phases: Vec<&'static Phase>,
+}
+
+/// Why a phase is not added to a [`Registry`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// There is none that the new phase could stand beside.
+    #[error("there is no phase '{0}'")]
+    NoSuchPhase(String),
+    /// Options could not tell the two apart.
+    #[error("there is a phase '{0}' already")]
+    SameName(&'static str),
+    /// It could not run where it says that it does.
+    #[error("phase '{0}' does not accept the form that functions have at its stage")]
+    WrongForm(&'static str),
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            phases: PHASES.iter().collect(),
+        }
+    }
+}
+
+impl Registry {
+    /// The phases, in order.
+    pub fn phases(&self) -> impl Iterator<Item = &'static Phase> + '_ {
+        self.phases.iter().copied()
+    }
+
+    /// Adds a phase that runs right before another; before the first of a group.
+    ///
+    /// # Errors
+    /// There is no such other, or the phase has a name that is taken or a stage whose form it does not accept.
+    pub fn insert_before(&mut self, other: &str, phase: &'static Phase) -> Result<(), RegistryError> {
+        let position = self.phases().position(|it| it.is_named(other));
+        self.insert(position, other, phase)
+    }
+
+    /// Adds a phase that runs right behind another; behind the last of a group.
+    ///
+    /// # Errors
+    /// As [`Registry::insert_before`].
+    pub fn insert_after(&mut self, other: &str, phase: &'static Phase) -> Result<(), RegistryError> {
+        let position = self.phases.iter().rposition(|it| it.is_named(other));
+        self.insert(position.map(|position| position + 1), other, phase)
+    }
+
+    fn insert(
+        &mut self,
+        position: Option<usize>,
+        other: &str,
+        phase: &'static Phase,
+    ) -> Result<(), RegistryError> {
+        let position = position.ok_or_else(|| RegistryError::NoSuchPhase(other.to_owned()))?;
+        if let Some(same) = self.phases().find(|it| it.is_named(phase.name)) {
+            return Err(RegistryError::SameName(same.name));
+        }
+        if !phase.forms.contains(Forms::at(phase.stage)) {
+            return Err(RegistryError::WrongForm(phase.name));
+        }
+        self.phases.insert(position, phase);
+        Ok(())
+    }
+}
+
 /// A row for a test.
 #[cfg(test)]
 pub(super) const fn test_phase(run: Run) -> Phase {
-    unnumbered(Stage::Ssa, "test", BOTH, run)
+    Phase::new("test", Stage::Ssa, BOTH, run)
 }
 
 /// The phases that a name means; more than one for a group.
@@ -400,6 +495,42 @@ mod tests {
                 1
             );
         }
+    }
+
+    static ONE: Phase = Phase::new("One", Stage::Ssa, Forms::SSA, nothing);
+    static OTHER: Phase = Phase::new("Other", Stage::Late, Forms::LATE, nothing);
+    static MISPLACED: Phase = Phase::new("Misplaced", Stage::Late, Forms::SSA, nothing);
+    static TAKEN: Phase = Phase::new("oriperformlivedead", Stage::Ssa, Forms::SSA, nothing);
+
+    #[test]
+    fn hosts_put_phases_of_their_own_beside_others() {
+        let mut registry = Registry::default();
+        registry.insert_after("OriPerformLiveDead", &ONE).unwrap();
+        registry.insert_before("oriperformlivedead", &OTHER).unwrap();
+        let names: Vec<&str> = registry.phases().map(|phase| phase.name).collect();
+        let place = |name| names.iter().position(|&it| it == name).unwrap();
+        assert_eq!(place("One"), place("OriPerformLiveDeadFourth") + 1);
+        assert_eq!(place("Other") + 1, place("OriPerformLiveDeadFirst"));
+        assert_eq!(names.len(), PHASES.len() + 2);
+        assert_eq!(registry.select("other,ONE").unwrap().len(), 2);
+        for (other, phase, problem) in [
+            ("GvnCse", &ONE, "there is a phase 'One' already"),
+            (
+                "GvnCse",
+                &TAKEN,
+                "there is a phase 'OriPerformLiveDeadFirst' already",
+            ),
+            (
+                "GvnCse",
+                &MISPLACED,
+                "phase 'Misplaced' does not accept the form that functions have at its stage",
+            ),
+            ("Gvn", &ONE, "there is no phase 'Gvn'"),
+        ] {
+            let error = registry.insert_after(other, phase).unwrap_err();
+            assert_eq!(error.to_string(), problem);
+        }
+        assert_eq!(registry.phases().count(), names.len());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Remarks: what a phase tells those who ask the host for remarks.
 
 use crate::entity::Instruction as MachineInstruction;
+use serde::Serialize;
 
 /// What a remark is about, in LLVM's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RemarkKind {
     /// Something was made better.
     Passed,
@@ -14,7 +16,7 @@ pub enum RemarkKind {
 }
 
 /// A remark of a phase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     /// What it is about.
     pub kind: RemarkKind,
@@ -23,6 +25,7 @@ pub struct Remark {
     /// A name for remarks of its sort, such as `DeadInstruction`.
     pub name: &'static str,
     /// The input's instruction that it is about; none: the function.
+    #[serde(skip)]
     pub instruction: Option<MachineInstruction>,
     /// What there is to say, without the phase's name.
     pub message: String,

@@ -1,6 +1,6 @@
 //! Which phases the names in an option mean.
 
-use super::registry::{self, Forms, PHASES, Phase};
+use super::registry::{Forms, Phase, Registry};
 use crate::snapshot::abi::Stage;
 
 /// A phase that the user named, and where it has to run.
@@ -12,87 +12,94 @@ pub struct Selected {
     pub stage: Stage,
 }
 
-/// The phases in a list such as `OriPerformLiveDead,PlaceBlocksInSourceOrder@ssa`.
-///
-/// # Errors
-/// A name is unknown, the phase is not part of Oriel, or it does not accept the form of the stage.
-pub fn select(list: &str) -> Result<Vec<Selected>, String> {
-    let mut selected = Vec::new();
-    for word in list.split(',') {
-        let (name, stage) = match word.split_once('@') {
-            None => (word, None),
-            Some((name, "ssa")) => (name, Some(Stage::Ssa)),
-            Some((name, "late")) => (name, Some(Stage::Late)),
-            Some((_, other)) => return Err(format!("'{other}' is no stage; allowed are: ssa, late")),
-        };
-        let known = selected.len();
-        for phase in registry::named(name).filter(|phase| phase.run.is_some()) {
-            let stage = stage.unwrap_or(phase.stage);
-            if !phase.forms.contains(Forms::at(stage)) {
-                return Err(format!("{} cannot run at stage {}", phase.name, stage.name()));
+impl Registry {
+    /// The phases in a list such as `OriPerformLiveDead,PlaceBlocksInSourceOrder@ssa`.
+    ///
+    /// # Errors
+    /// A name is unknown, the phase is not part of Oriel, or it does not accept the form of the stage.
+    pub fn select(&self, list: &str) -> Result<Vec<Selected>, String> {
+        let mut selected = Vec::new();
+        for word in list.split(',') {
+            let (name, stage) = match word.split_once('@') {
+                None => (word, None),
+                Some((name, "ssa")) => (name, Some(Stage::Ssa)),
+                Some((name, "late")) => (name, Some(Stage::Late)),
+                Some((_, other)) => return Err(format!("'{other}' is no stage; allowed are: ssa, late")),
+            };
+            let known = selected.len();
+            for phase in self.runnable(name) {
+                let stage = stage.unwrap_or(phase.stage);
+                if !phase.forms.contains(Forms::at(stage)) {
+                    return Err(format!("{} cannot run at stage {}", phase.name, stage.name()));
+                }
+                selected.push(Selected { phase, stage });
             }
-            selected.push(Selected { phase, stage });
+            if selected.len() == known {
+                return Err(self.unknown(name));
+            }
         }
-        if selected.len() == known {
-            return Err(unknown(name));
-        }
+        Ok(selected)
     }
-    Ok(selected)
-}
 
-fn unknown(name: &str) -> String {
-    let is_place = registry::named(name).next().is_some();
-    let names: Vec<&str> = PHASES
-        .iter()
-        .filter(|phase| phase.run.is_some())
-        .map(|phase| phase.name)
-        .collect();
-    let what = if is_place {
-        "is not part of Oriel"
-    } else {
-        "is no phase"
-    };
-    format!("'{name}' {what}; phases are: {}", names.join(", "))
-}
-
-/// The phases in a list of names, at whichever stage.
-///
-/// # Errors
-/// No phase of Oriel has the name.
-pub fn named(list: &str) -> Result<Vec<&'static Phase>, String> {
-    let mut phases = Vec::new();
-    for name in list.split(',') {
-        let known = phases.len();
-        phases.extend(registry::named(name).filter(|phase| phase.run.is_some()));
-        if phases.len() == known {
-            return Err(unknown(name));
+    /// The phases in a list of names, at whichever stage.
+    ///
+    /// # Errors
+    /// No phase that can run has the name.
+    pub fn named(&self, list: &str) -> Result<Vec<&'static Phase>, String> {
+        let mut phases = Vec::new();
+        for name in list.split(',') {
+            let known = phases.len();
+            phases.extend(self.runnable(name));
+            if phases.len() == known {
+                return Err(self.unknown(name));
+            }
         }
+        Ok(phases)
     }
-    Ok(phases)
-}
 
-/// The phases that come before one in ptxas' order, each at its own stage; of a group, before its first.
-///
-/// # Errors
-/// No phase of Oriel has the name.
-pub fn preceding(name: &str) -> Result<Vec<Selected>, String> {
-    let first = named(name)?[0];
-    let before = PHASES.iter().take_while(|&phase| phase != first);
-    Ok(before
-        .filter(|phase| phase.run.is_some())
-        .map(|phase| Selected {
-            phase,
-            stage: phase.stage,
-        })
-        .collect())
+    /// The phases that come before one in the order, each at its own stage; of a group, before its first.
+    ///
+    /// # Errors
+    /// No phase that can run has the name.
+    pub fn preceding(&self, name: &str) -> Result<Vec<Selected>, String> {
+        let first = self.named(name)?[0];
+        let before = self.phases().take_while(|&phase| phase != first);
+        Ok(before
+            .filter(|phase| phase.run.is_some())
+            .map(|phase| Selected {
+                phase,
+                stage: phase.stage,
+            })
+            .collect())
+    }
+
+    /// The phases of a name that can run.
+    fn runnable<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'static Phase> + 'n {
+        self.phases()
+            .filter(move |phase| phase.run.is_some() && phase.is_named(name))
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let is_place = self.phases().any(|phase| phase.is_named(name));
+        let runnable = self.phases().filter(|phase| phase.run.is_some());
+        let names: Vec<&str> = runnable.map(|phase| phase.name).collect();
+        let what = if is_place {
+            "is not part of Oriel"
+        } else {
+            "is no phase"
+        };
+        format!("'{name}' {what}; phases are: {}", names.join(", "))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    use crate::phases::registry::PHASES;
+
     fn names(list: &str) -> Vec<(&'static str, Stage)> {
-        let selected = select(list).unwrap();
+        let selected = Registry::default().select(list).unwrap();
         selected.iter().map(|one| (one.phase.name, one.stage)).collect()
     }
 
@@ -121,21 +128,27 @@ mod tests {
             ),
             ("", "'' is no phase"),
         ] {
-            let error = select(list).unwrap_err();
+            let error = Registry::default().select(list).unwrap_err();
             assert!(error.contains(problem), "{error}");
         }
         let place = PHASES.iter().find(|phase| phase.run.is_none()).expect("a place");
-        assert!(select(place.name).unwrap_err().contains("is not part of Oriel"));
-        assert!(named("MergeBasicBlocks@ssa").is_err());
+        let registry = Registry::default();
+        let problem = registry.select(place.name).unwrap_err();
+        assert!(problem.contains("is not part of Oriel"), "{problem}");
+        assert!(registry.named("MergeBasicBlocks@ssa").is_err());
     }
 
     #[test]
     fn what_precedes_a_phase_is_what_the_table_has_before_it() {
-        let names = |name| -> Vec<&str> { preceding(name).unwrap().iter().map(|it| it.phase.name).collect() };
+        let registry = Registry::default();
+        let names = |name| -> Vec<&str> {
+            let preceding = registry.preceding(name).unwrap();
+            preceding.iter().map(|it| it.phase.name).collect()
+        };
         assert_eq!(names(PHASES[0].name), [""; 0]);
         let second = PHASES.iter().filter(|phase| phase.run.is_some()).nth(1).unwrap();
         assert_eq!(names(second.name), [PHASES[0].name]);
         assert_eq!(names("LoopStructurePass"), names("LoopMakeSingleEntry"));
-        assert!(preceding("GeneralOptimise").is_err());
+        assert!(registry.preceding("GeneralOptimise").is_err());
     }
 }

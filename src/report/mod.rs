@@ -8,6 +8,7 @@
 //! | `figures.rs` | the figures of all three |
 //! | `remarks.rs` | the same for those who ask LLVM for remarks |
 //! | `code_report.rs`, `table.rs` | what `oriel report` knows of a function, and prints of it |
+//! | `target.rs` | where reports go |
 //! | `diff.rs` | two reports of the same functions |
 //! | `page.rs`, `page/` | the report as one HTML page |
 //! | `life_ranges.rs`, `dot.rs` | life ranges beside the code; the control flow coloured by pressure |
@@ -30,6 +31,7 @@ pub mod pressure;
 pub mod ptxas;
 mod remarks;
 mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -40,14 +42,11 @@ pub use life_ranges::write_life_ranges;
 pub use opcodes::{OpcodeReport, StageOpcodes};
 pub use remarks::{CodeRemark, Piece, code_remarks};
 pub use table::{write_details, write_table};
+pub use target::{ReportTarget, SharedFile};
 
-use crate::options::ReportTarget;
 use crate::phases::Statistics;
 use crate::snapshot::Snapshot;
 use serde::{Serialize, Serializer};
-use std::fs::File;
-use std::io::{self, Write};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What became of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -137,35 +136,12 @@ pub fn count_instructions(snapshot: &Snapshot<'_>) -> usize {
         .count()
 }
 
-/// The process's report file. A file is opened once, so that the functions of all modules that a
-/// process compiles end up in it.
-static REPORT_FILE: OnceLock<Result<Mutex<File>, String>> = OnceLock::new();
-
-/// Appends a line to the report.
+/// A report's line, with its end.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn write_line(target: &ReportTarget, report: &FunctionReport<'_>) -> Result<(), String> {
+/// It cannot be written as JSON.
+pub fn line(report: &FunctionReport<'_>) -> Result<String, String> {
     let mut line = serde_json::to_string(report).map_err(|error| error.to_string())?;
     line.push('\n');
-    let written: io::Result<()> = match target {
-        ReportTarget::Stdout => {
-            let mut out = io::stdout().lock();
-            out.write_all(line.as_bytes()).and_then(|()| out.flush())
-        }
-        ReportTarget::File(path) => {
-            let open = || match File::create(path) {
-                Ok(file) => Ok(Mutex::new(file)),
-                Err(error) => Err(format!(
-                    "the report {} cannot be written: {error}",
-                    path.display()
-                )),
-            };
-            let file = REPORT_FILE.get_or_init(open).as_ref().map_err(String::clone)?;
-            file.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .write_all(line.as_bytes())
-        }
-    };
-    written.map_err(|error| format!("the report cannot be written: {error}"))
+    Ok(line)
 }

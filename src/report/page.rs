@@ -30,6 +30,7 @@ mod source;
 mod tests;
 mod values;
 
+use super::SharedFile;
 use super::code_report::CodeReport;
 use super::pressure::FunctionPressure;
 use super::ptxas::PtxasFigures;
@@ -43,8 +44,6 @@ use source::Source;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The page up to the first function.
 const TEMPLATE: &str = include_str!("page/page.html");
@@ -144,28 +143,22 @@ impl<W: Write> PageWriter<W> {
     }
 }
 
-/// The process's page, opened once.
-static PAGE: OnceLock<Result<Mutex<PageWriter<File>>, String>> = OnceLock::new();
-
-/// Adds a function to the page of the process, which gets the functions of all modules that it compiles.
+/// Adds a function to a page that gets the functions of all modules which are compiled with the same options.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn add_to_process_page(path: &Path, function: &CompiledFunction) -> Result<(), String> {
-    let problem = |error: io::Error| format!("the page {} cannot be written: {error}", path.display());
-    let open = || {
-        let page = File::create(path).and_then(PageWriter::new).map_err(problem)?;
-        Ok(Mutex::new(page))
-    };
-    let page = PAGE.get_or_init(open).as_ref().map_err(String::clone)?;
+pub fn add_to_shared_page(
+    page: &SharedFile<PageWriter<File>>,
+    function: &CompiledFunction,
+) -> Result<(), String> {
     let pressure = FunctionPressure::compute(function.code.view(), &mut LiveRangeCalc::new());
     let shown = PageFunction {
         report: CodeReport::new(&pressure, None),
         effects: function.effects.clone(),
         llvm: None,
     };
-    let mut page = page.lock().unwrap_or_else(PoisonError::into_inner);
-    page.add(&shown, &pressure).map_err(problem)
+    page.write(PageWriter::new, |page| page.add(&shown, &pressure))
+        .map_err(|problem| format!("the page {problem}"))
 }
 
 /// Data as JSON that can stand in a script element. There `</script` ends the script and `<!--` changes how its end is found; in JSON a

@@ -1,6 +1,7 @@
 //! What `ptxas -v` prints.
 
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What ptxas made of a function.
@@ -15,6 +16,19 @@ pub struct PtxasFigures {
     pub ptxas_spill_store_bytes: u32,
     /// Bytes a thread of loads of spilled registers.
     pub ptxas_spill_load_bytes: u32,
+}
+
+/// PTX without the word by which LLVM asks for code to debug where the module has debug information with variables: ptxas
+/// would take more registers than for the same code without it (39 instead of 19 for a kernel of the examples).
+pub fn without_debug_target(ptx: &str) -> Cow<'_, str> {
+    let mut lines = ptx.split_inclusive('\n');
+    match lines.find(|line| line.starts_with(".target ")) {
+        Some(target) if target.trim_end().ends_with(", debug") => {
+            let plain = target.replacen(", debug", "", 1);
+            Cow::Owned(ptx.replacen(target, &plain, 1))
+        }
+        _ => Cow::Borrowed(ptx),
+    }
 }
 
 /// Reads ptxas' messages: the figures of each function, by name.
@@ -56,6 +70,15 @@ fn number_before<'a>(item: &'a str, unit: &str) -> Option<(u32, &'a str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ptx_is_measured_as_without_variables() {
+        let ptx = ".version 8.6\n.target sm_90, debug\n.address_size 64\n// .target sm_90, debug\n";
+        let plain = ".version 8.6\n.target sm_90\n.address_size 64\n// .target sm_90, debug\n";
+        assert_eq!(without_debug_target(ptx), plain);
+        assert_eq!(without_debug_target(plain), plain);
+        assert_eq!(without_debug_target(""), "");
+    }
 
     #[test]
     fn reads_kernels_and_device_functions() {

@@ -3,9 +3,9 @@
 use clap::Args;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
-use inkwell::memory_buffer::MemoryBuffer;
-use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetTriple};
-use oriel::options;
+use inkwell::module::Module;
+use oriel::compile::{CompileError, Compiler};
+use oriel::options::{self, Mode, Options};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -39,90 +39,44 @@ pub struct CompileArguments {
 /// Runs the command.
 pub fn run(arguments: &CompileArguments) -> Result<(), String> {
     options::set_all_on_command_line(&arguments.oriel)?;
-    let ptx = compile(arguments).map_err(|problem| format!("{}: {problem}", arguments.file.display()))?;
+    let mut compiler = compiler(arguments.sm.as_deref(), arguments.optimization_level);
+    if let Some(version) = arguments.ptx {
+        compiler = compiler.ptx_version(version);
+    }
+    let ptx = with_module(&arguments.file, |module| compiler.emit(module))?;
     write_output(&arguments.output, &ptx)
 }
 
-/// Compiles `file` at -O2 for what Oriel's options make of it, and throws the PTX away.
-pub fn compile_for_effect(file: &Path, sm: Option<String>) -> Result<(), String> {
-    compile_file(file, sm, None, 2).map(|_| ())
-}
-
-/// Compiles `file` as the command does, with the options that are in force; the PTX.
-pub fn compile_file(
-    file: &Path,
-    sm: Option<String>,
-    ptx: Option<u32>,
-    optimization_level: u8,
-) -> Result<Vec<u8>, String> {
-    let arguments = CompileArguments {
-        file: file.to_owned(),
-        output: PathBuf::from("-"),
-        sm,
-        ptx,
-        optimization_level,
-        oriel: String::new(),
-    };
-    compile(&arguments).map_err(|problem| format!("{}: {problem}", file.display()))
-}
-
-fn compile(arguments: &CompileArguments) -> Result<Vec<u8>, String> {
-    Target::initialize_nvptx(&InitializationConfig::default());
-    let context = Context::create();
-    let buffer = MemoryBuffer::create_from_file(&arguments.file).map_err(|error| error.to_string())?;
-    let module = context
-        .create_module_from_ir(buffer)
-        .map_err(|error| error.to_string())?;
-    let triple = module.get_triple();
-    let triple = if triple.as_str().is_empty() {
-        TargetTriple::create("nvptx64-nvidia-cuda")
-    } else {
-        triple
-    };
-    if !triple.as_str().to_string_lossy().starts_with("nvptx") {
-        return Err(format!(
-            "its target is {}, not nvptx64",
-            triple.as_str().to_string_lossy()
-        ));
-    }
-    let target = Target::from_triple(&triple).map_err(|error| error.to_string())?;
-    let cpu = arguments
-        .sm
-        .as_ref()
-        .map_or_else(String::new, |sm| format!("sm_{sm}"));
-    let features = arguments
-        .ptx
-        .map_or_else(String::new, |version| format!("+ptx{version}"));
-    let level = match arguments.optimization_level {
+/// A compiler for a compute capability, such as 80 or 90a, or LLVM's choice, at a level from 0 to 3.
+pub fn compiler(sm: Option<&str>, level: u8) -> Compiler {
+    let compiler = Compiler::new().optimization_level(match level {
         0 => OptimizationLevel::None,
         1 => OptimizationLevel::Less,
         2 => OptimizationLevel::Default,
         _ => OptimizationLevel::Aggressive,
-    };
-    let machine = target
-        .create_target_machine(
-            &triple,
-            &cpu,
-            &features,
-            level,
-            RelocMode::Default,
-            CodeModel::Default,
-        )
-        .ok_or("LLVM has no such target machine")?;
-    // As llc prints it.
-    machine.set_asm_verbosity(true);
-    module.set_triple(&triple);
-    module.set_data_layout(&machine.get_target_data().get_data_layout());
-    module.verify().map_err(|error| error.to_string())?;
-    let ptx = machine
-        .write_to_memory_buffer(&module, FileType::Assembly)
-        .map_err(|error| error.to_string())?;
-    // LLVM puts a zero behind the text, which is not part of it.
-    Ok(ptx
-        .as_slice()
-        .strip_suffix(&[0])
-        .unwrap_or(ptx.as_slice())
-        .to_vec())
+    });
+    match sm {
+        None => compiler,
+        Some(sm) => compiler.sm(sm),
+    }
+}
+
+/// The process's options, but nothing is changed.
+pub fn analyzing() -> Result<Options, String> {
+    Ok(Options {
+        mode: Mode::Analyze,
+        ..Options::clone(&*options::process_options()?)
+    })
+}
+
+/// Does something with the module in a file; a problem is one of the file.
+pub fn with_module<R>(
+    file: &Path,
+    work: impl FnOnce(&Module<'_>) -> Result<R, CompileError>,
+) -> Result<R, String> {
+    let context = Context::create();
+    let done = Compiler::read(&context, file).and_then(|module| work(&module));
+    done.map_err(|problem| format!("{}: {problem}", file.display()))
 }
 
 /// Writes `text` to a file, or to standard output if `path` is `-`.

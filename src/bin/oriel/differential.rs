@@ -11,7 +11,8 @@ use oriel::differential::{
 };
 use oriel::execute::Limits;
 use oriel::generate::Shape;
-use oriel::phases::{self, PhaseOptions};
+use oriel::phases::PhaseOptions;
+use oriel::phases::registry::{Phase, Registry};
 use source::{Source, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -156,7 +157,10 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
         Some(name) => vec![EditKind::from_name(name).ok_or_else(|| unknown_kind(name))?],
         None => Vec::new(),
     };
-    let wanted = arguments.phases.as_deref().map(phases::named).transpose()?;
+    let wanted = {
+        let named = |list: &str| Registry::default().named(list);
+        arguments.phases.as_deref().map(named).transpose()?
+    };
     let source = Source::new(arguments)?;
     let summary = Mutex::new(Summary::default());
     let next = AtomicUsize::new(0);
@@ -216,11 +220,11 @@ fn unknown_kind(name: &str) -> String {
 fn check_work(
     arguments: &DifferentialArguments,
     work: &Work,
-    wanted: Option<&[&'static phases::registry::Phase]>,
+    wanted: Option<&[&'static Phase]>,
     found: &mut Summary,
     all: &Mutex<Summary>,
 ) -> Result<(), String> {
-    let is_wanted = |phase: &phases::registry::Phase| wanted.is_none_or(|wanted| wanted.contains(&phase));
+    let is_wanted = |phase: &Phase| wanted.is_none_or(|wanted| wanted.contains(&phase));
     found.kernels += work.kernels;
     let mut baselines = Vec::new();
     for subject in &work.subjects {

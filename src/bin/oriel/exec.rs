@@ -11,6 +11,7 @@ use oriel::execute::{
 use oriel::graph::Traversal;
 use oriel::launch::LaunchDescription;
 use oriel::ori::{ControlFlow, Divergence, Function, Liveness};
+use oriel::phases::registry::Registry;
 use oriel::phases::{self, PhaseOptions, Selected};
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
@@ -193,10 +194,10 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     };
     let mut lists = Vec::new();
     if let Some(phase) = &arguments.before {
-        lists.push((format!("before {phase}"), phases::preceding(phase)?));
+        lists.push((format!("before {phase}"), Registry::default().preceding(phase)?));
     }
     if let Some(list) = &arguments.after {
-        lists.push((format!("after {list}"), phases::select(list)?));
+        lists.push((format!("after {list}"), Registry::default().select(list)?));
     }
     let mut programs = Vec::new();
     for &stage in arguments.stage.unwrap_or_default().stages() {

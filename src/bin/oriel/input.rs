@@ -86,10 +86,10 @@ impl Input {
 
 #[cfg(feature = "llvm")]
 fn compile(file: &Path, how: &CodeGeneration) -> Result<Input, String> {
-    // The options of a process are fixed with its first function; asking for the same twice does no harm.
-    oriel::options::set_all_on_command_line("-oriel=analyze")?;
-    let (ptx, snapshots) =
-        oriel::capture_snapshots(|| crate::compile::compile_file(file, how.sm.clone(), None, how.level));
+    use crate::compile::{analyzing, compiler, with_module};
+
+    let compiler = compiler(how.sm.as_deref(), how.level).options(analyzing()?);
+    let (ptx, snapshots) = oriel::capture_snapshots(|| with_module(file, |module| compiler.emit(module)));
     let ptx = String::from_utf8(ptx?).map_err(|error| error.to_string())?;
     let module = Module::parse(&ptx).map_err(|error| error.to_string())?;
     let functions = snapshots.iter().map(|snapshot| {

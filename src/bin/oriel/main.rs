@@ -22,9 +22,20 @@ mod tables;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+/// What `oriel --version` prints.
+#[cfg(feature = "llvm")]
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (LLVM ",
+    env!("ORIEL_LLVM_VERSION"),
+    ")"
+);
+#[cfg(not(feature = "llvm"))]
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (without LLVM)");
+
 /// Live ranges, a ptxas-style optimiser and register estimates for NVPTX.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(version = VERSION, about)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -99,8 +110,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Bench(arguments) => live::run_bench(&arguments)?,
         Command::Exec(arguments) => exec::run(&arguments)?,
         Command::Features(arguments) => features::run(&arguments)?,
-        Command::Knobs(arguments) => tables::run_knobs(&arguments),
-        Command::Phases(arguments) => tables::run_phases(&arguments),
+        Command::Knobs(arguments) => tables::run_knobs(&arguments)?,
+        Command::Phases(arguments) => tables::run_phases(&arguments)?,
         Command::Live(arguments) => live::run(&arguments)?,
         Command::Ori(arguments) => ori::run(&arguments)?,
         #[cfg(feature = "llvm")]

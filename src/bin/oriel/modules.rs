@@ -46,16 +46,19 @@ pub struct CompiledModule {
 /// Compiles a module for a compute capability, such as 80 or 90a, or LLVM's choice.
 #[cfg(feature = "llvm")]
 pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule, String> {
+    use crate::compile::{analyzing, compiler, with_module};
     use oriel::snapshot::abi::{FunctionFlags, Stage};
 
-    oriel::options::set_all_on_command_line("-oriel=analyze")?;
+    let options = analyzing()?;
     if module.extension().unwrap_or_default() != "mir" {
-        let compile = || crate::compile::compile_file(module, sm.map(str::to_owned), None, 2);
+        let compiler = compiler(sm, 2).options(options);
+        let compile = || with_module(module, |module| compiler.emit(module));
         let (ptx, snapshots) = oriel::capture_snapshots(compile);
         let ptx = Some(ptx?);
         return Ok(CompiledModule { snapshots, ptx });
     }
     let run = || crate::passes::run_pipeline(module, "oriel-ssa,oriel-late", sm);
+    let run = || oriel::options::with_options(options.into(), run);
     let (result, mut snapshots) = oriel::capture_snapshots(run);
     result?;
     // The file does not say where in code generation its functions are, but their form does.
@@ -77,11 +80,11 @@ pub fn compile_with_phases(
         mode: Mode::Optimize,
         profile,
         phase_effects: true,
-        ..oriel::options::process_options()?.clone()
+        ..Options::clone(&*oriel::options::process_options()?)
     };
-    let compile = || crate::compile::compile_file(module, sm.map(str::to_owned), None, 2);
-    let (ptx, functions) = oriel::options::with_options(options, || oriel::capture_functions(compile));
-    Ok((functions, ptx?))
+    let compiler = crate::compile::compiler(sm, 2).options(options);
+    let compilation = crate::compile::with_module(module, |module| compiler.compile(module))?;
+    Ok((compilation.functions, compilation.ptx))
 }
 
 /// Says that LLVM is not here.

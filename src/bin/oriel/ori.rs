@@ -5,8 +5,8 @@ use oriel::entity::EntityRef;
 use oriel::graph::Traversal;
 use oriel::ori::machine::from_machine;
 use oriel::ori::{ControlFlow, Divergence, Function, Liveness, PrintOptions, parse_functions};
-use oriel::phases::registry::{Forms, Phase};
-use oriel::phases::{self, Manager, PhaseOptions, Remark};
+use oriel::phases::registry::{Forms, Phase, Registry};
+use oriel::phases::{Manager, PhaseOptions, Remark};
 use oriel::snapshot::OwnedSnapshot;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ pub struct OriArguments {
     files: Vec<PathBuf>,
 
     /// Run these phases over the functions first, in this order
-    #[arg(long, value_name = "LIST", value_parser = phases::named)]
+    #[arg(long, value_name = "LIST", value_parser = |list: &str| Registry::default().named(list))]
     phases: Option<std::vec::Vec<&'static Phase>>,
 
     /// Set a knob for the phases; repeatable

@@ -1,6 +1,6 @@
 //! ptxas, where it is installed.
 
-use oriel::report::ptxas::{PtxasFigures, parse_messages};
+use oriel::report::ptxas::{PtxasFigures, parse_messages, without_debug_target};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -26,7 +26,8 @@ pub fn measure(ptx: &[u8], sm: &str) -> Result<BTreeMap<String, PtxasFigures>, S
         .map_err(problem)?;
     let mut input = child.stdin.take().expect("standard input is a pipe");
     // ptxas reads all of its input before it says anything. If it stops early, its message says why.
-    _ = input.write_all(ptx);
+    let ptx = String::from_utf8_lossy(ptx);
+    _ = input.write_all(without_debug_target(&ptx).as_bytes());
     drop(input);
     let output = child.wait_with_output().map_err(problem)?;
     let messages = String::from_utf8_lossy(&output.stderr);

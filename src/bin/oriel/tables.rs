@@ -4,6 +4,7 @@ use clap::Args;
 use oriel::phases::knobs::KNOBS;
 use oriel::phases::registry::{Forms, PHASES, Profiles};
 use serde_json::json;
+use std::io::{ErrorKind, Write};
 
 /// Options of `oriel phases` and `oriel knobs`.
 #[derive(Args)]
@@ -14,8 +15,8 @@ pub struct TableArguments {
 }
 
 /// Runs `oriel phases`.
-pub fn run_phases(arguments: &TableArguments) {
-    let mut rows = Vec::new();
+pub fn run_phases(arguments: &TableArguments) -> Result<(), String> {
+    let (mut lines, mut rows) = (Vec::new(), Vec::new());
     for phase in PHASES {
         let number = phase.number.map(|number| number.to_string());
         let forms: Vec<&str> = [(Forms::SSA, "ssa"), (Forms::LATE, "late")]
@@ -35,7 +36,7 @@ pub fn run_phases(arguments: &TableArguments) {
                 "stage": is_part.then_some(phase.stage.name()), "forms": forms, "profiles": profiles,
                 "is_part_of_oriel": is_part,
             });
-            println!("{row}");
+            lines.push(row.to_string());
         } else {
             rows.push([
                 number.unwrap_or_default(),
@@ -48,14 +49,15 @@ pub fn run_phases(arguments: &TableArguments) {
         }
     }
     if !arguments.json {
-        print(["number", "name", "group", "runs at", "forms", "profiles"], &rows);
-        println!("\n- : a place in ptxas' order that Oriel has no phase for");
+        lines = aligned(["number", "name", "group", "runs at", "forms", "profiles"], &rows);
+        lines.push("\n- : a place in ptxas' order that Oriel has no phase for".to_owned());
     }
+    print(&lines)
 }
 
 /// Runs `oriel knobs`.
-pub fn run_knobs(arguments: &TableArguments) {
-    let mut rows = Vec::new();
+pub fn run_knobs(arguments: &TableArguments) -> Result<(), String> {
+    let (mut lines, mut rows) = (Vec::new(), Vec::new());
     for spec in KNOBS {
         let kind = spec.default.kind().name();
         if arguments.json {
@@ -63,7 +65,7 @@ pub fn run_knobs(arguments: &TableArguments) {
                 "name": spec.name, "rot13": spec.rot13(), "index": spec.index, "type": kind,
                 "default": spec.default, "readers": spec.readers, "help": spec.help,
             });
-            println!("{row}");
+            lines.push(row.to_string());
         } else {
             rows.push([
                 spec.index.map(|index| index.to_string()).unwrap_or_default(),
@@ -86,12 +88,22 @@ pub fn run_knobs(arguments: &TableArguments) {
             "read by",
             "what it does",
         ];
-        print(headings, &rows);
+        lines = aligned(headings, &rows);
+    }
+    print(&lines)
+}
+
+/// Prints lines, or as many of them as somebody reads.
+fn print(lines: &[String]) -> Result<(), String> {
+    let text = lines.join("\n") + "\n";
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
     }
 }
 
-/// Prints columns, each as wide as its widest cell.
-fn print<const N: usize>(headings: [&str; N], rows: &[[String; N]]) {
+/// The lines of a table whose columns are each as wide as its widest cell.
+fn aligned<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> Vec<String> {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].len());
         cells.chain([headings[column].len()]).max().unwrap_or(0)
@@ -103,10 +115,10 @@ fn print<const N: usize>(headings: [&str; N], rows: &[[String; N]]) {
             .zip(widths)
             .map(|(cell, width)| format!("{cell:width$}"))
             .collect();
-        println!("{}", padded.join("  ").trim_end());
+        padded.join("  ").trim_end().to_owned()
     };
-    line(headings);
-    for row in rows {
-        line(std::array::from_fn(|column| row[column].as_str()));
-    }
+    let cells = rows
+        .iter()
+        .map(|row| std::array::from_fn(|column| row[column].as_str()));
+    std::iter::once(headings).chain(cells).map(line).collect()
 }

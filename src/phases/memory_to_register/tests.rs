@@ -4,8 +4,9 @@
 use crate::differential::{Input, Sequence, Subject, check_sequence};
 use crate::execute::{Kernel, Limits, Module, Parameter};
 use crate::ori::{Function, parse_function};
+use crate::phases::registry::Registry;
 use crate::phases::testing::run_phase_with;
-use crate::phases::{PhaseOptions, general_optimize_mid, named};
+use crate::phases::{PhaseOptions, general_optimize_mid};
 use crate::random::{Random, Stream};
 use std::fmt::Write;
 
@@ -561,7 +562,9 @@ bix1:
 
 #[test]
 fn random_programs_leave_the_same_memory() {
-    let phase = named("GeneralOptimizeMid").expect("the phase is part of Oriel")[0];
+    let phase = Registry::default()
+        .named("GeneralOptimizeMid")
+        .expect("the phase is part of Oriel")[0];
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
     // Nothing but costs may keep an object in memory.
     let whatever_it_costs = PhaseOptions {
@@ -614,7 +617,9 @@ fn random_programs_leave_the_same_memory() {
 
 #[test]
 fn random_programs_with_an_array_leave_the_same_memory() {
-    let phase = named("GeneralOptimizeMid").expect("the phase is part of Oriel")[0];
+    let phase = Registry::default()
+        .named("GeneralOptimizeMid")
+        .expect("the phase is part of Oriel")[0];
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
     let options = PhaseOptions {
         register_budget: 255,

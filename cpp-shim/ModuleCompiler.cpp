@@ -1,0 +1,145 @@
+//===- ModuleCompiler.cpp - Modules that hosts compile through Oriel ------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the library cannot do by LLVM's C interface: read IR as llc does, and
+/// compile without an error ending the host's process.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+#include "llvm-c/Core.h"
+#include "llvm-c/TargetMachine.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+using namespace oriel;
+
+/// What IR without a target is for.
+static constexpr StringRef DefaultTriple = "nvptx64-nvidia-cuda";
+
+namespace {
+
+/// Collects errors, once the handler of the host has seen them: LLVM would print
+/// those that it leaves to it, and end the process. Everything else is the
+/// host's, as it was.
+class ErrorCollector : public DiagnosticHandler {
+public:
+  ErrorCollector(std::unique_ptr<DiagnosticHandler> Outer, std::string &Errors)
+      : Outer(std::move(Outer)), Errors(Errors) {}
+
+  bool handleDiagnostics(const DiagnosticInfo &DI) override {
+    bool Handled = Outer->handleDiagnostics(DI);
+    if (DI.getSeverity() != DS_Error)
+      return Handled;
+    raw_string_ostream Stream(Errors);
+    if (!Errors.empty())
+      Stream << '\n';
+    DiagnosticPrinterRawOStream Printer(Stream);
+    DI.print(Printer);
+    return true;
+  }
+
+  bool isAnalysisRemarkEnabled(StringRef Pass) const override {
+    return Outer->isAnalysisRemarkEnabled(Pass);
+  }
+  bool isMissedOptRemarkEnabled(StringRef Pass) const override {
+    return Outer->isMissedOptRemarkEnabled(Pass);
+  }
+  bool isPassedOptRemarkEnabled(StringRef Pass) const override {
+    return Outer->isPassedOptRemarkEnabled(Pass);
+  }
+  bool isAnyRemarkEnabled() const override {
+    return Outer->isAnyRemarkEnabled();
+  }
+
+  std::unique_ptr<DiagnosticHandler> Outer;
+
+private:
+  std::string &Errors;
+};
+
+/// An ErrorCollector in a context for as long as it lives.
+class ScopedErrorCollector {
+public:
+  ScopedErrorCollector(LLVMContext &Context, std::string &Errors)
+      : Context(Context) {
+    Context.setDiagnosticHandler(std::make_unique<ErrorCollector>(
+        Context.getDiagnosticHandler(), Errors));
+  }
+  ~ScopedErrorCollector() {
+    std::unique_ptr<DiagnosticHandler> Own = Context.getDiagnosticHandler();
+    std::unique_ptr<DiagnosticHandler> Outer =
+        std::move(static_cast<ErrorCollector &>(*Own).Outer);
+    Outer->HasErrors |= Own->HasErrors;
+    Context.setDiagnosticHandler(std::move(Outer));
+  }
+  ScopedErrorCollector(const ScopedErrorCollector &) = delete;
+  ScopedErrorCollector &operator=(const ScopedErrorCollector &) = delete;
+
+private:
+  LLVMContext &Context;
+};
+
+} // namespace
+
+int oriel_emit_ptx(LLVMModuleRef M, LLVMTargetMachineRef TM, OrielSink Ptx,
+                   OrielSink ErrorSink) {
+  std::string Errors;
+  LLVMMemoryBufferRef Buffer = nullptr;
+  char *Message = nullptr;
+  bool Failed;
+  {
+    ScopedErrorCollector Collector(unwrap(M)->getContext(), Errors);
+    Failed = LLVMTargetMachineEmitToMemoryBuffer(TM, M, LLVMAssemblyFile,
+                                                 &Message, &Buffer);
+  }
+  if (Message) {
+    if (Failed && Errors.empty())
+      Errors = Message;
+    LLVMDisposeMessage(Message);
+  }
+  bool Good = !Failed && Errors.empty();
+  if (Good)
+    Ptx.write(Ptx.context, toText(unwrap(Buffer)->getBuffer()));
+  else
+    ErrorSink.write(ErrorSink.context, toText(Errors));
+  if (Buffer)
+    LLVMDisposeMemoryBuffer(Buffer);
+  return Good;
+}
+
+LLVMModuleRef oriel_read_module(OrielText Path, LLVMContextRef Context,
+                                OrielSink ErrorSink) {
+  // IR that names no layout, or no target, gets that of its target, as in llc.
+  auto Layout = [](StringRef Triple,
+                   StringRef Named) -> std::optional<std::string> {
+    if (!Named.empty())
+      return std::nullopt;
+    return llvm::Triple(Triple.empty() ? DefaultTriple : Triple)
+        .computeDataLayout();
+  };
+  SMDiagnostic Diagnostic;
+  std::unique_ptr<Module> M =
+      parseIRFile(toStringRef(Path), Diagnostic, *unwrap(Context),
+                  ParserCallbacks(Layout));
+  if (M)
+    return wrap(M.release());
+  std::string Text;
+  raw_string_ostream Stream(Text);
+  Diagnostic.print(nullptr, Stream, /*ShowColors=*/false);
+  ErrorSink.write(ErrorSink.context, toText(StringRef(Text).trim()));
+  return nullptr;
+}

@@ -1,0 +1,261 @@
+//! Compilation for Rust hosts: a module in, PTX and what Oriel knows of its functions out.
+//!
+//! ```
+//! use oriel::inkwell::context::Context;
+//! use oriel::compile::Compiler;
+//!
+//! let context = Context::create();
+//! let module = context.create_module("empty");
+//! let compilation = Compiler::new().sm("90").compile(&module)?;
+//! assert!(compilation.ptx_text().contains(".target sm_90"));
+//! assert!(compilation.functions.is_empty());
+//! # Ok::<(), oriel::compile::CompileError>(())
+//! ```
+//!
+//! `examples/embed-rust` is a whole host. The module and its context are used by one thread at a time, as always with LLVM;
+//! compilations of modules of different contexts may run at the same time.
+
+use crate::ffi::{Captured, capture_compilation, check_compatible, emit_ptx, read_module};
+use crate::live::LiveRangeCalc;
+use crate::options::{self, Options};
+use crate::report::CodeReport;
+use crate::report::page::CompiledFunction;
+use crate::report::pressure::FunctionPressure;
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a module without a target triple is compiled for.
+const DEFAULT_TRIPLE: &str = "nvptx64-nvidia-cuda";
+
+/// The version of LLVM that Oriel was built for, such as `22.1.8`.
+pub const LLVM_VERSION: &str = env!("ORIEL_LLVM_VERSION");
+
+/// Why there is no PTX.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// The options in the environment are wrong.
+    #[error("{0}")]
+    Options(String),
+    /// The process runs an LLVM that Oriel was not built for.
+    #[error("Oriel is built for LLVM {LLVM_VERSION}, but {0}")]
+    WrongLlvm(String),
+    /// The module is for another target.
+    #[error("its target is {0}, not nvptx64")]
+    WrongTarget(String),
+    /// LLVM knows no such compute capability or PTX version.
+    #[error("LLVM has no target machine for {0}")]
+    NoTargetMachine(String),
+    /// The file cannot be read, or is no LLVM IR.
+    #[error("{0}")]
+    Unreadable(String),
+    /// LLVM refuses the module.
+    #[error("{0}")]
+    Llvm(String),
+}
+
+impl From<CompileError> for String {
+    fn from(error: CompileError) -> Self {
+        error.to_string()
+    }
+}
+
+/// What came of a module.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    /// The PTX. Names in it can be any bytes.
+    pub ptx: Vec<u8>,
+    /// The functions that went through Oriel, as they left it: none at level 0, not those marked `optnone`.
+    pub functions: Vec<CompiledFunction>,
+    /// The report's lines, one JSON object a function and stage: `docs/report.schema.json`.
+    pub report: String,
+}
+
+impl Compilation {
+    /// The PTX as text; what is no UTF-8 is replaced.
+    pub fn ptx_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.ptx)
+    }
+
+    /// What Oriel knows of each function: pressure, registers, occupancy.
+    pub fn reports(&self) -> Vec<CodeReport> {
+        let mut engine = LiveRangeCalc::new();
+        let report = |function: &CompiledFunction| {
+            CodeReport::new(
+                &FunctionPressure::compute(function.code.view(), &mut engine),
+                None,
+            )
+        };
+        self.functions.iter().map(report).collect()
+    }
+}
+
+/// Compiles modules with LLVM and Oriel.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    options: Option<Arc<Options>>,
+    sm: Option<String>,
+    ptx_version: Option<u32>,
+    level: OptimizationLevel,
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Compiler {
+    /// A compiler with the process's options, for LLVM's choice of compute capability and PTX version, at level 2.
+    pub fn new() -> Self {
+        Self {
+            options: None,
+            sm: None,
+            ptx_version: None,
+            level: OptimizationLevel::Default,
+        }
+    }
+
+    /// With these options instead of the process's.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = Some(Arc::new(options));
+        self
+    }
+
+    /// For a compute capability, such as `80` or `90a`.
+    #[must_use]
+    pub fn sm(mut self, sm: &str) -> Self {
+        self.sm = Some(sm.to_owned());
+        self
+    }
+
+    /// For a PTX ISA version times ten: 86 for 8.6.
+    #[must_use]
+    pub fn ptx_version(mut self, version: u32) -> Self {
+        self.ptx_version = Some(version);
+        self
+    }
+
+    /// At a level of optimisation of code generation. Oriel does nothing at the lowest.
+    #[must_use]
+    pub fn optimization_level(mut self, level: OptimizationLevel) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Reads LLVM IR or bitcode from a file, as llc does.
+    ///
+    /// # Errors
+    /// [`CompileError::Unreadable`].
+    pub fn read<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, CompileError> {
+        read_module(context, path).map_err(CompileError::Unreadable)
+    }
+
+    /// Compiles a module. It gets the target triple and the data layout that it is compiled for, and code generation changes it as in
+    /// any compilation.
+    ///
+    /// # Errors
+    /// Any of [`CompileError`].
+    pub fn compile(&self, module: &Module<'_>) -> Result<Compilation, CompileError> {
+        let machine = self.prepare(module)?;
+        self.compile_with(module, &machine)
+    }
+
+    /// Compiles a module to PTX alone, and takes no time for what Oriel knows of its functions.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub fn emit(&self, module: &Module<'_>) -> Result<Vec<u8>, CompileError> {
+        let machine = self.prepare(module)?;
+        let options = options_in_force(self.options.clone())?;
+        options::with_options(options, || emit_ptx(module, &machine)).map_err(CompileError::Llvm)
+    }
+
+    /// Makes a module one for the compiler's target; the machine.
+    fn prepare(&self, module: &Module<'_>) -> Result<TargetMachine, CompileError> {
+        let named = module.get_triple();
+        let triple = match named.as_str().to_bytes() {
+            [] => TargetTriple::create(DEFAULT_TRIPLE),
+            _ => named,
+        };
+        let machine = self.machine(&triple)?;
+        module.set_triple(&triple);
+        module.set_data_layout(&machine.get_target_data().get_data_layout());
+        module
+            .verify()
+            .map_err(|error| CompileError::Llvm(error.to_string()))?;
+        Ok(machine)
+    }
+
+    /// Compiles a module with a target machine of the host's; what this compiler says of target and level does not count.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`]; the module is not verified.
+    pub fn compile_with(
+        &self,
+        module: &Module<'_>,
+        machine: &TargetMachine,
+    ) -> Result<Compilation, CompileError> {
+        check_target(&machine.get_triple())?;
+        compile_capturing(self.options.clone(), || emit_ptx(module, machine))
+    }
+
+    fn machine(&self, triple: &TargetTriple) -> Result<TargetMachine, CompileError> {
+        check_target(triple)?;
+        Target::initialize_nvptx(&InitializationConfig::default());
+        let target = Target::from_triple(triple).map_err(|error| CompileError::Llvm(error.to_string()))?;
+        let cpu = self.sm.as_ref().map_or_else(String::new, |sm| format!("sm_{sm}"));
+        let features = self
+            .ptx_version
+            .map_or_else(String::new, |version| format!("+ptx{version}"));
+        let machine = target.create_target_machine(
+            triple,
+            &cpu,
+            &features,
+            self.level,
+            RelocMode::Default,
+            CodeModel::Default,
+        );
+        let machine =
+            machine.ok_or_else(|| CompileError::NoTargetMachine(format!("'{cpu}' with '{features}'")))?;
+        // As llc prints it.
+        machine.set_asm_verbosity(true);
+        Ok(machine)
+    }
+}
+
+/// Is it a target of the NVPTX back end?
+pub(crate) fn check_target(triple: &TargetTriple) -> Result<(), CompileError> {
+    let name = triple.as_str().to_string_lossy();
+    match name.starts_with("nvptx") {
+        true => Ok(()),
+        false => Err(CompileError::WrongTarget(name.into_owned())),
+    }
+}
+
+/// These options, or the process's, if Oriel can work with them in this process.
+fn options_in_force(options: Option<Arc<Options>>) -> Result<Arc<Options>, CompileError> {
+    check_compatible().map_err(CompileError::WrongLlvm)?;
+    let options = options.map_or_else(options::process_options, Ok);
+    options.map_err(CompileError::Options)
+}
+
+/// Compiles by `emit` with these options, or the process's, and collects what leaves Oriel meanwhile.
+pub(crate) fn compile_capturing(
+    options: Option<Arc<Options>>,
+    emit: impl FnOnce() -> Result<Vec<u8>, String>,
+) -> Result<Compilation, CompileError> {
+    let options = options_in_force(options)?;
+    let (ptx, captured) = options::with_options(options, || capture_compilation(emit));
+    let Captured { functions, report } = captured;
+    Ok(Compilation {
+        ptx: ptx.map_err(CompileError::Llvm)?,
+        functions,
+        report,
+    })
+}

@@ -1,0 +1,81 @@
+//! Whole modules: read, and compiled to PTX.
+
+use super::text::{OrielSink, OrielText};
+use inkwell::context::{AsContextRef, Context};
+use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef};
+use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
+use inkwell::module::Module;
+use inkwell::targets::TargetMachine;
+use std::ffi::c_void;
+use std::path::Path;
+
+unsafe extern "C" {
+    fn oriel_is_compatible(reason: OrielSink) -> i32;
+    fn oriel_read_module(path: OrielText, context: LLVMContextRef, error: OrielSink) -> LLVMModuleRef;
+    fn oriel_emit_ptx(
+        module: LLVMModuleRef,
+        machine: LLVMTargetMachineRef,
+        ptx: OrielSink,
+        error: OrielSink,
+    ) -> i32;
+}
+
+/// Can Oriel work in this process?
+///
+/// # Errors
+/// It cannot; the message says which LLVM the process runs.
+pub(crate) fn check_compatible() -> Result<(), String> {
+    let mut reason = String::new();
+    // SAFETY: the sink's string outlives the call.
+    match unsafe { oriel_is_compatible(OrielSink::into_string(&mut reason)) } {
+        0 => Err(reason),
+        _ => Ok(()),
+    }
+}
+
+/// Reads LLVM IR or bitcode, as llc does: IR that names no data layout has its target's.
+pub(crate) fn read_module<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, String> {
+    let mut problem = String::new();
+    let path = path.to_str().ok_or("its name is not valid UTF-8")?;
+    // SAFETY: path, context and the sink's string outlive the call.
+    let module = unsafe {
+        oriel_read_module(
+            OrielText::borrowed(path),
+            context.as_ctx_ref(),
+            OrielSink::into_string(&mut problem),
+        )
+    };
+    if module.is_null() {
+        return Err(problem);
+    }
+    // SAFETY: the module is new, of this context, and nobody else's.
+    Ok(unsafe { Module::new(module) })
+}
+
+/// Compiles a module: the PTX, or what LLVM said.
+pub(crate) fn emit_ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<Vec<u8>, String> {
+    // SAFETY: both live, and LLVM checks that they fit each other.
+    unsafe { emit_ptx_raw(module.as_mut_ptr(), machine.as_mut_ptr()) }
+}
+
+/// The same by LLVM's pointers.
+///
+/// # Safety
+/// Both are live, and no other thread uses them or the module's context.
+pub(crate) unsafe fn emit_ptx_raw(
+    module: LLVMModuleRef,
+    machine: LLVMTargetMachineRef,
+) -> Result<Vec<u8>, String> {
+    extern "C" fn append(context: *mut c_void, text: OrielText) {
+        // SAFETY: `context` is `ptx` below, and the text lives for the call.
+        unsafe { (*context.cast::<Vec<u8>>()).extend_from_slice(text.as_bytes()) };
+    }
+    let (mut ptx, mut problem) = (Vec::new(), String::new());
+    let ptx_sink = OrielSink::new((&raw mut ptx).cast(), append);
+    // SAFETY: the caller vouches for module and machine, and both sinks outlive the call.
+    let is_good = unsafe { oriel_emit_ptx(module, machine, ptx_sink, OrielSink::into_string(&mut problem)) };
+    match is_good {
+        0 => Err(problem),
+        _ => Ok(ptx),
+    }
+}

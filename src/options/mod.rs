@@ -1,0 +1,314 @@
+//! Oriel's options.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `table.rs` | the table of options: for the host's command line, `ORIEL_FLAGS` and the help texts |
+//! | `process.rs` | the options of the process, and what takes their place on one thread |
+
+mod process;
+mod table;
+
+pub use process::{
+    SetError, check_environment, process_options, set_all_on_command_line, set_base, set_on_command_line,
+    with_options,
+};
+pub use table::{OptionSpec, TABLE};
+
+use crate::phases::backend;
+use crate::phases::registry::{Phase, Profiles, Registry};
+use crate::phases::{PhaseOptions, Selected};
+use crate::plan::script::EditScript;
+use crate::report::occupancy::LaunchBounds;
+use crate::report::page::PageWriter;
+use crate::report::{ReportTarget, SharedFile};
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::Stage;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The environment variable with options, written as on a command line.
+pub const ENVIRONMENT: &str = "ORIEL_FLAGS";
+
+/// What Oriel does with a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing.
+    Off,
+    /// Reports and changes nothing.
+    Analyze,
+    /// Runs the phases.
+    #[default]
+    Optimize,
+}
+
+/// Which phases run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Phases {
+    /// Those of the profile.
+    #[default]
+    Profile,
+    /// None: the function goes to Ori and back.
+    None,
+    /// None, but every instruction that Ori knows is made anew. For tests.
+    Rebuild,
+    /// None, but operands are exchanged and constants moved. For tests.
+    Perturb,
+    /// These.
+    Listed(Vec<Selected>),
+}
+
+/// Which phases run if none are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// As ptxas gates them by compute capability and option.
+    Ptxas,
+    /// All that are safe and make code better.
+    #[default]
+    Max,
+}
+
+impl Profile {
+    /// The set of it alone.
+    const fn set(self) -> Profiles {
+        match self {
+            Self::Ptxas => Profiles::PTXAS,
+            Self::Max => Profiles::MAX,
+        }
+    }
+}
+
+/// Which functions are printed on the way through the phases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printing {
+    /// Before these phases.
+    pub before: Vec<&'static Phase>,
+    /// After these phases.
+    pub after: Vec<&'static Phase>,
+    /// After every phase.
+    pub after_all: bool,
+}
+
+/// What goes wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The library panics.
+    Panic,
+    /// The plan refers to what is not there.
+    MalformedPlan,
+    /// The plan is well formed, but LLVM's verifier refuses the result.
+    FailedVerification,
+    /// The plan is damaged at random, from this seed on.
+    MutatedPlan(u64),
+    /// The host's LLVM seems to be another version.
+    OtherLlvm,
+    /// A live interval is wrong.
+    WrongInterval,
+    /// The phases leave worse code than they got.
+    WorseCode,
+}
+
+/// The options of a process.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What is done at all.
+    pub mode: Mode,
+    /// The phases that there are. Options that name phases look for them here: set it before these.
+    pub registry: Registry,
+    /// Which phases run.
+    pub phases: Phases,
+    /// The profile that phases run by.
+    pub profile: Profile,
+    /// Which do not, though they would.
+    pub disabled_phases: Vec<&'static Phase>,
+    /// What is asked of phases beyond which run.
+    pub phase_options: PhaseOptions,
+    /// Which functions are printed.
+    pub printing: Printing,
+    /// Where each function's control flow is written for Graphviz.
+    pub dot_directory: Option<PathBuf>,
+    /// Are live intervals compared with LLVM's?
+    pub check_intervals: bool,
+    /// Is control flow compared with LLVM's?
+    pub check_control_flow: bool,
+    /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
+    pub bench_repetitions: u32,
+    /// Is there a warning of registers that may be read before they are written? None: in
+    /// [`Mode::Analyze`].
+    pub warn_uninitialized: Option<bool>,
+    /// Is there a warning of stores to local memory that nothing reads? None: in [`Mode::Analyze`].
+    pub warn_unread_stores: Option<bool>,
+    /// Is there a warning of kernels whose launch bounds leave too few registers? None: in [`Mode::Analyze`].
+    pub warn_launch_bounds: Option<bool>,
+    /// Are Ori's phases checked by its verifier, and the result by LLVM's?
+    pub verify: bool,
+    /// Where the report goes.
+    pub report: Option<ReportTarget>,
+    /// Where the report's HTML page is written.
+    pub report_html: Option<Arc<SharedFile<PageWriter<File>>>>,
+    /// Is it measured what each phase does to size and pressure?
+    pub phase_effects: bool,
+    /// Where each exported function is written.
+    pub snapshot_directory: Option<PathBuf>,
+    /// Edits to apply instead of phases.
+    pub edit_script: Option<Arc<EditScript>>,
+    /// What goes wrong on purpose.
+    pub fault: Option<Fault>,
+}
+
+impl Options {
+    /// Is there a warning if the launch bounds of a function leave too few registers? It has to have some.
+    pub fn warns_of_launch_bounds(&self, snapshot: &Snapshot<'_>) -> bool {
+        self.warn_launch_bounds.unwrap_or(self.mode == Mode::Analyze)
+            && snapshot.is_kernel()
+            && LaunchBounds::of(snapshot) != LaunchBounds::default()
+    }
+
+    /// The phases that run over functions for a compute capability (times ten) at a stage, in order.
+    pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
+        let is_wanted = move |phase: &&'static Phase| match &self.phases {
+            Phases::None | Phases::Rebuild | Phases::Perturb => false,
+            Phases::Profile => {
+                let is_provided = self.profile == Profile::Max || backend::provides(sm, phase.hooks);
+                phase.profiles.contains(self.profile.set()) && phase.stage == stage && is_provided
+            }
+            Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
+        };
+        self.registry
+            .phases()
+            .filter(is_wanted)
+            .filter(|phase| !self.disabled_phases.contains(phase))
+    }
+
+    /// Sets the option `name` to `value`.
+    ///
+    /// # Errors
+    /// There is no such option, or the value is not allowed; the message lists what is.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let Some(spec) = TABLE.iter().find(|spec| spec.name == name) else {
+            let names: Vec<String> = TABLE.iter().map(|spec| format!("-{}", spec.name)).collect();
+            return Err(format!(
+                "unknown option '-{name}'; allowed are: {}",
+                names.join(", ")
+            ));
+        };
+        if spec.value.is_empty() && !value.is_empty() {
+            return Err("it takes no value".to_owned());
+        }
+        (spec.apply)(self, value)
+    }
+
+    /// Sets the options written in `flags`, as in [`ENVIRONMENT`].
+    ///
+    /// # Errors
+    /// As [`Options::set`], with the option named.
+    pub fn set_all(&mut self, flags: &str) -> Result<(), String> {
+        for word in split_flags(flags)? {
+            let (name, value) = split_flag(&word)?;
+            self.set(name, value)
+                .map_err(|problem| match TABLE.iter().any(|spec| spec.name == name) {
+                    true => format!("-{name}: {problem}"),
+                    false => problem,
+                })?;
+        }
+        Ok(())
+    }
+
+    /// Adds the options in the environment.
+    ///
+    /// # Errors
+    /// They are wrong; the message names the variable.
+    pub fn add_environment(&mut self) -> Result<(), String> {
+        let Some(flags) = std::env::var_os(ENVIRONMENT) else {
+            return Ok(());
+        };
+        let flags = flags.into_string().map_err(|flags: OsString| {
+            format!("{ENVIRONMENT} is not valid UTF-8: {}", flags.to_string_lossy())
+        })?;
+        self.set_all(&flags)
+            .map_err(|problem| format!("{ENVIRONMENT}: {problem}"))
+    }
+}
+
+/// The options in a line of text, with the shell's quoting.
+fn split_flags(flags: &str) -> Result<Vec<String>, String> {
+    shlex::split(flags).ok_or_else(|| format!("unbalanced quotes in '{flags}'"))
+}
+
+/// Name and value of `-name=value`, `--name=value` or `-name`.
+fn split_flag(word: &str) -> Result<(&str, &str), String> {
+    let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return Err(format!(
+            "'{word}' is no option; options look like -oriel-report=FILE"
+        ));
+    };
+    Ok(name.split_once('=').unwrap_or((name, "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_read_in_order_with_quotes() {
+        let mut options = Options::default();
+        options
+            .set_all("-oriel=analyze --oriel-verify '-oriel-report=a file.json' -oriel=off")
+            .unwrap();
+        assert_eq!(options.mode, Mode::Off);
+        assert!(options.verify);
+        let Some(ReportTarget::File(file)) = options.report else {
+            panic!("{:?}", options.report)
+        };
+        assert_eq!(file.path(), "a file.json");
+    }
+
+    #[test]
+    fn unknown_names_and_values_list_what_is_allowed() {
+        let problem = Options::default().set_all("-oriel-nonsense").unwrap_err();
+        assert!(
+            problem.contains("-oriel-report") && problem.contains("oriel-nonsense"),
+            "{problem}"
+        );
+        let problem = Options::default().set_all("-oriel=fast").unwrap_err();
+        assert_eq!(
+            problem,
+            "-oriel: 'fast' is not allowed; allowed are: off, analyze, optimize"
+        );
+        let problem = Options::default().set_all("-oriel-verify=1").unwrap_err();
+        assert_eq!(problem, "-oriel-verify: it takes no value");
+    }
+
+    #[test]
+    fn phases_run_in_the_order_of_their_table() {
+        let mut options = Options::default();
+        options
+            .set_all("-oriel-phases=placeblocksinsourceorder@ssa,MergeBasicBlocks,AnalyzeControlFlow")
+            .unwrap();
+        let names = |options: &Options, stage| {
+            let phases = options.phases_at(stage, 80);
+            phases.map(|phase| phase.name).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&options, Stage::Ssa),
+            [
+                "AnalyzeControlFlow",
+                "MergeBasicBlocks",
+                "PlaceBlocksInSourceOrder"
+            ]
+        );
+        assert!(names(&options, Stage::Late).is_empty());
+        options.set("oriel-disable-phases", "MERGEBASICBLOCKS").unwrap();
+        assert_eq!(
+            names(&options, Stage::Ssa),
+            ["AnalyzeControlFlow", "PlaceBlocksInSourceOrder"]
+        );
+    }
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(TABLE.is_sorted_by_key(|spec| spec.name));
+    }
+}

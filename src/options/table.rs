@@ -1,0 +1,312 @@
+//! The table of options: for the host's command line, `ORIEL_FLAGS` and the help texts.
+
+use super::{Fault, Mode, Options, Phases, Profile};
+use crate::graph::Traversal;
+use crate::plan::script::EditScript;
+use crate::report::{ReportTarget, SharedFile};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An option of the table.
+pub struct OptionSpec {
+    /// Its name, without the dash.
+    pub name: &'static str,
+    /// What stands for its value in help; empty if it takes none.
+    pub value: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    pub(super) apply: fn(&mut Options, &str) -> Result<(), String>,
+}
+
+/// Every option, in alphabetical order.
+pub const TABLE: &[OptionSpec] = &[
+    OptionSpec {
+        name: "oriel",
+        value: "off|analyze|optimize",
+        help: "What Oriel does with each NVPTX function (default: optimize)",
+        apply: |options, value| {
+            options.mode = choose(
+                value,
+                &[
+                    ("off", Mode::Off),
+                    ("analyze", Mode::Analyze),
+                    ("optimize", Mode::Optimize),
+                ],
+            )?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-bench",
+        value: "N",
+        help: "Time LLVM's and Oriel's live intervals N times in turn; one JSON object a function",
+        apply: |options, value| {
+            options.bench_repetitions = match value.parse() {
+                Ok(repetitions @ 1..=1_000_000) => repetitions,
+                _ => {
+                    return Err(format!(
+                        "'{value}' is not allowed; allowed is a number from 1 to 1000000"
+                    ));
+                }
+            };
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-check-control-flow",
+        value: "",
+        help: "Compare dominators, loops and orders with LLVM's at both stages; a difference is a fatal error",
+        apply: |options, _| {
+            options.check_control_flow = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-check-intervals",
+        value: "",
+        help: "Compare live intervals with LLVM's at both stages; a difference is a fatal error",
+        apply: |options, _| {
+            options.check_intervals = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-disable-phases",
+        value: "LIST",
+        help: "Run all but these phases of those that would run",
+        apply: |options, value| {
+            options.disabled_phases = options.registry.named(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-dont-merge-basicblocks",
+        value: "",
+        help: "Keep MergeBasicBlocks from merging: a debugger can stop where blocks begin",
+        apply: |options, _| {
+            options.phase_options.dont_merge_basic_blocks = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-dot",
+        value: "DIR",
+        help: "Write each function's control flow, as the phases leave it, for Graphviz to DIR",
+        apply: |options, value| {
+            options.dot_directory = Some(directory(value)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-edit",
+        value: "FILE",
+        help: "Apply the edit script in FILE instead of phases",
+        apply: |options, value| {
+            let text = std::fs::read_to_string(value).map_err(|error| format!("{value}: {error}"))?;
+            let script = EditScript::parse(&text).map_err(|error| format!("{value}: {error}"))?;
+            options.edit_script = Some(Arc::new(script));
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-inject-fault",
+        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm|wrong-interval|worse-code",
+        help: "Make something go wrong, to test that the host survives it",
+        apply: |options, value| {
+            let seed = value
+                .strip_prefix("mutated-plan:")
+                .and_then(|seed| seed.parse().ok());
+            options.fault = Some(match seed {
+                Some(seed) => Fault::MutatedPlan(seed),
+                None => choose(
+                    value,
+                    &[
+                        ("panic", Fault::Panic),
+                        ("malformed-plan", Fault::MalformedPlan),
+                        ("failed-verification", Fault::FailedVerification),
+                        ("mutated-plan:SEED", Fault::MutatedPlan(0)),
+                        ("other-llvm", Fault::OtherLlvm),
+                        ("wrong-interval", Fault::WrongInterval),
+                        ("worse-code", Fault::WorseCode),
+                    ],
+                )?,
+            });
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-knob",
+        value: "NAME=VALUE",
+        help: "Set a knob by name, ROT13 name or index; repeatable; oriel knobs lists them",
+        apply: |options, value| options.phase_options.knobs.set(value),
+    },
+    OptionSpec {
+        name: "oriel-phases",
+        value: "LIST|none|rebuild|perturb",
+        help: "Run only these phases; none: take each function to Ori and back; rebuild, perturb: changed without effect",
+        apply: |options, value| {
+            options.phases = match value {
+                "none" => Phases::None,
+                "rebuild" => Phases::Rebuild,
+                "perturb" => Phases::Perturb,
+                list => Phases::Listed(options.registry.select(list)?),
+            };
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-print-after",
+        value: "LIST",
+        help: "Print each function to standard error after these phases",
+        apply: |options, value| {
+            options.printing.after = options.registry.named(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-print-after-all",
+        value: "",
+        help: "Print each function to standard error after every phase that runs",
+        apply: |options, _| {
+            options.printing.after_all = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-print-before",
+        value: "LIST",
+        help: "Print each function to standard error before these phases",
+        apply: |options, value| {
+            options.printing.before = options.registry.named(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-profile",
+        value: "ptxas|max",
+        help: "Run phases as ptxas gates them, or all that are safe (default: max)",
+        apply: |options, value| {
+            options.profile = choose(value, &[("ptxas", Profile::Ptxas), ("max", Profile::Max)])?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-recursive-rpo",
+        value: "",
+        help: "Number blocks by the walk that takes the first successor first, as a recursive function does",
+        apply: |options, _| {
+            options.phase_options.traversal = Traversal::Recursive;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-register-budget",
+        value: "N",
+        help: "Data registers of 32 bits that the splitting phases aim at (default: 70)",
+        apply: |options, value| {
+            options.phase_options.register_budget = match value.parse() {
+                Ok(registers @ 1..=255) => registers,
+                _ => {
+                    return Err(format!(
+                        "'{value}' is not allowed; allowed is a number from 1 to 255"
+                    ));
+                }
+            };
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-report",
+        value: "FILE|-",
+        help: "Write one JSON object a function and stage to FILE, or to standard output",
+        apply: |options, value| {
+            options.report = Some(match value {
+                "" => return Err("a file name or - is missing".to_owned()),
+                "-" => ReportTarget::Stdout,
+                path => ReportTarget::File(SharedFile::new(path)),
+            });
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-report-html",
+        value: "FILE",
+        help: "Write an HTML page of each function's pressure, life ranges, source and phases to FILE",
+        apply: |options, value| {
+            if value.is_empty() {
+                return Err("a file name is missing".to_owned());
+            }
+            options.report_html = Some(SharedFile::new(value));
+            options.phase_effects = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-snapshot",
+        value: "DIR",
+        help: "Write each exported function to a snapshot file in DIR",
+        apply: |options, value| {
+            options.snapshot_directory = Some(directory(value)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-verify",
+        value: "",
+        help: "Check each function with Ori's verifier after each phase and, if changed, with LLVM's; put back what fails",
+        apply: |options, _| {
+            options.verify = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-warn-launch-bounds",
+        value: "on|off",
+        help: "Warn of kernels whose launch bounds leave too few registers (default: on with -oriel=analyze)",
+        apply: |options, value| {
+            options.warn_launch_bounds = Some(choose(value, ON_OFF)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-warn-uninitialized",
+        value: "on|off",
+        help: "Warn of registers that may be read before they are written (default: on with -oriel=analyze)",
+        apply: |options, value| {
+            options.warn_uninitialized = Some(choose(value, ON_OFF)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-warn-unread-stores",
+        value: "on|off",
+        help: "Warn of stores to local memory that nothing reads (default: on with -oriel=analyze)",
+        apply: |options, value| {
+            options.warn_unread_stores = Some(choose(value, ON_OFF)?);
+            Ok(())
+        },
+    },
+];
+
+/// The values of options that are on or off.
+const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];
+
+/// The value that `word` names; an error lists those that are allowed.
+fn choose<T: Copy>(word: &str, allowed: &[(&str, T)]) -> Result<T, String> {
+    if let Some((_, value)) = allowed.iter().find(|(name, _)| *name == word) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = allowed.iter().map(|(name, _)| *name).collect();
+    Err(format!(
+        "'{word}' is not allowed; allowed are: {}",
+        names.join(", ")
+    ))
+}
+
+/// The directory that `value` names.
+fn directory(value: &str) -> Result<PathBuf, String> {
+    if !std::path::Path::new(value).is_dir() {
+        return Err(format!("'{value}' is no directory"));
+    }
+    Ok(value.into())
+}

@@ -1,0 +1,109 @@
+//! Where reports go.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A file that is made anew when something is first written to it, and belongs to all copies of the options that name it:
+/// so it gets the functions of all modules that are compiled with these options, on whichever thread.
+#[derive(Debug)]
+pub struct SharedFile<W> {
+    path: PathBuf,
+    writer: OnceLock<Result<Mutex<W>, String>>,
+}
+
+impl<W> SharedFile<W> {
+    /// The file at `path`, which is not touched yet.
+    pub fn new(path: impl Into<PathBuf>) -> Arc<Self> {
+        Arc::new(Self {
+            path: path.into(),
+            writer: OnceLock::new(),
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes to the file, through what `open` makes of it before anything else is written.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(
+        &self,
+        open: impl FnOnce(File) -> io::Result<W>,
+        write: impl FnOnce(&mut W) -> io::Result<()>,
+    ) -> Result<(), String> {
+        let problem = |error: io::Error| format!("{} cannot be written: {error}", self.path.display());
+        let create = || File::create(&self.path).and_then(open).map(Mutex::new);
+        let opened = self.writer.get_or_init(|| create().map_err(problem));
+        let writer = opened.as_ref().map_err(String::clone)?;
+        write(&mut writer.lock().unwrap_or_else(PoisonError::into_inner)).map_err(problem)
+    }
+}
+
+/// Where the lines of a report go.
+#[derive(Clone, Debug)]
+pub enum ReportTarget {
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File(Arc<SharedFile<File>>),
+}
+
+impl ReportTarget {
+    /// Writes one line, with its end.
+    ///
+    /// # Errors
+    /// It cannot be written; the message says where to.
+    pub fn write(&self, line: &str) -> Result<(), String> {
+        match self {
+            Self::Stdout => {
+                let mut out = io::stdout().lock();
+                let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+                written.map_err(|error| format!("the report cannot be written: {error}"))
+            }
+            Self::File(file) => file
+                .write(Ok, |file| file.write_all(line.as_bytes()))
+                .map_err(|problem| format!("the report {problem}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_made_once_for_all_copies_of_the_options_and_threads() {
+        let path = std::env::temp_dir().join(format!("oriel-shared-file-{}", std::process::id()));
+        std::fs::write(&path, "of an earlier run").unwrap();
+        let target = ReportTarget::File(SharedFile::new(&path));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "of an earlier run");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let target = target.clone();
+                scope.spawn(move || (0..100).for_each(|_| target.write("a whole line\n").unwrap()));
+            }
+        });
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "a whole line\n".repeat(400)
+        );
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_named_each_time() {
+        let target = ReportTarget::File(SharedFile::new("/nowhere/at all"));
+        for _ in 0..2 {
+            let problem = target.write("").unwrap_err();
+            assert!(
+                problem.starts_with("the report /nowhere/at all cannot be written: "),
+                "{problem}"
+            );
+        }
+    }
+}
