@@ -50,8 +50,8 @@ pub enum DependencyKind {
     Effects,
 }
 
-/// Accesses of one kind of memory that are remembered singly. The next one that writes stays behind all of
-/// them, whatever it accesses, and stands for them from then on; so a block of any length takes linear time.
+/// Accesses that are remembered singly. The next one that writes stays behind all of them, whatever it accesses, and stands for
+/// them from then on; and one that only reads is compared with those that write. So a block of any length takes linear time.
 const PENDING_ACCESSES: usize = 64;
 
 /// The dependencies within a block.
@@ -151,7 +151,9 @@ struct RegisterState {
 struct GraphBuilder {
     graph: DependencyGraph,
     registers: HashMap<Register, RegisterState>,
-    pending: Vec<Accesses>,
+    /// Accesses since, those that write and those that do not.
+    pending_writes: Vec<Accesses>,
+    pending_reads: Vec<Accesses>,
     /// The last instruction with effects whose order counts.
     last_effect: Option<DependencyNode>,
     /// The last instruction that nothing moves across.
@@ -167,7 +169,8 @@ impl Default for GraphBuilder {
                 predecessors: PrimaryMap::new(),
             },
             registers: HashMap::new(),
-            pending: Vec::new(),
+            pending_writes: Vec::new(),
+            pending_reads: Vec::new(),
             last_effect: None,
             last_wall: None,
         }
@@ -185,10 +188,12 @@ impl GraphBuilder {
     }
 
     fn depend(&mut self, later: DependencyNode, earlier: DependencyNode, kind: DependencyKind) {
-        // What `later` depends on is collected before anything else is, so a double is near the end.
-        if earlier != later && !self.graph.predecessors[later].contains(&earlier) {
+        // `later` is the last node that there is, so if it is known already it is the last one known.
+        let successors = &mut self.graph.successors[earlier];
+        let is_known = successors.last().is_some_and(|&(known, _)| known == later);
+        if earlier != later && !is_known {
+            successors.push((later, kind));
             self.graph.predecessors[later].push(earlier);
-            self.graph.successors[earlier].push((later, kind));
         }
     }
 
@@ -224,35 +229,38 @@ impl GraphBuilder {
             writes,
             place: plain_place(function, instruction),
         };
-        let stands_for_others = !writes.is_empty() && self.pending.len() >= PENDING_ACCESSES;
-        let pending = std::mem::take(&mut self.pending);
-        for other in &pending {
-            if stands_for_others || conflict(other, &accesses) {
-                self.depend(node, other.node, DependencyKind::Memory);
+        if writes.is_empty() {
+            self.depend_on_conflicting(&accesses, |builder| &builder.pending_writes);
+            self.pending_reads.push(accesses);
+        } else if self.pending_writes.len() + self.pending_reads.len() < PENDING_ACCESSES {
+            self.depend_on_conflicting(&accesses, |builder| &builder.pending_writes);
+            self.depend_on_conflicting(&accesses, |builder| &builder.pending_reads);
+            self.pending_writes.push(accesses);
+        } else {
+            self.stand_for_all(accesses);
+        }
+    }
+
+    fn depend_on_conflicting(&mut self, accesses: &Accesses, pending: impl Fn(&Self) -> &Vec<Accesses>) {
+        for number in 0..pending(self).len() {
+            let other = pending(self)[number];
+            if conflict(&other, accesses) {
+                self.depend(accesses.node, other.node, DependencyKind::Memory);
             }
         }
-        self.pending = pending;
-        if stands_for_others {
-            let all = |kinds: fn(&Accesses) -> MemoryKinds| {
-                self.pending
-                    .iter()
-                    .map(kinds)
-                    .fold(MemoryKinds::empty(), |all, kinds| all | kinds)
-            };
-            let (reads, writes) = (
-                reads | all(|other| other.reads),
-                writes | all(|other| other.writes),
-            );
-            self.pending.clear();
-            self.pending.push(Accesses {
-                node,
-                reads,
-                writes,
-                place: None,
-            });
-        } else {
-            self.pending.push(accesses);
+    }
+
+    /// Puts one behind all pending accesses, and in their place.
+    fn stand_for_all(&mut self, mut accesses: Accesses) {
+        let mut pending = std::mem::take(&mut self.pending_writes);
+        pending.append(&mut self.pending_reads);
+        accesses.place = None;
+        for other in &pending {
+            self.depend(accesses.node, other.node, DependencyKind::Memory);
+            accesses.reads |= other.reads;
+            accesses.writes |= other.writes;
         }
+        self.pending_writes.push(accesses);
     }
 
     fn add_effects(&mut self, function: &Function, instruction: Instruction, node: DependencyNode) {
@@ -274,7 +282,8 @@ impl GraphBuilder {
             self.last_wall = Some(node);
             self.last_effect = None;
             // Everything later stays behind the wall, and so behind these.
-            self.pending.clear();
+            self.pending_writes.clear();
+            self.pending_reads.clear();
         } else if effects.intersects(OperationFlags::SIDE_EFFECTS | OperationFlags::CONVERGENT)
             && let Some(earlier) = self.last_effect.replace(node)
         {
@@ -371,6 +380,20 @@ mod tests {
             found,
             [(0, 2, Memory), (0, 3, Memory), (1, 3, Memory), (2, 3, Memory)]
         );
+    }
+
+    #[test]
+    fn long_blocks_take_linear_time() {
+        // Whatever is quadratic in these takes minutes.
+        let count = 50_000;
+        let mut body = String::new();
+        for number in 1..=count {
+            body += &format!("    %{number}:R32 = LD.global.b32.b32 [{number}]\n");
+        }
+        body += "    ST.b32.b32 1, [0]\n    %0:R32 = LD.global.b32.b32 [0]\n    BAR.sync 0";
+        let found = edges(&body);
+        let into = |node: usize| found.iter().filter(|&&(_, later, _)| later == node).count();
+        assert_eq!([count, count + 1, count + 2].map(into), [count, 1, count + 2]);
     }
 
     proptest! {

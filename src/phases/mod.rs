@@ -63,6 +63,7 @@ pub mod registry;
 mod remarks;
 pub mod remove_unreachable_blocks;
 mod replacement;
+pub mod schedule_for_pressure;
 mod selection;
 pub mod set_after_legalization;
 pub mod set_control_flow_op_last_in_bb;

@@ -345,6 +345,14 @@ pub static PHASES: &[Phase] = &[
     )
     .in_profiles(Profiles::all())
     .keeping(Analyses::all()),
+    Phase::new(
+        "ScheduleForPressure",
+        Stage::Late,
+        BOTH,
+        super::schedule_for_pressure::run,
+    )
+    .in_profiles(Profiles::MAX)
+    .keeping(Analyses::all()),
     phase(
         108,
         "OptimizeHotColdInLoop",
