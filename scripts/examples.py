@@ -29,6 +29,8 @@ EXAMPLES = ROOT / "examples"
 # PTX 8.6 is the first version that knows sm_100, and it still accepts sm_50. The NVPTX back end has one subtarget a
 # module and does not read the `target-features` attribute of functions: llc must get the feature as -mattr too.
 PTX_FEATURE = "+ptx86"
+# Later ones ask for a later version, which does not know the oldest any more.
+LATER_PTX_FEATURE = "+ptx88"
 SM_VERSIONS = ("50", "70", "80", "90", "100")
 OPT_LEVELS = ("1", "2", "3")
 PTXAS_SM_VERSIONS = ("80", "90", "100")
@@ -47,6 +49,11 @@ def resource_dir():
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def ptx_feature(sm):
+    """The PTX version that code for an SM, such as 80 or 90a, is compiled to."""
+    return LATER_PTX_FEATURE if int(sm.rstrip("af")) > 100 else PTX_FEATURE
+
+
 def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_contract=None, light=False):
     """The command that compiles `source` to bitcode; to be run in the root of the repository.
 
@@ -63,11 +70,12 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
     command = [str(common.llvm_bin() / "clang")]
     if source.suffix == ".cl":
         command += ["-x", "cl", "-cl-std=CL2.0", "--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}"]
-        command += ["-nogpulib", "-cl-no-stdinc", "-Xclang", "-target-feature", "-Xclang", PTX_FEATURE]
+        command += ["-nogpulib", "-cl-no-stdinc", "-Xclang", "-target-feature", "-Xclang", ptx_feature(sm)]
     else:
         command += ["-x", "cuda", "-std=c++17", "--cuda-device-only", f"--cuda-gpu-arch=sm_{sm}"]
-        command += [f"--cuda-feature={PTX_FEATURE}", "-nocudainc", "-nocudalib", "-nostdinc++"]
-        command += ["-fno-gpu-flush-denormals-to-zero"]
+        command += [f"--cuda-feature={ptx_feature(sm)}", "-nocudainc", "-nocudalib", "-nostdinc++"]
+        # clang looks at the version of a ptxas in PATH, which nothing here uses.
+        command += ["-fno-gpu-flush-denormals-to-zero", "-Wno-unknown-cuda-version"]
     command += ["-I", "examples/include", f"-O{opt_level}"]
     # threadIdx and its like are unsigned, and GPU code mixes them with int as a matter of course.
     command += ["-Wall", "-Wextra", "-Wno-sign-compare", "-Werror"]
@@ -85,7 +93,7 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
 
 def llc_command(input_bc, output_ptx, sm="80", opt_level="2"):
     """The command that turns the bitcode of `clang_command` into PTX."""
-    command = [str(common.llvm_bin() / "llc"), f"-mcpu=sm_{sm}", f"-mattr={PTX_FEATURE}", f"-O{opt_level}"]
+    command = [str(common.llvm_bin() / "llc"), f"-mcpu=sm_{sm}", f"-mattr={ptx_feature(sm)}", f"-O{opt_level}"]
     return command + [str(input_bc), "-o", str(output_ptx)]
 
 

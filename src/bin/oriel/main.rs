@@ -11,6 +11,7 @@ mod generate;
 mod input;
 mod live;
 mod modules;
+mod occupancy;
 mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
@@ -62,6 +63,8 @@ enum Command {
     Knobs(tables::TableArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
+    /// Print what a multiprocessor holds of a kernel, by its registers, threads and shared memory
+    Occupancy(occupancy::OccupancyArguments),
     /// Print and verify functions in Ori, from text or from snapshots
     Ori(ori::OriArguments),
     /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
@@ -113,6 +116,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Knobs(arguments) => tables::run_knobs(&arguments)?,
         Command::Phases(arguments) => tables::run_phases(&arguments)?,
         Command::Live(arguments) => live::run(&arguments)?,
+        Command::Occupancy(arguments) => occupancy::run(&arguments)?,
         Command::Ori(arguments) => ori::run(&arguments)?,
         #[cfg(feature = "llvm")]
         Command::Passes(arguments) => passes::run(&arguments)?,
