@@ -3,17 +3,22 @@
 CARGO ?= cargo
 PYTHON ?= python3
 
-.PHONY: run test build setup lint unit lit identity execute phases differential memory mutate clean help
+.PHONY: run test build setup lint unit lit identity execute phases docs differential memory mutate clean help
+.PHONY: install uninstall deb install-test threads compare soak soak-short
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity execute phases differential mutate memory    the parts of make test"
+	@echo "make lint unit lit identity execute phases docs differential mutate memory soak-short install-test    the parts of make test"
+	@echo "make soak      thousands of modules with every check on"
+	@echo "make threads   eight threads that compile, with ThreadSanitizer; make compare: llc and Oriel judged by ptxas"
+	@echo "make install   builds and installs below PREFIX (/usr/local), with DESTDIR in front; make uninstall removes it"
+	@echo "make deb       builds and makes a Debian package in build/"
 
 run: setup build
 	$(PYTHON) scripts/run_examples.py
 
-test: setup lint build unit lit identity execute phases differential mutate memory
+test: setup lint build unit lit identity execute phases docs differential mutate memory soak-short install-test
 	@echo "make test: everything passed"
 
 setup:
@@ -48,6 +53,10 @@ execute:
 phases:
 	$(PYTHON) scripts/check_phases.py --sm 90
 
+# The commands of README.md and docs/*.md.
+docs:
+	$(PYTHON) scripts/check_docs.py
+
 # 300 generated kernels before and after phases, and wrong edits in 300.
 differential: build
 	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 300 --save build/differential
@@ -60,6 +69,42 @@ mutate:
 # The shim with AddressSanitizer, over all examples.
 memory:
 	$(PYTHON) scripts/check_memory.py
+
+# Under sudo there is often no cargo, and it should not leave root's files among the user's: what is built is installed.
+ifndef SUDO_USER
+install deb: build
+endif
+
+export PREFIX ?= /usr/local
+export DESTDIR
+install:
+	@scripts/install.sh
+
+uninstall:
+	@scripts/install.sh --uninstall
+
+deb:
+	@scripts/make_deb.sh
+
+# The installed tree: C and C++ hosts built against it, moved, removed; the package; messages where LLVM is missing.
+install-test: build
+	$(PYTHON) scripts/check_install.py
+
+# Eight threads that compile, with ThreadSanitizer; builds Rust's standard library, so it is not part of `make test`, which runs
+# the same without the sanitizer.
+threads:
+	$(PYTHON) scripts/check_threads.py
+
+# llc alone and Oriel's profiles, judged by ptxas; COMPARE= has the script's arguments.
+compare: build
+	$(PYTHON) scripts/compare.py $(COMPARE)
+
+# Examples in all configurations and thousands of generated modules, with every check on; SOAK= has the script's arguments.
+soak: build
+	$(PYTHON) scripts/soak.py $(SOAK)
+
+soak-short:
+	$(PYTHON) scripts/soak.py --examples none --generated 120
 
 clean:
 	$(CARGO) clean

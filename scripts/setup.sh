@@ -4,7 +4,9 @@
 set -euo pipefail
 
 packages=(llvm-22-dev llvm-22-tools clang-22)
-commands=(llvm-config-22 clang-22 g++ python3 dot)
+commands=(llvm-config-22 clang-22 g++ python3 dot pkg-config cmake)
+# Elsewhere the test of the package is left out.
+if command -v dpkg-deb >/dev/null; then commands+=(dpkg-shlibdeps); fi
 missing=()
 for command in "${commands[@]}"; do
   command -v "$command" >/dev/null || missing+=("$command")
@@ -16,6 +18,9 @@ if ((${#missing[@]})); then
   command -v g++ >/dev/null || packages+=(g++)
   command -v python3 >/dev/null || packages+=(python3)
   command -v dot >/dev/null || packages+=(graphviz)
+  command -v pkg-config >/dev/null || packages+=(pkg-config)
+  command -v cmake >/dev/null || packages+=(cmake)
+  command -v dpkg-shlibdeps >/dev/null || packages+=(dpkg-dev)
   install="apt-get update && apt-get install -y ${packages[*]}"
   printf 'Missing:'; printf ' %s,' "${missing[@]}" | sed 's/,$//'; echo
   if [[ "$(id -u)" != 0 ]]; then
@@ -24,7 +29,7 @@ if ((${#missing[@]})); then
     exit 1
   fi
   if ! command -v apt-get >/dev/null; then
-    echo "Install LLVM 22 with its development files and tools, clang 22, and Graphviz, with this system's package manager."
+    echo "Install LLVM 22 with its development files and tools, clang 22, Graphviz, pkg-config and CMake, with this system's package manager."
     exit 1
   fi
   echo "Installing: ${packages[*]}"
