@@ -25,6 +25,7 @@ pub(crate) enum Stream {
     Inputs = 10,
     Sequences = 11,
     Edits = 12,
+    InstructionOrder = 13,
 }
 
 pub(crate) struct Random(Pcg64);

@@ -120,6 +120,8 @@ pub struct Options {
     pub phases: Phases,
     /// The profile that phases run by.
     pub profile: Profile,
+    /// Which run as well.
+    pub enabled_phases: Vec<Selected>,
     /// Which do not, though they would.
     pub disabled_phases: Vec<&'static Phase>,
     /// What is asked of phases beyond which run.
@@ -175,9 +177,10 @@ impl Options {
             }
             Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
         };
+        let is_enabled = move |phase| self.enabled_phases.contains(&Selected { phase, stage });
         self.registry
             .phases()
-            .filter(is_wanted)
+            .filter(move |phase| is_wanted(phase) || is_enabled(phase))
             .filter(|phase| !self.disabled_phases.contains(phase))
     }
 
@@ -300,7 +303,19 @@ mod tests {
             ]
         );
         assert!(names(&options, Stage::Late).is_empty());
-        options.set("oriel-disable-phases", "MERGEBASICBLOCKS").unwrap();
+        options.set("oriel-enable-phases", "OriPeephole").unwrap();
+        assert_eq!(
+            names(&options, Stage::Ssa),
+            [
+                "AnalyzeControlFlow",
+                "MergeBasicBlocks",
+                "OriPeephole",
+                "PlaceBlocksInSourceOrder"
+            ]
+        );
+        options
+            .set("oriel-disable-phases", "MERGEBASICBLOCKS,OriPeephole")
+            .unwrap();
         assert_eq!(
             names(&options, Stage::Ssa),
             ["AnalyzeControlFlow", "PlaceBlocksInSourceOrder"]

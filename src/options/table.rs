@@ -109,6 +109,15 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-enable-phases",
+        value: "LIST",
+        help: "Run these phases as well as those that would run",
+        apply: |options, value| {
+            options.enabled_phases = options.registry.select(value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-inject-fault",
         value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm|wrong-interval|worse-code",
         help: "Make something go wrong, to test that the host survives it",

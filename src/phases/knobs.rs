@@ -204,6 +204,11 @@ knobs! {
         "Whether constants and values of constant banks stay out of matrix operations";
     LateCopyPropComplPred None, KnobValue::Switch(true), ["OriCopyPropLate"],
         "Whether branches and selects on the complement of a predicate go by the predicate, in the late stage";
+    InstructionOrder None, KnobValue::Integer(1), ["ReorderInstructions"],
+        "The order: 1 with few live registers, 2 all at its first use, 3 what frees registers last, 4 what adds the fewest last, 5 \
+         what others wait for longest first, 6 loads early, 7 loads late, 8 at random; any other number: as it is";
+    InstructionOrderSeed None, KnobValue::Integer(0), ["ReorderInstructions"],
+        "Which of the random orders";
 }
 
 impl KnobSpec {

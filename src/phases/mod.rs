@@ -17,6 +17,7 @@
 //! | `effects.rs` | what each phase did to size and pressure, for those who ask |
 //! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
+//! | `instruction_order/` | orders of the instructions of a block |
 //! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
 //! | `peephole/` | constant folding and identities, for phases that want them |
 
@@ -37,6 +38,7 @@ pub mod general_optimize_late2;
 pub mod general_optimize_mid;
 pub mod general_optimize_mid2;
 pub mod gvn_cse;
+mod instruction_order;
 mod irreducible_cycles;
 pub mod knobs;
 pub mod late_ori_commoning;
@@ -62,6 +64,7 @@ pub mod progress;
 pub mod registry;
 mod remarks;
 pub mod remove_unreachable_blocks;
+pub mod reorder_instructions;
 mod replacement;
 pub mod schedule_for_pressure;
 mod selection;

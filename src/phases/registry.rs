@@ -353,6 +353,13 @@ pub static PHASES: &[Phase] = &[
     )
     .in_profiles(Profiles::MAX)
     .keeping(Analyses::all()),
+    Phase::new(
+        "ReorderInstructions",
+        Stage::Late,
+        BOTH,
+        super::reorder_instructions::run,
+    )
+    .keeping(Analyses::all()),
     phase(
         108,
         "OptimizeHotColdInLoop",

@@ -14,33 +14,27 @@
 //! points, and only if that makes the function's peak fall by a fifth or more, with loads where they stand and with
 //! loads moved up:
 //!
-//! 1. what each register weighs: 32-bit units, but nothing for what ptxas has as an operand (`weights.rs`);
+//! 1. what each register weighs: 32-bit units, but nothing for what ptxas has as an operand;
 //! 2. the fullest point of each block (`peak.rs`);
-//! 3. a new order of each block that reaches too high (`list.rs`), along the dependences;
+//! 3. a [new order](super::instruction_order) of each block that reaches too high, along the dependences;
 //! 4. if one of these still does, or would once ptxas has moved loads up (`loads_first.rs`), all stay as they are.
-//!
-//! Debug instructions follow what they stood behind, and have no say in the order (`block_order.rs`).
 //!
 //! What it needs: liveness; either form. What it leaves true: control flow and liveness at the borders of blocks.
 //!
 //! ptxas has three scheduling phases on its machine code (97 to 101), whose first mode reduces registers by the same kind of
 //! list; the reference has no phase that orders instructions for another scheduler.
 
-mod block_order;
-mod list;
 mod loads_first;
 mod peak;
 #[cfg(test)]
 mod tests;
-mod weights;
 
+use super::instruction_order::{BlockOrder, Policy, Weights};
 use super::never_worse::most_live;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use crate::entity::Block;
 use crate::ori::Function;
-use block_order::BlockOrder;
 use peak::PeakFinder;
-use weights::Weights;
 
 /// Functions with fewer units at their fullest point stay as they are: so few cost no warps, and what ptxas makes of them depends on more
 /// than the order.
@@ -82,8 +76,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         if highest > most {
             break;
         }
-        let order = BlockOrder::find(function, &liveness, &weights, block);
-        highest = highest.max(order.peak(&mut finder));
+        let order = BlockOrder::find(Policy::Pressure, function, &liveness, &weights, block);
+        highest = highest.max(finder.peak_of_block_order(&order));
         orders.push(order);
     }
     if highest > most {
@@ -92,11 +86,11 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         });
         return PhaseResult::Unchanged;
     }
-    let is_undone = |order: &BlockOrder| {
-        let [before, after] = order.peaks_with_loads_first(function, &mut finder);
+    let mut is_undone = |order: &BlockOrder| {
+        let [before, after] = finder.peaks_with_loads_first(order);
         after > most_after(before)
     };
-    if orders.iter().any(is_undone) {
+    if orders.iter().any(&mut is_undone) {
         context.remark(RemarkKind::Missed, "Order", function, None, || {
             format!(
                 "another order has {highest} units live instead of {peak}, but not once loads are moved up"

@@ -19,6 +19,8 @@ mod ptxas;
 mod report;
 mod snapshot;
 mod tables;
+#[cfg(feature = "llvm")]
+mod tune;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -78,6 +80,9 @@ enum Command {
     Report(report::ReportArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
+    /// Find the options that are best for a kernel
+    #[cfg(feature = "llvm")]
+    Tune(tune::TuneArguments),
 }
 
 /// Why a command failed.
@@ -123,6 +128,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Generate(arguments) => generate::run(&arguments)?,
         Command::Report(arguments) => report::run(&arguments)?,
         Command::Snapshot(arguments) => snapshot::run(&arguments)?,
+        #[cfg(feature = "llvm")]
+        Command::Tune(arguments) => tune::run(&arguments)?,
     }
     Ok(())
 }

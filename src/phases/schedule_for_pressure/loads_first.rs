@@ -2,7 +2,8 @@
 
 use crate::entity::{EntityRef, SecondaryMap};
 use crate::liveness::{DependencyGraph, DependencyNode};
-use crate::ori::{AddressSpace, Function, Instruction, Operation};
+use crate::ori::Function;
+use crate::phases::instruction_order::is_load;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -38,12 +39,6 @@ pub(super) fn loads_first(
         }
     }
     result
-}
-
-/// Is it a load that takes its time? Parameters of kernels are operands.
-fn is_load(function: &Function, instruction: Instruction) -> bool {
-    function.operation(instruction) == Operation::Ld
-        && function.modifiers(instruction).space != AddressSpace::EntryParam
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The most that is live at once within a block.
 
-use super::weights::Weights;
+use super::loads_first::loads_first;
 use crate::bitvector::EntityBitSet;
 use crate::entity::{Block, Register};
+use crate::liveness::DependencyNode;
 use crate::ori::{Function, Instruction, Liveness, Operation};
+use crate::phases::instruction_order::{BlockOrder, Weights};
 
 /// Finds the fullest points of a function's blocks, in this order or another.
 pub(super) struct PeakFinder<'a> {
@@ -29,16 +31,24 @@ impl<'a> PeakFinder<'a> {
         self.peak_of(block, self.function.instructions(block).rev())
     }
 
-    /// The most that would be, if the instructions between PHIs and terminator stood in this order.
-    pub fn peak_of_order(
-        &mut self,
-        block: Block,
-        order: impl DoubleEndedIterator<Item = Instruction>,
-    ) -> u32 {
-        self.peak_of(
-            block,
-            self.function.terminator(block).into_iter().chain(order.rev()),
-        )
+    /// The most with an order of a block.
+    pub fn peak_of_block_order(&mut self, order: &BlockOrder) -> u32 {
+        self.peak_of_nodes(order, order.nodes())
+    }
+
+    /// The most that is live at once in a block, in the present order and in another, once ptxas has moved loads up.
+    pub fn peaks_with_loads_first(&mut self, order: &BlockOrder) -> [u32; 2] {
+        let present: Vec<DependencyNode> = order.graph().nodes().collect();
+        [present.as_slice(), order.nodes()].map(|nodes| {
+            let nodes = loads_first(self.function, order.graph(), nodes);
+            self.peak_of_nodes(order, &nodes)
+        })
+    }
+
+    fn peak_of_nodes(&mut self, order: &BlockOrder, nodes: &[DependencyNode]) -> u32 {
+        let instructions = nodes.iter().map(|&node| order.graph().instruction(node));
+        let end = self.function.terminator(order.block());
+        self.peak_of(order.block(), end.into_iter().chain(instructions.rev()))
     }
 
     /// A bound that no order gets below: what is live where a block begins and where it ends.

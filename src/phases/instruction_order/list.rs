@@ -1,9 +1,9 @@
-//! List scheduling from the end of a block to its start, so that few values are live.
+//! List scheduling from the end of a block to its start.
 //!
-//! Of the instructions whose successors have their places, the next one upwards is one that makes no more registers live than
-//! it frees, if there is one: it frees those of its results and takes those of its sources that nothing further down reads. Among
-//! them, and if there is none, it is the one whose result was asked for last, so that what computes one value stands together
-//! (Sethi and Ullman's order, but that the children of a node are not weighed); else the last one of the present order.
+//! Of the instructions whose successors have their places, a [`Policy`] says which one is next upwards; of equals it is the last one of
+//! the present order. What most of them ask is how many more registers an instruction makes live than it frees (it frees those of
+//! its results and takes those of its sources that nothing further down reads), and when its result was asked for: to take the latest
+//! first puts together what computes one value (Sethi and Ullman's order, but that the children of a node are not weighed).
 //!
 //! What an instruction adds changes only when one of its sources becomes live, once for each reader, so that the whole takes
 //! time n log n.
@@ -14,11 +14,17 @@
 //! what it stood behind finds what it found before in every register, whichever one it names.
 
 use super::weights::Weights;
+use super::{Policy, is_load};
 use crate::entity::{Block, EntityRef, PrimaryMap, Register, SecondaryMap, entity_impl};
 use crate::liveness::{DependencyGraph, DependencyNode};
 use crate::ori::{Function, Instruction, Liveness};
+use crate::random::{Random, Stream};
 use smallvec::SmallVec;
 use std::collections::{BinaryHeap, HashMap};
+
+/// About how many cycles pass before the result of a load can be read, and of anything else.
+const LOAD_LATENCY: i64 = 30;
+const LATENCY: i64 = 4;
 
 /// What a register holds from one of its definitions in the block on, or from before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,13 +56,15 @@ struct NodeData {
 /// An instruction that can be next, by what decides; the greatest is next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    is_free: bool,
+    /// What the policy looks at first.
+    rank: i64,
     asked: u32,
     node: DependencyNode,
 }
 
 /// The nodes of a block's graph in a new order.
 pub(super) fn order(
+    policy: Policy,
     function: &Function,
     liveness: &Liveness,
     weights: &Weights,
@@ -64,6 +72,8 @@ pub(super) fn order(
     graph: &DependencyGraph,
 ) -> Vec<DependencyNode> {
     let mut list = List {
+        policy,
+        ranks: fixed_ranks(policy, function, block, graph),
         graph,
         values: PrimaryMap::new(),
         nodes: SecondaryMap::with_capacity(graph.nodes().len()),
@@ -86,7 +96,46 @@ fn redefines(function: &Function, instruction: Instruction) -> bool {
     results.any(|register| function.unique_definition(register).is_none())
 }
 
+/// The ranks that a policy gives nodes once and for all; none if it looks at what they add.
+fn fixed_ranks(policy: Policy, function: &Function, block: Block, graph: &DependencyGraph) -> Vec<i64> {
+    let by_load = |of_load, of_others| {
+        let is_load = |node| is_load(function, graph.instruction(node));
+        let rank = |node| if is_load(node) { of_load } else { of_others };
+        graph.nodes().map(rank).collect()
+    };
+    match policy {
+        Policy::Pressure | Policy::FreeFirst | Policy::FewestAdded => Vec::new(),
+        Policy::AskedLast => vec![0; graph.nodes().len()],
+        Policy::LoadsEarly => by_load(0, 1),
+        Policy::LoadsLate => by_load(1, 0),
+        Policy::LongestPath => {
+            let mut depths = vec![0; graph.nodes().len()];
+            for node in graph.nodes() {
+                let instruction = graph.instruction(node);
+                let latency = if is_load(function, instruction) {
+                    LOAD_LATENCY
+                } else {
+                    LATENCY
+                };
+                for &(later, _) in graph.successors(node) {
+                    depths[later.index()] = depths[later.index()].max(depths[node.index()] + latency);
+                }
+            }
+            depths
+        }
+        Policy::Random(seed) => {
+            // Each block has an order of its own.
+            let seed = seed ^ (block.index() as u64).rotate_left(32);
+            let mut random = Random::new(seed, Stream::InstructionOrder);
+            graph.nodes().map(|_| random.below(1 << 32) as i64).collect()
+        }
+    }
+}
+
 struct List<'a> {
+    policy: Policy,
+    /// By node; empty if ranks change.
+    ranks: Vec<i64>,
     graph: &'a DependencyGraph,
     values: PrimaryMap<Value, ValueData>,
     nodes: SecondaryMap<DependencyNode, NodeData>,
@@ -155,7 +204,7 @@ impl List<'_> {
             }
         }
         while let Some(candidate) = self.ready.pop() {
-            // It may be there twice, the second time since it is free.
+            // It may be there twice, the first time with a higher rank.
             if !std::mem::replace(&mut self.nodes[candidate.node].is_placed, true) {
                 self.place(candidate.node);
             }
@@ -199,12 +248,22 @@ impl List<'_> {
     }
 
     fn make_ready(&mut self, node: DependencyNode) {
+        self.ready.push(self.candidate(node));
+    }
+
+    fn candidate(&self, node: DependencyNode) -> Candidate {
         let NodeData { adds, asked, .. } = self.nodes[node];
-        self.ready.push(Candidate {
-            is_free: adds <= 0,
-            asked,
+        let rank = match self.policy {
+            Policy::Pressure | Policy::FreeFirst => i64::from(adds <= 0),
+            Policy::FewestAdded => -adds,
+            _ => self.ranks[node.index()],
+        };
+        let looks_at_asked = matches!(self.policy, Policy::Pressure | Policy::AskedLast);
+        Candidate {
+            rank,
+            asked: if looks_at_asked { asked } else { 0 },
             node,
-        });
+        }
     }
 
     /// Takes note that from here upwards a value is live.
@@ -221,17 +280,14 @@ impl List<'_> {
             data.adds -= weight;
             data.asked = data.asked.max(now);
         }
-        for &reader in readers {
+        for reader in readers.clone() {
+            let before = self.candidate(reader);
             let data = &mut self.nodes[reader];
-            let was_free = data.adds <= 0;
             data.adds -= weight;
             let is_ready = data.waits_for == 0 && !data.is_placed && now > 0;
-            if is_ready && !was_free && data.adds <= 0 {
-                self.ready.push(Candidate {
-                    is_free: true,
-                    asked: data.asked,
-                    node: reader,
-                });
+            let after = self.candidate(reader);
+            if is_ready && after > before {
+                self.ready.push(after);
             }
         }
     }
@@ -247,6 +303,7 @@ fn registers_read(function: &Function, instruction: Instruction) -> impl Iterato
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::policies;
     use super::*;
     use crate::graph::Traversal;
     use crate::ori::random_function::random_function;
@@ -255,20 +312,21 @@ mod tests {
     use proptest::prelude::*;
 
     /// The order of the entry block of a kernel in late form, by number in the present one.
-    fn numbers(body: &str) -> Vec<usize> {
+    fn numbers(policy: Policy, body: &str) -> Vec<usize> {
         let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
         let flow = ControlFlow::analyze(&function, Traversal::default());
         let liveness = Liveness::compute(&function, &flow);
         let graph = DependencyGraph::compute(&function, function.entry());
         let weights = Weights::of(&function);
-        let order = order(&function, &liveness, &weights, function.entry(), &graph);
+        let order = order(policy, &function, &liveness, &weights, function.entry(), &graph);
         order.into_iter().map(EntityRef::index).collect()
     }
 
     #[test]
     fn what_computes_one_value_stands_together() {
         let found = numbers(
+            Policy::Pressure,
             "    %1:R32 = LD.global.b32.b32 [0]
     %2:R32 = LD.global.b32.b32 [4]
     %3:R32 = LD.global.b32.b32 [8]
@@ -287,6 +345,7 @@ mod tests {
     fn what_frees_registers_comes_before_what_takes_them() {
         // Upwards: the second load frees one as soon as its value was asked for.
         let found = numbers(
+            Policy::Pressure,
             "    %1:R32 = LD.global.b32.b32 [0]
     %2:R32 = LD.global.b32.b32 [4]
     %3:R32 = IADD.b32 %1, 1
@@ -299,8 +358,33 @@ mod tests {
     }
 
     #[test]
+    fn each_policy_has_its_order() {
+        let body = "    %1:R64 = LD.param::entry.b64.b64 [0]
+    %2:R32 = LD.global.b32.b32 [%1]
+    %3:R32 = IADD.b32 %2, 1
+    %4:R32 = IMUL.b32 %3, %3
+    %5:R32 = LD.global.b32.b32 [4]
+    %6:R32 = IADD.b32 %5, 2
+    %7:R32 = IADD.b32 %6, %4
+    ST.shared.b32.b32 %7, [0]
+";
+        let orders = [
+            (Policy::AskedLast, [4, 5, 0, 1, 2, 3, 6, 7]),
+            (Policy::LongestPath, [0, 4, 1, 5, 2, 3, 6, 7]),
+            (Policy::LoadsEarly, [0, 1, 4, 2, 3, 5, 6, 7]),
+            (Policy::LoadsLate, [0, 1, 2, 3, 4, 5, 6, 7]),
+        ];
+        for (policy, order) in orders {
+            assert_eq!(numbers(policy, body), order, "{policy:?}");
+        }
+        let random = |seed| numbers(Policy::Random(seed), body);
+        assert!((1..20).any(|seed| random(seed) != random(0)));
+    }
+
+    #[test]
     fn a_register_is_defined_again_behind_all_before() {
         let found = numbers(
+            Policy::Pressure,
             "    %1:R32 = MOV.b32 1
     %2:R32 = LD.global.b32.b32 [0]
     %3:R32 = LD.global.b32.b32 [4]
@@ -321,14 +405,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
         #[test]
-        fn every_order_keeps_the_dependences(seed: u64, late: bool) {
+        fn every_order_keeps_the_dependences(seed: u64, late: bool, policy in policies()) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
             let flow = ControlFlow::analyze(&function, Traversal::default());
             let liveness = Liveness::compute(&function, &flow);
             let weights = Weights::of(&function);
             for &block in function.blocks() {
                 let graph = DependencyGraph::compute(&function, block);
-                let order = order(&function, &liveness, &weights, block, &graph);
+                let order = order(policy, &function, &liveness, &weights, block, &graph);
                 let mut places = SecondaryMap::with_default(None);
                 for (place, &node) in order.iter().enumerate() {
                     prop_assert_eq!(places[node].replace(place), None);

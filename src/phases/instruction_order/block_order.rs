@@ -1,16 +1,14 @@
 //! A new order of the instructions of a block, and where debug instructions come in it.
 
-use super::list;
-use super::loads_first::loads_first;
-use super::peak::PeakFinder;
 use super::weights::Weights;
+use super::{Policy, list};
 use crate::entity::{Block, EntityRef};
 use crate::liveness::{DependencyGraph, DependencyNode};
 use crate::ori::{Function, Instruction, Liveness, Operation, Position};
 
 /// The instructions of a block between PHIs and terminator in a new order.
 #[derive(Clone, Debug)]
-pub(super) struct BlockOrder {
+pub(in crate::phases) struct BlockOrder {
     block: Block,
     /// Without debug instructions.
     graph: DependencyGraph,
@@ -18,32 +16,32 @@ pub(super) struct BlockOrder {
 }
 
 impl BlockOrder {
-    /// Finds one in which few registers are live.
-    pub fn find(function: &Function, liveness: &Liveness, weights: &Weights, block: Block) -> Self {
+    /// The order that a policy gives.
+    pub fn find(
+        policy: Policy,
+        function: &Function,
+        liveness: &Liveness,
+        weights: &Weights,
+        block: Block,
+    ) -> Self {
         let graph = DependencyGraph::compute(function, block);
-        let nodes = list::order(function, liveness, weights, block, &graph);
+        let nodes = list::order(policy, function, liveness, weights, block, &graph);
         Self { block, graph, nodes }
     }
 
-    /// The most units that are live at once in this order.
-    pub fn peak(&self, finder: &mut PeakFinder<'_>) -> u32 {
-        finder.peak_of_order(self.block, self.instructions(&self.nodes))
+    /// The block.
+    pub fn block(&self) -> Block {
+        self.block
     }
 
-    /// The most units that are live at once, in the present order and in this one, once ptxas has moved loads up.
-    pub fn peaks_with_loads_first(&self, function: &Function, finder: &mut PeakFinder<'_>) -> [u32; 2] {
-        let present: Vec<DependencyNode> = self.graph.nodes().collect();
-        [&present, &self.nodes].map(|nodes| {
-            let nodes = loads_first(function, &self.graph, nodes);
-            finder.peak_of_order(self.block, self.instructions(&nodes))
-        })
+    /// What has to stay in order.
+    pub fn graph(&self) -> &DependencyGraph {
+        &self.graph
     }
 
-    fn instructions<'a>(
-        &'a self,
-        nodes: &'a [DependencyNode],
-    ) -> impl DoubleEndedIterator<Item = Instruction> + 'a {
-        nodes.iter().map(|&node| self.graph.instruction(node))
+    /// The instructions, by their nodes in [`BlockOrder::graph`].
+    pub fn nodes(&self) -> &[DependencyNode] {
+        &self.nodes
     }
 
     /// The first instruction that moves.

@@ -6,7 +6,7 @@ use crate::ori::{AddressSpace, Function, Operand, OperandKind, Operation, Regist
 /// How many of ptxas' registers each register takes, in 32-bit units: none, if it is a predicate or if ptxas has its value as an
 /// operand, as it has immediates, addresses of variables and parameters of kernels.
 #[derive(Clone, Debug)]
-pub(super) struct Weights {
+pub(in crate::phases) struct Weights {
     /// By register.
     units: Vec<u32>,
 }

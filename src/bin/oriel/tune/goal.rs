@@ -1,0 +1,124 @@
+//! What makes one variant better than another.
+
+use super::judge::{Figures, Judgement};
+use clap::ValueEnum;
+
+/// What is to become less, or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Goal {
+    /// Fewer registers
+    Registers,
+    /// Fewer bytes of spilled registers
+    Spills,
+    /// More warps on a multiprocessor
+    Occupancy,
+    /// Less machine code
+    Sass,
+}
+
+/// Figures in the order of what counts; the least is best.
+pub type Score = [i64; 4];
+
+impl Goal {
+    /// The name in what is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Registers => "registers",
+            Self::Spills => "spills",
+            Self::Occupancy => "occupancy",
+            Self::Sass => "sass",
+        }
+    }
+
+    /// What a function is worth: the goal first, then what else ptxas' code costs.
+    pub fn score(self, figures: &Figures) -> Score {
+        let registers = i64::from(figures.registers);
+        let spills = i64::from(figures.spill_bytes.unwrap_or(0));
+        let warps = -i64::from(figures.warps.unwrap_or(0));
+        let size = figures.code_size as i64;
+        match self {
+            Self::Registers => [registers, spills, size, warps],
+            Self::Spills => [spills, size, registers, warps],
+            Self::Occupancy => [warps, spills, size, registers],
+            Self::Sass => [size, spills, warps, registers],
+        }
+    }
+
+    /// What functions are worth together.
+    pub fn sum<'f>(self, functions: impl Iterator<Item = &'f Figures>) -> Score {
+        functions
+            .map(|figures| self.score(figures))
+            .fold([0; 4], |sum, score| {
+                std::array::from_fn(|place| sum[place] + score[place])
+            })
+    }
+
+    /// May a function become this? Neither what is asked for nor spills may become worse, nor occupancy if it is code that is asked
+    /// for; code may become so many percent larger.
+    pub fn allows(self, before: &Figures, after: &Figures, tolerance: f64) -> bool {
+        let (score_before, score_after) = (self.score(before), self.score(after));
+        let room = before.code_size as f64 * (1.0 + tolerance / 100.0);
+        score_after[0] <= score_before[0]
+            && after.spill_bytes <= before.spill_bytes
+            && after.code_size as f64 <= room
+            && (self != Self::Sass || after.warps >= before.warps)
+    }
+}
+
+/// The functions of both that a goal is asked of: all, or one.
+pub fn judged<'f>(
+    judgement: &'f Judgement,
+    only: Option<&'f str>,
+) -> impl Iterator<Item = (&'f str, &'f Figures)> {
+    let all = judgement.iter().map(|(name, figures)| (name.as_str(), figures));
+    all.filter(move |&(name, _)| only.is_none_or(|only| name == only))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(registers: u32, spill_bytes: u32, code_size: u64, warps: u32) -> Figures {
+        Figures {
+            registers,
+            spill_bytes: Some(spill_bytes),
+            code_size,
+            warps: Some(warps),
+        }
+    }
+
+    #[test]
+    fn the_goal_comes_first_and_the_rest_decides_between_equals() {
+        let (one, other) = (figures(20, 0, 1000, 32), figures(24, 0, 900, 48));
+        let better = |goal: Goal| goal.score(&one) < goal.score(&other);
+        assert_eq!(
+            Goal::value_variants()
+                .iter()
+                .map(|&goal| better(goal))
+                .collect::<Vec<_>>(),
+            [true, false, false, false]
+        );
+        assert!(
+            Goal::Registers.score(&figures(20, 0, 1000, 32))
+                < Goal::Registers.score(&figures(20, 4, 900, 32))
+        );
+    }
+
+    #[test]
+    fn nothing_may_be_paid_with_spills_and_little_with_code() {
+        let before = figures(24, 8, 1000, 32);
+        for (goal, after, allowed) in [
+            (Goal::Registers, figures(20, 8, 1020, 32), true),
+            (Goal::Registers, figures(20, 8, 1021, 32), false),
+            (Goal::Registers, figures(20, 12, 900, 32), false),
+            (Goal::Registers, figures(25, 0, 900, 32), false),
+            (Goal::Spills, figures(40, 0, 1000, 16), true),
+            (Goal::Occupancy, figures(25, 8, 1000, 32), true),
+            (Goal::Occupancy, figures(20, 8, 1000, 31), false),
+            (Goal::Sass, figures(26, 8, 900, 32), true),
+            (Goal::Sass, figures(26, 8, 900, 31), false),
+        ] {
+            assert_eq!(goal.allows(&before, &after, 2.0), allowed, "{goal:?} {after:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Who says what a variant is worth: ptxas, or the register estimate.
+
+use super::cache::{Cache, Key};
+use crate::ptxas::Ptxas;
+use object::{Object, ObjectSection};
+use oriel::compile::Compilation;
+use oriel::report::occupancy::{SmLimits, Usage};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a function takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Registers a thread.
+    pub registers: u32,
+    /// Bytes a thread of stores and loads of spilled registers; the estimate knows none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spill_bytes: Option<u32>,
+    /// Bytes of SASS, or machine instructions behind Oriel for the estimate.
+    pub code_size: u64,
+    /// Warps that a multiprocessor holds of a kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warps: Option<u32>,
+}
+
+/// Figures by function.
+pub type Judgement = BTreeMap<String, Figures>;
+
+/// What a kernel takes beside registers, by which its occupancy is found.
+pub type Usages = BTreeMap<String, (u32, Usage)>;
+
+/// A judge.
+pub enum Judge {
+    /// ptxas, for a compute capability.
+    Ptxas {
+        /// The program.
+        program: Ptxas,
+        /// Its version.
+        version: String,
+        /// Such as 80 or 90a.
+        sm: String,
+        /// The most registers a thread, where a variant does not say less.
+        limit: Option<u32>,
+        /// What it said before.
+        cache: Option<Cache>,
+        /// How often it was in the cache.
+        hits: AtomicUsize,
+        /// How often ptxas ran.
+        runs: AtomicUsize,
+    },
+    /// The estimate.
+    Estimate,
+}
+
+impl Judge {
+    /// The name in what is printed.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Ptxas { version, .. } => format!("ptxas {version}"),
+            Self::Estimate => "estimate".to_owned(),
+        }
+    }
+
+    /// Does it need to know more of a compilation than the PTX?
+    pub fn wants_functions(&self) -> bool {
+        matches!(self, Self::Estimate)
+    }
+
+    /// What came of a compilation, with at most so many registers if there is a number; the estimate knows none.
+    ///
+    /// # Errors
+    /// ptxas refuses the code.
+    pub fn judge(
+        &self,
+        compilation: &Compilation,
+        limit: Option<u32>,
+        usages: &Usages,
+    ) -> Result<Judgement, String> {
+        let mut judgement = match self {
+            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx, limit)?,
+            Self::Estimate => estimate(compilation),
+        };
+        for (name, figures) in &mut judgement {
+            figures.warps = usages.get(name).and_then(|&(sm, usage)| {
+                let usage = Usage {
+                    registers_per_thread: figures.registers,
+                    ..usage
+                };
+                Some(SmLimits::of(sm)?.occupancy(usage).warps_per_sm)
+            });
+        }
+        Ok(judgement)
+    }
+
+    fn ask_ptxas(&self, ptx: &[u8], tighter: Option<u32>) -> Result<Judgement, String> {
+        let Self::Ptxas {
+            program,
+            version,
+            sm,
+            limit,
+            cache,
+            hits,
+            runs,
+        } = self
+        else {
+            unreachable!("somebody else is the judge")
+        };
+        let limit = tighter.or(*limit);
+        let limit_text = limit.map_or_else(String::new, |limit| limit.to_string());
+        let key = Key::new(ptx, &[version, sm, &limit_text]);
+        if let Some(known) = cache.as_ref().and_then(|cache| cache.get(key)) {
+            hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(known);
+        }
+        runs.fetch_add(1, Ordering::Relaxed);
+        let assembled = program.assemble(ptx, sm, limit)?;
+        let sizes = code_sizes(&assembled.cubin).map_err(|error| format!("ptxas' machine code: {error}"))?;
+        let figures = assembled.functions.into_iter().filter_map(|(name, figures)| {
+            let found = Figures {
+                // Device functions have none of their own.
+                registers: figures.ptxas_registers?,
+                spill_bytes: Some(figures.ptxas_spill_store_bytes + figures.ptxas_spill_load_bytes),
+                code_size: sizes.get(&name).copied().unwrap_or(0),
+                warps: None,
+            };
+            Some((name, found))
+        });
+        let judgement: Judgement = figures.collect();
+        if let Some(cache) = cache {
+            cache.put(key, &judgement);
+        }
+        Ok(judgement)
+    }
+}
+
+/// The bytes of each function's section in a cubin.
+fn code_sizes(cubin: &[u8]) -> object::Result<BTreeMap<String, u64>> {
+    let mut sizes = BTreeMap::new();
+    for section in object::File::parse(cubin)?.sections() {
+        if let Some(function) = section.name()?.strip_prefix(".text.") {
+            sizes.insert(function.to_owned(), section.size());
+        }
+    }
+    Ok(sizes)
+}
+
+/// The estimates for the kernels of a compilation.
+fn estimate(compilation: &Compilation) -> Judgement {
+    let reports = compilation
+        .reports()
+        .into_iter()
+        .filter(|report| report.is_kernel);
+    let figures = reports.filter_map(|report| {
+        let found = Figures {
+            registers: report.figures.registers_estimate?,
+            spill_bytes: None,
+            code_size: report.instructions_out as u64,
+            warps: None,
+        };
+        Some((report.function, found))
+    });
+    figures.collect()
+}

@@ -1,0 +1,201 @@
+//! `oriel tune`: compiles a module in many ways and says which options are best for its kernels.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `setting.rs` | what is tried: phases, orders, budgets, knobs |
+//! | `search.rs` | which of them together |
+//! | `goal.rs` | what is better |
+//! | `judge.rs`, `cache.rs` | what ptxas makes of a variant, or the estimate says; what ptxas said before |
+//! | `workshop.rs` | compiles and judges variants on several threads |
+//! | `output.rs` | what is printed |
+
+mod cache;
+mod goal;
+mod judge;
+mod output;
+mod search;
+mod setting;
+mod workshop;
+
+use crate::compile::write_output;
+use crate::ptxas::Ptxas;
+use cache::Cache;
+use clap::Args;
+use goal::{Goal, judged};
+use indicatif::{ProgressBar, ProgressStyle};
+use judge::Judge;
+use oriel::options;
+use output::Outcome;
+use search::Search;
+use setting::Variant;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+use workshop::Workshop;
+
+/// Options of `oriel tune`.
+#[derive(Args)]
+pub struct TuneArguments {
+    /// LLVM IR (.ll) or bitcode (.bc)
+    file: PathBuf,
+
+    /// Compute capability, such as 80 or 90a [default: LLVM's]
+    #[arg(long, value_name = "SM")]
+    sm: Option<String>,
+
+    /// PTX ISA version times ten, such as 86 [default: LLVM's for the compute capability]
+    #[arg(long, value_name = "VERSION")]
+    ptx: Option<u32>,
+
+    /// Optimisation level of code generation
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
+    optimization_level: u8,
+
+    /// What is wanted. Nothing else that counts may become worse for it
+    #[arg(long, value_enum, default_value = "registers")]
+    goal: Goal,
+
+    /// The function that counts [default: all that ptxas gives registers to]
+    #[arg(long, value_name = "NAME")]
+    function: Option<String>,
+
+    /// Also try limits of registers for ptxas (--maxrregcount), down to two thirds of what it takes
+    #[arg(long)]
+    limits: bool,
+
+    /// Let ptxas use at most so many registers, whatever is tried
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
+    maxrregcount: Option<u32>,
+
+    /// Percent by which a function's code may become larger
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
+    tolerance: f64,
+
+    /// Rounds: each tries every setting on top of the best of the one before
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    rounds: usize,
+
+    /// Random orders of instructions among the settings
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    random_orders: u32,
+
+    /// Threads [default: as many as there are processors]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<usize>,
+
+    /// Judge by the register estimate, though there is ptxas
+    #[arg(long, conflicts_with_all = ["maxrregcount", "limits"])]
+    estimate: bool,
+
+    /// Options that all variants start from, as in ORIEL_FLAGS
+    #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
+    oriel: String,
+
+    /// Where ptxas' answers are kept [default: oriel/tune below XDG_CACHE_HOME or ~/.cache]
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
+
+    /// Ask ptxas again
+    #[arg(long, conflicts_with = "cache")]
+    no_cache: bool,
+
+    /// Write the PTX of the best variant; - is standard output, what is printed goes to standard error then
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &TuneArguments) -> Result<(), String> {
+    options::set_all_on_command_line(&arguments.oriel)?;
+    let base = workshop::quiet(&*options::process_options()?);
+    let jobs = arguments
+        .jobs
+        .or_else(|| std::thread::available_parallelism().ok().map(usize::from));
+    let mut workshop = Workshop::new(
+        &arguments.file,
+        arguments.sm.as_deref(),
+        arguments.ptx,
+        arguments.optimization_level,
+        base,
+        jobs.unwrap_or(1).max(1),
+    )?;
+    workshop.judge = judge(arguments, workshop.sm())?;
+    let before = workshop.judge_all(&[Variant::default()], || {}).remove(0)?;
+    if judged(&before, arguments.function.as_deref()).next().is_none() {
+        let names: Vec<&str> = before.keys().map(String::as_str).collect();
+        return Err(match &arguments.function {
+            Some(function) => format!(
+                "there is no function '{function}' to tune; there are: {}",
+                names.join(", ")
+            ),
+            None => "there is no kernel to tune".to_owned(),
+        });
+    }
+    let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
+    if arguments.limits {
+        let functions = judged(&before, arguments.function.as_deref());
+        let most = functions.map(|(_, figures)| figures.registers).max();
+        settings.extend(setting::limits(most.unwrap_or(0)));
+    }
+    let mut search = Search::new(
+        arguments.goal,
+        arguments.tolerance,
+        arguments.function.as_deref(),
+        before,
+    );
+    let progress = ProgressBar::new(0).with_style(
+        ProgressStyle::with_template("{bar:40} {pos} of {len} variants, {elapsed}")
+            .expect("it is a template"),
+    );
+    search.run(&settings, arguments.rounds, |variants| {
+        progress.inc_length(variants.len() as u64);
+        workshop.judge_all(variants, || progress.inc(1))
+    });
+    progress.finish_and_clear();
+    let outcome = Outcome::new(arguments.goal, arguments.function.as_deref(), &search, &workshop);
+    if let Some(path) = &arguments.output {
+        write_output(path, &workshop.ptx_of(&search.trials[search.best].variant)?)?;
+    }
+    let is_ptx_on_stdout = arguments
+        .output
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    outcome.print(arguments.json, is_ptx_on_stdout)
+}
+
+/// Who judges: ptxas, if it is there and nothing else is asked for.
+fn judge(arguments: &TuneArguments, sm: String) -> Result<Judge, String> {
+    let program = Ptxas::new();
+    let problem = match program.version() {
+        Ok(version) if !arguments.estimate => {
+            return Ok(Judge::Ptxas {
+                program,
+                version,
+                sm,
+                limit: arguments.maxrregcount,
+                cache: match &arguments.cache {
+                    Some(folder) => Some(Cache::in_folder(folder)),
+                    None => Cache::of_user().filter(|_| !arguments.no_cache),
+                },
+                hits: AtomicUsize::new(0),
+                runs: AtomicUsize::new(0),
+            });
+        }
+        Ok(_) => "--estimate leaves it out".to_owned(),
+        Err(problem) => problem,
+    };
+    let wanted = match arguments.goal {
+        Goal::Spills => Some("what is spilled"),
+        Goal::Sass => Some("how large its code is"),
+        Goal::Registers | Goal::Occupancy => None,
+    };
+    let limited = (arguments.limits || arguments.maxrregcount.is_some()).then_some("what becomes of limits");
+    if let Some(wanted) = wanted.or(limited) {
+        return Err(format!("only ptxas knows {wanted}: {problem}"));
+    }
+    eprintln!("oriel: judged by the register estimate, without ptxas ({problem})");
+    Ok(Judge::Estimate)
+}

@@ -1,0 +1,200 @@
+//! What `oriel tune` prints.
+
+use super::goal::{Goal, judged};
+use super::judge::{Figures, Judge, Judgement};
+use super::search::Search;
+use super::workshop::Workshop;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::atomic::Ordering;
+
+/// What came of tuning a module.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    goal: &'static str,
+    judge: String,
+    sm: String,
+    /// The options that are best for all functions together, behind those given; empty: these.
+    flags: String,
+    /// What ptxas has to be told besides.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    ptxas_flags: String,
+    /// Variants that were tried.
+    variants: usize,
+    /// Different PTX, or limits for ptxas, among them.
+    different: usize,
+    /// Those that could not be compiled or judged.
+    failed: usize,
+    /// What the first of these said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_failure: Option<String>,
+    /// Times that ptxas ran.
+    ptxas_runs: usize,
+    /// Times that its answer was known from an earlier run.
+    known_answers: usize,
+    functions: Vec<FunctionOutcome>,
+}
+
+/// What came of it for one function.
+#[derive(Debug, Serialize)]
+struct FunctionOutcome {
+    function: String,
+    /// With the options given.
+    before: Figures,
+    /// With the best for all.
+    after: Figures,
+    /// What is best for this function, if that is something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alone: Option<Alone>,
+}
+
+/// What is best for one function.
+#[derive(Debug, Serialize)]
+struct Alone {
+    flags: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    ptxas_flags: String,
+    figures: Figures,
+}
+
+impl Outcome {
+    /// What a search found.
+    pub fn new(goal: Goal, only: Option<&str>, search: &Search<'_>, workshop: &Workshop) -> Self {
+        let judgement_of = |place: usize| -> &Judgement {
+            let result = &search.trials[place].result;
+            result.as_ref().expect("the best have been judged")
+        };
+        let flags_of = |place: usize| search.trials[place].variant.flags(&workshop.base);
+        let ptxas_flags_of = |place: usize| search.trials[place].variant.ptxas_flags();
+        let (before, after) = (judgement_of(0), judgement_of(search.best));
+        let functions = judged(before, only).map(|(name, &before)| {
+            let best = search.best_of(Some(name));
+            let alone = judgement_of(best)[name];
+            let is_better = goal.score(&alone)[0] < goal.score(&after[name])[0];
+            FunctionOutcome {
+                function: name.to_owned(),
+                before,
+                after: after[name],
+                alone: is_better.then(|| Alone {
+                    flags: flags_of(best),
+                    ptxas_flags: ptxas_flags_of(best),
+                    figures: alone,
+                }),
+            }
+        });
+        let mut failures = search
+            .trials
+            .iter()
+            .filter_map(|trial| trial.result.as_ref().err());
+        let (runs, hits) = match &workshop.judge {
+            Judge::Ptxas { runs, hits, .. } => (runs.load(Ordering::Relaxed), hits.load(Ordering::Relaxed)),
+            Judge::Estimate => (0, 0),
+        };
+        Self {
+            goal: goal.name(),
+            judge: workshop.judge.name(),
+            sm: workshop.sm(),
+            flags: flags_of(search.best),
+            ptxas_flags: ptxas_flags_of(search.best),
+            variants: search.trials.len(),
+            different: workshop.different(),
+            failed: failures.clone().count(),
+            first_failure: failures.next().cloned(),
+            ptxas_runs: runs,
+            known_answers: hits,
+            functions: functions.collect(),
+        }
+    }
+
+    /// Prints it, as text or as JSON.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn print(&self, json: bool, to_stderr: bool) -> Result<(), String> {
+        let text = match json {
+            true => serde_json::to_string(self).map_err(|error| error.to_string())? + "\n",
+            false => self.text(),
+        };
+        let written = match to_stderr {
+            true => std::io::stderr().write_all(text.as_bytes()),
+            false => std::io::stdout().write_all(text.as_bytes()),
+        };
+        written.map_err(|error| error.to_string())
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "sm_{}, goal {}, judged by {}: {} variants, {} different\n",
+            self.sm, self.goal, self.judge, self.variants, self.different
+        );
+        if let Some(first) = &self.first_failure {
+            _ = writeln!(text, "{} variants failed; the first: {first}", self.failed);
+        }
+        let size = if self.judge == "estimate" {
+            "instructions"
+        } else {
+            "bytes of SASS"
+        };
+        let widest = self
+            .functions
+            .iter()
+            .map(|it| it.function.len())
+            .max()
+            .unwrap_or(0)
+            .max(8);
+        _ = writeln!(
+            text,
+            "{:widest$}  {:>12}  {:>14}  {:>16}  {:>10}",
+            "function", "registers", "spilled bytes", size, "warps"
+        );
+        for it in &self.functions {
+            let (before, after) = (&it.before, &it.after);
+            _ = writeln!(
+                text,
+                "{:widest$}  {:>12}  {:>14}  {:>16}  {:>10}",
+                it.function,
+                change(Some(before.registers), Some(after.registers)),
+                change(before.spill_bytes, after.spill_bytes),
+                change(Some(before.code_size), Some(after.code_size)),
+                change(before.warps, after.warps),
+            );
+        }
+        if self.flags.is_empty() && self.ptxas_flags.is_empty() {
+            text.push_str("nothing is better than the options given\n");
+        }
+        for (name, flags) in [("flags", &self.flags), ("ptxas", &self.ptxas_flags)] {
+            if !flags.is_empty() {
+                _ = writeln!(text, "{name}: {flags}");
+            }
+        }
+        for it in &self.functions {
+            if let Some(alone) = &it.alone {
+                let figure = match self.goal {
+                    "spills" => format!("{} spilled bytes", alone.figures.spill_bytes.unwrap_or(0)),
+                    "occupancy" => format!("{} warps", alone.figures.warps.unwrap_or(0)),
+                    "sass" => format!("{} bytes of SASS", alone.figures.code_size),
+                    _ => format!("{} registers", alone.figures.registers),
+                };
+                let all_flags = [alone.flags.as_str(), &alone.ptxas_flags];
+                let flags: Vec<&str> = all_flags.into_iter().filter(|flags| !flags.is_empty()).collect();
+                let flags = if flags.is_empty() {
+                    "the options given".to_owned()
+                } else {
+                    flags.join(" and ptxas ")
+                };
+                _ = writeln!(text, "{} alone: {figure} with {flags}", it.function);
+            }
+        }
+        text
+    }
+}
+
+/// A figure before and after; one number where it stays.
+fn change<T: PartialEq + ToString>(before: Option<T>, after: Option<T>) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) if before == after => after.to_string(),
+        (Some(before), Some(after)) => format!("{} -> {}", before.to_string(), after.to_string()),
+        _ => "-".to_owned(),
+    }
+}

@@ -1,0 +1,215 @@
+//! Which variants are tried: from the options as given, the single settings; from the best of these, again; until nothing is better.
+
+use super::goal::{Goal, Score, judged};
+use super::judge::Judgement;
+use super::setting::{Setting, Variant};
+
+/// How many of the settings that help alone are tried together.
+const TOGETHER: usize = 8;
+
+/// A variant, and what came of it.
+pub struct Trial {
+    /// The variant.
+    pub variant: Variant,
+    /// Its figures, or why there are none.
+    pub result: Result<Judgement, String>,
+}
+
+/// A search for the best variant.
+pub struct Search<'a> {
+    goal: Goal,
+    /// Percent by which code may become larger.
+    tolerance: f64,
+    /// The function that counts; none: all.
+    function: Option<&'a str>,
+    before: Judgement,
+    /// All that were tried, the options as given first.
+    pub trials: Vec<Trial>,
+    /// The best of them, by place.
+    pub best: usize,
+}
+
+impl<'a> Search<'a> {
+    /// A search from the figures of the options as given.
+    pub fn new(goal: Goal, tolerance: f64, function: Option<&'a str>, before: Judgement) -> Self {
+        let base = Trial {
+            variant: Variant::default(),
+            result: Ok(before.clone()),
+        };
+        Self {
+            goal,
+            tolerance,
+            function,
+            before,
+            trials: vec![base],
+            best: 0,
+        }
+    }
+
+    /// Tries settings, at most so many rounds; `judge_all` gets variants and gives what came of each.
+    pub fn run(
+        &mut self,
+        settings: &[Setting],
+        rounds: usize,
+        mut judge_all: impl FnMut(&[Variant]) -> Vec<Result<Judgement, String>>,
+    ) {
+        for round in 0..rounds {
+            let best = &self.trials[self.best].variant;
+            if best.is_off() {
+                // Nothing else has a say then.
+                break;
+            }
+            let missing = settings.iter().filter(|setting| !best.has(setting));
+            let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
+            variants.extend(best.parts());
+            if round == 1 {
+                variants.extend(self.together(settings));
+            }
+            let mut untried: Vec<Variant> = Vec::new();
+            for variant in variants {
+                let is_known = self.trials.iter().any(|trial| trial.variant == variant);
+                if !is_known && !untried.contains(&variant) {
+                    untried.push(variant);
+                }
+            }
+            let results = judge_all(&untried);
+            let trials = untried.into_iter().zip(results);
+            self.trials
+                .extend(trials.map(|(variant, result)| Trial { variant, result }));
+            let best = self.best_of(self.function);
+            if best == self.best {
+                break;
+            }
+            self.best = best;
+        }
+    }
+
+    /// The settings that help alone, as many of the best together as may be.
+    fn together(&self, settings: &[Setting]) -> Vec<Variant> {
+        let start = self
+            .score(&self.trials[0], self.function)
+            .expect("it is its own measure");
+        let alone = settings
+            .iter()
+            .filter(|&setting| *setting != Setting::Off)
+            .filter_map(|setting| {
+                let variant = Variant::default().with(setting);
+                let trial = self.trials.iter().find(|trial| trial.variant == variant)?;
+                Some((self.score(trial, self.function)?, setting))
+            });
+        let mut helping: Vec<(Score, &Setting)> = alone.filter(|&(score, _)| score < start).collect();
+        // The worst first: of two that exclude each other, the later one stays.
+        helping.sort_by_key(|&(score, _)| score);
+        (2..=helping.len().min(TOGETHER))
+            .map(|count| {
+                let worst_first = helping[..count].iter().rev();
+                worst_first.fold(Variant::default(), |variant, (_, setting)| variant.with(setting))
+            })
+            .collect()
+    }
+
+    /// What a trial is worth; none if there is nothing to be had, or something became worse that may not.
+    fn score(&self, trial: &Trial, only: Option<&str>) -> Option<Score> {
+        let judgement = trial.result.as_ref().ok()?;
+        let mut functions = judged(&self.before, only);
+        let is_allowed = functions.all(|(name, before)| {
+            let after = judgement.get(name);
+            after.is_some_and(|after| self.goal.allows(before, after, self.tolerance))
+        });
+        is_allowed.then(|| self.goal.sum(judged(judgement, only).map(|(_, figures)| figures)))
+    }
+
+    /// The trial that is best for one function or all, by place; of equals the one with the fewest settings, and of these the first.
+    pub fn best_of(&self, only: Option<&str>) -> usize {
+        let scores = self
+            .trials
+            .iter()
+            .enumerate()
+            .filter_map(|(place, trial)| Some((self.score(trial, only)?, trial.variant.len(), place)));
+        scores.min().map_or(0, |(.., place)| place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judge::Figures;
+    use super::*;
+    use oriel::options::Options;
+
+    fn figures(registers: u32, code_size: u64) -> Figures {
+        Figures {
+            registers,
+            spill_bytes: Some(0),
+            code_size,
+            warps: None,
+        }
+    }
+
+    /// Searches where registers depend on the flags of a variant.
+    fn search(registers: impl Fn(&str) -> Result<u32, String>) -> (String, usize) {
+        let settings = [
+            Setting::Off,
+            Setting::Disable("GvnCse"),
+            Setting::Budget(32),
+            Setting::Order { number: 1, seed: 0 },
+            Setting::Order { number: 2, seed: 0 },
+        ];
+        let base = Options::default();
+        let judge = |variant: &Variant| {
+            let registers = registers(&variant.flags(&base))?;
+            Ok(Judgement::from([("k".to_owned(), figures(registers, 1000))]))
+        };
+        let before = judge(&Variant::default()).unwrap();
+        let mut search = Search::new(Goal::Registers, 2.0, None, before);
+        search.run(&settings, 8, |variants| variants.iter().map(judge).collect());
+        let best = &search.trials[search.best].variant;
+        (best.flags(&base), search.trials.len())
+    }
+
+    #[test]
+    fn settings_that_help_only_together_with_another_are_found() {
+        let (flags, _) = search(|flags| {
+            let (budget, order) = (flags.contains("budget"), flags.contains("Order=2"));
+            Ok(40 - if budget { 2 } else { 0 } - if budget && order { 6 } else { 0 })
+        });
+        assert_eq!(
+            flags,
+            "-oriel-register-budget=32 -oriel-knob=InstructionOrder=2 -oriel-enable-phases=ReorderInstructions"
+        );
+    }
+
+    #[test]
+    fn a_setting_that_no_longer_helps_is_left_out() {
+        let (flags, _) = search(|flags| {
+            let budget = flags.contains("budget");
+            let both = flags.contains("GvnCse") && flags.contains("Order=1");
+            Ok(match (budget, both) {
+                (false, true) => 20,
+                (true, true) => 22,
+                (true, false) => 30 - u32::from(flags.contains("GvnCse")),
+                (false, false) => 40,
+            })
+        });
+        assert!(
+            !flags.contains("budget") && flags.contains("GvnCse") && flags.contains("Order=1"),
+            "{flags}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_chosen_that_is_not_better() {
+        assert_eq!(search(|_| Ok(40)), (String::new(), 6));
+        let all_fail = |flags: &str| {
+            if flags.is_empty() {
+                Ok(40)
+            } else {
+                Err("no".to_owned())
+            }
+        };
+        assert_eq!(search(all_fail), (String::new(), 6));
+        assert_eq!(
+            search(|flags| Ok(40 - u32::from(flags.contains("off")))).0,
+            "-oriel=off"
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! What is tried: single settings, and variants made of several.
+
+use oriel::options::Options;
+use oriel::snapshot::abi::Stage;
+use std::fmt::Write;
+
+/// Budgets of registers that are tried.
+const BUDGETS: [u32; 5] = [24, 32, 48, 96, 255];
+
+/// Orders of `ReorderInstructions` but the random one, by the numbers of its knob.
+const ORDERS: std::ops::RangeInclusive<u32> = 1..=7;
+
+/// The number of the random order.
+const RANDOM_ORDER: u32 = 8;
+
+/// ptxas takes no lower limit for what it is.
+const LEAST_LIMIT: u32 = 16;
+
+/// Knobs that trade registers for instructions or the other way round, and what they are set to.
+const KNOBS: &[(&str, &[&str])] = &[
+    ("EnableGvnCseMode", &["1", "2", "3"]),
+    ("CopyPropForceGlobal", &["1"]),
+    ("CopyPropAddr", &["0"]),
+    ("CopyPropNoWriteNonRR", &["1"]),
+    ("ForceLateCommoning", &["1"]),
+    ("ReassociateCSEWindow", &["16", "64"]),
+    ("ReassociateLargeImmInUIADD64", &["1"]),
+    ("LimitFoldFp", &["1"]),
+    ("ConvertMemToRegCostRatio", &["0.5", "2"]),
+    ("ConvertMemoryToRegIndexedSizeLimit", &["64", "256"]),
+];
+
+/// One thing that is done otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// LLVM alone.
+    Off,
+    /// Another profile than `max`.
+    Profile(&'static str),
+    /// A phase does not run.
+    Disable(&'static str),
+    /// A phase of no profile runs, too.
+    Enable(&'static str),
+    /// `ReorderInstructions` runs, with an order by number and seed.
+    Order { number: u32, seed: u32 },
+    /// Another register budget.
+    Budget(u32),
+    /// Another value of a knob.
+    Knob(&'static str, &'static str),
+    /// ptxas gets so many registers at most.
+    Limit(u32),
+}
+
+impl Setting {
+    /// Do two exclude each other, so that one takes the place of the other?
+    fn excludes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Disable(one) | Self::Enable(one), Self::Disable(other) | Self::Enable(other)) => {
+                one == other
+            }
+            (Self::Knob(one, _), Self::Knob(other, _)) => one == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+/// Every setting that is tried on top of options, for a compute capability times ten, with so many random orders. Phases that the
+/// options disable stay so.
+pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
+    let mut settings = vec![Setting::Off, Setting::Profile("ptxas")];
+    let runs = |phase| [Stage::Ssa, Stage::Late].map(|stage| base.phases_at(stage, sm).any(|it| it == phase));
+    for phase in base.registry.phases().filter(|phase| phase.run.is_some()) {
+        if runs(phase).contains(&true) {
+            settings.push(Setting::Disable(phase.name));
+        } else if phase.name != "ReorderInstructions" && !base.disabled_phases.contains(&phase) {
+            settings.push(Setting::Enable(phase.name));
+        }
+    }
+    settings.extend(BUDGETS.map(Setting::Budget));
+    for (name, values) in KNOBS {
+        settings.extend(values.iter().map(|value| Setting::Knob(name, value)));
+    }
+    settings.extend(ORDERS.map(|number| Setting::Order { number, seed: 0 }));
+    settings.extend((0..random_orders).map(|seed| Setting::Order {
+        number: RANDOM_ORDER,
+        seed,
+    }));
+    settings
+}
+
+/// The limits of registers for ptxas that are tried where a function takes so many: down to two thirds.
+pub fn limits(most_registers: u32) -> impl Iterator<Item = Setting> {
+    let least = LEAST_LIMIT.max(most_registers * 2 / 3);
+    (least..most_registers).rev().map(Setting::Limit)
+}
+
+/// Settings that hold together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variant {
+    settings: Vec<Setting>,
+}
+
+impl Variant {
+    /// Does nothing go on after LLVM?
+    pub fn is_off(&self) -> bool {
+        self.settings.contains(&Setting::Off)
+    }
+
+    /// The most registers that ptxas gets, if it is told.
+    pub fn limit(&self) -> Option<u32> {
+        self.settings.iter().find_map(|setting| match setting {
+            Setting::Limit(registers) => Some(*registers),
+            _ => None,
+        })
+    }
+
+    /// What ptxas is told.
+    pub fn ptxas_flags(&self) -> String {
+        self.limit()
+            .map_or_else(String::new, |registers| format!("--maxrregcount={registers}"))
+    }
+
+    /// How many settings it has.
+    pub fn len(&self) -> usize {
+        self.settings.len()
+    }
+
+    /// Is a setting part of it?
+    pub fn has(&self, setting: &Setting) -> bool {
+        self.settings.contains(setting)
+    }
+
+    /// The same with another setting, in the place of one that excludes it.
+    pub fn with(&self, setting: &Setting) -> Self {
+        let kept = self.settings.iter().filter(|it| !setting.excludes(it));
+        Self {
+            settings: kept.chain([setting]).cloned().collect(),
+        }
+    }
+
+    /// The same without each of its settings in turn.
+    pub fn parts(&self) -> impl Iterator<Item = Self> + '_ {
+        (0..self.settings.len()).map(|left_out| {
+            let mut settings = self.settings.clone();
+            settings.remove(left_out);
+            Self { settings }
+        })
+    }
+
+    /// The options of Oriel that say so, as `ORIEL_FLAGS` has them, to be given behind those that made `base`.
+    pub fn flags(&self, base: &Options) -> String {
+        let mut flags = String::new();
+        let mut disabled: Vec<&str> = base.disabled_phases.iter().map(|phase| phase.name).collect();
+        let mut enabled: Vec<String> = Vec::new();
+        for selected in &base.enabled_phases {
+            enabled.push(format!("{}@{}", selected.phase.name, selected.stage.name()));
+        }
+        let (known_disabled, known_enabled) = (disabled.len(), enabled.len());
+        for setting in &self.settings {
+            let word = match setting {
+                Setting::Off => "-oriel=off".to_owned(),
+                Setting::Profile(name) => format!("-oriel-profile={name}"),
+                Setting::Budget(registers) => format!("-oriel-register-budget={registers}"),
+                Setting::Knob(name, value) => format!("-oriel-knob={name}={value}"),
+                Setting::Limit(_) => continue,
+                Setting::Disable(name) => {
+                    disabled.push(name);
+                    continue;
+                }
+                Setting::Enable(name) => {
+                    enabled.push((*name).to_owned());
+                    continue;
+                }
+                Setting::Order { number, seed } => {
+                    enabled.push("ReorderInstructions".to_owned());
+                    match *number == RANDOM_ORDER {
+                        true => format!(
+                            "-oriel-knob=InstructionOrder={number} -oriel-knob=InstructionOrderSeed={seed}"
+                        ),
+                        false => format!("-oriel-knob=InstructionOrder={number}"),
+                    }
+                }
+            };
+            _ = write!(flags, " {word}");
+        }
+        if disabled.len() > known_disabled {
+            _ = write!(flags, " -oriel-disable-phases={}", disabled.join(","));
+        }
+        if enabled.len() > known_enabled {
+            _ = write!(flags, " -oriel-enable-phases={}", enabled.join(","));
+        }
+        flags.trim_start().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(flags: &str) -> Options {
+        let mut options = Options::default();
+        options.set_all(flags).unwrap();
+        options
+    }
+
+    #[test]
+    fn every_setting_changes_options_that_can_be_read_back() {
+        let base = options("-oriel-disable-phases=GvnCse -oriel-enable-phases=OriPeephole");
+        let settings = settings(&base, 90, 3);
+        // Somebody has said that it does not run.
+        assert!(!settings.contains(&Setting::Enable("GvnCse")));
+        assert!(settings.contains(&Setting::Disable("OriPeephole")));
+        assert!(settings.contains(&Setting::Disable("GeneralOptimize")));
+        for (number, setting) in settings.iter().enumerate() {
+            assert!(!settings[..number].contains(setting), "{setting:?} twice");
+            let flags = Variant::default().with(setting).flags(&base);
+            let mut changed = base.clone();
+            changed
+                .set_all(&flags)
+                .unwrap_or_else(|problem| panic!("{flags}: {problem}"));
+            let phases = |options: &Options| {
+                let late = options.phases_at(Stage::Late, 90);
+                let phases = options.phases_at(Stage::Ssa, 90).chain(late);
+                phases.map(|phase| phase.name).collect::<Vec<_>>()
+            };
+            let is_other = phases(&changed) != phases(&base)
+                || changed.mode != base.mode
+                || changed.phase_options.knobs != base.phase_options.knobs
+                || changed.phase_options.register_budget != base.phase_options.register_budget;
+            assert!(is_other, "{flags} changes nothing");
+        }
+    }
+
+    #[test]
+    fn settings_take_the_place_of_those_that_they_exclude() {
+        let order = |number| Setting::Order { number, seed: 0 };
+        let variant = Variant::default()
+            .with(&Setting::Disable("GvnCse"))
+            .with(&order(2))
+            .with(&Setting::Knob("ForceLateCommoning", "1"))
+            .with(&Setting::Disable("GeneralOptimize"))
+            .with(&order(3));
+        assert_eq!(
+            variant.flags(&options("-oriel-disable-phases=OriPeephole")),
+            "-oriel-knob=ForceLateCommoning=1 -oriel-knob=InstructionOrder=3 \
+             -oriel-disable-phases=OriPeephole,GvnCse,GeneralOptimize -oriel-enable-phases=ReorderInstructions"
+        );
+        let limited = variant.with(&Setting::Limit(32)).with(&Setting::Limit(24));
+        assert_eq!(limited.ptxas_flags(), "--maxrregcount=24");
+        assert_eq!(
+            limited.flags(&Options::default()),
+            variant.flags(&Options::default())
+        );
+        assert_eq!(limits(30).count(), 10);
+        assert_eq!(limits(16).count(), 0);
+        assert_eq!(variant.parts().count(), 4);
+        assert!(variant.parts().all(|part| part != variant));
+        assert_eq!(Variant::default().flags(&Options::default()), "");
+    }
+}

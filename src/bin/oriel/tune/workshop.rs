@@ -1,0 +1,183 @@
+//! Compiles variants of one module and has them judged, on several threads.
+
+use super::cache::Key;
+use super::judge::{Judge, Judgement, Usages};
+use super::setting::Variant;
+use crate::compile::{compiler, with_module};
+use oriel::compile::{Compilation, CompileError, Compiler};
+use oriel::options::{Mode, Options, Printing};
+use oriel::report::occupancy::{LaunchBounds, Usage, static_shared_bytes};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// An answer that one thread finds and others wait for.
+type Answer = Arc<OnceLock<Result<Judgement, String>>>;
+
+/// A module, and all that is needed to judge variants of it.
+pub struct Workshop {
+    file: PathBuf,
+    compiler: Compiler,
+    /// The options that variants start from.
+    pub base: Options,
+    /// Who judges.
+    pub judge: Judge,
+    usages: Usages,
+    /// Compute capability times ten, and as options name it.
+    sm: (u32, String),
+    jobs: usize,
+    /// Answers by PTX and limit of registers: many variants come to the same.
+    answers: Mutex<HashMap<(u128, Option<u32>), Answer>>,
+}
+
+/// Options without all that writes or prints: each variant would.
+pub fn quiet(options: &Options) -> Options {
+    Options {
+        report: None,
+        report_html: None,
+        snapshot_directory: None,
+        dot_directory: None,
+        printing: Printing::default(),
+        bench_repetitions: 0,
+        warn_uninitialized: Some(false),
+        warn_unread_stores: Some(false),
+        warn_launch_bounds: Some(false),
+        phase_effects: false,
+        ..options.clone()
+    }
+}
+
+impl Workshop {
+    /// One for the module in a file. It is compiled once, without a change, to see what its kernels take beside registers.
+    ///
+    /// # Errors
+    /// The module cannot be compiled, or nothing in it goes through Oriel.
+    pub fn new(
+        file: &Path,
+        sm: Option<&str>,
+        ptx_version: Option<u32>,
+        level: u8,
+        base: Options,
+        jobs: usize,
+    ) -> Result<Self, String> {
+        let mut compiler = compiler(sm, level);
+        if let Some(version) = ptx_version {
+            compiler = compiler.ptx_version(version);
+        }
+        let analyzing = Options {
+            mode: Mode::Analyze,
+            ..base.clone()
+        };
+        let seen = with_module(file, |module| compiler.clone().options(analyzing).compile(module))?;
+        let views = || seen.functions.iter().map(|function| function.code.view());
+        let Some(target) = views().next().map(|view| view.function().sm) else {
+            return Err(format!("{}: there is no kernel to tune", file.display()));
+        };
+        let kernels = views().filter(|view| view.is_kernel()).map(|view| {
+            let usage = Usage {
+                threads_per_block: LaunchBounds::of(&view).threads_per_block(),
+                registers_per_thread: 0,
+                shared_bytes_per_block: static_shared_bytes(&view),
+            };
+            (view.name().into_owned(), (view.function().sm, usage))
+        });
+        Ok(Self {
+            file: file.to_owned(),
+            compiler,
+            base,
+            judge: Judge::Estimate,
+            usages: kernels.collect(),
+            sm: (target, sm.map_or_else(|| target.to_string(), str::to_owned)),
+            jobs,
+            answers: Mutex::default(),
+        })
+    }
+
+    /// The compute capability as options name it, such as 80 or 90a.
+    pub fn sm(&self) -> String {
+        self.sm.1.clone()
+    }
+
+    /// The compute capability as phases know it.
+    pub fn sm_times_ten(&self) -> u32 {
+        self.sm.0
+    }
+
+    /// How many different tasks for the judge came of all variants so far.
+    pub fn different(&self) -> usize {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// What comes of each variant; `done` is called behind each.
+    pub fn judge_all(&self, variants: &[Variant], done: impl Fn() + Sync) -> Vec<Result<Judgement, String>> {
+        let results: Vec<OnceLock<Result<Judgement, String>>> =
+            variants.iter().map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(variant) = variants.get(place) else {
+                    return;
+                };
+                let result = self.judge_variant(variant);
+                results[place].set(result).expect("each has one thread");
+                done();
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.min(variants.len()) {
+                scope.spawn(work);
+            }
+        });
+        let finished = results.into_iter().map(OnceLock::into_inner);
+        finished.map(|result| result.expect("all are done")).collect()
+    }
+
+    fn judge_variant(&self, variant: &Variant) -> Result<Judgement, String> {
+        let compilation = self.compile(variant)?;
+        let key = (Key::new(&compilation.ptx, &[]).value(), variant.limit());
+        let answer = {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.entry(key).or_default().clone()
+        };
+        answer
+            .get_or_init(|| self.judge.judge(&compilation, variant.limit(), &self.usages))
+            .clone()
+    }
+
+    fn compile(&self, variant: &Variant) -> Result<Compilation, String> {
+        let mut options = self.options_of(variant)?;
+        if self.judge.wants_functions() {
+            if options.mode == Mode::Off {
+                // The same code, but it is seen.
+                options.mode = Mode::Analyze;
+            }
+            let compiler = self.compiler.clone().options(options);
+            return with_module(&self.file, |module| compiler.compile(module));
+        }
+        let compiler = self.compiler.clone().options(options);
+        with_module(&self.file, |module| -> Result<Compilation, CompileError> {
+            Ok(Compilation {
+                ptx: compiler.emit(module)?,
+                functions: Vec::new(),
+                report: String::new(),
+            })
+        })
+    }
+
+    /// The PTX of a variant.
+    ///
+    /// # Errors
+    /// It cannot be compiled.
+    pub fn ptx_of(&self, variant: &Variant) -> Result<Vec<u8>, String> {
+        let compiler = self.compiler.clone().options(self.options_of(variant)?);
+        with_module(&self.file, |module| compiler.emit(module))
+    }
+
+    fn options_of(&self, variant: &Variant) -> Result<Options, String> {
+        let mut options = self.base.clone();
+        options.set_all(&variant.flags(&self.base))?;
+        Ok(options)
+    }
+}
