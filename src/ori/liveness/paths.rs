@@ -21,12 +21,13 @@ pub(super) fn explore(function: &Function, flow: &ControlFlow, uses: &BorderUses
             BorderUse::OutOf(block) => leaving.push((register, block)),
         }
     }
-    let by_register = |uses: &[(Register, Block)]| {
+    let by_register = |uses: Vec<(Register, Block)>| {
         let mut rows = Rows::default();
         rows.fill(function.register_limit(), uses.iter().copied());
         rows
     };
-    let (entering, leaving) = (by_register(&entering), by_register(&leaving));
+    // What is no longer needed goes at once, here and below: these lists are among the largest of a compilation.
+    let (entering, leaving) = (by_register(entering), by_register(leaving));
     let mut walks: [Walk; RegisterFile::ALL.len()] = Default::default();
     let mut marks = Marks::new(function.block_limit());
     for register in function.registers() {
@@ -52,18 +53,16 @@ pub(super) fn explore(function: &Function, flow: &ControlFlow, uses: &BorderUses
             }
         }
     }
+    drop((entering, leaving, marks));
     let files = RegisterFile::ALL.into_iter().zip(walks);
-    let files = files.filter(|(_, walk)| !walk.live_in.is_empty() || !walk.live_out.is_empty());
+    let files = files.filter(|(_, walk)| !walk.live_in.blocks.is_empty() || !walk.live_out.blocks.is_empty());
     let blocks = function.block_limit();
     Liveness {
         files: files
-            .map(|(file, walk)| {
-                FileLiveness::new(
-                    file,
-                    blocks,
-                    walk.live_in.iter().copied(),
-                    walk.live_out.iter().copied(),
-                )
+            .map(|(file, walk)| FileLiveness {
+                file,
+                live_in: walk.live_in.into_rows(blocks),
+                live_out: walk.live_out.into_rows(blocks),
             })
             .collect(),
         statistics: Statistics::default(),
@@ -98,15 +97,50 @@ fn mark(place: &mut PackedOption<Register>, register: Register) -> bool {
 /// What was found of one file, by register in ascending order.
 #[derive(Default)]
 struct Walk {
-    live_in: Vec<(Block, Register)>,
-    live_out: Vec<(Block, Register)>,
+    live_in: Places,
+    live_out: Places,
+}
+
+/// The blocks of one register after another. There are several for each instruction of a large function, so they are kept without
+/// their register.
+#[derive(Default)]
+struct Places {
+    blocks: Vec<Block>,
+    /// Each register with the place that its blocks begin at.
+    begins: Vec<(Register, usize)>,
+}
+
+impl Places {
+    fn push(&mut self, register: Register, block: Block) {
+        if self.begins.last().is_none_or(|&(last, _)| last != register) {
+            self.begins.push((register, self.blocks.len()));
+        }
+        self.blocks.push(block);
+    }
+
+    /// The registers of each block, ascending.
+    fn into_rows(self, blocks: usize) -> Rows<Block, Register> {
+        let mut rows = Rows::default();
+        rows.fill(blocks, self.pairs());
+        rows
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (Block, Register)> + Clone {
+        let ends = self.begins.iter().skip(1).map(|&(_, begin)| begin);
+        let ends = ends.chain([self.blocks.len()]);
+        let rows = self.begins.iter().zip(ends);
+        rows.flat_map(|(&(register, begin), end)| {
+            let blocks = self.blocks[begin..end].iter();
+            blocks.map(move |&block| (block, register))
+        })
+    }
 }
 
 impl Walk {
     /// The register is live where control leaves a block.
     fn leave(&mut self, register: Register, block: Block, marks: &mut Marks) {
         if mark(&mut marks.left[block.index()], register) {
-            self.live_out.push((block, register));
+            self.live_out.push(register, block);
             if marks.defined[block.index()].expand() != Some(register) {
                 self.enter(register, block, marks);
             }
@@ -116,7 +150,7 @@ impl Walk {
     /// The register is live where a block begins.
     fn enter(&mut self, register: Register, block: Block, marks: &mut Marks) {
         if mark(&mut marks.entered[block.index()], register) {
-            self.live_in.push((block, register));
+            self.live_in.push(register, block);
             marks.pending.push(block);
         }
     }

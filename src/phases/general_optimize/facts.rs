@@ -14,7 +14,7 @@
 
 use super::condition::{Condition, Outcomes, Subject};
 use super::values::Values;
-use crate::entity::{Block, Register, SecondaryMap};
+use crate::entity::{Block, Register};
 use crate::hash::NumberMap;
 use crate::ori::{ControlFlow, Function, Operand, OperandKind, Operation};
 use smallvec::SmallVec;
@@ -28,8 +28,8 @@ const DEPTH: u32 = 4;
 /// What branches have decided.
 #[derive(Debug)]
 pub(in crate::phases) struct Facts {
-    /// By predicate.
-    conditions: SecondaryMap<Register, Option<Condition>>,
+    /// By predicate: most registers are none.
+    conditions: NumberMap<Register, Condition>,
     decided: NumberMap<Subject, SmallVec<[Decided; 2]>>,
     takes_floats: bool,
 }
@@ -67,7 +67,7 @@ impl Facts {
     /// Collects what all branches decide. Without `takes_floats` comparisons of floats decide nothing.
     pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
         let mut facts = Self {
-            conditions: SecondaryMap::with_capacity(function.register_limit()),
+            conditions: NumberMap::default(),
             decided: NumberMap::default(),
             takes_floats,
         };
@@ -75,7 +75,8 @@ impl Facts {
             if function.register(register).file.is_predicate()
                 && function.unique_definition(register).is_some()
             {
-                facts.conditions[register] = Some(Condition::of(function, values, register));
+                let condition = Condition::of(function, values, register);
+                facts.conditions.insert(register, condition);
             }
         }
         for &block in flow.order.as_slice() {
@@ -92,6 +93,10 @@ impl Facts {
         facts
     }
 
+    fn condition_of(&self, predicate: Register) -> Option<Condition> {
+        self.conditions.get(&predicate).copied()
+    }
+
     /// Takes note that a predicate has a value on an edge, and what it is made of.
     fn record(
         &mut self,
@@ -102,7 +107,9 @@ impl Facts {
         (from, to): (Block, Block),
         depth: u32,
     ) {
-        let Some(condition) = self.conditions[predicate].filter(|it| self.takes_floats || !it.is_float())
+        let Some(condition) = self
+            .condition_of(predicate)
+            .filter(|it| self.takes_floats || !it.is_float())
         else {
             return;
         };
@@ -143,7 +150,8 @@ impl Facts {
 
     /// The condition that a predicate stands for; none for one that was made since.
     pub fn condition(&self, predicate: Register) -> Option<Condition> {
-        self.conditions[predicate].filter(|it| self.takes_floats || !it.is_float())
+        self.condition_of(predicate)
+            .filter(|it| self.takes_floats || !it.is_float())
     }
 
     /// Does a predicate hold at a place, if that is known?
