@@ -154,6 +154,7 @@ def prepare(folder):
     common.run([common.llvm_bin() / "llvm-link", *parts, "-o", folder / "kernels.bc"])
     for part in parts:
         part.unlink()
+    compile_example("examples/physics/fft_radix2.cu", folder / "fft.bc")
     report = common.run([common.tool(), "report", "--sm", "80", "--json", folder / "kernels.bc"]).stdout
     for name in ("before.json", "after.json"):
         (folder / name).write_text(report, encoding="utf-8")

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Judges whole compilations by ptxas: llc alone, Oriel's profile `ptxas`, and its profile `max`.
 
-    scripts/compare.py [--sm 80,90,120] [-O 3] [--generated 40] [--limit 64] [--time] [--bisect] [--json FILE] [SOURCE|FOLDER ...]
+    scripts/compare.py [--sm 80,90,120] [-O 3] [--generated 40] [--limit 64] [--time] [--bisect] [--tune] [--json FILE]
+                       [SOURCE|FOLDER ...]
 
 Sources are the examples and generated kernels if none are named; of a folder, its bitcode (*.bc). Each is compiled for every SM
 in the three ways. For each kernel and way: PTX instructions, registers, spilled bytes (stores and loads) without a limit and with
 `--maxrregcount`, stack, SASS instructions, and warps a multiprocessor holds; with --time ptxas' CPU time by source, the least of
 three runs. Printed are totals, what is better and worse, and the ten worst kernels of each figure; --json has every kernel. A
 tool that fails on a source is listed with what it said, and the source is left out of the totals for that SM in all three ways.
-With --bisect, phases are switched off one by one for every kernel that profile `max` makes worse, to find out which ones do it.
+With --tune there are two more ways: `tuned`, what `oriel tune` finds for the whole module with the fewest registers for its goal, and
+`limited`, the same with limits of registers for ptxas among what it tries. With --bisect, phases are switched off one by one for every kernel that profile `max` makes worse, to find out which ones do it.
 
 Everything but times is the same in every run. The exit status is 1 if a tool failed.
 """
@@ -26,6 +28,8 @@ import measure_phases
 import ptxas
 
 WAYS = {"llc": None, "ptxas": ["-oriel-profile=ptxas"], "max": ["-oriel-profile=max"]}
+# How `oriel tune` is called for more ways.
+TUNED = {"tuned": [], "limited": ["--limits"]}
 # In which more is worse; of warps, less is.
 FIGURES = ("ptx_instructions", "registers", "spill_bytes", "spill_bytes_at_limit", "stack_bytes", "sass_instructions", "warps")
 # What profile `max` is not to make worse.
@@ -71,9 +75,13 @@ def to_bitcode(source, folder, sm):
 
 def compile_way(bitcode, folder, way, sm, arguments, extra=()):
     """PTX by one of the ways, and the report's lines of stage `late`."""
+    return compile_with(bitcode, folder, way, sm, arguments, WAYS[way], extra)
+
+
+def compile_with(bitcode, folder, way, sm, arguments, options, extra=()):
+    """The same with these options; none: llc alone."""
     ptx, report = Path(folder) / f"{way}.ptx", Path(folder) / f"{way}.json"
     command = examples.llc_command(bitcode, ptx, sm, arguments.level)
-    options = WAYS[way]
     if options is not None:
         command += [f"-load={common.plugin()}", f"-oriel-report={report}", *options, *extra]
     run_tool(f"llc ({way})", command)
@@ -110,9 +118,18 @@ def warps(registers, line):
     return json.loads(run_tool("oriel occupancy", command).stdout)["occupancy_warps_per_sm"]
 
 
-def figures_of(program, ptx, folder, sm, lines, limit):
-    """The figures of each function of a PTX file."""
-    found = assemble(program, ptx, folder, sm)
+def tune(bitcode, folder, way, sm, arguments):
+    """PTX with the options that `oriel tune` finds, and the limit of registers for ptxas; 0 for none."""
+    version = examples.ptx_feature(sm).removeprefix("+ptx")
+    command = [common.tool(), "tune", "--sm", sm, "--ptx", version, f"-O{arguments.level}", "--jobs", "1", "--json", *TUNED[way], bitcode]
+    found = json.loads(run_tool("oriel tune", command).stdout)
+    ptx, _ = compile_with(bitcode, folder, way, sm, arguments, found["flags"].split())
+    return ptx, int(found.get("ptxas_flags", "=0").split("=")[1])
+
+
+def figures_of(program, ptx, folder, sm, lines, limit, tuned_limit=0):
+    """The figures of each function of a PTX file, which ptxas may get with a limit of registers."""
+    found = assemble(program, ptx, folder, sm, tuned_limit)
     limited = assemble(program, ptx, folder, sm, limit)
     counts = {name: measure_phases.count(code)[0] for name, code in measure_phases.functions_of(ptx.read_text()).items()}
     by_name = {line["function"]: line for line in lines}
@@ -161,8 +178,11 @@ def compare(work):
             made = {way: compile_way(bitcode, folder, way, sm, arguments) for way in WAYS}
             lines = made["max"][1]
             found = {way: figures_of(program, ptx, folder, sm, lines, arguments.limit) for way, (ptx, _) in made.items()}
+            for way in TUNED if arguments.tune else ():
+                ptx, tuned_limit = tune(bitcode, folder, way, sm, arguments)
+                found[way] = figures_of(program, ptx, folder, sm, lines, arguments.limit, tuned_limit)
             for name in sorted(found["llc"]):
-                kernel = {"function": name, **{way: found[way][name] for way in WAYS}}
+                kernel = {"function": name, **{way: figures[name] for way, figures in found.items()}}
                 if arguments.bisect:
                     kernel["worse_by"] = bisect(program, bitcode, folder, sm, kernel, arguments)
                 result["kernels"].append(kernel)
@@ -178,12 +198,13 @@ def compare(work):
 def print_totals(title, kernels):
     """Sums over kernels, and how many are better and worse than by llc alone."""
     print(f"\n{title}: {len(kernels)} functions")
-    print(f"{'':22}{'llc':>12}" + "".join(f"{way:>12}{'':>8}{'better':>8}{'worse':>7}" for way in list(WAYS)[1:]))
+    ways = [way for way in (*WAYS, *TUNED) if kernels and way in kernels[0]][1:]
+    print(f"{'':22}{'llc':>12}" + "".join(f"{way:>12}{'':>8}{'better':>8}{'worse':>7}" for way in ways))
     for figure in FIGURES:
         known = [kernel for kernel in kernels if all(kernel[way][figure] is not None for way in WAYS)]
         base = sum(kernel["llc"][figure] for kernel in known)
         row = f"{figure.replace('_', ' '):22}{base:>12}"
-        for way in list(WAYS)[1:]:
+        for way in ways:
             total = sum(kernel[way][figure] for kernel in known)
             better = sum(is_worse(kernel[way], kernel["llc"], figure) for kernel in known)
             worse = sum(is_worse(kernel["llc"], kernel[way], figure) for kernel in known)
@@ -226,6 +247,7 @@ def main():
     parser.add_argument("--limit", type=int, default=64, help="the --maxrregcount that spilled bytes are also counted at")
     parser.add_argument("--time", action="store_true", help="also time ptxas")
     parser.add_argument("--bisect", action="store_true", help="find the phases that make kernels worse")
+    parser.add_argument("--tune", action="store_true", help="also find the best options for each source, by oriel tune")
     parser.add_argument("--json", help="write everything to this file")
     arguments = parser.parse_args()
     program = ptxas.executable()

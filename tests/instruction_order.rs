@@ -1,5 +1,5 @@
 //! Every order that the dependencies of a block allow gives the same memory: generated kernels, with the instructions of
-//! each block put in a random such order, in the interpreter.
+//! each block put in a random such order, or in each of those of `ReorderInstructions`, in the interpreter.
 #![cfg(feature = "llvm")]
 
 use oriel::execute::{Limits, Module, Program, run_described};
@@ -8,6 +8,8 @@ use oriel::launch::LaunchDescription;
 use oriel::liveness::DependencyGraph;
 use oriel::ori::machine::from_machine;
 use oriel::ori::{Function, Position};
+use oriel::phases::registry::named;
+use oriel::phases::{Manager, PhaseOptions, PhaseResult};
 use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
 use proptest::prelude::*;
@@ -102,6 +104,21 @@ fn shuffle(function: &mut Function, random: &mut impl FnMut(usize) -> usize) -> 
     moved
 }
 
+/// Runs `ReorderInstructions`, and verifies what it leaves; did it change something?
+fn reorder(function: &mut Function, order: usize, seed: u64) -> bool {
+    let mut options = PhaseOptions::default();
+    for knob in [
+        format!("InstructionOrder={order}"),
+        format!("InstructionOrderSeed={}", seed >> 1),
+    ] {
+        options.knobs.set(&knob).unwrap();
+    }
+    let phase = named("ReorderInstructions").next().unwrap();
+    let result = Manager::new(&options, false).run(phase, function);
+    assert_eq!(function.verify(), []);
+    result == PhaseResult::Changed
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -131,6 +148,12 @@ proptest! {
                     prop_assert!(function.verify().is_empty());
                 }
                 prop_assert_eq!(compiled.run(&shuffled), expected, "at stage {}", stage.name());
+            }
+            for order in 1..=8 {
+                let mut reordered = functions.clone();
+                let changed = reordered.iter_mut().filter_map(|function| reorder(function, order, seed).then_some(())).count();
+                prop_assert!(changed > 0, "order {order}");
+                prop_assert_eq!(compiled.run(&reordered), expected, "order {} at stage {}", order, stage.name());
             }
         }
     }

@@ -8,7 +8,7 @@
 
 ; The PTX is that of the flags.
 ; RUN: FileCheck %s --check-prefix=PTX --input-file=%t.ptx
-; RUN: %llc -O3 -oriel-knob=InstructionOrder=1 -oriel-enable-phases=ReorderInstructions %s -o - | diff - %t.ptx
+; RUN: %llc -oriel-knob=InstructionOrder=1 -oriel-enable-phases=ReorderInstructions %s -o - | diff - %t.ptx
 ; PTX:      ld.global
 ; PTX-NEXT: add.s32
 ; PTX-NEXT: ld.global

@@ -47,7 +47,7 @@ pub struct TuneArguments {
     ptx: Option<u32>,
 
     /// Optimisation level of code generation
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
 
     /// What is wanted. Nothing else that counts may become worse for it
@@ -124,7 +124,8 @@ pub fn run(arguments: &TuneArguments) -> Result<(), String> {
     )?;
     workshop.judge = judge(arguments, workshop.sm())?;
     let before = workshop.judge_all(&[Variant::default()], || {}).remove(0)?;
-    if judged(&before, arguments.function.as_deref()).next().is_none() {
+    let functions = judged(&before, arguments.function.as_deref());
+    let Some(most_registers) = functions.map(|(_, figures)| figures.registers).max() else {
         let names: Vec<&str> = before.keys().map(String::as_str).collect();
         return Err(match &arguments.function {
             Some(function) => format!(
@@ -133,12 +134,10 @@ pub fn run(arguments: &TuneArguments) -> Result<(), String> {
             ),
             None => "there is no kernel to tune".to_owned(),
         });
-    }
+    };
     let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
     if arguments.limits {
-        let functions = judged(&before, arguments.function.as_deref());
-        let most = functions.map(|(_, figures)| figures.registers).max();
-        settings.extend(setting::limits(most.unwrap_or(0)));
+        settings.extend(setting::limits(most_registers));
     }
     let mut search = Search::new(
         arguments.goal,
