@@ -85,7 +85,8 @@ def compile_with(bitcode, folder, way, sm, arguments, options, extra=()):
     if options is not None:
         command += [f"-load={common.plugin()}", f"-oriel-report={report}", *options, *extra]
     run_tool(f"llc ({way})", command)
-    lines = report.read_text().splitlines() if options is not None else []
+    # Oriel writes none where it is switched off.
+    lines = report.read_text().splitlines() if report.exists() else []
     return ptx, [line for line in map(json.loads, lines) if line["stage"] == "late"]
 
 

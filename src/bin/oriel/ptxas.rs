@@ -12,15 +12,6 @@ pub struct Ptxas {
     program: OsString,
 }
 
-/// What ptxas made of PTX.
-#[derive(Clone, Debug)]
-pub struct Assembled {
-    /// What it says of each function.
-    pub functions: BTreeMap<String, PtxasFigures>,
-    /// The machine code, an ELF file.
-    pub cubin: Vec<u8>,
-}
-
 impl Ptxas {
     /// The program, which need not be there.
     pub fn new() -> Self {
@@ -28,36 +19,28 @@ impl Ptxas {
         Self { program }
     }
 
-    /// Its version, such as 13.0.88.
-    ///
-    /// # Errors
-    /// There is no ptxas, or something else answers.
-    pub fn version(&self) -> Result<String, String> {
-        let output = Command::new(&self.program).arg("--version").output();
-        let text = output.map_err(|error| self.unavailable(&error))?.stdout;
-        let text = String::from_utf8_lossy(&text);
-        let version = text
-            .split(", V")
-            .nth(1)
-            .and_then(|rest| rest.split_whitespace().next());
-        version
-            .map(str::to_owned)
-            .ok_or_else(|| format!("{} tells no version of ptxas", self.program.display()))
+    /// A command that runs it.
+    pub fn command(&self) -> Command {
+        Command::new(&self.program)
     }
 
-    /// Compiles `ptx` for `sm`, such as 80 or 90a, with at most so many registers if there is a number.
+    /// Compiles `ptx` for `sm`, such as 80 or 90a, with at most so many registers if there is a number: what it says of each function,
+    /// and the machine code, an ELF file.
     ///
     /// # Errors
     /// There is no ptxas, or it refuses the code.
-    pub fn assemble(&self, ptx: &[u8], sm: &str, most_registers: Option<u32>) -> Result<Assembled, String> {
+    pub fn assemble(
+        &self,
+        ptx: &[u8],
+        sm: &str,
+        most_registers: Option<u32>,
+    ) -> Result<(BTreeMap<String, PtxasFigures>, Vec<u8>), String> {
         let limit = most_registers.map(|registers| format!("--maxrregcount={registers}"));
-        let mut command = Command::new(&self.program);
+        let mut command = self.command();
         command.args(["-v", &format!("-arch=sm_{sm}"), "-o", "/dev/stdout", "-"]);
         let output = self.run(command.args(limit), ptx)?;
-        Ok(Assembled {
-            functions: parse_messages(&String::from_utf8_lossy(&output.stderr)),
-            cubin: output.stdout,
-        })
+        let functions = parse_messages(&String::from_utf8_lossy(&output.stderr));
+        Ok((functions, output.stdout))
     }
 
     fn run(&self, command: &mut Command, ptx: &[u8]) -> Result<Output, String> {
@@ -84,7 +67,8 @@ impl Ptxas {
         }
     }
 
-    fn unavailable(&self, error: &std::io::Error) -> String {
+    /// What there is to say if it cannot be run.
+    pub fn unavailable(&self, error: &std::io::Error) -> String {
         format!(
             "{}: {error}; set LLVM_PTXAS_EXECUTABLE to the path of ptxas",
             self.program.display()
@@ -97,5 +81,5 @@ impl Ptxas {
 /// # Errors
 /// There is no ptxas, or it refuses the code.
 pub fn measure(ptx: &[u8], sm: &str) -> Result<BTreeMap<String, PtxasFigures>, String> {
-    Ok(Ptxas::new().assemble(ptx, sm, None)?.functions)
+    Ok(Ptxas::new().assemble(ptx, sm, None)?.0)
 }

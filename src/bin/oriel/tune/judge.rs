@@ -114,9 +114,9 @@ impl Judge {
             return Ok(known);
         }
         runs.fetch_add(1, Ordering::Relaxed);
-        let assembled = program.assemble(ptx, sm, limit)?;
-        let sizes = code_sizes(&assembled.cubin).map_err(|error| format!("ptxas' machine code: {error}"))?;
-        let figures = assembled.functions.into_iter().filter_map(|(name, figures)| {
+        let (functions, cubin) = program.assemble(ptx, sm, limit)?;
+        let sizes = code_sizes(&cubin).map_err(|error| format!("ptxas' machine code: {error}"))?;
+        let figures = functions.into_iter().filter_map(|(name, figures)| {
             let found = Figures {
                 // Device functions have none of their own.
                 registers: figures.ptxas_registers?,
@@ -132,6 +132,25 @@ impl Judge {
         }
         Ok(judgement)
     }
+}
+
+/// The version of ptxas, such as 13.0.88.
+///
+/// # Errors
+/// There is no ptxas, or something else answers.
+pub fn version_of(program: &Ptxas) -> Result<String, String> {
+    let mut command = program.command();
+    let output = command.arg("--version").output();
+    let text = output.map_err(|error| program.unavailable(&error))?.stdout;
+    let text = String::from_utf8_lossy(&text);
+    let version = text
+        .split(", V")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next());
+    let name = command.get_program().display();
+    version
+        .map(str::to_owned)
+        .ok_or_else(|| format!("{name} tells no version of ptxas"))
 }
 
 /// The bytes of each function's section in a cubin.

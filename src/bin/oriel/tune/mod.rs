@@ -168,7 +168,7 @@ pub fn run(arguments: &TuneArguments) -> Result<(), String> {
 /// Who judges: ptxas, if it is there and nothing else is asked for.
 fn judge(arguments: &TuneArguments, sm: String) -> Result<Judge, String> {
     let program = Ptxas::new();
-    let problem = match program.version() {
+    let problem = match judge::version_of(&program) {
         Ok(version) if !arguments.estimate => {
             return Ok(Judge::Ptxas {
                 program,
