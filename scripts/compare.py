@@ -17,7 +17,6 @@ Everything but times is the same in every run. The exit status is 1 if a tool fa
 
 import argparse
 import json
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -40,15 +39,20 @@ class Failure(Exception):
     """A tool failed: which, and what it said."""
 
 
+def failure_of(tool, problem):
+    """The Failure of a tool that a command's RuntimeError tells of."""
+    # The first line is the exit status with the command.
+    lines = [line for line in str(problem).splitlines()[1:] if line.strip()]
+    said = next((line for line in lines if "error" in line.lower()), lines[0] if lines else str(problem))
+    return Failure(f"{tool}: {said}")
+
+
 def run_tool(tool, command, **options):
     """Runs a command; Failure with its message if that fails."""
     try:
         return common.run(command, **options)
     except RuntimeError as problem:
-        # The first line is the exit status with the command.
-        lines = [line for line in str(problem).splitlines()[1:] if line.strip()]
-        said = next((line for line in lines if "error" in line.lower()), lines[0] if lines else str(problem))
-        raise Failure(f"{tool}: {said}") from problem
+        raise failure_of(tool, problem) from problem
 
 
 def generated(folder, count, seed):
@@ -92,19 +96,12 @@ def compile_with(bitcode, folder, way, sm, arguments, options, extra=()):
 
 def assemble(program, ptx, folder, sm, limit=0):
     """By function: registers, spilled bytes, stack, SASS instructions."""
-    cubin = Path(folder) / "out.cubin"
-    text = run_tool("ptxas", ptxas.command_of(program, ptx, cubin, sm, limit)).stderr
-    found, name = {}, None
-    for line in text.splitlines():
-        if match := re.search(r"(?:Compiling entry function|Function properties for) '?([\w$]+)", line):
-            name = match.group(1)
-        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
-            stack, stores, loads = map(int, match.groups())
-            found.setdefault(name, {}).update(stack_bytes=stack, spill_bytes=stores + loads)
-        elif match := re.search(r"Used (\d+) registers", line):
-            found.setdefault(name, {})["registers"] = int(match.group(1))
-    for name, size in ptxas.code_sizes(cubin).items():
-        found.setdefault(name, {})["sass_instructions"] = size // 16
+    try:
+        found = ptxas.figures(program, ptx, Path(folder) / "out.cubin", sm, limit)
+    except RuntimeError as problem:
+        raise failure_of("ptxas", problem) from problem
+    for figures in found.values():
+        figures["spill_bytes"] = figures.pop("spill_store_bytes", 0) + figures.pop("spill_load_bytes", 0)
     # Device functions that ptxas takes into their callers have no registers of their own.
     return {name: figures for name, figures in found.items() if "registers" in figures}
 

@@ -26,20 +26,28 @@ def command_of(program, ptx, cubin, sm, limit=0):
     return command + ([f"--maxrregcount={limit}"] if limit else [])
 
 
-def assemble(program, ptx, cubin, sm, limit=0):
-    """By function: registers, spill stores and spill loads in bytes, instructions."""
+def figures(program, ptx, cubin, sm, limit=0):
+    """By function: registers, which device functions have none of, bytes of stack, of spill stores and of spill loads, instructions."""
     text, found, name = common.run(command_of(program, ptx, cubin, sm, limit)).stderr, {}, None
     for line in text.splitlines():
         if match := re.search(r"(?:Compiling entry function|Function properties for) '?([\w$]+)", line):
             name = match.group(1)
-        elif match := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line):
-            found[name] = [0, int(match.group(1)), int(match.group(2)), 0]
+        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            stack, stores, loads = map(int, match.groups())
+            found.setdefault(name, {}).update(stack_bytes=stack, spill_store_bytes=stores, spill_load_bytes=loads)
         elif match := re.search(r"Used (\d+) registers", line):
-            found.setdefault(name, [0, 0, 0, 0])[0] = int(match.group(1))
+            found.setdefault(name, {})["registers"] = int(match.group(1))
     for name, size in code_sizes(cubin).items():
         if name in found:
-            found[name][3] = size // 16
+            found[name]["sass_instructions"] = size // 16
     return found
+
+
+def assemble(program, ptx, cubin, sm, limit=0):
+    """By function: registers, spill stores and spill loads in bytes, instructions."""
+    names = ("registers", "spill_store_bytes", "spill_load_bytes", "sass_instructions")
+    found = figures(program, ptx, cubin, sm, limit)
+    return {function: [values.get(name, 0) for name in names] for function, values in found.items()}
 
 
 def code_sizes(cubin):
