@@ -138,11 +138,7 @@ impl OccupancyFigures {
             return None;
         }
         let limits = SmLimits::of(snapshot.function().sm)?;
-        let usage = Usage {
-            threads_per_block: LaunchBounds::of(snapshot).threads_per_block(),
-            registers_per_thread: registers,
-            shared_bytes_per_block: static_shared_bytes(snapshot),
-        };
+        let usage = Usage::of_kernel(snapshot, registers);
         let occupancy = limits.occupancy(usage);
         Some(Self {
             occupancy_threads_per_block: usage.threads_per_block,

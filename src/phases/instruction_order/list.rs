@@ -268,19 +268,16 @@ impl List<'_> {
 
     /// Takes note that from here upwards a value is live.
     fn make_live(&mut self, value: Value, now: u32) {
-        let ValueData {
-            weight,
-            definition,
-            ref readers,
-            ref mut is_live,
-        } = self.values[value];
-        *is_live = true;
+        let data = &mut self.values[value];
+        data.is_live = true;
+        let (weight, definition, readers) = (data.weight, data.definition, data.readers.len());
         if let Some(definition) = definition {
             let data = &mut self.nodes[definition];
             data.adds -= weight;
             data.asked = data.asked.max(now);
         }
-        for reader in readers.clone() {
+        for number in 0..readers {
+            let reader = self.values[value].readers[number];
             let before = self.candidate(reader);
             let data = &mut self.nodes[reader];
             data.adds -= weight;

@@ -21,6 +21,7 @@ mod tests;
 pub use launch_bounds::{LaunchBounds, static_shared_bytes};
 pub use limits::{MAX_REGISTERS_PER_THREAD, MAX_THREADS_PER_BLOCK, REGISTER_UNIT, SmLimits, WARP_THREADS};
 
+use crate::snapshot::Snapshot;
 use serde::Serialize;
 use std::fmt;
 
@@ -33,6 +34,17 @@ pub struct Usage {
     pub registers_per_thread: u32,
     /// Shared memory of a block in bytes, static and dynamic, without what the system reserves.
     pub shared_bytes_per_block: u64,
+}
+
+impl Usage {
+    /// What a launch of a kernel takes with so many registers a thread, without dynamic shared memory.
+    pub fn of_kernel(snapshot: &Snapshot<'_>, registers_per_thread: u32) -> Self {
+        Self {
+            threads_per_block: LaunchBounds::of(snapshot).threads_per_block(),
+            registers_per_thread,
+            shared_bytes_per_block: static_shared_bytes(snapshot),
+        }
+    }
 }
 
 /// What keeps a multiprocessor from holding more blocks. Of several the first one counts: what nothing can be done about comes

@@ -15,7 +15,7 @@ pub struct Cache {
 }
 
 /// What an answer is found by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(u128);
 
 impl Key {
@@ -31,11 +31,6 @@ impl Key {
             hasher.update(part);
         }
         Self(hasher.digest128())
-    }
-
-    /// As a number.
-    pub fn value(self) -> u128 {
-        self.0
     }
 }
 

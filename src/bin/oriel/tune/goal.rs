@@ -2,9 +2,12 @@
 
 use super::judge::{Figures, Judgement};
 use clap::ValueEnum;
+use serde::Serialize;
+use std::fmt;
 
 /// What is to become less, or more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Goal {
     /// Fewer registers
     Registers,
@@ -20,16 +23,6 @@ pub enum Goal {
 pub type Score = [i64; 4];
 
 impl Goal {
-    /// The name in what is printed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Registers => "registers",
-            Self::Spills => "spills",
-            Self::Occupancy => "occupancy",
-            Self::Sass => "sass",
-        }
-    }
-
     /// What a function is worth: the goal first, then what else ptxas' code costs.
     pub fn score(self, figures: &Figures) -> Score {
         let registers = i64::from(figures.registers);
@@ -62,6 +55,13 @@ impl Goal {
             && after.spill_bytes <= before.spill_bytes
             && after.code_size as f64 <= room
             && (self != Self::Sass || after.warps >= before.warps)
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value().expect("all goals can be asked for");
+        formatter.write_str(value.get_name())
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 /// What came of tuning a module.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
-    goal: &'static str,
+    goal: Goal,
     judge: String,
     sm: String,
     /// The options that are best for all functions together, behind those given; empty: these.
@@ -92,7 +92,7 @@ impl Outcome {
             Judge::Estimate => (0, 0),
         };
         Self {
-            goal: goal.name(),
+            goal,
             judge: workshop.judge.name(),
             sm: workshop.sm(),
             flags: flags_of(search.best),
@@ -171,10 +171,10 @@ impl Outcome {
         for it in &self.functions {
             if let Some(alone) = &it.alone {
                 let figure = match self.goal {
-                    "spills" => format!("{} spilled bytes", alone.figures.spill_bytes.unwrap_or(0)),
-                    "occupancy" => format!("{} warps", alone.figures.warps.unwrap_or(0)),
-                    "sass" => format!("{} bytes of SASS", alone.figures.code_size),
-                    _ => format!("{} registers", alone.figures.registers),
+                    Goal::Spills => format!("{} spilled bytes", alone.figures.spill_bytes.unwrap_or(0)),
+                    Goal::Occupancy => format!("{} warps", alone.figures.warps.unwrap_or(0)),
+                    Goal::Sass => format!("{} bytes of SASS", alone.figures.code_size),
+                    Goal::Registers => format!("{} registers", alone.figures.registers),
                 };
                 let all_flags = [alone.flags.as_str(), &alone.ptxas_flags];
                 let flags: Vec<&str> = all_flags.into_iter().filter(|flags| !flags.is_empty()).collect();

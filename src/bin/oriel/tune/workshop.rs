@@ -6,7 +6,7 @@ use super::setting::Variant;
 use crate::compile::{compiler, with_module};
 use oriel::compile::{Compilation, CompileError, Compiler};
 use oriel::options::{Mode, Options, Printing};
-use oriel::report::occupancy::{LaunchBounds, Usage, static_shared_bytes};
+use oriel::report::occupancy::Usage;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ pub struct Workshop {
     sm: (u32, String),
     jobs: usize,
     /// Answers by PTX and limit of registers: many variants come to the same.
-    answers: Mutex<HashMap<(u128, Option<u32>), Answer>>,
+    answers: Mutex<HashMap<(Key, Option<u32>), Answer>>,
 }
 
 /// Options without all that writes or prints: each variant would.
@@ -75,11 +75,7 @@ impl Workshop {
             return Err(format!("{}: there is no kernel to tune", file.display()));
         };
         let kernels = views().filter(|view| view.is_kernel()).map(|view| {
-            let usage = Usage {
-                threads_per_block: LaunchBounds::of(&view).threads_per_block(),
-                registers_per_thread: 0,
-                shared_bytes_per_block: static_shared_bytes(&view),
-            };
+            let usage = Usage::of_kernel(&view, 0);
             (view.name().into_owned(), (view.function().sm, usage))
         });
         Ok(Self {
@@ -136,7 +132,7 @@ impl Workshop {
 
     fn judge_variant(&self, variant: &Variant) -> Result<Judgement, String> {
         let compilation = self.compile(variant)?;
-        let key = (Key::new(&compilation.ptx, &[]).value(), variant.limit());
+        let key = (Key::new(&compilation.ptx, &[]), variant.limit());
         let answer = {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             answers.entry(key).or_default().clone()
