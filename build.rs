@@ -3,6 +3,22 @@
 #[path = "src/report/estimate/model_text.rs"]
 mod model_text;
 
+#[path = "src/ori"]
+#[expect(
+    dead_code,
+    reason = "what the library needs of these files, and the table of forms does not"
+)]
+mod ori {
+    pub mod modifiers;
+    pub mod operation;
+    pub mod types;
+
+    pub mod machine {
+        pub mod patterns;
+        pub mod place;
+    }
+}
+
 use model_text::ModelText;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,6 +36,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=PATH");
     println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
     write_estimate_model();
+    write_forms();
     name_library();
     if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {
         return;
@@ -42,6 +59,26 @@ fn main() {
     );
     compile_shim(&llvm);
     link(&llvm);
+}
+
+/// Writes what the library includes.
+fn write_source(name: &str, source: &str) {
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");
+}
+
+/// Writes the table from LLVM's opcodes to Ori.
+fn write_forms() {
+    for read in [
+        "modifiers.rs",
+        "operation.rs",
+        "types.rs",
+        "machine/patterns",
+        "machine/place.rs",
+    ] {
+        println!("cargo::rerun-if-changed=src/ori/{read}");
+    }
+    write_source("forms.rs", &ori::machine::patterns::source_of_table());
 }
 
 /// Writes the model of the register estimate as what `Model` in `src/report/estimate/model.rs` is initialised with: the process that
@@ -75,9 +112,7 @@ fn write_estimate_model() {
         model.trees,
     )
     .expect("writing to a string does not fail");
-    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    std::fs::write(Path::new(&out).join("estimate_model.rs"), source)
-        .expect("cargo's folder can be written to");
+    write_source("estimate_model.rs", &source);
 }
 
 /// Gives the shared library the name that hosts linked to it ask for, which changes with the version of the C interface.

@@ -208,7 +208,13 @@ bool PlanChecker::checkReachingDefinitions() {
   // Block positions by register: where it is defined, where it is live in, and
   // out of which blocks a PHI takes it.
   using Place = std::pair<uint32_t, uint32_t>;
-  DenseSet<Place> Defined;
+  // In SSA form no register is defined in a second block.
+  std::vector<uint32_t> FirstDefinedIn(RegisterCount, NotPlanned);
+  DenseSet<Place> DefinedAgain;
+  auto IsDefined = [&](uint32_t Register, uint32_t At) {
+    return FirstDefinedIn[Register] == At ||
+           DefinedAgain.contains({Register, At});
+  };
   std::vector<Place> LiveIn, LiveOut;
   std::vector<uint32_t> DefinedIn(RegisterCount, NotPlanned);
   for (uint32_t B = 0; B != Plan.block_count; ++B)
@@ -234,13 +240,17 @@ bool PlanChecker::checkReachingDefinitions() {
         if (Operand.kind == ORIEL_OPERAND_REGISTER &&
             (Operand.flags & ORIEL_OPERAND_DEF)) {
           DefinedIn[Operand.index] = B;
-          Defined.insert({Operand.index, B});
+          uint32_t &First = FirstDefinedIn[Operand.index];
+          if (First == NotPlanned)
+            First = B;
+          else if (First != B)
+            DefinedAgain.insert({Operand.index, B});
         }
       });
     }
-  for (const Place &Out : LiveOut)
-    if (!Defined.contains(Out))
-      LiveIn.push_back(Out);
+  for (auto [Register, At] : LiveOut)
+    if (!IsDefined(Register, At))
+      LiveIn.push_back({Register, At});
   llvm::sort(LiveIn);
 
   std::vector<uint32_t> VisitedFor(Plan.block_count, NotPlanned);
@@ -257,7 +267,7 @@ bool PlanChecker::checkReachingDefinitions() {
         return fail("register " + Twine(Register) +
                     " is used where it may not be defined yet");
       for (uint32_t Predecessor : Predecessors[B])
-        if (!Defined.contains({Register, Predecessor}))
+        if (!IsDefined(Register, Predecessor))
           Pending.push_back(Predecessor);
     }
   }

@@ -45,16 +45,18 @@ fn every_form_is_an_opcode_with_these_operands() {
     let opcodes = opcodes();
     let mut wrong = Vec::new();
     for form in all_forms() {
-        match opcodes.get(form.name) {
-            None => wrong.push(format!("{}: LLVM has no such opcode", form.name)),
+        match opcodes.get(form.name()) {
+            None => wrong.push(format!("{}: LLVM has no such opcode", form.name())),
             Some(opcode) => {
-                let places = form.places.iter().zip(&opcode.operands);
-                if form.places.len() != opcode.operands.len()
+                let places = form.places().iter().zip(&opcode.operands);
+                if form.places().len() != opcode.operands.len()
                     || !places.clone().all(|(&place, described)| fits(place, described))
                 {
                     wrong.push(format!(
                         "{}: {:?} but {:?}",
-                        form.name, form.places, opcode.operands
+                        form.name(),
+                        form.places(),
+                        opcode.operands
                     ));
                 }
             }
@@ -68,7 +70,7 @@ fn every_form_is_an_opcode_with_these_operands() {
 fn numbers_for(form: &Form, opcode: &LlvmOpcode) -> (Vec<i64>, Description) {
     let mut description = form.description;
     let mut numbers = Vec::new();
-    for (place, described) in form.places.iter().zip(&opcode.operands) {
+    for (place, described) in form.places().iter().zip(&opcode.operands) {
         let number = match *place {
             Place::Modifier(encoding) => match encoding {
                 Encoding::Ftz => 1,
@@ -87,7 +89,7 @@ fn numbers_for(form: &Form, opcode: &LlvmOpcode) -> (Vec<i64>, Description) {
             assert!(
                 encoding.decode(number, &mut description),
                 "{}: {place:?}",
-                form.name
+                form.name()
             );
         }
         if !described.trim_start_matches('=').starts_with('B') {
@@ -202,7 +204,7 @@ fn disagreement(form: &Form, description: &Description, words: &[&str]) -> Optio
         AddressSpace::Generic => "",
         space => space.name(),
     });
-    if form.operation == Operation::Membar || form.name.contains("SATOM") {
+    if form.operation == Operation::Membar || form.name().contains("SATOM") {
         wanted.push(modifiers.ordering.name());
         wanted.push(match modifiers.scope {
             Scope::Device if words[0] == "membar" => "gl",
@@ -241,7 +243,7 @@ fn what_llvm_prints_agrees_with_every_form() {
             .operation
             .flags()
             .contains(oriel::ori::OperationFlags::CALL_SEQUENCE);
-        let opcode = &opcodes[form.name];
+        let opcode = &opcodes[form.name()];
         if is_of_call {
             continue;
         }
@@ -258,7 +260,7 @@ fn what_llvm_prints_agrees_with_every_form() {
         let words: Vec<&str> = mnemonic.split('.').collect();
         printed += 1;
         if let Some(what) = disagreement(form, &description, &words) {
-            wrong.push(format!("{}: {what}: {text}", form.name));
+            wrong.push(format!("{}: {what}: {text}", form.name()));
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));

@@ -352,9 +352,9 @@ impl Generator {
         }
         if new.operation.is_opaque() {
             let flags = OpcodeFlags::from_bits_truncate(self.random.word() & self.random.word());
-            let name = self.random.pick(&["INLINEASM", "anonymous_1", "a b"]).to_owned();
+            let name = self.random.pick(&["INLINEASM", "anonymous_1", "a b"]);
             new.opcode = Some(self.function.opcodes.push(MachineOpcode {
-                name,
+                name: name.into(),
                 mnemonic: None,
                 flags,
             }));

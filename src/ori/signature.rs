@@ -418,20 +418,20 @@ mod tests {
             let (results, sources) = (form.result_count(), form.source_count());
             let has_type = signature.data_types.contains(&data)
                 || (signature.data_types.is_empty() && data == DataType::None);
-            assert!(has_type, "{} has data type {data:?}", form.name);
+            assert!(has_type, "{} has data type {data:?}", form.name());
             if let SourceTypes::Required(types) | SourceTypes::Optional(types) = signature.source_types {
                 assert!(
                     source == DataType::None || types.contains(&source),
                     "{}",
-                    form.name
+                    form.name()
                 );
             } else {
-                assert_eq!(source, DataType::None, "{}", form.name);
+                assert_eq!(source, DataType::None, "{}", form.name());
             }
             assert!(
                 types_fit(form.operation, data, source, results, sources),
                 "types of {} do not fit",
-                form.name
+                form.name()
             );
             assert!(results >= properties.results.0.into() && results <= properties.results.1.into());
             assert!(sources >= properties.sources.0.into() && sources <= properties.sources.1.into());

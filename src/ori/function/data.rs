@@ -10,6 +10,7 @@ use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 use crate::snapshot::abi::{Behavior, ConstantKind, MemoryFlags, OpcodeFlags};
 use bitflags::bitflags;
+use std::borrow::Cow;
 
 /// An instruction of an Ori function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -152,9 +153,9 @@ pub struct StackObject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineOpcode {
     /// LLVM's name.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// Of one whose name is only a number: PTX's mnemonic and a letter for each operand.
-    pub mnemonic: Option<String>,
+    pub mnemonic: Option<Cow<'static, str>>,
     /// LLVM's flags.
     pub flags: OpcodeFlags,
 }

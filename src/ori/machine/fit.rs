@@ -132,13 +132,13 @@ fn moves_needed(function: &Function, form: &Form, written: &Written<'_>) -> Opti
     let counts_fit = form.result_count() == written.results.len()
         && written.sources.len() >= form.source_count()
         && written.sources.len()
-            <= form.source_count() + usize::from(form.places.contains(&Place::UsedBytes));
+            <= form.source_count() + usize::from(form.places().contains(&Place::UsedBytes));
     if !counts_fit || !form.describes(&written.description) || !special_fits(function, form, written) {
         return None;
     }
     let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
     let mut moves = 0;
-    for place in form.places.iter() {
+    for place in form.places().iter() {
         match *place {
             Place::Result(bits) if !is_register(function, *results.next()?, bits) => return None,
             place if place.is_source() => match fit(function, form, place, *sources.next()?) {

@@ -23,6 +23,7 @@ use crate::snapshot::abi::{
     OperandFlags, OperandKind, OperandRecord, RegisterFile as MachineFile,
 };
 use crate::snapshot::{InstructionRef, Snapshot};
+use std::borrow::Cow;
 
 /// A function that Ori cannot represent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -158,24 +159,35 @@ impl<'a> Importer<'a> {
             entry_frequency: record.entry_frequency,
         });
         function.instructions.reserve(snapshot.instruction_count());
-        function.slots.reserve(snapshot.arrays().operands.len());
+        let arrays = snapshot.arrays();
+        function.slots.reserve(arrays.operands.len());
+        function.registers.reserve(snapshot.register_count());
+        function.blocks.reserve(snapshot.block_count());
+        function.layout.reserve(snapshot.block_count());
+        function.opcodes.reserve(arrays.opcodes.len());
+        function.symbols.reserve(arrays.symbols.len());
         Ok(Self {
             snapshot: *snapshot,
             readings: Reading::of_opcodes(snapshot),
             function,
-            symbols: vec![PackedOption::default(); snapshot.arrays().symbols.len()],
-            constants: Vec::new(),
+            symbols: vec![PackedOption::default(); arrays.symbols.len()],
+            constants: Vec::with_capacity(arrays.constants.len()),
             too_many_specials: false,
         })
     }
 
     fn import_tables(&mut self) {
         let arrays = self.snapshot.arrays();
-        for record in arrays.opcodes {
-            let mnemonic = self.snapshot.string(record.mnemonic).into_owned();
+        for (record, &reading) in arrays.opcodes.iter().zip(&self.readings) {
+            // A form has the name of its opcode already.
+            let named = |name: Cow<'_, str>| match reading {
+                Reading::Form(form) if form.name() == name => Cow::Borrowed(form.name()),
+                _ => Cow::Owned(name.into_owned()),
+            };
+            let mnemonic = self.snapshot.string(record.mnemonic);
             self.function.opcodes.push(MachineOpcode {
-                name: self.snapshot.string(record.name).into_owned(),
-                mnemonic: (!mnemonic.is_empty()).then_some(mnemonic),
+                name: named(self.snapshot.string(record.name)),
+                mnemonic: (!mnemonic.is_empty()).then(|| named(mnemonic)),
                 flags: OpcodeFlags::from_bits_truncate(record.flags),
             });
         }
@@ -315,12 +327,12 @@ impl<'a> Importer<'a> {
     fn read_form(&mut self, instruction: MachineInstruction, form: &Form) -> Option<InstructionBuilder> {
         let machine = self.snapshot.instruction(instruction);
         let records = machine.operand_records();
-        if records.len() != form.places.len() || !fits(&self.function, form, records) {
+        if records.len() != form.places().len() || !fits(&self.function, form, records) {
             return None;
         }
         let mut description = form.description;
         let mut used_bytes = None;
-        for (place, record) in form.places.iter().zip(records) {
+        for (place, record) in form.places().iter().zip(records) {
             match place {
                 Place::Modifier(encoding) if !encoding.decode(record.value, &mut description) => return None,
                 Place::UsedBytes if record.value != -1 => used_bytes = Some(record.value),
@@ -328,7 +340,7 @@ impl<'a> Importer<'a> {
             }
         }
         let mut new = self.start(instruction, form.operation, description.data_type);
-        for (number, (place, record)) in form.places.iter().zip(records).enumerate() {
+        for (number, (place, record)) in form.places().iter().zip(records).enumerate() {
             match place {
                 Place::Result(_) => new.results.push(self.register(record)),
                 Place::Modifier(_) | Place::UsedBytes => {}
@@ -635,7 +647,7 @@ fn fits(function: &Function, form: &Form, records: &[OperandRecord]) -> bool {
         |record: &OperandRecord| is(record, OperandKind::Immediate) || is(record, OperandKind::Constant);
     let is_symbol =
         |record: &OperandRecord| is(record, OperandKind::Symbol) || is(record, OperandKind::FrameIndex);
-    form.places
+    form.places()
         .iter()
         .zip(records)
         .all(|(place, record)| match *place {

@@ -85,7 +85,7 @@ impl Exporter<'_> {
             && let Some(operands) = self.write(form, &written, Some(origin))
         {
             return Ok(Lowered {
-                opcode: Some(form.name),
+                opcode: Some(form.name()),
                 operands,
             });
         }
@@ -154,7 +154,7 @@ impl Exporter<'_> {
         };
         let operands = self.write(form, &written, None)?;
         Some(Lowered {
-            opcode: Some(form.name),
+            opcode: Some(form.name()),
             operands,
         })
     }
@@ -174,13 +174,13 @@ impl Exporter<'_> {
             return None;
         }
         let input = origin.map(|origin| (origin, self.snapshot.instruction(origin).operand_records()));
-        if input.is_some_and(|(_, records)| records.len() != form.places.len()) {
+        if input.is_some_and(|(_, records)| records.len() != form.places().len()) {
             return None;
         }
         let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
         let fixed: Modifiers = form.description.modifiers;
         let mut operands = Records::new();
-        for (number, &place) in form.places.iter().enumerate() {
+        for (number, &place) in form.places().iter().enumerate() {
             let old = input.map(|(origin, records)| (origin, number, &records[number]));
             let record = match place {
                 Place::Result(bits) => {
@@ -238,7 +238,7 @@ impl Exporter<'_> {
             },
             _ => DataType::of_bits(u32::from(bits))?,
         };
-        let takes_constant = |form: &&Form| matches!(form.places[..], [_, Place::Constant(_)]);
+        let takes_constant = |form: &&Form| matches!(form.places(), [_, Place::Constant(_)]);
         let form = forms_of(Operation::Mov, data_type).find(takes_constant)?;
         let file = if bits == 1 {
             RegisterFile::P
@@ -248,7 +248,7 @@ impl Exporter<'_> {
         let register = self.new_register(file, u16::from(bits))?;
         let definition = register_record(register, OperandFlags::DEF);
         let value = self.record(constant, false, None)?;
-        self.emit_new(form.name, None, &[definition, value]);
+        self.emit_new(form.name(), None, &[definition, value]);
         Some(register_record(register, OperandFlags::empty()))
     }
 

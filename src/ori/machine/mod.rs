@@ -4,26 +4,19 @@
 //! |---|---|
 //! | `place.rs` | what the operands of a machine instruction are for Ori; LLVM's numbers of modifiers |
 //! | `forms.rs` | the table from LLVM's opcodes to Ori, used in both directions |
-//! | `integer.rs`, `float.rs`, `conversion.rs`, `memory.rs`, `atomics.rs`, `threads.rs`, `control.rs` | its rows |
+//! | `patterns/` | its rows, by subject; the build makes the table of them |
 //! | `from_machine.rs` | snapshot to Ori |
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
 //! | `fit.rs` | which opcodes can do an instruction |
 //! | `lower.rs` | Ori to a plan: one instruction |
 //! | `perturb.rs` | changes without effect, for tests |
 
-mod atomics;
-mod control;
-mod conversion;
 mod fit;
-mod float;
 mod forms;
 mod from_machine;
-mod integer;
 mod lower;
-mod memory;
 mod perturb;
 mod place;
-mod threads;
 mod to_machine;
 
 pub use fit::{has_form, takes_directly};

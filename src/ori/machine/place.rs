@@ -1,25 +1,9 @@
 //! The places of a machine instruction: what each of its operands is for Ori.
-//!
-//! A form writes its places as words, in the order of the machine operands:
-//!
-//! | word | operand | for Ori |
-//! |---|---|---|
-//! | `=32` | a register of 32 bits, written | result |
-//! | `32` | a register of 32 bits, read | source |
-//! | `i32` | a constant for 32 bits | source |
-//! | `v32` | a register of 32 bits or a constant | source |
-//! | `symbol` | a symbol or stack object | source |
-//! | `base` | an address: register, symbol, stack object | source |
-//! | `offset` | bytes to add to the base | source |
-//! | `count` | a number that is no value | source |
-//! | `bytes` | which bytes of a load are used | third source of a load, if not all |
-//! | others | the number of a modifier | modifier, see [`Encoding`] |
 
 use crate::ori::modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, Variant,
 };
 use crate::ori::types::{DataType, TypeClass};
-use smallvec::SmallVec;
 
 /// What a machine operand is for Ori.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,92 +54,14 @@ pub enum Encoding {
 }
 
 impl Place {
-    /// The place that a word of a form stands for.
-    ///
-    /// # Panics
-    /// There is no such word.
-    pub(super) fn from_word(word: &str) -> Self {
-        let bits = |digits: &str| digits.parse().expect("a known word");
-        let encoding = match word.as_bytes() {
-            [b'=', ..] => return Self::Result(bits(&word[1..])),
-            [b'i', ..] => return Self::Constant(bits(&word[1..])),
-            [b'v', ..] => return Self::Value(bits(&word[1..])),
-            [b'0'..=b'9', ..] => return Self::Register(bits(word)),
-            b"symbol" => return Self::Symbol,
-            b"base" => return Self::Base,
-            b"offset" | b"count" => return Self::Count,
-            b"bytes" => return Self::UsedBytes,
-            b"ftz" => Encoding::Ftz,
-            b"comparison" => Encoding::IntegerComparison,
-            b"fcomparison" => Encoding::FloatComparison,
-            b"conversion" => Encoding::Conversion,
-            b"permutation" => Encoding::Permutation,
-            b"ordering" => Encoding::Ordering,
-            b"scope" => Encoding::Scope,
-            b"space" => Encoding::Space,
-            b"class" => Encoding::MemoryClass,
-            b"width" => Encoding::MemoryWidth,
-            _ => panic!("{word} is no word of a form"),
-        };
-        Self::Modifier(encoding)
+    /// Does it become a result?
+    pub const fn is_result(self) -> bool {
+        matches!(self, Self::Result(_))
     }
 
     /// Does it become a source?
     pub const fn is_source(self) -> bool {
         !matches!(self, Self::Result(_) | Self::Modifier(_) | Self::UsedBytes)
-    }
-}
-
-/// What the operands of a form are, in order. Written as words: `=32 32 i32 comparison` is a result, a register and a constant of
-/// 32 bits, and the number of a comparison.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words(SmallVec<[Place; 12]>);
-
-impl Words {
-    /// A result of so many bits.
-    pub(super) fn result(bits: u32) -> Self {
-        Self::repeated(Place::Result(bits as u8), 1)
-    }
-
-    /// One place several times.
-    pub(super) fn repeated(place: Place, count: usize) -> Self {
-        Self(SmallVec::from_elem(place, count))
-    }
-}
-
-impl std::ops::Deref for Words {
-    type Target = [Place];
-
-    fn deref(&self) -> &[Place] {
-        &self.0
-    }
-}
-
-impl FromIterator<Place> for Words {
-    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Self {
-        Self(places.into_iter().collect())
-    }
-}
-
-impl From<&str> for Words {
-    fn from(words: &str) -> Self {
-        words.split_ascii_whitespace().map(Place::from_word).collect()
-    }
-}
-
-impl From<&Self> for Words {
-    fn from(words: &Self) -> Self {
-        words.clone()
-    }
-}
-
-/// Some places, then others.
-impl<T: Into<Self>> std::ops::Add<T> for Words {
-    type Output = Self;
-
-    fn add(mut self, others: T) -> Self {
-        self.0.extend_from_slice(&others.into());
-        self
     }
 }
 

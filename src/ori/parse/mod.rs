@@ -301,7 +301,7 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         let opcodes = &mut self.function.opcodes;
         let create = || {
             opcodes.push(MachineOpcode {
-                name: name.clone(),
+                name: name.clone().into(),
                 mnemonic: None,
                 flags,
             })

@@ -168,7 +168,7 @@ fn is_of_constant_bank(function: &Function, instruction: Instruction) -> bool {
 fn is_matrix_operation(function: &Function, instruction: Instruction) -> bool {
     let name = function.machine_opcode(instruction);
     name.is_some_and(|opcode| {
-        let names = [Some(opcode.name.as_str()), opcode.mnemonic.as_deref()];
+        let names = [Some(&*opcode.name), opcode.mnemonic.as_deref()];
         let mut names = names.into_iter().flatten();
         names.any(|name| name.to_ascii_lowercase().contains("mma"))
     })

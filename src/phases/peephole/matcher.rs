@@ -90,19 +90,25 @@ impl<'a> Matcher<'a> {
     /// The instruction that defines an operand.
     pub fn definition(&self, operand: Operand) -> Option<Instruction> {
         let definition = self.function.unique_definition(self.register(operand)?)?;
-        let is_known = self.function.results(definition).len() == 1
-            && !self
-                .function
-                .flags(definition)
-                .contains(InstructionFlags::ATTACHMENTS)
-            && self.has_plain_sources(definition);
-        is_known.then_some(definition)
+        self.is_known(definition).then_some(definition)
+    }
+
+    /// Is all that it does to be seen: one result, nothing attached, plain sources?
+    fn is_known(&self, definition: Instruction) -> bool {
+        let function = self.function;
+        function.results(definition).len() == 1
+            && !function.flags(definition).contains(InstructionFlags::ATTACHMENTS)
+            && self.has_plain_sources(definition)
     }
 
     /// The instruction that defines an operand, if it does this, in one lane and without flags.
     pub fn defined_by(&self, operand: Operand, operation: Operation) -> Option<Instruction> {
-        let definition = self.definition(operand)?;
-        (self.function.operation(definition) == operation && self.is_plain(definition)).then_some(definition)
+        let definition = self.function.unique_definition(self.register(operand)?)?;
+        // First what most often is not so.
+        let is_it = self.function.operation(definition) == operation
+            && self.is_plain(definition)
+            && self.is_known(definition);
+        is_it.then_some(definition)
     }
 
     /// Do all sources matter, and have none of them modifiers?

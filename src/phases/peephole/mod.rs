@@ -59,7 +59,7 @@ use crate::entity::{Block, EntitySet};
 use crate::ori::{Function, Instruction, InstructionFlags, Operation};
 use matcher::Matcher;
 use rewrite::Rewrite;
-use rule::{Governs, Rule, RuleNumber, table};
+use rule::{Governs, RuleNumber, table};
 use weigh::Scale;
 
 /// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and read what it counted. Once
@@ -164,34 +164,27 @@ impl Peephole {
         if rules.is_empty() || is_fixed || !(Matcher { function }).has_plain_sources(instruction) {
             return false;
         }
+        let width = match function.operation(instruction) {
+            Operation::Isetp | Operation::Fsetp => function.source_type(instruction).bits(),
+            _ => function.data_type(instruction).bits(),
+        };
+        let is_plain = (Matcher { function }).is_plain(instruction);
         for &number in rules {
             let rule = table().rule(number);
-            let matcher = Matcher { function };
-            if !self.is_allowed(&matcher, rule, instruction) {
-                continue;
-            }
-            if let Some(rewrite) = (rule.rewrite)(&matcher, instruction)
+            let is_governed = match rule.governed_by {
+                Governs::PlainIntegers => is_plain,
+                Governs::ExactFloats => self.folds_floats,
+                Governs::RuleAlone => true,
+            };
+            if is_governed
+                && (rule.widths.is_empty() || rule.widths.contains(&width))
+                && let Some(rewrite) = (rule.rewrite)(&Matcher { function }, instruction)
                 && self.apply(function, context, number, instruction, &rewrite)
             {
                 return true;
             }
         }
         false
-    }
-
-    /// May a rule be used on an instruction, as far as type and flags go?
-    fn is_allowed(&self, matcher: &Matcher<'_>, rule: &Rule, instruction: Instruction) -> bool {
-        let function = matcher.function;
-        let width = match function.operation(instruction) {
-            Operation::Isetp | Operation::Fsetp => function.source_type(instruction).bits(),
-            _ => function.data_type(instruction).bits(),
-        };
-        let governed = match rule.governed_by {
-            Governs::PlainIntegers => matcher.is_plain(instruction),
-            Governs::ExactFloats => self.folds_floats,
-            Governs::RuleAlone => true,
-        };
-        governed && (rule.widths.is_empty() || rule.widths.contains(&width))
     }
 
     /// Weighs a rewrite and does it, if it is for the better.

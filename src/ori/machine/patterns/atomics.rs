@@ -1,22 +1,18 @@
 //! Forms of atomic operations and of fences.
 
-use super::forms::{Family, Forms, sources_of};
-use super::place::Words;
+use super::{Forms, Words, sources_of};
 use crate::ori::modifiers::{AddressSpace, Ordering, Scope, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 use DataType::{B16, B32, B64, Bf16, F16, F32, F64, S32, S64, U32, U64};
 
-pub(super) static FAMILIES: [Family; 4] = [
-    Family::new(device_wide, &["INT_PTX_ATOM"], &[Operation::Atom]),
-    Family::new(scoped, &["INT_PTX_SATOM"], &[Operation::Atom]),
-    Family::new(exchanges, &["INT_PTX_ATOM_CAS"], &[Operation::Atom]),
-    Family::new(
-        fences,
-        &["INT_MEMBAR", "atomic_thread_fence", "INT_FENCE"],
-        &[Operation::Membar],
-    ),
-];
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    device_wide(forms);
+    scoped(forms);
+    exchanges(forms);
+    fences(forms);
+}
 
 /// The letters of LLVM's names, and what they mean.
 const SPACES: [(&str, AddressSpace); 4] = [

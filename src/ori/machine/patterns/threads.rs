@@ -1,47 +1,23 @@
 //! Forms of what threads do together, and of the registers that the hardware keeps.
 
-use super::forms::{Family, Forms, sources_of, words};
-use super::place::Words;
+use super::{Forms, Words, sources_of, words};
 use crate::ori::modifiers::{ModifierFlags, SpecialRegister, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 
-pub(super) static FAMILIES: [Family; 10] = [
-    Family::new(
-        barriers,
-        &["BARRIER_CTA_SYNC", "BARRIER_CTA_ARRIVE", "INT_BAR_WARP"],
-        &[Operation::Bar, Operation::WarpSync],
-    ),
-    Family::new(reducing_barriers, &["BARRIER_CTA_RED"], &[Operation::BarRed]),
-    Family::new(
-        votes,
-        &["VOTE", "vote", "ACTIVEMASK"],
-        &[Operation::Vote, Operation::ActiveMask],
-    ),
-    Family::new(matches, &["MATCH"], &[Operation::Match]),
-    Family::new(
-        |forms| shuffles(forms, "up", Variant::Up),
-        &["shfl.up", "shfl.sync.up"],
-        &[Operation::Shfl],
-    ),
-    Family::new(
-        |forms| shuffles(forms, "down", Variant::Down),
-        &["shfl.down", "shfl.sync.down"],
-        &[Operation::Shfl],
-    ),
-    Family::new(
-        |forms| shuffles(forms, "bfly", Variant::Bfly),
-        &["shfl.bfly", "shfl.sync.bfly"],
-        &[Operation::Shfl],
-    ),
-    Family::new(
-        |forms| shuffles(forms, "idx", Variant::Idx),
-        &["shfl.idx", "shfl.sync.idx"],
-        &[Operation::Shfl],
-    ),
-    Family::new(reductions, &["redux"], &[Operation::Redux]),
-    Family::new(special_registers, &["INT_PTX_SREG", "SREG"], &[Operation::S2r]),
-];
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    barriers(forms);
+    reducing_barriers(forms);
+    votes(forms);
+    matches(forms);
+    shuffles(forms, "up", Variant::Up);
+    shuffles(forms, "down", Variant::Down);
+    shuffles(forms, "bfly", Variant::Bfly);
+    shuffles(forms, "idx", Variant::Idx);
+    reductions(forms);
+    special_registers(forms);
+}
 
 const ALIGNMENTS: [(&str, ModifierFlags); 2] =
     [("_ALIGNED", ModifierFlags::ALIGNED), ("", ModifierFlags::empty())];

@@ -1,6 +1,6 @@
 //! Forms of integer arithmetic and of operations on bits.
 
-use super::forms::{Family, Forms, words};
+use super::{Forms, words};
 use crate::ori::modifiers::{ModifierFlags, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -27,83 +27,18 @@ pub(super) fn signed(width: u32) -> DataType {
     }
 }
 
-pub(super) static FAMILIES: [Family; 9] = [
-    Family::new(
-        arithmetic,
-        &["ADD", "SUB", "MULT", "SDIV", "UDIV", "SREM", "UREM"],
-        &[
-            Operation::Iadd,
-            Operation::Isub,
-            Operation::Imul,
-            Operation::Idiv,
-            Operation::Irem,
-        ],
-    ),
-    Family::new(
-        carries,
-        &["ADDCC", "SUBCC"],
-        &[
-            Operation::IaddCarryOut,
-            Operation::IaddCarry,
-            Operation::IsubCarryOut,
-            Operation::IsubCarry,
-        ],
-    ),
-    Family::new(
-        products,
-        &["MUL_", "MAD_", "INT_NVVM_MUL24", "INT_NVVM_SAD", "DOT"],
-        &[
-            Operation::ImulHi,
-            Operation::Imad,
-            Operation::ImulWide,
-            Operation::ImadWide,
-            Operation::Imul24,
-            Operation::Isad,
-            Operation::Dp4a,
-            Operation::Dp2a,
-        ],
-    ),
-    Family::new(
-        minima,
-        &["SM", "UM", "MIN_RELU", "MAX_RELU"],
-        &[Operation::Imin, Operation::Imax],
-    ),
-    Family::new(
-        unary,
-        &["ABS_S", "NEG_S", "NOT_", "BREV", "CLZ", "POPC", "BFIND"],
-        &[
-            Operation::Iabs,
-            Operation::Ineg,
-            Operation::Not,
-            Operation::Brev,
-            Operation::Clz,
-            Operation::Popc,
-            Operation::Bfind,
-        ],
-    ),
-    Family::new(
-        logic,
-        &["AND_", "OR_", "XOR_"],
-        &[Operation::And, Operation::Or, Operation::Xor],
-    ),
-    Family::new(
-        shifts,
-        &["SHL", "SRL", "SRA", "SHF"],
-        &[Operation::Shl, Operation::Shr, Operation::Shf],
-    ),
-    Family::new(
-        fields,
-        &["BFE", "BFI_", "BMSK", "SZEXT", "INT_FNS"],
-        &[
-            Operation::Bfe,
-            Operation::Bfi,
-            Operation::Bmsk,
-            Operation::Szext,
-            Operation::Fns,
-        ],
-    ),
-    Family::new(permutations, &["PRMT"], &[Operation::Prmt]),
-];
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    arithmetic(forms);
+    carries(forms);
+    products(forms);
+    minima(forms);
+    unary(forms);
+    logic(forms);
+    shifts(forms);
+    fields(forms);
+    permutations(forms);
+}
 
 /// A binary operation with one form for each pair of letters.
 fn binary(

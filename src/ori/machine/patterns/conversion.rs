@@ -1,33 +1,22 @@
 //! Forms of comparisons, selections, conversions and movement between registers.
 
-use super::forms::{Family, Forms, words};
+use super::{Forms, words};
 use crate::ori::modifiers::{AddressSpace, ModifierFlags, Rounding, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 
-pub(super) static FAMILIES: [Family; 9] = [
-    Family::new(comparisons, &["SETP"], &[Operation::Isetp, Operation::Fsetp]),
-    Family::new(selections, &["SELP"], &[Operation::Sel]),
-    Family::new(
-        conversions_to_integers,
-        &["CVT_u", "CVT_s", "CVT_INREG"],
-        &[Operation::Cvt],
-    ),
-    Family::new(conversions_to_floats, &["CVT_f", "CVT_bf"], &[Operation::Cvt]),
-    Family::new(narrow_conversions, &["CVT_f16", "CVT_bf16"], &[Operation::Cvt]),
-    Family::new(tensor_conversions, &["CVT_to_tf32"], &[Operation::Cvt]),
-    Family::new(
-        address_conversions,
-        &["cvta", "isspace"],
-        &[Operation::Cvta, Operation::Isspacep],
-    ),
-    Family::new(moves, &["MOV", "nvvm_move", "ProxyReg"], &[Operation::Mov]),
-    Family::new(
-        packing,
-        &["V2", "V4", "I32to", "I64to", "I128to"],
-        &[Operation::Pack, Operation::Unpack, Operation::Extract],
-    ),
-];
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    comparisons(forms);
+    selections(forms);
+    conversions_to_integers(forms);
+    conversions_to_floats(forms);
+    narrow_conversions(forms);
+    tensor_conversions(forms);
+    address_conversions(forms);
+    moves(forms);
+    packing(forms);
+}
 
 fn comparisons(forms: &mut Forms) {
     for width in [16, 32, 64] {

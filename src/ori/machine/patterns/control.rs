@@ -1,23 +1,15 @@
 //! Forms of calls and of what else stops or parts control. Branches are more than one instruction each
 //! and have no forms; see `from_machine.rs`.
 
-use super::forms::{Family, Forms};
+use super::Forms;
 use crate::ori::modifiers::ModifierFlags;
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
 
-pub(super) static FAMILIES: [Family; 1] = [Family::new(
-    calls_and_traps,
-    &["Callseq", "DECLARE_PARAM", "CALL", "trapinst"],
-    &[
-        Operation::CallStart,
-        Operation::CallEnd,
-        Operation::DeclareParam,
-        Operation::Prototype,
-        Operation::Call,
-        Operation::Trap,
-    ],
-)];
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    calls_and_traps(forms);
+}
 
 fn calls_and_traps(forms: &mut Forms) {
     let none = ModifierFlags::empty();

@@ -1,7 +1,6 @@
 //! Forms of floating-point arithmetic.
 
-use super::forms::{Family, Forms, words};
-use super::place::Words;
+use super::{Forms, Words, words};
 use crate::ori::modifiers::{ModifierFlags, Rounding, Variant};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -39,88 +38,19 @@ const ARITHMETIC: [(DataType, bool); 7] = [
     (DataType::F32x2, false),
 ];
 
-pub(super) static FAMILIES: [Family; 10] = [
-    Family::new(
-        sums_and_products,
-        &["FADD", "FSUB", "FMUL"],
-        &[Operation::Fadd, Operation::Fsub, Operation::Fmul],
-    ),
-    Family::new(fused, &["FMA_", "FMARELU"], &[Operation::Ffma]),
-    Family::new(fused_with_rounding, &["INT_NVVM_FMA"], &[Operation::Ffma]),
-    Family::new(
-        with_rounding,
-        &[
-            "INT_NVVM_ADD",
-            "INT_NVVM_SUB",
-            "INT_NVVM_MUL",
-            "INT_NVVM_DIV",
-            "INT_NVVM_RCP",
-            "INT_NVVM_SQRT",
-        ],
-        &[
-            Operation::Fadd,
-            Operation::Fsub,
-            Operation::Fmul,
-            Operation::Fdiv,
-            Operation::Frcp,
-            Operation::Fsqrt,
-        ],
-    ),
-    Family::new(
-        mixed,
-        &["INT_NVVM_MIXED"],
-        &[Operation::Fadd, Operation::Fsub, Operation::Ffma],
-    ),
-    Family::new(
-        divisions,
-        &[
-            "FDIV",
-            "DIV_",
-            "FRCP",
-            "FSQRT",
-            "RCP_",
-            "INT_NVVM_RCP",
-            "INT_NVVM_SQRT",
-        ],
-        &[Operation::Fdiv, Operation::Frcp, Operation::Fsqrt],
-    ),
-    Family::new(
-        minima,
-        &["MIN_", "MAX_", "FMIN", "FMAX", "INT_NVVM_FM"],
-        &[Operation::Fmin, Operation::Fmax],
-    ),
-    Family::new(half_minima, &["INT_NVVM_FM"], &[Operation::Fmin, Operation::Fmax]),
-    Family::new(
-        signs,
-        &[
-            "FNEG",
-            "NEG_",
-            "INT_NVVM_NEG",
-            "FABS",
-            "ABS_",
-            "COPYSIGN",
-            "TESTINF",
-        ],
-        &[
-            Operation::Fneg,
-            Operation::Fabs,
-            Operation::Fcopysign,
-            Operation::Ftestinf,
-        ],
-    ),
-    Family::new(
-        transcendental,
-        &["EX2", "LG2", "SIN", "COS", "TANH", "RSQRT"],
-        &[
-            Operation::Fex2,
-            Operation::Flg2,
-            Operation::Fsin,
-            Operation::Fcos,
-            Operation::Ftanh,
-            Operation::Frsqrt,
-        ],
-    ),
-];
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    sums_and_products(forms);
+    fused(forms);
+    fused_with_rounding(forms);
+    with_rounding(forms);
+    mixed(forms);
+    divisions(forms);
+    minima(forms);
+    half_minima(forms);
+    signs(forms);
+    transcendental(forms);
+}
 
 fn sums_and_products(forms: &mut Forms) {
     for (stem, operation) in [

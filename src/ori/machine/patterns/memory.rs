@@ -1,7 +1,7 @@
 //! Forms of loads, stores and addresses.
 
-use super::forms::{Family, Forms};
-use super::place::{Place, Words};
+use super::{Forms, Words};
+use crate::ori::machine::place::Place;
 use crate::ori::modifiers::{AddressSpace, ModifierFlags};
 use crate::ori::operation::Operation;
 use crate::ori::types::DataType;
@@ -13,28 +13,13 @@ const VECTORS: [(DataType, &[usize]); 3] = [
     (DataType::B64, &[1, 2, 4]),
 ];
 
-pub(super) static FAMILIES: [Family; 4] = [
-    Family::new(
-        scalar_accesses,
-        &["LD_i", "ST_i"],
-        &[Operation::Ld, Operation::St],
-    ),
-    Family::new(
-        vector_accesses,
-        &["LDV_i", "STV_i"],
-        &[Operation::Ld, Operation::St],
-    ),
-    Family::new(
-        read_only_accesses,
-        &["LD_GLOBAL_NC_", "LDU_GLOBAL_"],
-        &[Operation::Ld],
-    ),
-    Family::new(
-        addresses,
-        &["LEA_ADDR", "MOV_DEPOT_ADDR"],
-        &[Operation::Lea, Operation::FrameAddress],
-    ),
-];
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    scalar_accesses(forms);
+    vector_accesses(forms);
+    read_only_accesses(forms);
+    addresses(forms);
+}
 
 fn vectors() -> impl Iterator<Item = (DataType, usize)> {
     let of_type =
