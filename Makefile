@@ -3,7 +3,7 @@
 CARGO ?= cargo
 PYTHON ?= python3
 
-.PHONY: run test build setup lint unit lit identity execute phases docs differential memory mutate clean help
+.PHONY: run test build dist setup lint unit lit identity execute phases docs differential memory mutate clean help
 .PHONY: install uninstall deb install-test threads compare soak soak-short
 
 help:
@@ -26,6 +26,10 @@ setup:
 
 build:
 	$(CARGO) build --release
+
+# What is installed: as `build`, and slower to build.
+dist:
+	$(CARGO) build --profile dist
 
 lint:
 	$(CARGO) fmt --check
@@ -72,7 +76,7 @@ memory:
 
 # Under sudo there is often no cargo, and it should not leave root's files among the user's: what is built is installed.
 ifndef SUDO_USER
-install deb: build
+install deb: dist
 endif
 
 export PREFIX ?= /usr/local
@@ -87,7 +91,7 @@ deb:
 	@scripts/make_deb.sh
 
 # The installed tree: C and C++ hosts built against it, moved, removed; the package; messages where LLVM is missing.
-install-test: build
+install-test: dist
 	$(PYTHON) scripts/check_install.py
 
 # Eight threads that compile, with ThreadSanitizer; builds Rust's standard library, so it is not part of `make test`, which runs

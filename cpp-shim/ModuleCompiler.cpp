@@ -14,12 +14,14 @@
 #include "Support.h"
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
+#include "llvm/CodeGen/SchedulerRegistry.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
@@ -119,6 +121,30 @@ int oriel_emit_ptx(LLVMModuleRef M, LLVMTargetMachineRef TM, OrielSink Ptx,
   if (Buffer)
     LLVMDisposeMemoryBuffer(Buffer);
   return Good;
+}
+
+int oriel_set_llvm_option(OrielText Name, const OrielText *Value,
+                          OrielSink ErrorSink) {
+  auto &Options = cl::getRegisteredOptions();
+  auto Found = Options.find(toStringRef(Name));
+  if (Found == Options.end()) {
+    std::string Problem = ("LLVM has no option " + toStringRef(Name)).str();
+    ErrorSink.write(ErrorSink.context, toText(Problem));
+    return 0;
+  }
+  cl::Option &Option = *Found->second;
+  Option.reset();
+  // The first compilation keeps what -pre-RA-sched says.
+  RegisterScheduler::Registry.setDefault(
+      RegisterScheduler::FunctionPassCtor(nullptr));
+  if (!Value ||
+      !Option.addOccurrence(0, Option.ArgStr, toStringRef(*Value)))
+    return 1;
+  std::string Problem = ("LLVM does not take " + toStringRef(*Value) +
+                         " for its option " + toStringRef(Name))
+                            .str();
+  ErrorSink.write(ErrorSink.context, toText(Problem));
+  return 0;
 }
 
 LLVMModuleRef oriel_read_module(OrielText Path, LLVMContextRef Context,

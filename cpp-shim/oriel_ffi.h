@@ -364,6 +364,12 @@ LLVMModuleRef oriel_read_module(OrielText path, LLVMContextRef context,
 int oriel_emit_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
                    OrielSink ptx, OrielSink error);
 
+/// Sets one of LLVM's command-line options for the compilations that come, or,
+/// without a value, makes it what it is in a new process. No thread may compile
+/// meanwhile. Returns zero and writes to \p error what is wrong.
+int oriel_set_llvm_option(OrielText name, const OrielText *value,
+                          OrielSink error);
+
 /// Fills in an llvm::PassPluginLibraryInfo at \p out and returns \p out.
 void *oriel_fill_pass_plugin_info(void *out);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the release build, builds the C and C++ hosts of examples/ against it and compares what they print with llc's
+"""Installs what `make dist` built, builds the C and C++ hosts of examples/ against it and compares what they print with llc's
 and the tool's; moves the tree; looks at messages where LLVM is missing, at the Debian package, and at what uninstalling
 leaves.
 
@@ -306,7 +306,7 @@ esac
 
 def check_build_messages(work):
     """What the build says where there is no LLVM that it can use."""
-    scripts = (common.target_dir() / "release/build").glob("oriel-*/build-script-build")
+    scripts = (common.target_dir() / "dist/build").glob("oriel-*/build-script-build")
     script = max(scripts, key=lambda path: path.stat().st_mtime)
     variable = "LLVM_SYS_221_PREFIX"
     cases = {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what `cargo build --release` built below $DESTDIR$PREFIX (PREFIX is /usr/local if it is not set), or removes it:
+# Installs what `make dist` built below $DESTDIR$PREFIX (PREFIX is /usr/local if it is not set), or removes it:
 #
 #   scripts/install.sh [--uninstall]
 #
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 prefix=${PREFIX:-/usr/local}
 root=${DESTDIR:-}$prefix
-build=${CARGO_TARGET_DIR:-target}/release
+build=${CARGO_TARGET_DIR:-target}/dist
 manifest=$root/lib/oriel/manifest
 
 fail() {
@@ -72,7 +72,7 @@ put_documents() {
 
 # What the build says of itself: its version, the LLVM that it is linked to, and the name that hosts know it by.
 describe_build() {
-  { [ -f "$build/liboriel.so" ] && [ -x "$build/oriel" ]; } || fail "Oriel is not built yet: make build"
+  { [ -f "$build/liboriel.so" ] && [ -x "$build/oriel" ]; } || fail "Oriel is not built yet: make dist"
   about=$("$build/oriel" --version) || fail "the tool that was built does not run; is its LLVM still installed?"
   version=$(echo "$about" | cut -d' ' -f2)
   llvm_version=$(echo "$about" | sed -n 's/.*(LLVM \(.*\))/\1/p')

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes build/oriel_VERSION_ARCHITECTURE.deb of what `cargo build --release` built. Needs no privileges.
+# Makes build/oriel_VERSION_ARCHITECTURE.deb of what `make dist` built. Needs no privileges.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -15,7 +15,7 @@
 //! `examples/embed-rust` is a whole host. The module and its context are used by one thread at a time, as always with LLVM;
 //! compilations of modules of different contexts may run at the same time.
 
-use crate::ffi::{Captured, capture_compilation, check_compatible, emit_ptx, read_module};
+use crate::ffi::{Captured, capture_compilation, check_compatible, emit_ptx, read_module, set_llvm_option};
 use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
 use crate::report::CodeReport;
@@ -227,6 +227,24 @@ impl Compiler {
         machine.set_asm_verbosity(true);
         Ok(machine)
     }
+}
+
+/// Runs something with one of LLVM's own command-line options set, such as `pre-RA-sched` to `list-burr`, for all compilations of the
+/// process; behind it the option is again what it is in a new process. Setting it waits until no compilation of this library runs.
+///
+/// # Errors
+/// LLVM has no such option, or it does not take this value; nothing has run then.
+pub fn with_llvm_option<T>(name: &str, value: &str, run: impl FnOnce() -> T) -> Result<T, String> {
+    struct Reset<'a>(&'a str);
+    impl Drop for Reset<'_> {
+        fn drop(&mut self) {
+            // That there is such an option has been seen.
+            _ = set_llvm_option(self.0, None);
+        }
+    }
+    let _reset = Reset(name);
+    set_llvm_option(name, Some(value))?;
+    Ok(run())
 }
 
 /// Is it a target of the NVPTX back end?

@@ -13,8 +13,13 @@
 ; PTX-NEXT: add.s32
 ; PTX-NEXT: ld.global
 
-; What the options given leave out stays so.
-; RUN: env LLVM_PTXAS_EXECUTABLE=%S/Inputs/ptxas.sh %oriel tune --sm 80 --no-cache --oriel "-oriel-disable-phases=ReorderInstructions" %s | FileCheck %s --check-prefix=NOTHING
+; What the options given leave out stays so; then an order of LLVM's does it, if Oriel's options are not to be alone.
+; RUN: env LLVM_PTXAS_EXECUTABLE=%S/Inputs/ptxas.sh %oriel tune --sm 80 --no-cache --oriel "-oriel-disable-phases=ReorderInstructions" %s -o %t.llvm.ptx | FileCheck %s --check-prefix=LLVM
+; RUN: env LLVM_PTXAS_EXECUTABLE=%S/Inputs/ptxas.sh %oriel tune --sm 80 --no-cache --oriel "-oriel-disable-phases=ReorderInstructions" --oriel-only %s | FileCheck %s --check-prefix=NOTHING
+; RUN: %llc -pre-RA-sched=list-burr %s -o - | diff - %t.llvm.ptx
+; LLVM: k{{ +}}20 -> 18
+; LLVM-NEXT: {{^}}llvm: -pre-RA-sched=list-burr
+; LLVM-NOT: {{.}}
 
 ; Limits are tried if they are asked for.
 ; RUN: env LLVM_PTXAS_EXECUTABLE=%S/Inputs/ptxas.sh %oriel tune --sm 80 --no-cache --limits %s | FileCheck %s --check-prefix=LIMITS

@@ -8,6 +8,7 @@ use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 use std::ffi::c_void;
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
 unsafe extern "C" {
     fn oriel_is_compatible(reason: OrielSink) -> i32;
@@ -18,6 +19,32 @@ unsafe extern "C" {
         ptx: OrielSink,
         error: OrielSink,
     ) -> i32;
+    fn oriel_set_llvm_option(name: OrielText, value: Option<&OrielText>, error: OrielSink) -> i32;
+}
+
+/// Every compilation of this library holds it for reading, and for writing who changes what all of them go by.
+static LLVM_OPTIONS: RwLock<()> = RwLock::new(());
+
+/// Sets one of LLVM's options, or makes it again what it is in a new process, once no compilation of this library runs.
+///
+/// # Errors
+/// LLVM has no such option, or it does not take this value.
+pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), String> {
+    let mut problem = String::new();
+    let value = value.map(OrielText::borrowed);
+    let _held = LLVM_OPTIONS.write().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: nothing compiles while the lock is held, and texts and the sink's string outlive the call.
+    let is_set = unsafe {
+        oriel_set_llvm_option(
+            OrielText::borrowed(name),
+            value.as_ref(),
+            OrielSink::into_string(&mut problem),
+        )
+    };
+    match is_set {
+        0 => Err(problem),
+        _ => Ok(()),
+    }
 }
 
 /// Can Oriel work in this process?
@@ -72,6 +99,7 @@ pub(crate) unsafe fn emit_ptx_raw(
     }
     let (mut ptx, mut problem) = (Vec::new(), String::new());
     let ptx_sink = OrielSink::new((&raw mut ptx).cast(), append);
+    let _held = LLVM_OPTIONS.read().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the caller vouches for module and machine, and both sinks outlive the call.
     let is_good = unsafe { oriel_emit_ptx(module, machine, ptx_sink, OrielSink::into_string(&mut problem)) };
     match is_good {

@@ -62,6 +62,10 @@ pub struct TuneArguments {
     #[arg(long)]
     limits: bool,
 
+    /// Try options of Oriel alone, no orders of LLVM's
+    #[arg(long)]
+    oriel_only: bool,
+
     /// Let ptxas use at most so many registers, whatever is tried
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
     maxrregcount: Option<u32>,
@@ -136,6 +140,9 @@ pub fn run(arguments: &TuneArguments) -> Result<(), String> {
         });
     };
     let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
+    if !arguments.oriel_only {
+        settings.extend(setting::llvm_orders());
+    }
     if arguments.limits {
         settings.extend(setting::limits(most_registers));
     }

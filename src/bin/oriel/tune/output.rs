@@ -3,6 +3,7 @@
 use super::goal::{Goal, judged};
 use super::judge::{Figures, Judge, Judgement};
 use super::search::Search;
+use super::setting::Flags;
 use super::workshop::Workshop;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -15,11 +16,9 @@ pub struct Outcome {
     goal: Goal,
     judge: String,
     sm: String,
-    /// The options that are best for all functions together, behind those given; empty: these.
-    flags: String,
-    /// What ptxas has to be told besides.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    ptxas_flags: String,
+    /// What is best for all functions together.
+    #[serde(flatten)]
+    flags: Flags,
     /// Variants that were tried.
     variants: usize,
     /// Different PTX, or limits for ptxas, among them.
@@ -52,9 +51,8 @@ struct FunctionOutcome {
 /// What is best for one function.
 #[derive(Debug, Serialize)]
 struct Alone {
-    flags: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    ptxas_flags: String,
+    #[serde(flatten)]
+    flags: Flags,
     figures: Figures,
 }
 
@@ -66,7 +64,6 @@ impl Outcome {
             result.as_ref().expect("the best have been judged")
         };
         let flags_of = |place: usize| search.trials[place].variant.flags(&workshop.base);
-        let ptxas_flags_of = |place: usize| search.trials[place].variant.ptxas_flags();
         let (before, after) = (judgement_of(0), judgement_of(search.best));
         let functions = judged(before, only).map(|(name, &before)| {
             let best = search.best_of(Some(name));
@@ -78,7 +75,6 @@ impl Outcome {
                 after: after[name],
                 alone: is_better.then(|| Alone {
                     flags: flags_of(best),
-                    ptxas_flags: ptxas_flags_of(best),
                     figures: alone,
                 }),
             }
@@ -96,7 +92,6 @@ impl Outcome {
             judge: workshop.judge.name(),
             sm: workshop.sm(),
             flags: flags_of(search.best),
-            ptxas_flags: ptxas_flags_of(search.best),
             variants: search.trials.len(),
             different: workshop.different(),
             failed: failures.clone().count(),
@@ -160,13 +155,11 @@ impl Outcome {
                 change(before.warps, after.warps),
             );
         }
-        if self.flags.is_empty() && self.ptxas_flags.is_empty() {
+        if self.flags == Flags::default() {
             text.push_str("nothing is better than the options given\n");
         }
-        for (name, flags) in [("flags", &self.flags), ("ptxas", &self.ptxas_flags)] {
-            if !flags.is_empty() {
-                _ = writeln!(text, "{name}: {flags}");
-            }
+        for (name, flags) in self.flags.given() {
+            _ = writeln!(text, "{name}: {flags}");
         }
         for it in &self.functions {
             if let Some(alone) = &it.alone {
@@ -176,12 +169,14 @@ impl Outcome {
                     Goal::Sass => format!("{} bytes of SASS", alone.figures.code_size),
                     Goal::Registers => format!("{} registers", alone.figures.registers),
                 };
-                let all_flags = [alone.flags.as_str(), &alone.ptxas_flags];
-                let flags: Vec<&str> = all_flags.into_iter().filter(|flags| !flags.is_empty()).collect();
-                let flags = if flags.is_empty() {
-                    "the options given".to_owned()
-                } else {
-                    flags.join(" and ptxas ")
+                let flags: Vec<String> = alone
+                    .flags
+                    .given()
+                    .map(|(name, flags)| format!("{name}: {flags}"))
+                    .collect();
+                let flags = match flags.is_empty() {
+                    true => "the options given".to_owned(),
+                    false => flags.join("; "),
                 };
                 _ = writeln!(text, "{} alone: {figure} with {flags}", it.function);
             }

@@ -55,11 +55,11 @@ impl<'a> Search<'a> {
     ) {
         for round in 0..rounds {
             let best = &self.trials[self.best].variant;
-            if best.is_off() {
-                // Nothing else has a say then.
-                break;
-            }
-            let missing = settings.iter().filter(|setting| !best.has(setting));
+            // Where nothing goes on after LLVM, no option of Oriel has a say.
+            let has_say = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
+            let missing = settings
+                .iter()
+                .filter(|&setting| !best.has(setting) && has_say(setting));
             let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
             variants.extend(best.parts());
             if round == 1 {
@@ -156,14 +156,14 @@ mod tests {
         ];
         let base = Options::default();
         let judge = |variant: &Variant| {
-            let registers = registers(&variant.flags(&base))?;
+            let registers = registers(&variant.oriel_flags(&base))?;
             Ok(Judgement::from([("k".to_owned(), figures(registers, 1000))]))
         };
         let before = judge(&Variant::default()).unwrap();
         let mut search = Search::new(Goal::Registers, 2.0, None, before);
         search.run(&settings, 8, |variants| variants.iter().map(judge).collect());
         let best = &search.trials[search.best].variant;
-        (best.flags(&base), search.trials.len())
+        (best.oriel_flags(&base), search.trials.len())
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use oriel::options::Options;
 use oriel::snapshot::abi::Stage;
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Budgets of registers that are tried.
@@ -12,6 +13,13 @@ const ORDERS: std::ops::RangeInclusive<u32> = 1..=7;
 
 /// The number of the random order.
 const RANDOM_ORDER: u32 = 8;
+
+/// LLVM's own orders that are tried, as its options; without one NVPTX keeps to that of the source.
+const LLVM_ORDERS: [(&str, &str); 3] = [
+    ("pre-RA-sched", "list-burr"),
+    ("pre-RA-sched", "list-hybrid"),
+    ("enable-misched", "true"),
+];
 
 /// ptxas takes no lower limit for what it is.
 const LEAST_LIMIT: u32 = 16;
@@ -47,11 +55,18 @@ pub enum Setting {
     Budget(u32),
     /// Another value of a knob.
     Knob(&'static str, &'static str),
+    /// One of LLVM's own options has another value.
+    Llvm(&'static str, &'static str),
     /// ptxas gets so many registers at most.
     Limit(u32),
 }
 
 impl Setting {
+    /// Does it make a difference where nothing goes on after LLVM?
+    pub fn holds_without_oriel(&self) -> bool {
+        matches!(self, Self::Llvm(..) | Self::Limit(_))
+    }
+
     /// Do two exclude each other, so that one takes the place of the other?
     fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
@@ -88,6 +103,13 @@ pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     settings
 }
 
+/// Orders of LLVM's.
+pub fn llvm_orders() -> impl Iterator<Item = Setting> {
+    LLVM_ORDERS
+        .map(|(name, value)| Setting::Llvm(name, value))
+        .into_iter()
+}
+
 /// The limits of registers for ptxas that are tried where a function takes so many: down to two thirds.
 pub fn limits(most_registers: u32) -> impl Iterator<Item = Setting> {
     let least = LEAST_LIMIT.max(most_registers * 2 / 3);
@@ -114,10 +136,12 @@ impl Variant {
         })
     }
 
-    /// What ptxas is told.
-    pub fn ptxas_flags(&self) -> String {
-        self.limit()
-            .map_or_else(String::new, |registers| format!("--maxrregcount={registers}"))
+    /// The option of LLVM's that has another value, and that.
+    pub fn llvm_option(&self) -> Option<(&'static str, &'static str)> {
+        self.settings.iter().find_map(|setting| match setting {
+            Setting::Llvm(name, value) => Some((*name, *value)),
+            _ => None,
+        })
     }
 
     /// How many settings it has.
@@ -147,8 +171,19 @@ impl Variant {
         })
     }
 
+    /// What Oriel, LLVM and ptxas have to be told.
+    pub fn flags(&self, base: &Options) -> Flags {
+        let llvm = self.llvm_option();
+        let limit = self.limit();
+        Flags {
+            oriel: self.oriel_flags(base),
+            llvm: llvm.map_or_else(String::new, |(name, value)| format!("-{name}={value}")),
+            ptxas: limit.map_or_else(String::new, |registers| format!("--maxrregcount={registers}")),
+        }
+    }
+
     /// The options of Oriel that say so, as `ORIEL_FLAGS` has them, to be given behind those that made `base`.
-    pub fn flags(&self, base: &Options) -> String {
+    pub fn oriel_flags(&self, base: &Options) -> String {
         let mut flags = String::new();
         let mut disabled: Vec<&str> = base.disabled_phases.iter().map(|phase| phase.name).collect();
         let mut enabled: Vec<String> = Vec::new();
@@ -162,7 +197,7 @@ impl Variant {
                 Setting::Profile(name) => format!("-oriel-profile={name}"),
                 Setting::Budget(registers) => format!("-oriel-register-budget={registers}"),
                 Setting::Knob(name, value) => format!("-oriel-knob={name}={value}"),
-                Setting::Limit(_) => continue,
+                Setting::Llvm(..) | Setting::Limit(_) => continue,
                 Setting::Disable(name) => {
                     disabled.push(name);
                     continue;
@@ -193,6 +228,32 @@ impl Variant {
     }
 }
 
+/// What has to be said for a variant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Flags {
+    /// To Oriel, behind the options given; empty: these.
+    #[serde(rename = "flags")]
+    pub oriel: String,
+    /// To LLVM, besides: on llc's command line, or behind clang's `-mllvm`.
+    #[serde(rename = "llvm_flags", skip_serializing_if = "String::is_empty")]
+    pub llvm: String,
+    /// To ptxas, besides.
+    #[serde(rename = "ptxas_flags", skip_serializing_if = "String::is_empty")]
+    pub ptxas: String,
+}
+
+impl Flags {
+    /// Those that there are, with the names that they are printed with.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("flags", &*self.oriel),
+            ("llvm", &*self.llvm),
+            ("ptxas", &*self.ptxas),
+        ];
+        all.into_iter().filter(|(_, flags)| !flags.is_empty())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,7 +274,7 @@ mod tests {
         assert!(settings.contains(&Setting::Disable("GeneralOptimize")));
         for (number, setting) in settings.iter().enumerate() {
             assert!(!settings[..number].contains(setting), "{setting:?} twice");
-            let flags = Variant::default().with(setting).flags(&base);
+            let flags = Variant::default().with(setting).oriel_flags(&base);
             let mut changed = base.clone();
             changed
                 .set_all(&flags)
@@ -241,20 +302,25 @@ mod tests {
             .with(&Setting::Disable("GeneralOptimize"))
             .with(&order(3));
         assert_eq!(
-            variant.flags(&options("-oriel-disable-phases=OriPeephole")),
+            variant.oriel_flags(&options("-oriel-disable-phases=OriPeephole")),
             "-oriel-knob=ForceLateCommoning=1 -oriel-knob=InstructionOrder=3 \
              -oriel-disable-phases=OriPeephole,GvnCse,GeneralOptimize -oriel-enable-phases=ReorderInstructions"
         );
         let limited = variant.with(&Setting::Limit(32)).with(&Setting::Limit(24));
-        assert_eq!(limited.ptxas_flags(), "--maxrregcount=24");
-        assert_eq!(
-            limited.flags(&Options::default()),
-            variant.flags(&Options::default())
-        );
+        let all = limited
+            .with(&Setting::Llvm("a", "1"))
+            .with(&Setting::Llvm("b", "2"));
+        let expected = Flags {
+            oriel: variant.oriel_flags(&Options::default()),
+            llvm: "-b=2".to_owned(),
+            ptxas: "--maxrregcount=24".to_owned(),
+        };
+        assert_eq!(all.flags(&Options::default()), expected);
+        assert_eq!(expected.given().count(), 3);
         assert_eq!(limits(30).count(), 10);
         assert_eq!(limits(16).count(), 0);
         assert_eq!(variant.parts().count(), 4);
         assert!(variant.parts().all(|part| part != variant));
-        assert_eq!(Variant::default().flags(&Options::default()), "");
+        assert_eq!(Variant::default().flags(&Options::default()).given().count(), 0);
     }
 }

@@ -4,7 +4,7 @@ use super::cache::Key;
 use super::judge::{Judge, Judgement, Usages};
 use super::setting::Variant;
 use crate::compile::{compiler, with_module};
-use oriel::compile::{Compilation, CompileError, Compiler};
+use oriel::compile::{Compilation, CompileError, Compiler, with_llvm_option};
 use oriel::options::{Mode, Options, Printing};
 use oriel::report::occupancy::Usage;
 use std::collections::HashMap;
@@ -29,6 +29,14 @@ pub struct Workshop {
     jobs: usize,
     /// Answers by PTX and limit of registers: many variants come to the same.
     answers: Mutex<HashMap<(Key, Option<u32>), Answer>>,
+}
+
+/// Runs something with the option of LLVM's that a variant has, if it has one.
+fn with_option_of<T>(variant: &Variant, run: impl FnOnce() -> T) -> Result<T, String> {
+    match variant.llvm_option() {
+        Some((name, value)) => with_llvm_option(name, value, run),
+        None => Ok(run()),
+    }
 }
 
 /// Options without all that writes or prints: each variant would.
@@ -109,23 +117,34 @@ impl Workshop {
     pub fn judge_all(&self, variants: &[Variant], done: impl Fn() + Sync) -> Vec<Result<Judgement, String>> {
         let results: Vec<OnceLock<Result<Judgement, String>>> =
             variants.iter().map(|_| OnceLock::new()).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(variant) = variants.get(place) else {
-                    return;
-                };
-                let result = self.judge_variant(variant);
-                results[place].set(result).expect("each has one thread");
-                done();
-            }
+        let settle = |place: usize, result| {
+            results[place].set(result).expect("each has one thread");
+            done();
         };
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs.min(variants.len()) {
-                scope.spawn(work);
+        // An option of LLVM's holds for all threads.
+        let option_of = |place: &usize| variants[*place].llvm_option();
+        let mut places: Vec<usize> = (0..variants.len()).collect();
+        places.sort_by_key(option_of);
+        for places in places.chunk_by(|one, other| option_of(one) == option_of(other)) {
+            let next = AtomicUsize::new(0);
+            let work = || {
+                while let Some(&place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    settle(place, self.judge_variant(&variants[place]));
+                }
+            };
+            let work_all = || {
+                std::thread::scope(|scope| {
+                    for _ in 0..self.jobs.min(places.len()) {
+                        scope.spawn(work);
+                    }
+                });
+            };
+            if let Err(problem) = with_option_of(&variants[places[0]], work_all) {
+                for &place in places {
+                    settle(place, Err(problem.clone()));
+                }
             }
-        });
+        }
         let finished = results.into_iter().map(OnceLock::into_inner);
         finished.map(|result| result.expect("all are done")).collect()
     }
@@ -168,12 +187,14 @@ impl Workshop {
     /// It cannot be compiled.
     pub fn ptx_of(&self, variant: &Variant) -> Result<Vec<u8>, String> {
         let compiler = self.compiler.clone().options(self.options_of(variant)?);
-        with_module(&self.file, |module| compiler.emit(module))
+        with_option_of(variant, || {
+            with_module(&self.file, |module| compiler.emit(module))
+        })?
     }
 
     fn options_of(&self, variant: &Variant) -> Result<Options, String> {
         let mut options = self.base.clone();
-        options.set_all(&variant.flags(&self.base))?;
+        options.set_all(&variant.oriel_flags(&self.base))?;
         Ok(options)
     }
 }
