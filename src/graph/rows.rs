@@ -28,20 +28,20 @@ impl<K: EntityRef, V: EntityRef> Rows<K, V> {
         self.first.clear();
         self.first.resize(keys + 2, 0);
         // Counts are kept two places up, so that filling a list moves its begin into place.
-        for (key, _) in pairs.clone() {
-            self.first[key.index() + 2] += 1;
-        }
+        pairs
+            .clone()
+            .for_each(|(key, _)| self.first[key.index() + 2] += 1);
         for key in 2..self.first.len() {
             self.first[key] += self.first[key - 1];
         }
         let count = self.first[keys + 1] as usize;
         self.values.clear();
         self.values.resize(count, V::new(0));
-        for (key, value) in pairs {
+        pairs.for_each(|(key, value)| {
             let next = &mut self.first[key.index() + 1];
             self.values[*next as usize] = value;
             *next += 1;
-        }
+        });
         self.first.pop();
     }
 

@@ -258,6 +258,8 @@ pub enum Point {
 pub struct RegisterPressure {
     /// Of the function.
     pub peak: Units,
+    /// Of data registers in both of their files at one point, where `peak` has each file's fullest.
+    pub peak_data: u32,
     /// By block; zero of those that are not in the layout.
     blocks: Vec<Units>,
 }
@@ -268,11 +270,15 @@ impl RegisterPressure {
         let mut sets = RegisterSets::new(function, liveness, divergence);
         let mut pressure = Self {
             peak: Units::default(),
+            peak_data: 0,
             blocks: vec![Units::default(); function.block_limit()],
         };
         for &block in function.blocks() {
             let most = &mut pressure.blocks[block.index()];
-            each_point(&mut sets, block, |_, units, _| *most = most.max(units));
+            each_point(&mut sets, block, |_, units, _| {
+                *most = most.max(units);
+                pressure.peak_data = pressure.peak_data.max(units.data());
+            });
             pressure.peak = pressure.peak.max(*most);
         }
         pressure

@@ -28,11 +28,12 @@ impl Extent {
                 .filter(|&instruction| !function.operation(instruction).is_debug())
                 .count()
         };
-        let peak = RegisterPressure::compute(function, liveness, None).peak;
+        let pressure = RegisterPressure::compute(function, liveness, None);
+        let peak = pressure.peak;
         Self {
             instructions: function.blocks().iter().map(count).sum(),
             blocks: function.blocks().len(),
-            peak_pressure_r32: peak.data(),
+            peak_pressure_r32: pressure.peak_data,
             peak_pressure_pred: peak.of(RegisterFile::P) + peak.of(RegisterFile::Up),
         }
     }

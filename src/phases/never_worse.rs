@@ -109,8 +109,8 @@ pub fn excess_pressure(
     if all <= register_budget || most_live(function, is_data) <= register_budget {
         return 0;
     }
-    let peak = RegisterPressure::compute(function, &liveness(), None).peak.data();
-    peak.saturating_sub(register_budget)
+    let pressure = RegisterPressure::compute(function, &liveness(), None);
+    pressure.peak_data.saturating_sub(register_budget)
 }
 
 fn is_data(function: &Function, register: Register) -> bool {
@@ -205,7 +205,7 @@ bix1:
                 let function = random_function(seed, stage);
                 let flow = ControlFlow::analyze(&function, Traversal::default());
                 let liveness = Liveness::compute(&function, &flow);
-                let peak = RegisterPressure::compute(&function, &liveness, None).peak.data();
+                let peak = RegisterPressure::compute(&function, &liveness, None).peak_data;
                 let bound = most_live(&function, |register| is_data(&function, register));
                 prop_assert!(peak <= bound, "{peak} of {bound}\n{function}");
             }
