@@ -34,9 +34,9 @@ static constexpr StringRef DefaultTriple = "nvptx64-nvidia-cuda";
 
 namespace {
 
-/// Collects errors, once the handler of the host has seen them: LLVM would print
-/// those that it leaves to it, and end the process. Everything else is the
-/// host's, as it was.
+/// Collects errors, once the handler of the host has seen them: LLVM would
+/// print those that it leaves to it, and end the process. Everything else is
+/// the host's, as it was.
 class ErrorCollector : public DiagnosticHandler {
 public:
   ErrorCollector(std::unique_ptr<DiagnosticHandler> Outer, std::string &Errors)
@@ -137,8 +137,7 @@ int oriel_set_llvm_option(OrielText Name, const OrielText *Value,
   // The first compilation keeps what -pre-RA-sched says.
   RegisterScheduler::Registry.setDefault(
       RegisterScheduler::FunctionPassCtor(nullptr));
-  if (!Value ||
-      !Option.addOccurrence(0, Option.ArgStr, toStringRef(*Value)))
+  if (!Value || !Option.addOccurrence(0, Option.ArgStr, toStringRef(*Value)))
     return 1;
   std::string Problem = ("LLVM does not take " + toStringRef(*Value) +
                          " for its option " + toStringRef(Name))
@@ -158,9 +157,8 @@ LLVMModuleRef oriel_read_module(OrielText Path, LLVMContextRef Context,
         .computeDataLayout();
   };
   SMDiagnostic Diagnostic;
-  std::unique_ptr<Module> M =
-      parseIRFile(toStringRef(Path), Diagnostic, *unwrap(Context),
-                  ParserCallbacks(Layout));
+  std::unique_ptr<Module> M = parseIRFile(
+      toStringRef(Path), Diagnostic, *unwrap(Context), ParserCallbacks(Layout));
   if (M)
     return wrap(M.release());
   std::string Text;
