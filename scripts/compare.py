@@ -121,7 +121,8 @@ def tune(bitcode, folder, way, sm, arguments):
     version = examples.ptx_feature(sm).removeprefix("+ptx")
     command = [common.tool(), "tune", "--sm", sm, "--ptx", version, f"-O{arguments.level}", "--jobs", "1", "--json", *TUNED[way], bitcode]
     found = json.loads(run_tool("oriel tune", command).stdout)
-    ptx, _ = compile_with(bitcode, folder, way, sm, arguments, found["flags"].split())
+    flags = [*found["flags"].split(), *found.get("llvm_flags", "").split()]
+    ptx, _ = compile_with(bitcode, folder, way, sm, arguments, flags)
     return ptx, int(found.get("ptxas_flags", "=0").split("=")[1])
 
 
