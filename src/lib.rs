@@ -61,6 +61,7 @@ pub mod plan;
 mod random;
 pub mod report;
 pub mod snapshot;
+pub mod validate;
 
 /// The Rust of the documents.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! What happens to one function at one stage.
 
 use crate::liveness::uninitialized_registers;
-use crate::options::{Fault, Mode, Options, Phases, Printing};
+use crate::options::{Fault, Mode, Options, Phases, Printing, Validation};
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
 use crate::ori::{
     ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operation, Position, PrintOptions,
@@ -15,6 +15,7 @@ use crate::phases::{
 use crate::plan::{Plan, fault};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
+use crate::validate::{Subject, Validator};
 use serde::Serialize;
 use std::path::Path;
 use std::rc::Rc;
@@ -37,6 +38,8 @@ pub struct Work {
     pub warnings: Vec<String>,
     /// Did a phase change the function, and was it not taken back?
     pub is_changed: bool,
+    /// What the validator says of the change, if it was asked: nothing, or what it cannot prove.
+    pub validation: Option<Result<(), String>>,
 }
 
 /// What phases make of a function, for those who have no LLVM to put it back into.
@@ -249,9 +252,47 @@ fn optimize(
             return Ok(true);
         }
     }
+    if !is_validated(function, snapshot, options, work)? {
+        return Ok(true);
+    }
     let plan = to_machine(function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
     work.plan = Some(plan);
     Ok(true)
+}
+
+/// Lets the validator look at a function that may have been changed; may LLVM have it?
+fn is_validated(
+    function: &Function,
+    snapshot: &Snapshot<'_>,
+    options: &Options,
+    work: &mut Work,
+) -> Result<bool, Problem> {
+    let validation = options.validation();
+    let may_be_changed = work.is_changed || matches!(options.phases, Phases::Rebuild | Phases::Perturb);
+    if validation == Validation::Off || !may_be_changed {
+        return Ok(true);
+    }
+    let before = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    let subject = |function| Subject {
+        function,
+        snapshot: Some(*snapshot),
+    };
+    let proof = Validator::default().validate(subject(&before), subject(function));
+    let proof = proof.map_err(|doubt| doubt.describe(&before, function));
+    work.validation = Some(proof.clone());
+    let Err(doubt) = proof else {
+        return Ok(true);
+    };
+    if validation == Validation::Check {
+        work.warnings.push(format!("the validator cannot prove the change: {doubt}"));
+        return Ok(true);
+    }
+    work.is_changed = false;
+    work.remarks.push(not_proved(&doubt));
+    if let Some(effects) = &mut work.effects {
+        effects.taken_back = Some(format!("the validator cannot prove the change: {doubt}"));
+    }
+    Ok(false)
 }
 
 /// What makes a function cost more than the one that LLVM made, of which the weighted instructions are known.
@@ -302,6 +343,17 @@ fn taken_back(reason: &str) -> Remark {
         name: "NeverWorse",
         instruction: None,
         message: format!("the function stays as it is: {reason}"),
+    }
+}
+
+/// What there is to say of a function whose change was not proved.
+fn not_proved(doubt: &str) -> Remark {
+    Remark {
+        kind: RemarkKind::Missed,
+        phase: "validator",
+        name: "NotProved",
+        instruction: None,
+        message: format!("the function stays as it is, its change is not proved: {doubt}"),
     }
 }
 

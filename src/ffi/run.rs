@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
 use crate::report::page::{CompiledFunction, add_to_shared_page};
 use crate::report::pressure::FunctionPressure;
-use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, PhaseTimes};
+use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, PhaseTimes, Validation};
 use crate::snapshot::abi::{
     ABI_VERSION, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
     FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeRecord, OperandRecord,
@@ -203,6 +203,7 @@ pub struct OrielRun {
     /// The plan, and the pointers to it that the shim gets.
     plan: Option<(Plan, OrielPlan)>,
     statistics: Statistics,
+    validation: Option<Result<(), String>>,
     effects: Option<StageEffects>,
     remarks: Vec<Remark>,
     library_time: Duration,
@@ -251,6 +252,7 @@ extern "C" fn oriel_run_begin(
     Some(Box::new(OrielRun {
         plan,
         statistics: work.statistics,
+        validation: work.validation,
         effects: work.effects,
         remarks: work.remarks,
         library_time: start.elapsed(),
@@ -456,6 +458,7 @@ fn function_report<'a>(
         outcome: result,
         problem: (!problem.is_empty()).then_some(problem),
         figures: run.figures.clone(),
+        validation: run.validation.as_ref().map(Validation::of),
         phases: &run.statistics,
         phase_ns: PhaseTimes(&run.statistics),
         export_ns: outcome.export_ns,

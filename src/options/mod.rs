@@ -90,6 +90,17 @@ pub struct Printing {
     pub after_all: bool,
 }
 
+/// What becomes of a changed function that the validator cannot prove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// Nothing: the validator does not run.
+    Off,
+    /// There is a warning.
+    Check,
+    /// It stays as LLVM made it, and a remark says why.
+    Enforce,
+}
+
 /// What goes wrong on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -145,6 +156,8 @@ pub struct Options {
     pub warn_launch_bounds: Option<bool>,
     /// Are Ori's phases checked by its verifier, and the result by LLVM's?
     pub verify: bool,
+    /// What the validator is for; none: see [`Options::validation`].
+    pub validate: Option<Validation>,
     /// Where the report goes.
     pub report: Option<ReportTarget>,
     /// Where the report's HTML page is written.
@@ -165,6 +178,12 @@ impl Options {
         self.warn_launch_bounds.unwrap_or(self.mode == Mode::Analyze)
             && snapshot.is_kernel()
             && LaunchBounds::of(snapshot) != LaunchBounds::default()
+    }
+
+    /// What the validator is for: to enforce with [`verify`](Self::verify), unless something else is asked for.
+    pub fn validation(&self) -> Validation {
+        let default = if self.verify { Validation::Enforce } else { Validation::Off };
+        self.validate.unwrap_or(default)
     }
 
     /// The phases that run over functions for a compute capability (times ten) at a stage, in order.

@@ -1,6 +1,6 @@
 //! The table of options: for the host's command line, `ORIEL_FLAGS` and the help texts.
 
-use super::{Fault, Mode, Options, Phases, Profile};
+use super::{Fault, Mode, Options, Phases, Profile, Validation};
 use crate::graph::Traversal;
 use crate::plan::script::EditScript;
 use crate::report::{ReportTarget, SharedFile};
@@ -256,6 +256,20 @@ pub const TABLE: &[OptionSpec] = &[
         help: "Write each exported function to a snapshot file in DIR",
         apply: |options, value| {
             options.snapshot_directory = Some(directory(value)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-validate",
+        value: "off|check|enforce",
+        help: "Prove that each changed function does what it did: warn if not, or put it back (default: enforce with -oriel-verify)",
+        apply: |options, value| {
+            let allowed = [
+                ("off", Validation::Off),
+                ("check", Validation::Check),
+                ("enforce", Validation::Enforce),
+            ];
+            options.validate = Some(choose(value, &allowed)?);
             Ok(())
         },
     },

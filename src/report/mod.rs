@@ -90,6 +90,9 @@ pub struct FunctionReport<'a> {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,
+    /// What the validator says of the change, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation<'a>>,
     /// What the phases that ran have counted.
     #[serde(skip_serializing_if = "Statistics::is_empty")]
     pub phases: &'a Statistics,
@@ -109,6 +112,27 @@ pub struct FunctionReport<'a> {
     pub analysis_ns: u64,
     /// The sum of the four.
     pub oriel_ns: u64,
+}
+
+/// What the validator says of a change.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Validation<'a> {
+    /// Does the function do what it did?
+    pub is_proved: bool,
+    /// What could not be proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<&'a str>,
+}
+
+impl<'a> Validation<'a> {
+    /// The validator's answer for the report.
+    pub fn of(answer: &'a Result<(), String>) -> Self {
+        let doubt = answer.as_ref().err().map(String::as_str);
+        Self {
+            is_proved: doubt.is_none(),
+            doubt,
+        }
+    }
 }
 
 /// Times of phases: an object of numbers.

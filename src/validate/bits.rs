@@ -1,0 +1,512 @@
+//! Normal form of what moves bits about: values as pieces of others side by side.
+//!
+//! Shifts by constants, masks, extensions, truncations, bit fields, permutations and packing give every bit a place in
+//! another value or a constant. Pieces at their places are the terms of a sum with powers of two as factors, so that this
+//! normal form and that of [`super::sums`] are one.
+
+use super::sums::Sum;
+use super::values::{Bitwise, Operator, Value, Values, mask};
+use smallvec::SmallVec;
+
+/// Nested operations that a piece is pushed into at most.
+const DEPTH: u32 = 6;
+/// The same where parts are put together again, so that taking apart and putting together ends.
+const SHALLOW: u32 = 2;
+/// Runs of equal bits that a mask is taken apart into at most.
+const RUNS: usize = 8;
+/// Operands of one bitwise operation at most.
+const OPERANDS: usize = 8;
+
+/// Where some bits of a value come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Bits of another value, from this bit on.
+    Of(Value, u32),
+    /// Constant bits.
+    Constant(u64),
+}
+
+/// Bits side by side that have one source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub position: u32,
+    pub width: u32,
+    pub source: Source,
+}
+
+pub(super) type Parts = SmallVec<[Part; 6]>;
+
+impl Part {
+    /// Some of its bits, at the same place.
+    fn slice(self, from: u32, to: u32) -> Self {
+        let skipped = from - self.position;
+        Self {
+            position: from,
+            width: to - from,
+            source: match self.source {
+                Source::Of(value, low) => Source::Of(value, low + skipped),
+                Source::Constant(bits) => Source::Constant(bits >> skipped & mask(to - from)),
+            },
+        }
+    }
+}
+
+impl Values {
+    /// Where the bits of a value come from, lowest first.
+    pub fn bits_of(&self, value: Value) -> Parts {
+        let width = self.width(value);
+        let whole = |source| {
+            let mut parts = Parts::new();
+            parts.push(Part {
+                position: 0,
+                width,
+                source,
+            });
+            parts
+        };
+        match self.operator(value) {
+            Operator::Constant { low, .. } if width <= 64 => whole(Source::Constant(low)),
+            Operator::Piece { low } => whole(Source::Of(self.operand(value, 0), low.into())),
+            Operator::Sum { .. } => self.bits_of_sum(value).unwrap_or_else(|| whole(Source::Of(value, 0))),
+            _ => whole(Source::Of(value, 0)),
+        }
+    }
+
+    /// Where the bits of a sum come from, if no two terms have a bit in common.
+    fn bits_of_sum(&self, value: Value) -> Option<Parts> {
+        let width = self.width(value);
+        let sum = self.as_sum(value);
+        let mut taken = 0;
+        let mut parts = Parts::new();
+        for (part, factor) in sum.terms {
+            if !factor.is_power_of_two() {
+                return None;
+            }
+            let position = factor.trailing_zeros();
+            let bits = self.width(part).min(width - position);
+            let place = mask(bits) << position;
+            if taken & place != 0 {
+                return None;
+            }
+            taken |= place;
+            let source = match self.operator(part) {
+                Operator::Piece { low } => Source::Of(self.operand(part, 0), low.into()),
+                _ => Source::Of(part, 0),
+            };
+            parts.push(Part {
+                position,
+                width: bits,
+                source,
+            });
+        }
+        if taken & sum.constant != 0 {
+            return None;
+        }
+        parts.sort_unstable_by_key(|part| part.position);
+        let mut filled = Parts::new();
+        let mut end = 0;
+        let gap = |from: u32, to: u32| Part {
+            position: from,
+            width: to - from,
+            source: Source::Constant(sum.constant >> from & mask(to - from)),
+        };
+        for part in parts {
+            if end < part.position {
+                filled.push(gap(end, part.position));
+            }
+            end = part.position + part.width;
+            filled.push(part);
+        }
+        if end < width {
+            filled.push(gap(end, width));
+        }
+        Some(filled)
+    }
+
+    /// The value that has these parts, at most 64 bits wide.
+    pub fn from_bits(&mut self, width: u32, parts: &[Part]) -> Value {
+        let mut sum = Sum::default();
+        for part in parts {
+            match part.source {
+                Source::Constant(bits) => sum.constant |= bits << part.position,
+                Source::Of(value, low) => {
+                    let factor = 1 << part.position;
+                    // What reaches the top may be as wide as it is: the rest falls out.
+                    let is_top = part.position + part.width == width;
+                    let most = match is_top && low == 0 {
+                        true => self.width(value).min(width),
+                        false => part.width,
+                    };
+                    let piece = self.extract_within(value, low, most, SHALLOW);
+                    let terms = match self.width(piece) == width {
+                        true => self.as_sum(piece),
+                        false => match self.as_constant(piece) {
+                            Some(constant) => Sum {
+                                constant,
+                                ..Sum::default()
+                            },
+                            None => Sum {
+                                constant: 0,
+                                terms: SmallVec::from_slice(&[(piece, 1)]),
+                            },
+                        },
+                    };
+                    sum.constant = sum.constant.wrapping_add(terms.constant.wrapping_mul(factor));
+                    let scaled = terms.terms.iter().map(|&(value, by)| (value, by.wrapping_mul(factor)));
+                    sum.terms.extend(scaled);
+                }
+            }
+        }
+        self.make_sum(width, sum)
+    }
+
+    /// `width` bits of a value from bit `low` on.
+    pub fn extract(&mut self, value: Value, low: u32, width: u32) -> Value {
+        self.extract_within(value, low, width, DEPTH)
+    }
+
+    pub(super) fn extract_within(&mut self, value: Value, low: u32, width: u32, depth: u32) -> Value {
+        let have = self.width(value);
+        debug_assert!(low + width <= have, "{low} + {width} of {have}");
+        if width == have {
+            return value;
+        }
+        let piece = |values: &mut Self| values.intern(Operator::Piece { low: low as u8 }, width, &[value]);
+        if depth == 0 {
+            return piece(self);
+        }
+        let depth = depth - 1;
+        match self.operator(value) {
+            Operator::Constant { low: bits, high } => {
+                let all = u128::from(bits) | u128::from(high) << 64;
+                let bits = all >> low;
+                let (bits, high) = (bits as u64 & mask(width), (bits >> 64) as u64);
+                self.wide_constant(width, bits, if width > 64 { high & mask(width - 64) } else { 0 })
+            }
+            Operator::Piece { low: below } => {
+                let whole = self.operand(value, 0);
+                self.extract_within(whole, low + u32::from(below), width, depth)
+            }
+            Operator::SignExtension => {
+                let narrow = self.operand(value, 0);
+                let bits = self.width(narrow);
+                if low + width <= bits {
+                    self.extract_within(narrow, low, width, depth)
+                } else if low == 0 {
+                    self.sign_extend(width, narrow)
+                } else if low + 1 >= bits {
+                    let sign = self.extract_within(narrow, bits - 1, 1, depth);
+                    self.sign_extend(width, sign)
+                } else {
+                    piece(self)
+                }
+            }
+            Operator::Sum { .. } => {
+                if let Some(parts) = self.bits_of_sum(value) {
+                    return self.extract_parts(&parts, low, width);
+                }
+                if low == 0 {
+                    return self.truncate_sum(value, width, depth);
+                }
+                if low + width == have {
+                    return piece(self);
+                }
+                // Higher bits of a sum have no influence on lower ones.
+                let short = self.truncate_sum(value, low + width, depth);
+                match self.operator(short) {
+                    Operator::Sum { .. } if self.bits_of_sum(short).is_none() => {
+                        self.intern(Operator::Piece { low: low as u8 }, width, &[short])
+                    }
+                    _ => self.extract_within(short, low, width, depth),
+                }
+            }
+            Operator::Product if low == 0 && width < 64 => self.truncate_sum(value, width, depth),
+            Operator::Bitwise(kind) => {
+                let operands: SmallVec<[Value; 8]> = self.parts_of(value).collect();
+                let mut result = self.extract_within(operands[0], low, width, depth);
+                for &operand in &operands[1..] {
+                    let operand = self.extract_within(operand, low, width, depth);
+                    result = self.bitwise(kind, width, result, operand);
+                }
+                result
+            }
+            Operator::Select => {
+                let [condition, yes, no] = [0, 1, 2].map(|index| self.operand(value, index));
+                let yes = self.extract_within(yes, low, width, depth);
+                let no = self.extract_within(no, low, width, depth);
+                self.select(width, condition, yes, no)
+            }
+            _ => piece(self),
+        }
+    }
+
+    fn extract_parts(&mut self, parts: &[Part], low: u32, width: u32) -> Value {
+        let taken: Parts = parts
+            .iter()
+            .filter(|part| part.position < low + width && part.position + part.width > low)
+            .map(|part| {
+                let from = part.position.max(low);
+                let to = (part.position + part.width).min(low + width);
+                let part = part.slice(from, to);
+                Part {
+                    position: part.position - low,
+                    ..part
+                }
+            })
+            .collect();
+        if let [only] = taken[..]
+            && let Source::Of(value, low) = only.source
+        {
+            return self.extract(value, low, width);
+        }
+        self.from_bits(width, &taken)
+    }
+
+    /// A value with zeros above.
+    pub fn extend(&mut self, width: u32, value: Value) -> Value {
+        let have = self.width(value);
+        if have >= width {
+            debug_assert!(have == width, "{have} bits do not fit {width}");
+            return value;
+        }
+        if let Operator::Sum { .. } = self.operator(value)
+            && let Some(parts) = self.bits_of_sum(value)
+        {
+            return self.from_bits(width, &parts);
+        }
+        let constant = self.as_constant(value);
+        let sum = Sum {
+            constant: constant.unwrap_or(0),
+            terms: match constant {
+                Some(_) => SmallVec::new(),
+                None => SmallVec::from_slice(&[(value, 1)]),
+            },
+        };
+        self.make_sum(width, sum)
+    }
+
+    /// A value with its sign above.
+    pub fn sign_extend(&mut self, width: u32, value: Value) -> Value {
+        let have = self.width(value);
+        if have >= width {
+            return value;
+        }
+        if let Some(bits) = self.as_constant(value) {
+            let shift = 64 - have;
+            return self.constant(width, ((bits << shift) as i64 >> shift) as u64);
+        }
+        if self.operator(value) == Operator::SignExtension {
+            let narrow = self.operand(value, 0);
+            return self.sign_extend(width, narrow);
+        }
+        let parts = self.bits_of(value);
+        let top = parts[parts.len() - 1];
+        if let Source::Constant(bits) = top.source
+            && bits >> (top.width - 1) & 1 == 0
+        {
+            return self.extend(width, value);
+        }
+        self.intern(Operator::SignExtension, width, &[value])
+    }
+
+    /// A value in another width: cut off, or extended.
+    pub fn resize(&mut self, width: u32, value: Value, signed: bool) -> Value {
+        match self.width(value) {
+            have if have > width => self.extract(value, 0, width),
+            _ if signed => self.sign_extend(width, value),
+            _ => self.extend(width, value),
+        }
+    }
+
+    /// To the left by a constant.
+    pub fn shift_left(&mut self, width: u32, value: Value, by: u64) -> Value {
+        match by < u64::from(width) {
+            true => self.scale(width, value, 1 << by),
+            false => self.constant(width, 0),
+        }
+    }
+
+    /// To the right by a constant.
+    pub fn shift_right(&mut self, width: u32, value: Value, by: u64, signed: bool) -> Value {
+        let by = match by < u64::from(width) {
+            true => by as u32,
+            false if signed => width - 1,
+            false => return self.constant(width, 0),
+        };
+        let high = self.extract(value, by, width - by);
+        self.resize(width, high, signed)
+    }
+
+    /// Several values side by side, lowest first.
+    pub fn concatenate(&mut self, width: u32, parts: &[Value]) -> Option<Value> {
+        if width > 64 {
+            return None;
+        }
+        let mut sum = self.constant(width, 0);
+        let mut position = 0;
+        for &part in parts {
+            let bits = self.width(part);
+            let shifted = self.shift_left(width, part, position);
+            sum = self.add(width, sum, shifted);
+            position += u64::from(bits);
+        }
+        Some(sum)
+    }
+
+    /// A bitwise operation.
+    pub fn bitwise(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Value {
+        if width == 1 {
+            return match kind {
+                Bitwise::And => self.multiply(1, left, right),
+                Bitwise::Xor => self.add(1, left, right),
+                Bitwise::Or => {
+                    let both = self.multiply(1, left, right);
+                    let one = self.add(1, left, right);
+                    self.add(1, one, both)
+                }
+            };
+        }
+        if left == right {
+            return match kind {
+                Bitwise::Xor => self.constant(width, 0),
+                _ => left,
+            };
+        }
+        if width <= 64 {
+            if let Some(value) = self.bitwise_by_parts(kind, width, left, right) {
+                return value;
+            }
+            for (value, other) in [(left, right), (right, left)] {
+                if kind == Bitwise::Xor && self.as_constant(value) == Some(mask(width)) {
+                    return self.complement(width, other);
+                }
+            }
+        }
+        self.bitwise_of_all(kind, width, left, right)
+    }
+
+    /// A bitwise operation where each bit of the result is a bit of one operand, or a constant.
+    fn bitwise_by_parts(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Option<Value> {
+        let (left, right) = (runs(&self.bits_of(left))?, runs(&self.bits_of(right))?);
+        let mut result = Parts::new();
+        let (mut first, mut second, mut from) = (0, 0, 0);
+        while from < width {
+            let ends = [left[first], right[second]].map(|part| part.position + part.width);
+            let to = ends[0].min(ends[1]);
+            let (one, other) = (left[first].slice(from, to), right[second].slice(from, to));
+            result.push(combine(kind, one, other)?);
+            first += usize::from(ends[0] == to);
+            second += usize::from(ends[1] == to);
+            from = to;
+        }
+        Some(self.from_bits(width, &result))
+    }
+
+    fn bitwise_of_all(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Value {
+        let mut operands: SmallVec<[Value; OPERANDS]> = SmallVec::new();
+        for value in [left, right] {
+            match self.operator(value) {
+                Operator::Bitwise(other) if other == kind => operands.extend(self.parts_of(value)),
+                _ => operands.push(value),
+            }
+        }
+        if operands.len() > OPERANDS {
+            operands = SmallVec::from_slice(&[left, right]);
+        }
+        // One constant at most.
+        let mut constant = None;
+        operands.retain(|value| {
+            let Some(bits) = self.as_constant(*value) else {
+                return true;
+            };
+            constant = Some(match (constant, kind) {
+                (None, _) => bits,
+                (Some(known), Bitwise::And) => known & bits,
+                (Some(known), Bitwise::Or) => known | bits,
+                (Some(known), Bitwise::Xor) => known ^ bits,
+            });
+            false
+        });
+        operands.sort_unstable();
+        match kind {
+            Bitwise::And | Bitwise::Or => operands.dedup(),
+            Bitwise::Xor => {
+                let mut kept: SmallVec<[Value; OPERANDS]> = SmallVec::new();
+                for value in operands {
+                    if kept.last() == Some(&value) {
+                        kept.pop();
+                    } else {
+                        kept.push(value);
+                    }
+                }
+                operands = kept;
+            }
+        }
+        if let Some(bits) = constant {
+            let constant = self.constant(width, bits);
+            match operands[..] {
+                [] => return constant,
+                // The other operand may be nothing but moved bits now.
+                [only] if only != left && only != right => return self.bitwise(kind, width, only, constant),
+                _ if kind == Bitwise::Xor && bits == 0 => {}
+                _ => operands.push(constant),
+            }
+        }
+        match operands[..] {
+            [] => self.constant(width, 0),
+            [only] => only,
+            _ => self.intern(Operator::Bitwise(kind), width, &operands),
+        }
+    }
+}
+
+/// Parts with constants taken apart into runs of equal bits; none if there are too many.
+fn runs(parts: &Parts) -> Option<Parts> {
+    let mut result = Parts::new();
+    for &part in parts {
+        let Source::Constant(bits) = part.source else {
+            result.push(part);
+            continue;
+        };
+        let mut from = 0;
+        while from < part.width {
+            let is_set = bits >> from & 1 == 1;
+            let rest = if is_set { !(bits >> from) } else { bits >> from };
+            let run = rest.trailing_zeros().min(part.width - from);
+            result.push(part.slice(part.position + from, part.position + from + run));
+            from += run;
+        }
+        if result.len() > RUNS {
+            return None;
+        }
+    }
+    Some(result)
+}
+
+/// What one run of bits and another give; none if that is neither of them nor constant.
+fn combine(kind: Bitwise, left: Part, right: Part) -> Option<Part> {
+    let zero = Part {
+        source: Source::Constant(0),
+        ..left
+    };
+    if left.source == right.source {
+        return Some(if kind == Bitwise::Xor { zero } else { left });
+    }
+    for (part, other) in [(left, right), (right, left)] {
+        let Source::Constant(bits) = part.source else {
+            continue;
+        };
+        return match (kind, bits == 0) {
+            (Bitwise::And, true) | (Bitwise::Or, false) => Some(part),
+            (Bitwise::And, false) | (Bitwise::Or | Bitwise::Xor, true) => Some(other),
+            (Bitwise::Xor, false) => match other.source {
+                Source::Constant(bits) => Some(Part {
+                    source: Source::Constant(bits ^ mask(part.width)),
+                    ..part
+                }),
+                Source::Of(..) => None,
+            },
+        };
+    }
+    None
+}

@@ -1,0 +1,303 @@
+//! Normal form of integer arithmetic: a constant and multiples of products, modulo a power of two.
+//!
+//! Sums, differences, products, multiplications and shifts by constants, negation and complement (`-x - 1`) are ring
+//! operations modulo two to the width, so polynomials over everything else are a normal form for them. Predicates are
+//! polynomials modulo two (Zhegalkin): "and" is the product, "exclusive or" the sum, and a factor counts once.
+
+use super::values::{Operator, Value, Values, mask};
+use smallvec::SmallVec;
+
+/// Terms that a sum has at most; larger ones stay as they were written.
+const TERMS: usize = 12;
+/// Terms that a product of sums is multiplied out to at most.
+const PRODUCT_TERMS: usize = 6;
+/// Factors that a product has at most.
+const FACTORS: usize = 6;
+
+/// A polynomial: a constant and terms with their factors, in ascending order of the values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sum {
+    pub constant: u64,
+    pub terms: SmallVec<[(Value, u64); 4]>,
+}
+
+impl Values {
+    /// A value as a sum. A value that is none is a sum of one term.
+    pub fn as_sum(&self, value: Value) -> Sum {
+        match self.operator(value) {
+            Operator::Constant { low, .. } => Sum {
+                constant: low,
+                ..Sum::default()
+            },
+            Operator::Sum { constant } => Sum {
+                constant,
+                terms: self
+                    .words(value)
+                    .chunks_exact(3)
+                    .map(|term| {
+                        let factor = u64::from(term[1]) | u64::from(term[2]) << 32;
+                        (Value::from_u32(term[0]), factor)
+                    })
+                    .collect(),
+            },
+            _ => Sum {
+                constant: 0,
+                terms: SmallVec::from_slice(&[(value, 1)]),
+            },
+        }
+    }
+
+    /// The value of a sum whose terms are in any order.
+    pub fn make_sum(&mut self, width: u32, mut sum: Sum) -> Value {
+        debug_assert!(width <= 64);
+        let all = mask(width);
+        sum.constant &= all;
+        self.normalize_terms(width, &mut sum.terms);
+        match sum.terms[..] {
+            [] => return self.constant(width, sum.constant),
+            [(value, 1)] if sum.constant == 0 && self.width(value) == width => return value,
+            _ => {}
+        }
+        let mut words: SmallVec<[u32; 12]> = SmallVec::new();
+        for &(value, factor) in &sum.terms {
+            words.extend([value.as_u32(), factor as u32, (factor >> 32) as u32]);
+        }
+        let operator = Operator::Sum {
+            constant: sum.constant,
+        };
+        self.intern_words(operator, width, &words)
+    }
+
+    fn normalize_terms(&mut self, width: u32, terms: &mut SmallVec<[(Value, u64); 4]>) {
+        let all = mask(width);
+        for (value, factor) in terms.iter_mut() {
+            *factor &= all;
+            *value = self.widest_piece(*value, *factor, width);
+        }
+        merge_terms(terms, all);
+        if terms.len() > 1 && terms.iter().any(|&(value, _)| self.is_high_piece(value)) {
+            while self.join_pieces(width, terms) {
+                merge_terms(terms, all);
+            }
+        }
+    }
+
+    /// Bits of a value that a factor shifts out of the width may be any: takes as many as the value has.
+    fn widest_piece(&mut self, value: Value, factor: u64, width: u32) -> Value {
+        let Operator::Piece { low } = self.operator(value) else {
+            return value;
+        };
+        let whole = self.operand(value, 0);
+        let (low, have) = (u32::from(low), self.width(value));
+        let most = (self.width(whole) - low).min(width);
+        if have < most && factor != 0 && have + factor.trailing_zeros() >= width {
+            return match most == self.width(whole) {
+                true => whole,
+                false => self.intern(Operator::Piece { low: low as u8 }, most, &[whole]),
+            };
+        }
+        value
+    }
+
+    fn is_high_piece(&self, value: Value) -> bool {
+        matches!(self.operator(value), Operator::Piece { low } if low > 0)
+    }
+
+    /// A value as a piece of another: what it is a piece of, and the lowest bit.
+    fn as_piece(&self, value: Value) -> (Value, u32) {
+        match self.operator(value) {
+            Operator::Piece { low } => (self.operand(value, 0), low.into()),
+            _ => (value, 0),
+        }
+    }
+
+    /// Puts two pieces of one value together that lie side by side in it and in the sum.
+    fn join_pieces(&mut self, width: u32, terms: &mut SmallVec<[(Value, u64); 4]>) -> bool {
+        for upper in 0..terms.len() {
+            let (high_value, high_factor) = terms[upper];
+            if !self.is_high_piece(high_value) {
+                continue;
+            }
+            let (whole, low_bit) = self.as_piece(high_value);
+            for lower in 0..terms.len() {
+                let (low_value, low_factor) = terms[lower];
+                let (other, other_bit) = self.as_piece(low_value);
+                let bits = self.width(low_value);
+                let meet = lower != upper
+                    && other == whole
+                    && other_bit + bits == low_bit
+                    && bits < 64
+                    && low_factor << bits & mask(width) == high_factor;
+                if meet {
+                    let joined = self.extract(whole, other_bit, bits + self.width(high_value));
+                    terms[lower].0 = self.widest_piece(joined, low_factor, width);
+                    terms.remove(upper);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// `left + factor * right`.
+    fn add_scaled(&mut self, width: u32, left: Value, right: Value, factor: u64) -> Value {
+        let (mut sum, other) = (self.as_sum(left), self.as_sum(right));
+        if sum.terms.len() + other.terms.len() > TERMS {
+            let scaled = self.scale(width, right, factor);
+            let (first, second) = if left < scaled { (left, scaled) } else { (scaled, left) };
+            return self.intern(Operator::LongSum, width, &[first, second]);
+        }
+        sum.constant = sum.constant.wrapping_add(other.constant.wrapping_mul(factor));
+        let scaled = other.terms.iter().map(|&(value, by)| (value, by.wrapping_mul(factor)));
+        sum.terms.extend(scaled);
+        self.make_sum(width, sum)
+    }
+
+    /// `left + right`. Both are as wide as the result, or narrower and extended with zeros.
+    pub fn add(&mut self, width: u32, left: Value, right: Value) -> Value {
+        let (left, right) = (self.extend(width, left), self.extend(width, right));
+        self.add_scaled(width, left, right, 1)
+    }
+
+    /// `left - right`.
+    pub fn subtract(&mut self, width: u32, left: Value, right: Value) -> Value {
+        let (left, right) = (self.extend(width, left), self.extend(width, right));
+        self.add_scaled(width, left, right, u64::MAX)
+    }
+
+    /// `factor * value`.
+    pub fn scale(&mut self, width: u32, value: Value, factor: u64) -> Value {
+        let value = self.extend(width, value);
+        let mut sum = self.as_sum(value);
+        sum.constant = sum.constant.wrapping_mul(factor);
+        for (_, by) in &mut sum.terms {
+            *by = by.wrapping_mul(factor);
+        }
+        self.make_sum(width, sum)
+    }
+
+    /// `-value - 1`.
+    pub fn complement(&mut self, width: u32, value: Value) -> Value {
+        let negated = self.scale(width, value, u64::MAX);
+        let one = self.constant(width, u64::MAX);
+        self.add(width, negated, one)
+    }
+
+    /// `left * right`.
+    pub fn multiply(&mut self, width: u32, left: Value, right: Value) -> Value {
+        let (left, right) = (self.extend(width, left), self.extend(width, right));
+        if let Some(factor) = self.as_constant(left) {
+            return self.scale(width, right, factor);
+        }
+        if let Some(factor) = self.as_constant(right) {
+            return self.scale(width, left, factor);
+        }
+        let (first, second) = (self.as_sum(left), self.as_sum(right));
+        let count = |sum: &Sum| sum.terms.len() + usize::from(sum.constant != 0);
+        let factors: Option<SmallVec<[(Value, u64); 8]>> = (count(&first) * count(&second) <= PRODUCT_TERMS)
+            .then(|| {
+                let mut products = SmallVec::new();
+                for &(one, by) in &first.terms {
+                    for &(other, other_by) in &second.terms {
+                        products.push((self.product(width, one, other)?, by.wrapping_mul(other_by)));
+                    }
+                }
+                Some(products)
+            })
+            .flatten();
+        let Some(products) = factors else {
+            let (left, right) = if left < right { (left, right) } else { (right, left) };
+            return self.intern(Operator::Product, width, &[left, right]);
+        };
+        let mut sum = Sum {
+            constant: first.constant.wrapping_mul(second.constant),
+            terms: SmallVec::new(),
+        };
+        sum.terms.extend(products);
+        let by_constant = |(value, by): &(Value, u64), constant: u64| (*value, by.wrapping_mul(constant));
+        sum.terms.extend(first.terms.iter().map(|term| by_constant(term, second.constant)));
+        sum.terms.extend(second.terms.iter().map(|term| by_constant(term, first.constant)));
+        self.make_sum(width, sum)
+    }
+
+    /// The product of two values that are no sums; none if it has too many factors.
+    fn product(&mut self, width: u32, left: Value, right: Value) -> Option<Value> {
+        let mut factors: SmallVec<[Value; 8]> = SmallVec::new();
+        for value in [left, right] {
+            if self.operator(value) == Operator::Product && self.width(value) == width {
+                factors.extend(self.parts_of(value));
+            } else {
+                factors.push(value);
+            }
+        }
+        factors.sort_unstable();
+        if width == 1 {
+            factors.dedup();
+        }
+        match factors[..] {
+            [only] => Some(only),
+            _ if factors.len() > FACTORS => None,
+            _ => Some(self.intern(Operator::Product, width, &factors)),
+        }
+    }
+
+    /// The low bits of a sum: the sum of the low bits.
+    pub fn truncate_sum(&mut self, value: Value, width: u32, depth: u32) -> Value {
+        let sum = self.as_sum(value);
+        let mut low = Sum {
+            constant: sum.constant,
+            terms: SmallVec::new(),
+        };
+        for (part, factor) in sum.terms {
+            if factor & mask(width) == 0 {
+                continue;
+            }
+            let part = match self.operator(part) {
+                Operator::Product => {
+                    let factors: SmallVec<[Value; 8]> = self.parts_of(part).collect();
+                    let mut product = self.low_bits(factors[0], width, depth);
+                    for &other in &factors[1..] {
+                        let other = self.low_bits(other, width, depth);
+                        product = self.multiply(width, product, other);
+                    }
+                    product
+                }
+                _ => self.low_bits(part, width, depth),
+            };
+            let terms = match self.width(part) == width {
+                true => self.as_sum(part),
+                false => Sum {
+                    constant: self.as_constant(part).unwrap_or(0),
+                    terms: match self.as_constant(part) {
+                        Some(_) => SmallVec::new(),
+                        None => SmallVec::from_slice(&[(part, 1)]),
+                    },
+                },
+            };
+            low.constant = low.constant.wrapping_add(terms.constant.wrapping_mul(factor));
+            let scaled = terms.terms.iter().map(|&(part, by)| (part, by.wrapping_mul(factor)));
+            low.terms.extend(scaled);
+        }
+        self.make_sum(width, low)
+    }
+
+    fn low_bits(&mut self, value: Value, width: u32, depth: u32) -> Value {
+        match self.width(value) > width {
+            true => self.extract_within(value, 0, width, depth),
+            false => value,
+        }
+    }
+}
+
+/// Sorts terms by value, adds up those of one value and drops those without a factor.
+fn merge_terms(terms: &mut SmallVec<[(Value, u64); 4]>, all: u64) {
+    terms.sort_unstable_by_key(|&(value, _)| value);
+    terms.dedup_by(|later, earlier| {
+        let same = later.0 == earlier.0;
+        if same {
+            earlier.1 = earlier.1.wrapping_add(later.1) & all;
+        }
+        same
+    });
+    terms.retain(|&mut (_, factor)| factor & all != 0);
+}
