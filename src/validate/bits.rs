@@ -9,8 +9,8 @@ use super::values::{Bitwise, Operator, Value, Values, mask};
 use smallvec::SmallVec;
 
 /// Nested operations that a piece is pushed into at most.
-const DEPTH: u32 = 6;
-/// The same where parts are put together again, so that taking apart and putting together ends.
+const NESTING: u32 = 48;
+/// The same for the bits that may be set.
 const SHALLOW: u32 = 2;
 /// Runs of equal bits that a mask is taken apart into at most.
 const RUNS: usize = 8;
@@ -137,7 +137,7 @@ impl Values {
                         true => self.width(value).min(width),
                         false => part.width,
                     };
-                    let piece = self.extract_within(value, low, most, SHALLOW);
+                    let piece = self.extract(value, low, most);
                     let terms = match self.width(piece) == width {
                         true => self.as_sum(piece),
                         false => match self.as_constant(piece) {
@@ -162,20 +162,34 @@ impl Values {
 
     /// `width` bits of a value from bit `low` on.
     pub fn extract(&mut self, value: Value, low: u32, width: u32) -> Value {
-        self.extract_within(value, low, width, DEPTH)
-    }
-
-    pub(super) fn extract_within(&mut self, value: Value, low: u32, width: u32, depth: u32) -> Value {
         let have = self.width(value);
         debug_assert!(low + width <= have, "{low} + {width} of {have}");
         if width == have {
             return value;
         }
-        let piece = |values: &mut Self| values.intern(Operator::Piece { low: low as u8 }, width, &[value]);
-        if depth == 0 {
-            return piece(self);
+        let is_simple = matches!(self.operator(value), Operator::Constant { .. } | Operator::Piece { .. });
+        let key = (value, low as u8, width as u8);
+        if !is_simple && let Some(&known) = self.extracted.get(&key) {
+            return known;
         }
-        let depth = depth - 1;
+        if self.nesting >= NESTING {
+            return self.piece(value, low, width);
+        }
+        self.nesting += 1;
+        let piece = self.extract_anew(value, low, width);
+        self.nesting -= 1;
+        if !is_simple {
+            self.extracted.insert(key, piece);
+        }
+        piece
+    }
+
+    fn piece(&mut self, value: Value, low: u32, width: u32) -> Value {
+        self.intern(Operator::Piece { low: low as u8 }, width, &[value])
+    }
+
+    fn extract_anew(&mut self, value: Value, low: u32, width: u32) -> Value {
+        let have = self.width(value);
         match self.operator(value) {
             Operator::Constant { low: bits, high } => {
                 let all = u128::from(bits) | u128::from(high) << 64;
@@ -185,20 +199,20 @@ impl Values {
             }
             Operator::Piece { low: below } => {
                 let whole = self.operand(value, 0);
-                self.extract_within(whole, low + u32::from(below), width, depth)
+                self.extract(whole, low + u32::from(below), width)
             }
             Operator::SignExtension => {
                 let narrow = self.operand(value, 0);
                 let bits = self.width(narrow);
                 if low + width <= bits {
-                    self.extract_within(narrow, low, width, depth)
+                    self.extract(narrow, low, width)
                 } else if low == 0 {
                     self.sign_extend(width, narrow)
                 } else if low + 1 >= bits {
-                    let sign = self.extract_within(narrow, bits - 1, 1, depth);
+                    let sign = self.extract(narrow, bits - 1, 1);
                     self.sign_extend(width, sign)
                 } else {
-                    piece(self)
+                    self.piece(value, low, width)
                 }
             }
             Operator::Sum { .. } => {
@@ -206,38 +220,70 @@ impl Values {
                     return self.extract_parts(&parts, low, width);
                 }
                 if low == 0 {
-                    return self.truncate_sum(value, width, depth);
+                    return self.truncate_sum(value, width);
+                }
+                if let Some(quotient) = self.without_low_zeros(value, low) {
+                    let zeros = have - self.width(quotient);
+                    return self.extract(quotient, low - zeros, width);
                 }
                 if low + width == have {
-                    return piece(self);
+                    return self.piece(value, low, width);
                 }
                 // Higher bits of a sum have no influence on lower ones.
-                let short = self.truncate_sum(value, low + width, depth);
+                let short = self.truncate_sum(value, low + width);
                 match self.operator(short) {
                     Operator::Sum { .. } if self.bits_of_sum(short).is_none() => {
-                        self.intern(Operator::Piece { low: low as u8 }, width, &[short])
+                        self.piece(short, low, width)
                     }
-                    _ => self.extract_within(short, low, width, depth),
+                    _ => self.extract(short, low, width),
                 }
             }
-            Operator::Product if low == 0 && width < 64 => self.truncate_sum(value, width, depth),
-            Operator::Bitwise(kind) => {
-                let operands: SmallVec<[Value; 8]> = self.parts_of(value).collect();
-                let mut result = self.extract_within(operands[0], low, width, depth);
-                for &operand in &operands[1..] {
-                    let operand = self.extract_within(operand, low, width, depth);
-                    result = self.bitwise(kind, width, result, operand);
+            Operator::Product if low == 0 && width < 64 => self.truncate_sum(value, width),
+            // Narrow operations on the low bits are those of the low bits; only whole words are narrowed.
+            Operator::Bitwise(_) | Operator::Select => {
+                let end = low + width;
+                let Some(word) = [8, 16, 32].into_iter().find(|&word| word >= end && word < have) else {
+                    return self.piece(value, low, width);
+                };
+                if word != width {
+                    let narrow = self.extract(value, 0, word);
+                    return self.extract(narrow, low, width);
                 }
-                result
+                let parts: SmallVec<[Value; 8]> = self.parts_of(value).collect();
+                if let Operator::Bitwise(kind) = self.operator(value) {
+                    let mut result = self.extract(parts[0], 0, width);
+                    for &operand in &parts[1..] {
+                        let operand = self.extract(operand, 0, width);
+                        result = self.bitwise(kind, width, result, operand);
+                    }
+                    return result;
+                }
+                let (yes, no) = (self.extract(parts[1], 0, width), self.extract(parts[2], 0, width));
+                self.select(width, parts[0], yes, no)
             }
-            Operator::Select => {
-                let [condition, yes, no] = [0, 1, 2].map(|index| self.operand(value, index));
-                let yes = self.extract_within(yes, low, width, depth);
-                let no = self.extract_within(no, low, width, depth);
-                self.select(width, condition, yes, no)
-            }
-            _ => piece(self),
+            _ => self.piece(value, low, width),
         }
+    }
+
+    /// A sum shifted to the right by zeros that it ends with, at most `most` of them; none if there are none.
+    fn without_low_zeros(&mut self, value: Value, most: u32) -> Option<Value> {
+        let sum = self.as_sum(value);
+        let factors = sum.terms.iter().map(|&(_, factor)| factor);
+        let zeros = factors.chain([sum.constant]).map(u64::trailing_zeros).min()?.min(most);
+        if zeros == 0 {
+            return None;
+        }
+        let width = self.width(value) - zeros;
+        let mut quotient = self.constant(width, sum.constant >> zeros);
+        for (term, factor) in sum.terms {
+            let term = match self.width(term) > width {
+                true => self.extract(term, 0, width),
+                false => term,
+            };
+            let scaled = self.scale(width, term, factor >> zeros);
+            quotient = self.add(width, quotient, scaled);
+        }
+        Some(quotient)
     }
 
     fn extract_parts(&mut self, parts: &[Part], low: u32, width: u32) -> Value {
@@ -376,6 +422,18 @@ impl Values {
             if let Some(value) = self.bitwise_by_parts(kind, width, left, right) {
                 return value;
             }
+            let (one, other) = (self.possible_bits(left, SHALLOW), self.possible_bits(right, SHALLOW));
+            if one & other == 0 {
+                return match kind {
+                    Bitwise::And => self.constant(width, 0),
+                    Bitwise::Or | Bitwise::Xor => self.add(width, left, right),
+                };
+            }
+            for (value, possible, other) in [(left, one, right), (right, other, left)] {
+                if kind == Bitwise::And && self.as_constant(other).is_some_and(|bits| bits & possible == possible) {
+                    return value;
+                }
+            }
             for (value, other) in [(left, right), (right, left)] {
                 if kind == Bitwise::Xor && self.as_constant(value) == Some(mask(width)) {
                     return self.complement(width, other);
@@ -383,6 +441,65 @@ impl Values {
             }
         }
         self.bitwise_of_all(kind, width, left, right)
+    }
+
+    /// The bits of a value of at most 64 bits that may be set.
+    fn possible_bits(&self, value: Value, depth: u32) -> u64 {
+        let all = mask(self.width(value));
+        match self.operator(value) {
+            Operator::Constant { low, .. } => low,
+            Operator::Sum { .. } => match self.bits_of_sum(value) {
+                Some(parts) => parts.iter().fold(0, |bits, part| match part.source {
+                    Source::Constant(set) => bits | set << part.position,
+                    Source::Of(..) => bits | mask(part.width) << part.position,
+                }),
+                None => self.possible_bits_of_sum(value),
+            },
+            Operator::Bitwise(Bitwise::And) => self
+                .parts_of(value)
+                .filter_map(|part| self.as_constant(part))
+                .fold(all, |bits, constant| bits & constant),
+            Operator::Bitwise(Bitwise::Or | Bitwise::Xor) if depth > 0 => self
+                .parts_of(value)
+                .fold(0, |bits, part| bits | self.possible_bits(part, depth - 1)),
+            Operator::Select if depth > 0 => self
+                .parts_of(value)
+                .skip(1)
+                .fold(0, |bits, part| bits | self.possible_bits(part, depth - 1)),
+            _ => all,
+        }
+    }
+
+    fn possible_bits_of_sum(&self, value: Value) -> u64 {
+        let all = mask(self.width(value));
+        let sum = self.as_sum(value);
+        // Terms without carries, in a factor or among each other, set what each of them sets.
+        let mut taken = sum.constant;
+        let mut has_carries = false;
+        for &(term, factor) in &sum.terms {
+            let bits = mask(self.width(term));
+            let mut places = 0;
+            let mut rest = factor;
+            while rest != 0 {
+                let copy = bits << rest.trailing_zeros();
+                has_carries |= places & copy != 0;
+                places |= copy;
+                rest &= rest - 1;
+            }
+            has_carries |= taken & places != 0;
+            taken |= places;
+        }
+        if !has_carries {
+            return taken & all;
+        }
+        // Otherwise, the least factor of two of all terms is one of the sum, and no bit is above the greatest value.
+        let factors = sum.terms.iter().map(|&(_, factor)| factor);
+        let zeros = factors.chain([sum.constant]).map(u64::trailing_zeros).min().unwrap_or(0);
+        let greatest = sum.terms.iter().fold(u128::from(sum.constant), |most, &(term, factor)| {
+            most.saturating_add(u128::from(factor) * u128::from(mask(self.width(term))))
+        });
+        let top = 128 - greatest.leading_zeros();
+        if zeros >= 64 { 0 } else { all & u64::MAX << zeros & mask(top.min(64)) }
     }
 
     /// A bitwise operation where each bit of the result is a bit of one operand, or a constant.

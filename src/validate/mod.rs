@@ -33,6 +33,7 @@ mod memory;
 mod numbering;
 mod predicates;
 mod related;
+mod show;
 mod side;
 mod sums;
 #[cfg(test)]
@@ -60,6 +61,8 @@ pub struct Doubt {
     instruction: Option<Instruction>,
     /// Its block.
     block: Block,
+    /// What it is in the function before and in the one after, as expressions.
+    values: Option<Box<[String; 2]>>,
 }
 
 /// What may differ.
@@ -132,6 +135,10 @@ impl Doubt {
             write!(text, ": {}", shown.trim()).expect("writing to a string does not fail");
         }
         text.push(')');
+        if let Some(values) = &self.values {
+            let [before, after] = &**values;
+            write!(text, "; before: {before}; after: {after}").expect("writing to a string does not fail");
+        }
         text
     }
 }
@@ -177,9 +184,11 @@ impl Validator {
                 let Some(doubt) = doubts.first() else {
                     return Ok(());
                 };
-                first.get_or_insert_with(|| doubt.clone());
+                if is_thorough && first.is_none() {
+                    first = Some(doubt.clone());
+                }
                 if guess == Guess::Blind && !take_hints(&sides, &related, &doubts, &mut hints) {
-                    return Err(doubt.clone());
+                    return Err(first.expect("the thorough attempt had this doubt"));
                 }
             }
         }
@@ -198,7 +207,8 @@ impl Validator {
         let mut forced: Vec<u32> = Vec::new();
         let mut pieces: Option<StackPieces> = None;
         let mut plan = Plan::new(sides, related, None, guess, &forced);
-        let mut last = Vec::new();
+        // The walk with the fewest doubts says best what is wrong: the others follow from it.
+        let mut least: Option<Vec<Doubt>> = None;
         for _ in 0..WALKS {
             let settings = Settings {
                 is_thorough,
@@ -210,6 +220,10 @@ impl Validator {
                 is_refined,
                 mut undominated,
             } = findings;
+            if std::env::var_os("DBG").is_some() {
+                eprintln!("WALK {guess:?} thorough {is_thorough} refined {is_refined} doubts {} undominated {}", doubts.len(), undominated.len());
+                for d in doubts.iter().take(3) { eprintln!("  {}", d.describe(sides[0].function, sides[1].function)); }
+            }
             undominated.sort_unstable();
             undominated.dedup();
             undominated.retain(|variable| !forced.contains(variable));
@@ -219,9 +233,12 @@ impl Validator {
             };
             let is_same = followed == pieces;
             if undominated.is_empty() && !is_refined && is_same {
-                return doubts;
+                let is_proved = doubts.is_empty();
+                return least.filter(|least| !is_proved && least.len() < doubts.len()).unwrap_or(doubts);
             }
-            last = doubts;
+            if !doubts.is_empty() && least.as_ref().is_none_or(|least| doubts.len() < least.len()) {
+                least = Some(doubts);
+            }
             if !is_same {
                 // The variables have other numbers from here on.
                 pieces = followed;
@@ -232,15 +249,15 @@ impl Validator {
                 plan = Plan::new(sides, related, pieces.as_ref(), guess, &forced);
             }
         }
-        if last.is_empty() {
-            last.push(Doubt {
+        least.unwrap_or_else(|| {
+            vec![Doubt {
                 kind: DoubtKind::TooLarge,
                 is_after: false,
                 instruction: None,
                 block: sides[0].function.entry(),
-            });
-        }
-        last
+                values: None,
+            }]
+        })
     }
 }
 
@@ -250,6 +267,7 @@ fn doubt_of(unrelated: Unrelated) -> Doubt {
         is_after: false,
         instruction: None,
         block: unrelated.blocks[0],
+        values: None,
     }
 }
 

@@ -301,6 +301,7 @@ pub(super) fn walk(
 ) -> (Findings, Slots) {
     let Memory { values, cells } = memory;
     values.clear();
+    values.is_thorough = settings.is_thorough;
     let bases = bases(sides, settings.pieces);
     cells.clear();
     cells.resize(bases[2] as usize, UNSET);
@@ -448,6 +449,19 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn doubt(&mut self, kind: DoubtKind, side: usize, instruction: Option<Instruction>, node: Node) {
+        self.doubt_of_values(kind, side, instruction, node, None);
+    }
+
+    fn doubt_of_values(
+        &mut self,
+        kind: DoubtKind,
+        side: usize,
+        instruction: Option<Instruction>,
+        node: Node,
+        values: Option<[Value; 2]>,
+    ) {
+        let values = values.filter(|_| self.doubts.is_empty() && self.settings.is_thorough);
+        let values = values.map(|values| Box::new(values.map(|value| self.values.show(value))));
         let segments = &self.related.nodes[node.index()].stretches[side];
         let block = instruction
             .and_then(|instruction| self.sides[side].function.block_of(instruction))
@@ -457,6 +471,7 @@ impl<'a> Walk<'a, '_> {
             is_after: side == 1,
             instruction,
             block,
+            values,
         });
     }
 
@@ -537,27 +552,18 @@ impl<'a> Walk<'a, '_> {
             let value = match first {
                 Some(first) if is_same && (!is_open || member.is_constant) => first,
                 _ => {
-                    let defined = self.only_defined(&known).filter(|_| !is_open && member.variable < self.bases[1]);
                     let width = first.map_or(0, |value| self.values.width(value));
                     let operator = Operator::Join {
                         node: node.as_u32(),
                         class: if is_open { member.class } else { 0 },
                         is_open,
                     };
-                    defined.unwrap_or_else(|| self.values.intern(operator, width, &known))
+                    self.values.intern(operator, width, &known)
                 }
             };
             self.member_values[index] = value.as_u32();
             self.set_cell(member.variable, value, index as u32);
         }
-    }
-
-    /// The only value beside undefined ones, which the function before may take for that value.
-    fn only_defined(&self, values: &[Value]) -> Option<Value> {
-        let is_undefined = |value: &&Value| matches!(self.values.operator(**value), Operator::Undefined { .. });
-        let mut defined = values.iter().filter(|value| !is_undefined(value));
-        let first = *defined.next()?;
-        (defined.all(|&value| value == first) && values.iter().any(|value| is_undefined(&value))).then_some(first)
     }
 
     /// The PHIs of a block that is entered from one other.
@@ -600,6 +606,14 @@ impl<'a> Walk<'a, '_> {
             if members.is_empty() {
                 continue;
             }
+            // Where several edges lead, what this one says holds for what it brings.
+            let mark = self.facts.mark();
+            let condition = self.conditions[node.index()];
+            if let Some(holds) = edge.sense
+                && condition != NONE
+            {
+                self.facts.learn(self.values, Value::from_u32(condition), holds);
+            }
             let predecessors = self.related.graph.predecessors(edge.target);
             let number = predecessors
                 .iter()
@@ -615,8 +629,21 @@ impl<'a> Walk<'a, '_> {
                         None => UNSET,
                     },
                 };
-                self.operands[member.operands as usize + number] = cell;
+                self.operands[member.operands as usize + number] = self.refined(cell);
             }
+            self.facts.rewind(mark);
+        }
+    }
+
+    /// What a variable holds where the facts of an edge are known.
+    fn refined(&mut self, cell: Cell) -> Cell {
+        if cell.value == NONE {
+            return cell;
+        }
+        let value = self.facts.refine(self.values, Value::from_u32(cell.value));
+        Cell {
+            value: value.as_u32(),
+            ..cell
         }
     }
 
@@ -642,6 +669,7 @@ impl<'a> Walk<'a, '_> {
             (operand.kind(), operand.is_modified() || operand.is_undefined())
         {
             let value = self.get(self.bases[side] + register.as_u32());
+            let value = self.facts.refine(self.values, value);
             let Some(data_type) = function.operand_type(instruction, Role::Source, number) else {
                 return value;
             };
@@ -664,7 +692,10 @@ impl<'a> Walk<'a, '_> {
                 let variable = self.bases[side] + register.as_u32();
                 match operand.is_undefined() {
                     true => self.undefined(variable),
-                    false => self.get(variable),
+                    false => {
+                        let value = self.get(variable);
+                        self.facts.refine(self.values, value)
+                    }
                 }
             }
             OperandKind::Immediate(value) => self.integer(width, i64::from(value)),
@@ -1148,7 +1179,9 @@ impl Walk<'_, '_> {
                     self.set_cell(self.chain(1, chain), Value::from_u32(cell.value), cell.member);
                 }
             }
-            Some(Err((side, effect))) => self.doubt(DoubtKind::Effect, side, Some(effect), node),
+            Some(Err((side, effect, values))) => {
+                self.doubt_of_values(DoubtKind::Effect, side, Some(effect), node, values);
+            }
             None => {
                 let chain = (0..Chains::COUNT).find(|&chain| differs(self, chain)).unwrap_or(0);
                 let [before, after] = [0, 1].map(|side: usize| self.effects[side].len());
@@ -1170,25 +1203,47 @@ impl Walk<'_, '_> {
 
     /// Are the effects of both stretches the same but for the order of those that do not meet? What entered the node has to
     /// be the same.
-    fn match_effects(&mut self) -> Result<(), (usize, Instruction)> {
+    fn match_effects(&mut self) -> Result<(), (usize, Instruction, Option<[Value; 2]>)> {
         let [before, mut after] = std::mem::take(&mut self.effects);
         for effect in &before {
             let found = after
                 .iter()
                 .position(|other| effect.chains == other.chains && self.refines(effect.action, other.action, 8));
             let Some(position) = found else {
-                return Err((0, effect.instruction));
+                let like = after.iter().find(|other| {
+                    effect.chains == other.chains
+                        && self.values.operator(effect.action) == self.values.operator(other.action)
+                });
+                let values = like.map(|other| self.first_difference(effect.action, other.action));
+                return Err((0, effect.instruction, values));
             };
             for passed in 0..position {
                 if !self.commute(&after[passed], effect) {
-                    return Err((0, effect.instruction));
+                    return Err((0, effect.instruction, None));
                 }
             }
             after.remove(position);
         }
         match after.first() {
-            Some(effect) => Err((1, effect.instruction)),
+            Some(effect) => Err((1, effect.instruction, None)),
             None => Ok(()),
+        }
+    }
+
+    /// The innermost values that differ, where the same operations are done around them.
+    fn first_difference(&self, before: Value, after: Value) -> [Value; 2] {
+        let mut pair = [before, after];
+        loop {
+            let [before, after] = pair;
+            let is_alike = self.values.operator(before) == self.values.operator(after)
+                && self.values.words(before).len() == self.values.words(after).len();
+            let only_in = |value: Value, other: Value| {
+                self.values.parts_of(value).find(|part| self.values.parts_of(other).all(|known| known != *part))
+            };
+            match (only_in(before, after), only_in(after, before)) {
+                (Some(one), Some(other)) if is_alike => pair = [one, other],
+                _ => return pair,
+            }
         }
     }
 
@@ -1257,7 +1312,7 @@ impl Walk<'_, '_> {
                         constants: constants.map(|bits| bits.map(|bits| bits != 0)),
                         is_opposite,
                     };
-                    self.doubt(kind, 1, Some(branches[1]), node);
+                    self.doubt_of_values(kind, 1, Some(branches[1]), node, Some(self.first_difference(conditions[0], after)));
                 }
             }
             PairEnd::Choice => {

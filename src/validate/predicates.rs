@@ -171,11 +171,21 @@ impl Values {
             return self.add(width, chosen, no);
         }
         // Of a condition and its opposite the one without a constant is asked.
-        if let Operator::Sum { constant: 1 } = self.operator(condition) {
-            let opposite = self.not(condition);
-            return self.intern(Operator::Select, width, &[opposite, no, yes]);
+        let (condition, mut yes, mut no) = match self.operator(condition) {
+            Operator::Sum { constant: 1 } => (self.not(condition), no, yes),
+            _ => (condition, yes, no),
+        };
+        // Where the same was asked before, the answer is the same.
+        if self.operator(yes) == Operator::Select && self.operand(yes, 0) == condition {
+            yes = self.operand(yes, 1);
         }
-        self.intern(Operator::Select, width, &[condition, yes, no])
+        if self.operator(no) == Operator::Select && self.operand(no, 0) == condition {
+            no = self.operand(no, 2);
+        }
+        match yes == no {
+            true => yes,
+            false => self.intern(Operator::Select, width, &[condition, yes, no]),
+        }
     }
 }
 
@@ -267,6 +277,29 @@ impl Facts {
         if let [(term, 1)] = sum.terms[..] {
             self.set(term, holds ^ (sum.constant == 1));
         }
+    }
+
+    /// A value with what is known put in: of selections the one that is taken, of predicates what they are.
+    pub fn refine(&self, values: &mut Values, value: Value) -> Value {
+        const NESTING: usize = 8;
+        if self.known.is_empty() {
+            return value;
+        }
+        if values.width(value) == 1 {
+            return self.apply(values, value);
+        }
+        let mut value = value;
+        for _ in 0..NESTING {
+            if values.operator(value) != Operator::Select {
+                break;
+            }
+            let condition = self.apply(values, values.operand(value, 0));
+            match values.as_constant(condition) {
+                Some(holds) => value = values.operand(value, if holds == 1 { 1 } else { 2 }),
+                None => break,
+            }
+        }
+        value
     }
 
     /// A predicate with what is known put in.

@@ -72,7 +72,6 @@ pub(super) struct Hints {
 pub(super) struct Related {
     pub nodes: Vec<NodeData>,
     pub graph: ControlFlowGraph<Node>,
-    pub order: ReversePostorder<Node>,
     pub dominators: DominatorTree<Node>,
 }
 
@@ -119,7 +118,6 @@ impl Related {
         Ok(Self {
             nodes,
             graph,
-            order,
             dominators,
         })
     }

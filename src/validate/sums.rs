@@ -9,6 +9,8 @@ use smallvec::SmallVec;
 
 /// Terms that a sum has at most; larger ones stay as they were written.
 const TERMS: usize = 12;
+/// The same where time does not matter.
+const MANY_TERMS: usize = 96;
 /// Terms that a product of sums is multiplied out to at most.
 const PRODUCT_TERMS: usize = 6;
 /// Factors that a product has at most.
@@ -51,6 +53,18 @@ impl Values {
     pub fn make_sum(&mut self, width: u32, mut sum: Sum) -> Value {
         debug_assert!(width <= 64);
         let all = mask(width);
+        if width > 1 {
+            // The opposite of a predicate is one less the predicate.
+            for index in 0..sum.terms.len() {
+                let (term, factor) = sum.terms[index];
+                if self.width(term) == 1
+                    && let Operator::Sum { constant: 1 } = self.operator(term)
+                {
+                    sum.terms[index] = (self.not(term), factor.wrapping_neg());
+                    sum.constant = sum.constant.wrapping_add(factor);
+                }
+            }
+        }
         sum.constant &= all;
         self.normalize_terms(width, &mut sum.terms);
         match sum.terms[..] {
@@ -142,7 +156,8 @@ impl Values {
     /// `left + factor * right`.
     fn add_scaled(&mut self, width: u32, left: Value, right: Value, factor: u64) -> Value {
         let (mut sum, other) = (self.as_sum(left), self.as_sum(right));
-        if sum.terms.len() + other.terms.len() > TERMS {
+        let most = if self.is_thorough { MANY_TERMS } else { TERMS };
+        if sum.terms.len() + other.terms.len() > most {
             let scaled = self.scale(width, right, factor);
             let (first, second) = if left < scaled { (left, scaled) } else { (scaled, left) };
             return self.intern(Operator::LongSum, width, &[first, second]);
@@ -242,7 +257,7 @@ impl Values {
     }
 
     /// The low bits of a sum: the sum of the low bits.
-    pub fn truncate_sum(&mut self, value: Value, width: u32, depth: u32) -> Value {
+    pub fn truncate_sum(&mut self, value: Value, width: u32) -> Value {
         let sum = self.as_sum(value);
         let mut low = Sum {
             constant: sum.constant,
@@ -255,14 +270,14 @@ impl Values {
             let part = match self.operator(part) {
                 Operator::Product => {
                     let factors: SmallVec<[Value; 8]> = self.parts_of(part).collect();
-                    let mut product = self.low_bits(factors[0], width, depth);
+                    let mut product = self.low_bits(factors[0], width);
                     for &other in &factors[1..] {
-                        let other = self.low_bits(other, width, depth);
+                        let other = self.low_bits(other, width);
                         product = self.multiply(width, product, other);
                     }
                     product
                 }
-                _ => self.low_bits(part, width, depth),
+                _ => self.low_bits(part, width),
             };
             let terms = match self.width(part) == width {
                 true => self.as_sum(part),
@@ -281,9 +296,9 @@ impl Values {
         self.make_sum(width, low)
     }
 
-    fn low_bits(&mut self, value: Value, width: u32, depth: u32) -> Value {
+    fn low_bits(&mut self, value: Value, width: u32) -> Value {
         match self.width(value) > width {
-            true => self.extract_within(value, 0, width, depth),
+            true => self.extract(value, 0, width),
             false => value,
         }
     }

@@ -5,7 +5,7 @@
 //! form first, so that computations that differ only in how they are written meet in one node.
 
 use crate::entity::{EntityRef, entity_impl};
-use crate::hash::NumberHash;
+use crate::hash::{NumberHash, NumberMap};
 use crate::ori::{DataType, Modifiers, Operation};
 use std::hash::{Hash, Hasher};
 
@@ -112,6 +112,12 @@ pub(super) struct Values {
     operands: Vec<u32>,
     /// Open addressing: one more than the number of a node, or zero.
     table: Vec<u32>,
+    /// Pieces that were taken of values, by lowest bit and width.
+    pub(super) extracted: NumberMap<(Value, u8, u8), Value>,
+    /// How deep taking pieces is nested.
+    pub(super) nesting: u32,
+    /// May normal forms be large?
+    pub(super) is_thorough: bool,
 }
 
 /// The low `width` bits.
@@ -120,22 +126,10 @@ pub(super) const fn mask(width: u32) -> u64 {
 }
 
 impl Values {
-    /// An empty graph with room for about so many values.
-    pub fn with_capacity(values: usize) -> Self {
-        Self {
-            nodes: Vec::with_capacity(values),
-            operands: Vec::with_capacity(3 * values),
-            table: vec![0; (2 * values).next_power_of_two().max(64)],
-        }
-    }
-
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// Forgets all values and keeps the memory.
     pub fn clear(&mut self) {
+        self.extracted.clear();
+        self.nesting = 0;
         self.nodes.clear();
         self.operands.clear();
         self.table.fill(0);
@@ -166,8 +160,10 @@ impl Values {
         }
         let value = Value::new(self.nodes.len());
         let step = if matches!(operator, Operator::Sum { .. }) { 3 } else { 1 };
+        // What is loaded from there is no address, but where one was stored, which is seen when the object's bytes are followed.
+        let is_load = matches!(operator, Operator::Operation { operation: Operation::Ld, .. });
         let mentions_stack = matches!(operator, Operator::Frame { .. })
-            || words.iter().step_by(step).any(|&word| self.nodes[word as usize].mentions_stack);
+            || width > 0 && !is_load && words.iter().step_by(step).any(|&word| self.nodes[word as usize].mentions_stack);
         self.table[place] = value.as_u32() + 1;
         self.nodes.push(Node {
             operator,
