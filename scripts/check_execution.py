@@ -23,7 +23,8 @@ from pathlib import Path
 import common
 import examples
 
-LARGEST_SHARE_NOT_MODELLED = 0.1
+# The sources in examples/cooperation/ consist of inline PTX and asynchronous intrinsics; beyond them there is little room.
+LARGEST_SHARE_NOT_MODELLED = 0.2
 
 
 def splitmix64(seed):

@@ -20,8 +20,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What no thread can do alone: fragments of matrices that a warp shares in a way that PTX leaves open.
-const UNSUPPORTED: [&str; 1] = ["tensor_core_tile"];
+/// Inline PTX and asynchronous intrinsics that have no host form, and fragments of matrices that a warp shares in a way
+/// that PTX leaves open.
+const UNSUPPORTED: [&str; 14] = [
+    "async_intrinsics",
+    "block_scan_asm",
+    "cp_async_pipeline",
+    "decoupled_lookback",
+    "grid_dependency",
+    "mbarrier_pipeline",
+    "mma_fragments",
+    "named_barriers",
+    "predicated_softmax",
+    "radix_rank",
+    "spin_locks",
+    "thread_groups",
+    "wide_carries",
+    "tensor_core_tile",
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -127,6 +127,11 @@ ORIEL_FN unsigned __ldg(const unsigned *address) { return __nvvm_ldg_ui(address)
 ORIEL_FN float __ldg(const float *address) { return __nvvm_ldg_f(address); }
 ORIEL_FN double __ldg(const double *address) { return __nvvm_ldg_d(address); }
 
+// The address within the block's shared memory that inline assembly gives to `.shared` instructions.
+ORIEL_FN unsigned __cvta_generic_to_shared(const void *address) {
+  return (unsigned)(size_t)(__attribute__((address_space(3))) const void *)address;
+}
+
 // Integer intrinsics.
 ORIEL_FN int __popc(unsigned x) { return __builtin_popcount(x); }
 ORIEL_FN int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
