@@ -124,7 +124,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
   if (Plan) {
     Stopwatch ApplyTime;
-    WriteBack Done = writeBack(MF, *Plan, *Settings);
+    WriteBack Done = writeBack(MF, Stage, Frequencies, *Plan, *Settings, *Run);
     Outcome.apply_ns = ApplyTime.nanoseconds();
     Outcome.result = Done.Result;
     Problem = std::move(Done.Problem);
@@ -192,8 +192,10 @@ static StringRef newFinding(const StringMap<unsigned> &Before,
 }
 
 FunctionDriver::WriteBack
-FunctionDriver::writeBack(MachineFunction &MF, const OrielPlan &Plan,
-                          const OrielSettings &Settings) {
+FunctionDriver::writeBack(MachineFunction &MF, OrielStage Stage,
+                          const MachineBlockFrequencyInfo *Frequencies,
+                          const OrielPlan &Plan, const OrielSettings &Settings,
+                          OrielRun &Run) {
   PlanChecker Checker(MF, Exporter, Plan, Names);
   if (!Checker.check())
     return {ORIEL_RESULT_FAILED, "malformed plan: " + Checker.problem()};
@@ -220,6 +222,16 @@ FunctionDriver::writeBack(MachineFunction &MF, const OrielPlan &Plan,
       Backup->restore();
       return {ORIEL_RESULT_FAILED,
               "LLVM's verifier refuses the result: " + Finding.str()};
+    }
+    // What LLVM has in the end, whatever the plan said.
+    std::string Doubt;
+    if (ResultExporter.run(MF, Stage, ExportScope::Whole, Frequencies))
+      oriel_run_validate(&Run, &Exporter.snapshot(), &ResultExporter.snapshot(),
+                         sinkInto(Doubt), warningsOf(MF));
+    if (!Doubt.empty()) {
+      Backup->restore();
+      return {ORIEL_RESULT_FAILED,
+              "the validator cannot prove the result: " + Doubt};
     }
   }
   Applier.commit();

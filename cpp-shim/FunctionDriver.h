@@ -30,8 +30,10 @@ private:
   /// The options that are in force on this thread. Wrong ones are reported as an
   /// error, once a driver, and there are none then.
   std::optional<OrielSettings> settings(llvm::LLVMContext &Context);
-  WriteBack writeBack(llvm::MachineFunction &MF, const OrielPlan &Plan,
-                      const OrielSettings &Settings);
+  WriteBack writeBack(llvm::MachineFunction &MF, OrielStage Stage,
+                      const llvm::MachineBlockFrequencyInfo *Frequencies,
+                      const OrielPlan &Plan, const OrielSettings &Settings,
+                      OrielRun &Run);
   /// Has the library analyse the code that \p Run has left in \p MF, and hands
   /// on its remarks. Fills in the time.
   void analyze(llvm::MachineFunction &MF, OrielStage Stage,

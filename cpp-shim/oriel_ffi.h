@@ -148,6 +148,12 @@ uint32_t oriel_run_wants_analysis(const OrielRun *run);
 void oriel_run_analyze(OrielRun *run, const OrielSnapshot *snapshot,
                        OrielSink problem, OrielSink warning);
 
+/// Proves that what LLVM has now does what it had, if options ask for a proof;
+/// \p problem gets what cannot be proved, if the function is to be put back.
+void oriel_run_validate(const OrielRun *run, const OrielSnapshot *before,
+                        const OrielSnapshot *after, OrielSink problem,
+                        OrielSink warning);
+
 /// What the analysis tells those who ask for remarks.
 typedef struct OrielCodeRemark {
   uint32_t instruction; ///< By snapshot number; ORIEL_NONE: the function.

@@ -284,7 +284,8 @@ fn is_validated(
         return Ok(true);
     };
     if validation == Validation::Check {
-        work.warnings.push(format!("the validator cannot prove the change: {doubt}"));
+        work.warnings
+            .push(format!("the validator cannot prove the change: {doubt}"));
         return Ok(true);
     }
     work.is_changed = false;

@@ -22,6 +22,7 @@ use crate::snapshot::abi::{
     StringRecord, SymbolRecord, VariableRecord,
 };
 use crate::snapshot::{OwnedSnapshot, Snapshot, SnapshotArrays};
+use crate::validate::validate_snapshots;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -338,6 +339,30 @@ extern "C" fn oriel_run_analyze(
             }
         }
         Err(message) => problem.send(&message),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_validate(
+    run: &OrielRun,
+    before: &OrielSnapshot,
+    after: &OrielSnapshot,
+    problem: OrielSink,
+    warning: OrielSink,
+) {
+    let validation = run.options.validation();
+    if validation == options::Validation::Off || !run.options.has_plans_of_phases() {
+        return;
+    }
+    // SAFETY: the exporter fills every array for its count, sentinels included.
+    let (before, after) = unsafe { (before.view(), after.view()) };
+    let proof = guarded(|| validate_snapshots(before, after));
+    let (Ok(Err(doubt)) | Err(doubt)) = proof else {
+        return;
+    };
+    match validation {
+        options::Validation::Enforce => problem.send(&doubt),
+        _ => warning.send(&format!("the validator cannot prove the result: {doubt}")),
     }
 }
 

@@ -180,9 +180,18 @@ impl Options {
             && LaunchBounds::of(snapshot) != LaunchBounds::default()
     }
 
+    /// Do plans come from phases? Those of edit scripts and faults change what functions do on purpose.
+    pub fn has_plans_of_phases(&self) -> bool {
+        self.edit_script.is_none() && self.fault.is_none()
+    }
+
     /// What the validator is for: to enforce with [`verify`](Self::verify), unless something else is asked for.
     pub fn validation(&self) -> Validation {
-        let default = if self.verify { Validation::Enforce } else { Validation::Off };
+        let default = if self.verify {
+            Validation::Enforce
+        } else {
+            Validation::Off
+        };
         self.validate.unwrap_or(default)
     }
 

@@ -104,7 +104,11 @@ impl Values {
             }
             (O::Pack, parts) => self.concatenate(width, parts)?,
             (O::Extract, &[value]) => {
-                let low = if modifiers.variant == Variant::High { width } else { 0 };
+                let low = if modifiers.variant == Variant::High {
+                    width
+                } else {
+                    0
+                };
                 self.extract(value, low, width)
             }
             (O::And, &[left, right]) => self.bitwise(Bitwise::And, width, left, right),
@@ -223,7 +227,10 @@ impl Values {
 
     fn multiply_wide(&mut self, narrow: DataType, width: u32, left: Value, right: Value) -> Value {
         let signed = narrow.is_signed();
-        let (left, right) = (self.resize(width, left, signed), self.resize(width, right, signed));
+        let (left, right) = (
+            self.resize(width, left, signed),
+            self.resize(width, right, signed),
+        );
         self.multiply(width, left, right)
     }
 

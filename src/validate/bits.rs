@@ -16,6 +16,8 @@ const SHALLOW: u32 = 2;
 const RUNS: usize = 8;
 /// Operands of one bitwise operation at most.
 const OPERANDS: usize = 8;
+/// The same where time does not matter.
+const MANY_OPERANDS: usize = 64;
 
 /// Where some bits of a value come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,9 @@ impl Values {
         match self.operator(value) {
             Operator::Constant { low, .. } if width <= 64 => whole(Source::Constant(low)),
             Operator::Piece { low } => whole(Source::Of(self.operand(value, 0), low.into())),
-            Operator::Sum { .. } => self.bits_of_sum(value).unwrap_or_else(|| whole(Source::Of(value, 0))),
+            Operator::Sum { .. } => self
+                .bits_of_sum(value)
+                .unwrap_or_else(|| whole(Source::Of(value, 0))),
             _ => whole(Source::Of(value, 0)),
         }
     }
@@ -152,7 +156,10 @@ impl Values {
                         },
                     };
                     sum.constant = sum.constant.wrapping_add(terms.constant.wrapping_mul(factor));
-                    let scaled = terms.terms.iter().map(|&(value, by)| (value, by.wrapping_mul(factor)));
+                    let scaled = terms
+                        .terms
+                        .iter()
+                        .map(|&(value, by)| (value, by.wrapping_mul(factor)));
                     sum.terms.extend(scaled);
                 }
             }
@@ -167,7 +174,10 @@ impl Values {
         if width == have {
             return value;
         }
-        let is_simple = matches!(self.operator(value), Operator::Constant { .. } | Operator::Piece { .. });
+        let is_simple = matches!(
+            self.operator(value),
+            Operator::Constant { .. } | Operator::Piece { .. }
+        );
         let key = (value, low as u8, width as u8);
         if !is_simple && let Some(&known) = self.extracted.get(&key) {
             return known;
@@ -269,7 +279,11 @@ impl Values {
     fn without_low_zeros(&mut self, value: Value, most: u32) -> Option<Value> {
         let sum = self.as_sum(value);
         let factors = sum.terms.iter().map(|&(_, factor)| factor);
-        let zeros = factors.chain([sum.constant]).map(u64::trailing_zeros).min()?.min(most);
+        let zeros = factors
+            .chain([sum.constant])
+            .map(u64::trailing_zeros)
+            .min()?
+            .min(most);
         if zeros == 0 {
             return None;
         }
@@ -422,7 +436,10 @@ impl Values {
             if let Some(value) = self.bitwise_by_parts(kind, width, left, right) {
                 return value;
             }
-            let (one, other) = (self.possible_bits(left, SHALLOW), self.possible_bits(right, SHALLOW));
+            let (one, other) = (
+                self.possible_bits(left, SHALLOW),
+                self.possible_bits(right, SHALLOW),
+            );
             if one & other == 0 {
                 return match kind {
                     Bitwise::And => self.constant(width, 0),
@@ -430,7 +447,11 @@ impl Values {
                 };
             }
             for (value, possible, other) in [(left, one, right), (right, other, left)] {
-                if kind == Bitwise::And && self.as_constant(other).is_some_and(|bits| bits & possible == possible) {
+                if kind == Bitwise::And
+                    && self
+                        .as_constant(other)
+                        .is_some_and(|bits| bits & possible == possible)
+                {
                     return value;
                 }
             }
@@ -494,12 +515,23 @@ impl Values {
         }
         // Otherwise, the least factor of two of all terms is one of the sum, and no bit is above the greatest value.
         let factors = sum.terms.iter().map(|&(_, factor)| factor);
-        let zeros = factors.chain([sum.constant]).map(u64::trailing_zeros).min().unwrap_or(0);
-        let greatest = sum.terms.iter().fold(u128::from(sum.constant), |most, &(term, factor)| {
-            most.saturating_add(u128::from(factor) * u128::from(mask(self.width(term))))
-        });
+        let zeros = factors
+            .chain([sum.constant])
+            .map(u64::trailing_zeros)
+            .min()
+            .unwrap_or(0);
+        let greatest = sum
+            .terms
+            .iter()
+            .fold(u128::from(sum.constant), |most, &(term, factor)| {
+                most.saturating_add(u128::from(factor) * u128::from(mask(self.width(term))))
+            });
         let top = 128 - greatest.leading_zeros();
-        if zeros >= 64 { 0 } else { all & u64::MAX << zeros & mask(top.min(64)) }
+        if zeros >= 64 {
+            0
+        } else {
+            all & u64::MAX << zeros & mask(top.min(64))
+        }
     }
 
     /// A bitwise operation where each bit of the result is a bit of one operand, or a constant.
@@ -527,7 +559,8 @@ impl Values {
                 _ => operands.push(value),
             }
         }
-        if operands.len() > OPERANDS {
+        let most = if self.is_thorough { MANY_OPERANDS } else { OPERANDS };
+        if operands.len() > most {
             operands = SmallVec::from_slice(&[left, right]);
         }
         // One constant at most.

@@ -39,7 +39,13 @@ impl Chains {
 
     /// A name for messages.
     pub const fn name(number: usize) -> &'static str {
-        ["global memory", "shared memory", "local memory", "parameters", "effects"][number]
+        [
+            "global memory",
+            "shared memory",
+            "local memory",
+            "parameters",
+            "effects",
+        ][number]
     }
 }
 
@@ -120,14 +126,21 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
         O::CallStart | O::DeclareParam | O::CallEnd => Touches::both(Chains::PARAMETER | Chains::EFFECTS),
         O::Call => Touches::EVERYTHING,
         O::S2r => {
-            let counts = function.sources(instruction).iter().any(|source| match source.kind() {
-                OperandKind::Special(special) => match function.special_data(special) {
-                    Special::SpecialRegister(register) => !register.is_constant(),
+            let counts = function
+                .sources(instruction)
+                .iter()
+                .any(|source| match source.kind() {
+                    OperandKind::Special(special) => match function.special_data(special) {
+                        Special::SpecialRegister(register) => !register.is_constant(),
+                        _ => true,
+                    },
                     _ => true,
-                },
-                _ => true,
-            });
-            if counts { Touches::both(Chains::EFFECTS) } else { Touches::NOTHING }
+                });
+            if counts {
+                Touches::both(Chains::EFFECTS)
+            } else {
+                Touches::NOTHING
+            }
         }
         O::InlineAsm => {
             let flags = function.flags(instruction);
@@ -156,7 +169,11 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
                 | OperationFlags::WRITES
                 | OperationFlags::SIDE_EFFECTS
                 | OperationFlags::CONVERGENT;
-            if operation.flags().intersects(kept) { Touches::EVERYTHING } else { Touches::NOTHING }
+            if operation.flags().intersects(kept) {
+                Touches::EVERYTHING
+            } else {
+                Touches::NOTHING
+            }
         }
     }
 }
@@ -185,7 +202,10 @@ fn is_ordered(function: &Function, instruction: Instruction) -> bool {
         Ordering::None | Ordering::Weak
     );
     let special = MemoryFlags::VOLATILE | MemoryFlags::ATOMIC;
-    !is_plain || function.access(instruction).is_some_and(|access| access.flags.intersects(special))
+    !is_plain
+        || function
+            .access(instruction)
+            .is_some_and(|access| access.flags.intersects(special))
 }
 
 /// The inputs of inline assembly that a result is written over before they are read: sources by number. A result marked
@@ -235,7 +255,9 @@ pub(super) fn clobbered_inputs(function: &Function, assembly: Instruction) -> sm
         for number in source..(source + count).min(sources.len()) {
             let register = sources.get(number).as_register();
             let is_clobbered = register.is_some()
-                && early.iter().any(|&(group, result)| result == register && tied != Some(group));
+                && early
+                    .iter()
+                    .any(|&(group, result)| result == register && tied != Some(group));
             if is_clobbered {
                 clobbered.push(number);
             }

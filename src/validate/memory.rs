@@ -27,11 +27,17 @@ impl StackPieces {
     /// The pieces that these accesses make, without objects whose address goes elsewhere; none if there are no pieces, or too many.
     pub fn of(accesses: &[(u32, u32, u32)], escaped: &[u32]) -> Option<Self> {
         let mut pieces = Self::default();
-        let mut accesses: Vec<_> =
-            accesses.iter().filter(|&&(object, ..)| !escaped.contains(&object)).copied().collect();
+        let mut accesses: Vec<_> = accesses
+            .iter()
+            .filter(|&&(object, ..)| !escaped.contains(&object))
+            .copied()
+            .collect();
         accesses.sort_unstable();
         for group in accesses.chunk_by(|left, right| left.0 == right.0) {
-            let mut borders: Vec<u32> = group.iter().flat_map(|&(_, from, size)| [from, from + size]).collect();
+            let mut borders: Vec<u32> = group
+                .iter()
+                .flat_map(|&(_, from, size)| [from, from + size])
+                .collect();
             borders.sort_unstable();
             borders.dedup();
             let first = pieces.widths.len() as u32;
@@ -171,11 +177,16 @@ impl Walk<'_, '_> {
                 pieces.pieces(object, from, bits / 8).map(|range| range.collect());
             let loaded = match parts {
                 Some(parts) => {
-                    let parts: SmallVec<[Value; 8]> =
-                        parts.iter().map(|&piece| self.get(self.piece(side, piece))).collect();
+                    let parts: SmallVec<[Value; 8]> = parts
+                        .iter()
+                        .map(|&piece| self.get(self.piece(side, piece)))
+                        .collect();
                     match parts[..] {
                         [only] => only,
-                        _ => self.values.concatenate(bits, &parts).unwrap_or_else(|| self.unknown(bits)),
+                        _ => self
+                            .values
+                            .concatenate(bits, &parts)
+                            .unwrap_or_else(|| self.unknown(bits)),
                     }
                 }
                 None => self.unknown(bits),

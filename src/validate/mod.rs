@@ -42,6 +42,7 @@ mod values;
 
 use crate::entity::Block;
 use crate::hash::NumberMap;
+use crate::ori::machine::from_machine;
 use crate::ori::{Function, Instruction};
 use crate::snapshot::Snapshot;
 use memory::StackPieces;
@@ -157,6 +158,21 @@ pub struct Subject<'a> {
     pub snapshot: Option<Snapshot<'a>>,
 }
 
+/// Proves that the function of one snapshot does what that of another does, whatever the snapshots hold.
+///
+/// # Errors
+/// What could not be proved, or that Ori cannot represent one of them, in a sentence.
+pub fn validate_snapshots(before: Snapshot<'_>, after: Snapshot<'_>) -> Result<(), String> {
+    let import = |snapshot: &Snapshot<'_>| from_machine(snapshot).map_err(|error| error.to_string());
+    let (first, second) = (import(&before)?, import(&after)?);
+    let subjects = [(&first, before), (&second, after)].map(|(function, snapshot)| Subject {
+        function,
+        snapshot: Some(snapshot),
+    });
+    let proof = Validator::default().validate(subjects[0], subjects[1]);
+    proof.map_err(|doubt| doubt.describe(&first, &second))
+}
+
 /// Proves functions, one after the other, with the same memory.
 #[derive(Debug, Default)]
 pub struct Validator {
@@ -220,10 +236,6 @@ impl Validator {
                 is_refined,
                 mut undominated,
             } = findings;
-            if std::env::var_os("DBG").is_some() {
-                eprintln!("WALK {guess:?} thorough {is_thorough} refined {is_refined} doubts {} undominated {}", doubts.len(), undominated.len());
-                for d in doubts.iter().take(3) { eprintln!("  {}", d.describe(sides[0].function, sides[1].function)); }
-            }
             undominated.sort_unstable();
             undominated.dedup();
             undominated.retain(|variable| !forced.contains(variable));
@@ -234,7 +246,9 @@ impl Validator {
             let is_same = followed == pieces;
             if undominated.is_empty() && !is_refined && is_same {
                 let is_proved = doubts.is_empty();
-                return least.filter(|least| !is_proved && least.len() < doubts.len()).unwrap_or(doubts);
+                return least
+                    .filter(|least| !is_proved && least.len() < doubts.len())
+                    .unwrap_or(doubts);
             }
             if !doubts.is_empty() && least.as_ref().is_none_or(|least| doubts.len() < least.len()) {
                 least = Some(doubts);
@@ -275,7 +289,11 @@ fn doubt_of(unrelated: Unrelated) -> Doubt {
 fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints: &mut Hints) -> bool {
     let mut is_new = false;
     for doubt in doubts {
-        let DoubtKind::Condition { constants, is_opposite } = doubt.kind else {
+        let DoubtKind::Condition {
+            constants,
+            is_opposite,
+        } = doubt.kind
+        else {
             continue;
         };
         let node = related.nodes.iter().find(|node| {

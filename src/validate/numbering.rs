@@ -19,8 +19,8 @@ use crate::entity::{Block, EntityRef};
 use crate::graph::DominanceFrontier;
 use crate::hash::NumberMap;
 use crate::ori::{
-    Constant, DataType, Function, Instruction, MemoryAccess, Modifiers, Operand, OperandKind, Operation, Role,
-    Special,
+    Constant, DataType, Function, Instruction, MemoryAccess, Modifiers, Operand, OperandKind, Operation,
+    Role, Special,
 };
 use smallvec::SmallVec;
 
@@ -205,7 +205,9 @@ impl Plan {
                             continue;
                         }
                         for result in function.results(instruction) {
-                            let Some(register) = result.as_register() else { continue };
+                            let Some(register) = result.as_register() else {
+                                continue;
+                            };
                             let variable = base + register.as_u32();
                             define(variable, node, is_forced(variable));
                             if operation == Operation::Phi && index == 0 {
@@ -229,7 +231,10 @@ impl Plan {
             }
         }
         let mut joins = place_joins(related, definitions);
-        joins.extend(phis.iter().map(|&(node, variable, phi)| (node, variable, Some(phi))));
+        joins.extend(
+            phis.iter()
+                .map(|&(node, variable, phi)| (node, variable, Some(phi))),
+        );
         // A PHI comes before what a definition elsewhere would ask for.
         joins.sort_unstable_by_key(|&(node, variable, phi)| (node, variable, phi.is_none()));
         joins.dedup_by_key(|&mut (node, variable, _)| (node, variable));
@@ -247,7 +252,11 @@ impl Plan {
                 let side = usize::from(variable >= bases[1]);
                 let registers = sides[side].function.register_limit() as u32;
                 let own = variable - bases[side];
-                let name = if own < registers { own } else { 1 << 29 | (own - registers) };
+                let name = if own < registers {
+                    own
+                } else {
+                    1 << 29 | (own - registers)
+                };
                 plan.members.push(Member {
                     node,
                     variable,
@@ -265,7 +274,10 @@ impl Plan {
 }
 
 /// The iterated dominance frontiers of definitions, given in any order.
-fn place_joins(related: &Related, mut definitions: Vec<(u32, Node)>) -> Vec<(Node, u32, Option<Instruction>)> {
+fn place_joins(
+    related: &Related,
+    mut definitions: Vec<(u32, Node)>,
+) -> Vec<(Node, u32, Option<Instruction>)> {
     let mut joins = Vec::new();
     if definitions.is_empty() || related.graph.edge_count() < related.nodes.len() {
         return joins;
@@ -355,7 +367,9 @@ impl<'a> Walk<'a, '_> {
     fn run(&mut self) {
         for side in 0..2 {
             for chain in 0..Chains::COUNT {
-                let initial = self.values.intern(Operator::Initial { kind: chain as u8 }, 0, &[]);
+                let initial = self
+                    .values
+                    .intern(Operator::Initial { kind: chain as u8 }, 0, &[]);
                 self.set(self.chain(side, chain), initial);
             }
         }
@@ -438,13 +452,22 @@ impl<'a> Walk<'a, '_> {
         let own = variable - self.bases[side];
         let registers = self.sides[side].function.register_limit() as u32;
         let width = match own < registers {
-            true => u32::from(self.sides[side].function.register(crate::entity::Register::from_u32(own)).bits),
+            true => u32::from(
+                self.sides[side]
+                    .function
+                    .register(crate::entity::Register::from_u32(own))
+                    .bits,
+            ),
             false => self.settings.pieces.map_or(0, |pieces| {
                 let piece = (own - registers).saturating_sub(Chains::COUNT as u32);
                 pieces.width(piece)
             }),
         };
-        let register = if own < registers { own } else { 1 << 30 | (own - registers) };
+        let register = if own < registers {
+            own
+        } else {
+            1 << 30 | (own - registers)
+        };
         self.values.intern(Operator::Undefined { register }, width, &[])
     }
 
@@ -516,7 +539,10 @@ impl<'a> Walk<'a, '_> {
             return;
         };
         let edges = &self.related.nodes[above.index()].edges;
-        let sense = edges.iter().find(|edge| edge.target == node).and_then(|edge| edge.sense);
+        let sense = edges
+            .iter()
+            .find(|edge| edge.target == node)
+            .and_then(|edge| edge.sense);
         let condition = self.conditions[above.index()];
         if let Some(holds) = sense
             && condition != NONE
@@ -532,7 +558,9 @@ impl<'a> Walk<'a, '_> {
             return;
         }
         let predecessors = self.related.graph.predecessors(node);
-        let is_open = !predecessors.iter().all(|above| self.is_visited[above.index()] && *above != node);
+        let is_open = !predecessors
+            .iter()
+            .all(|above| self.is_visited[above.index()] && *above != node);
         let mut known: SmallVec<[Value; 8]> = SmallVec::new();
         for index in members {
             let member = self.members[index];
@@ -593,7 +621,9 @@ impl<'a> Walk<'a, '_> {
         let width = self.sides[side].function.data_type(phi).bits();
         match self.phi_source(side, phi, from) {
             Some(operand) => self.operand(side, operand, width, false),
-            None => self.values.intern(Operator::Undefined { register: NONE }, width, &[]),
+            None => self
+                .values
+                .intern(Operator::Undefined { register: NONE }, width, &[]),
         }
     }
 
@@ -649,7 +679,9 @@ impl<'a> Walk<'a, '_> {
 
     fn cell_of(&mut self, side: usize, operand: Operand, phi: Instruction) -> Cell {
         match operand.as_register() {
-            Some(register) if !operand.is_undefined() => self.cells[(self.bases[side] + register.as_u32()) as usize],
+            Some(register) if !operand.is_undefined() => {
+                self.cells[(self.bases[side] + register.as_u32()) as usize]
+            }
             _ => {
                 let width = self.sides[side].function.data_type(phi).bits();
                 let value = self.operand(side, operand, width, false);
@@ -706,7 +738,8 @@ impl<'a> Walk<'a, '_> {
             },
             OperandKind::Special(special) => self.special(side, function.special_data(special)),
             OperandKind::Target(block) | OperandKind::FallThrough(block) => {
-                self.values.intern(named(0, u64::from(function.label(block))), 0, &[])
+                self.values
+                    .intern(named(0, u64::from(function.label(block))), 0, &[])
             }
             OperandKind::None => self.values.intern(named(1, 0), 0, &[]),
         };
@@ -717,11 +750,15 @@ impl<'a> Walk<'a, '_> {
         };
         let bits = self.values.width(value);
         if operand.is_absolute() {
-            value = self.values.compute(plain_form(Operation::Fabs, bits, is_float), &[value], bits);
+            value = self
+                .values
+                .compute(plain_form(Operation::Fabs, bits, is_float), &[value], bits);
         }
         if operand.is_negated() {
             value = match is_float {
-                true => self.values.compute(plain_form(Operation::Fneg, bits, true), &[value], bits),
+                true => self
+                    .values
+                    .compute(plain_form(Operation::Fneg, bits, true), &[value], bits),
                 false => self.values.scale(bits, value, u64::MAX),
             };
         }
@@ -733,7 +770,9 @@ impl<'a> Walk<'a, '_> {
 
     fn integer(&mut self, width: u32, value: i64) -> Value {
         match width > 64 {
-            true => self.values.wide_constant(width, value as u64, (value >> 63) as u64),
+            true => self
+                .values
+                .wide_constant(width, value as u64, (value >> 63) as u64),
             false => self.values.constant(width, value as u64),
         }
     }
@@ -850,19 +889,26 @@ impl Walk<'_, '_> {
             }
         }
         if let Some(action) = action {
-            self.effect(side, whole, Effect {
-                instruction,
-                action,
-                chains: touched.reads | touched.writes,
-                address: None,
-                access: None,
-            }, touched.writes);
+            self.effect(
+                side,
+                whole,
+                Effect {
+                    instruction,
+                    action,
+                    chains: touched.reads | touched.writes,
+                    address: None,
+                    access: None,
+                },
+                touched.writes,
+            );
         }
     }
 
     fn effect(&mut self, side: usize, whole: Value, effect: Effect, writes: Chains) {
         for chain in writes.numbers() {
-            let value = self.values.intern(Operator::After { kind: chain as u8 }, 0, &[whole]);
+            let value = self
+                .values
+                .intern(Operator::After { kind: chain as u8 }, 0, &[whole]);
             self.set(self.chain(side, chain), value);
         }
         self.effects[side].push(effect);
@@ -901,7 +947,9 @@ impl Walk<'_, '_> {
         };
         let results = function.results(instruction);
         if results.len() == 1 {
-            let Some(register) = results.get(0).as_register() else { return };
+            let Some(register) = results.get(0).as_register() else {
+                return;
+            };
             let width = u32::from(function.register(register).bits);
             let mut value = self.values.compute(form, sources, width);
             if width == 1 {
@@ -912,11 +960,15 @@ impl Walk<'_, '_> {
         }
         let whole = self.values.uninterpreted(form, sources, 0);
         for (index, result) in results.iter().enumerate() {
-            let Some(register) = result.as_register() else { continue };
+            let Some(register) = result.as_register() else {
+                continue;
+            };
             let width = u32::from(function.register(register).bits);
             let value = match form.operation {
                 Operation::Unpack => self.values.extract(sources[0], index as u32 * width, width),
-                _ => self.values.intern(Operator::Result { index: index as u16 }, width, &[whole]),
+                _ => self
+                    .values
+                    .intern(Operator::Result { index: index as u16 }, width, &[whole]),
             };
             self.set(self.bases[side] + register.as_u32(), value);
         }
@@ -984,7 +1036,10 @@ impl Walk<'_, '_> {
         }
         for index in 0..results.len() {
             let mut operands: SmallVec<[Value; 6]> = SmallVec::new();
-            let step = self.values.constant(self.values.width(address).max(1), index as u64 * u64::from(bits / 8));
+            let step = self.values.constant(
+                self.values.width(address).max(1),
+                index as u64 * u64::from(bits / 8),
+            );
             operands.push(match index {
                 0 => address,
                 _ => self.values.add(self.values.width(address), address, step),
@@ -1067,13 +1122,18 @@ impl Walk<'_, '_> {
         if self.settings.is_thorough {
             self.stores.insert(whole, (address, size, access));
         }
-        self.effect(side, whole, Effect {
-            instruction,
-            action,
-            chains: writes,
-            address: Some((address, size)),
-            access,
-        }, writes);
+        self.effect(
+            side,
+            whole,
+            Effect {
+                instruction,
+                action,
+                chains: writes,
+                address: Some((address, size)),
+                access,
+            },
+            writes,
+        );
     }
 
     /// The last version of memory that may differ at a place: stores to other places are passed over.
@@ -1112,13 +1172,19 @@ impl Walk<'_, '_> {
 
     fn chains_of_store(&self, whole: Value) -> Chains {
         let last = self.values.words(whole).iter().rev();
-        let count = last.take_while(|&&word| self.values.width(Value::from_u32(word)) == 0).count();
+        let count = last
+            .take_while(|&&word| self.values.width(Value::from_u32(word)) == 0)
+            .count();
         // A store to generic memory has three, others one.
         let Operator::Operation { modifiers, .. } = self.values.operator(whole) else {
             return Chains::empty();
         };
         let chains = super::effects::written_by_store(modifiers.space);
-        if chains.bits().count_ones() as usize == count { chains } else { Chains::empty() }
+        if chains.bits().count_ones() as usize == count {
+            chains
+        } else {
+            Chains::empty()
+        }
     }
 
     /// Are two places known to have no byte in common?
@@ -1183,14 +1249,21 @@ impl Walk<'_, '_> {
                 self.doubt_of_values(DoubtKind::Effect, side, Some(effect), node, values);
             }
             None => {
-                let chain = (0..Chains::COUNT).find(|&chain| differs(self, chain)).unwrap_or(0);
+                let chain = (0..Chains::COUNT)
+                    .find(|&chain| differs(self, chain))
+                    .unwrap_or(0);
                 let [before, after] = [0, 1].map(|side: usize| self.effects[side].len());
                 let first = (0..before.max(after)).find(|&number| {
-                    let [one, other] = [0, 1].map(|side: usize| self.effects[side].get(number).map(|e| e.action));
+                    let [one, other] =
+                        [0, 1].map(|side: usize| self.effects[side].get(number).map(|e| e.action));
                     one != other
                 });
                 let effect = first.and_then(|number| {
-                    let on = |side: usize| self.effects[side].get(number).map(|effect| (side, effect.instruction));
+                    let on = |side: usize| {
+                        self.effects[side]
+                            .get(number)
+                            .map(|effect| (side, effect.instruction))
+                    };
                     on(1).or_else(|| on(0))
                 });
                 match effect {
@@ -1206,9 +1279,9 @@ impl Walk<'_, '_> {
     fn match_effects(&mut self) -> Result<(), (usize, Instruction, Option<[Value; 2]>)> {
         let [before, mut after] = std::mem::take(&mut self.effects);
         for effect in &before {
-            let found = after
-                .iter()
-                .position(|other| effect.chains == other.chains && self.refines(effect.action, other.action, 8));
+            let found = after.iter().position(|other| {
+                effect.chains == other.chains && self.refines(effect.action, other.action, 8)
+            });
             let Some(position) = found else {
                 let like = after.iter().find(|other| {
                     effect.chains == other.chains
@@ -1238,7 +1311,9 @@ impl Walk<'_, '_> {
             let is_alike = self.values.operator(before) == self.values.operator(after)
                 && self.values.words(before).len() == self.values.words(after).len();
             let only_in = |value: Value, other: Value| {
-                self.values.parts_of(value).find(|part| self.values.parts_of(other).all(|known| known != *part))
+                self.values
+                    .parts_of(value)
+                    .find(|part| self.values.parts_of(other).all(|known| known != *part))
             };
             match (only_in(before, after), only_in(after, before)) {
                 (Some(one), Some(other)) if is_alike => pair = [one, other],
@@ -1252,9 +1327,10 @@ impl Walk<'_, '_> {
             return true;
         }
         match (one.address, other.address) {
-            (Some((left, size)), Some((right, other_size))) => {
-                self.are_apart((left, size, one.access.as_ref()), (right, other_size, other.access.as_ref()))
-            }
+            (Some((left, size)), Some((right, other_size))) => self.are_apart(
+                (left, size, one.access.as_ref()),
+                (right, other_size, other.access.as_ref()),
+            ),
             _ => false,
         }
     }
@@ -1274,7 +1350,10 @@ impl Walk<'_, '_> {
         if let Operator::Join { is_open: false, .. } = operator
             && self.values.operator(after) != operator
         {
-            return self.values.parts_of(before).all(|part| self.refines(part, after, depth - 1));
+            return self
+                .values
+                .parts_of(before)
+                .all(|part| self.refines(part, after, depth - 1));
         }
         let (one, other) = (self.values.words(before), self.values.words(after));
         operator == self.values.operator(after)
@@ -1312,7 +1391,13 @@ impl Walk<'_, '_> {
                         constants: constants.map(|bits| bits.map(|bits| bits != 0)),
                         is_opposite,
                     };
-                    self.doubt_of_values(kind, 1, Some(branches[1]), node, Some(self.first_difference(conditions[0], after)));
+                    self.doubt_of_values(
+                        kind,
+                        1,
+                        Some(branches[1]),
+                        node,
+                        Some(self.first_difference(conditions[0], after)),
+                    );
                 }
             }
             PairEnd::Choice => {
@@ -1386,7 +1471,10 @@ impl Walk<'_, '_> {
                 if places.contains(&edge.target) {
                     continue;
                 }
-                if met.contains(&edge.target) || met.len() >= NODES || self.related.dominators.dominates(edge.target, node) {
+                if met.contains(&edge.target)
+                    || met.len() >= NODES
+                    || self.related.dominators.dominates(edge.target, node)
+                {
                     return false;
                 }
                 met.push(edge.target);
@@ -1401,7 +1489,8 @@ impl Walk<'_, '_> {
         for index in 0..self.operands.len() {
             let value = self.operands[index].value;
             if value != NONE {
-                self.values.stack_objects_in(Value::from_u32(value), &mut self.slots.escaped);
+                self.values
+                    .stack_objects_in(Value::from_u32(value), &mut self.slots.escaped);
             }
         }
     }
@@ -1434,7 +1523,9 @@ impl Walk<'_, '_> {
             let first = (0..cells.len()).find(|&number| known(number));
             if member.is_constant {
                 // It was taken to be what it is before the loop.
-                let is_so = cells.iter().all(|cell| Some(cell.value) == first.map(|first| cells[first].value));
+                let is_so = cells
+                    .iter()
+                    .all(|cell| Some(cell.value) == first.map(|first| cells[first].value));
                 if !is_so {
                     self.members[index].is_constant = false;
                     is_refined = true;
@@ -1512,7 +1603,10 @@ impl Walk<'_, '_> {
             let cells = &self.operands[member.operands as usize..][..count];
             let mut others = cells.iter().map(|cell| cell.value).filter(|&value| value != own);
             let Some(first) = others.next() else { continue };
-            if cells.iter().any(|cell| cell.value == own) && first != NONE && others.all(|value| value == first) {
+            if cells.iter().any(|cell| cell.value == own)
+                && first != NONE
+                && others.all(|value| value == first)
+            {
                 self.members[index].is_constant = true;
                 is_found = true;
             }

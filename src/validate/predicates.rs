@@ -83,7 +83,11 @@ impl Values {
             return self.constant(1, 1);
         }
         if width > 64 {
-            let pair = if left < right { [left, right] } else { [right, left] };
+            let pair = if left < right {
+                [left, right]
+            } else {
+                [right, left]
+            };
             return self.intern(Operator::IsZero, 1, &pair);
         }
         let difference = self.subtract(width, left, right);
@@ -97,7 +101,13 @@ impl Values {
             return self.constant(1, 0);
         }
         let shift = 64 - width;
-        let order = |bits: u64| if signed { ((bits << shift) as i64 >> shift) as i128 } else { i128::from(bits) };
+        let order = |bits: u64| {
+            if signed {
+                ((bits << shift) as i64 >> shift) as i128
+            } else {
+                i128::from(bits)
+            }
+        };
         let (least, greatest) = match signed {
             true => (1 << (width - 1), mask(width - 1)),
             false => (0, mask(width)),
@@ -127,7 +137,13 @@ impl Values {
     }
 
     /// A comparison of integers.
-    pub fn compare(&mut self, comparison: Comparison, left: Value, right: Value, signed: bool) -> Option<Value> {
+    pub fn compare(
+        &mut self,
+        comparison: Comparison,
+        left: Value,
+        right: Value,
+        signed: bool,
+    ) -> Option<Value> {
         Some(match comparison {
             Comparison::Eq => self.equal(left, right),
             Comparison::Ne => {
@@ -240,7 +256,11 @@ impl Facts {
             }
             // "Or" does not hold: no part does. The terms without a partner among products are the parts.
             [(one, _), (other, _), (third, _)] if holds == (sum.constant == 1) => {
-                for (product, parts) in [(one, [other, third]), (other, [one, third]), (third, [one, other])] {
+                for (product, parts) in [
+                    (one, [other, third]),
+                    (other, [one, third]),
+                    (third, [one, other]),
+                ] {
                     let is_both = values.operator(product) == Operator::Product
                         && values.parts_of(product).eq(parts.iter().copied());
                     if is_both {
@@ -324,7 +344,10 @@ impl Facts {
         for (term, factor) in values.as_sum(predicate).terms {
             let known = self.known.get(&term).copied();
             let decided = known.map(|holds| values.constant(1, holds.into()));
-            match decided.or_else(|| self.decide(values, term)).and_then(|value| values.as_constant(value)) {
+            match decided
+                .or_else(|| self.decide(values, term))
+                .and_then(|value| values.as_constant(value))
+            {
                 Some(holds) => {
                     sum.constant ^= holds;
                     is_changed = true;

@@ -98,7 +98,11 @@ impl Related {
         };
         let entries = [0, 1].map(|side: usize| sides[side].function.entry());
         builder.number(entries);
-        let limit = 64 + 4 * sides[0].function.block_limit().max(sides[1].function.block_limit());
+        let limit = 64
+            + 4 * sides[0]
+                .function
+                .block_limit()
+                .max(sides[1].function.block_limit());
         let mut nodes = Vec::new();
         while nodes.len() < builder.pairs.len() {
             let pair = builder.pairs[nodes.len()];
@@ -108,11 +112,20 @@ impl Related {
             nodes.push(builder.build(pair)?);
         }
         let edges = || {
-            nodes.iter().enumerate().flat_map(|(number, node): (usize, &NodeData)| {
-                node.edges.iter().map(move |edge| (Node::new(number), edge.target))
-            })
+            nodes
+                .iter()
+                .enumerate()
+                .flat_map(|(number, node): (usize, &NodeData)| {
+                    node.edges
+                        .iter()
+                        .map(move |edge| (Node::new(number), edge.target))
+                })
         };
-        let graph = ControlFlowGraph::new(nodes.len(), Node::new(0), edges().collect::<Vec<_>>().iter().copied());
+        let graph = ControlFlowGraph::new(
+            nodes.len(),
+            Node::new(0),
+            edges().collect::<Vec<_>>().iter().copied(),
+        );
         let order = ReversePostorder::new(&graph, Traversal::default());
         let dominators = DominatorTree::new(&graph, &order);
         Ok(Self {
@@ -163,7 +176,12 @@ impl Builder<'_, '_> {
             for side in 0..2 {
                 let decided = self.hints.decided[side].get(&at[side]).copied();
                 if let (End::Branch(yes, no), Some(holds)) = (&ends[side], decided) {
-                    self.go_on(&mut stretches[side], if holds { *yes } else { *no }, Some(holds), unrelated)?;
+                    self.go_on(
+                        &mut stretches[side],
+                        if holds { *yes } else { *no },
+                        Some(holds),
+                        unrelated,
+                    )?;
                     has_moved = true;
                 }
             }
@@ -188,7 +206,9 @@ impl Builder<'_, '_> {
                         });
                     }
                 }
-                [End::Branch(yes, no), End::Jump(after)] if self.is_decided(at, after, [yes, no]).is_some() => {
+                [End::Branch(yes, no), End::Jump(after)]
+                    if self.is_decided(at, after, [yes, no]).is_some() =>
+                {
                     let holds = self.is_decided(at, after, [yes, no]);
                     let target = if holds == Some(true) { yes } else { no };
                     self.go_on(&mut stretches[0], target, holds, unrelated)?;
@@ -197,7 +217,11 @@ impl Builder<'_, '_> {
                 [_, End::Jump(target)] => self.go_on(&mut stretches[1], target, None, unrelated)?,
                 [End::Branch(yes, no), End::Branch(other_yes, other_no)] => {
                     let opposite = self.is_opposite(at, [yes, no], [other_yes, other_no]);
-                    let others = if opposite { [other_no, other_yes] } else { [other_yes, other_no] };
+                    let others = if opposite {
+                        [other_no, other_yes]
+                    } else {
+                        [other_yes, other_no]
+                    };
                     let edges = [(yes, others[0], true), (no, others[1], false)]
                         .into_iter()
                         .map(|(before, after, sense)| self.edge([before, after], at, Some(sense)))

@@ -31,7 +31,9 @@ impl Values {
         };
         match self.operator(value) {
             Operator::Constant { low, .. } => return put(text, format_args!("{low:#x}")),
-            Operator::Initial { kind } => return put(text, format_args!("initial {}", Chains::name(kind.into()))),
+            Operator::Initial { kind } => {
+                return put(text, format_args!("initial {}", Chains::name(kind.into())));
+            }
             Operator::Undefined { register } => return put(text, format_args!("undefined-{register}")),
             Operator::Symbol { name } => return put(text, format_args!("symbol{name}")),
             Operator::Frame { object } => return put(text, format_args!("stack{object}")),
@@ -50,7 +52,13 @@ impl Values {
             Operator::After { kind } => put(text, format_args!("{} after", Chains::name(kind.into()))),
             other => {
                 let name = format!("{other:?}");
-                put(text, format_args!("{}{width}", name.split(' ').next().unwrap_or_default().to_lowercase()));
+                put(
+                    text,
+                    format_args!(
+                        "{}{width}",
+                        name.split(' ').next().unwrap_or_default().to_lowercase()
+                    ),
+                );
             }
         }
         text.push('(');

@@ -78,7 +78,9 @@ impl<'a> Side<'a> {
         match records.get(operand as usize) {
             // Metadata is for debuggers and messages.
             Some(record) if record.kind == OperandKind::Metadata as u8 => 1,
-            Some(record) if record.kind == OperandKind::Immediate as u8 => 2 | (record.value as u64) << 2 & !(1 << 63),
+            Some(record) if record.kind == OperandKind::Immediate as u8 => {
+                2 | (record.value as u64) << 2 & !(1 << 63)
+            }
             _ => place,
         }
     }
@@ -107,5 +109,7 @@ fn end_of(function: &Function, block: Block) -> End {
 
 /// The terminator of a block that has one.
 pub(super) fn terminator(function: &Function, block: Block) -> Instruction {
-    function.terminator(block).expect("the block's end has been looked at")
+    function
+        .terminator(block)
+        .expect("the block's end has been looked at")
 }

@@ -159,11 +159,18 @@ impl Values {
         let most = if self.is_thorough { MANY_TERMS } else { TERMS };
         if sum.terms.len() + other.terms.len() > most {
             let scaled = self.scale(width, right, factor);
-            let (first, second) = if left < scaled { (left, scaled) } else { (scaled, left) };
+            let (first, second) = if left < scaled {
+                (left, scaled)
+            } else {
+                (scaled, left)
+            };
             return self.intern(Operator::LongSum, width, &[first, second]);
         }
         sum.constant = sum.constant.wrapping_add(other.constant.wrapping_mul(factor));
-        let scaled = other.terms.iter().map(|&(value, by)| (value, by.wrapping_mul(factor)));
+        let scaled = other
+            .terms
+            .iter()
+            .map(|&(value, by)| (value, by.wrapping_mul(factor)));
         sum.terms.extend(scaled);
         self.make_sum(width, sum)
     }
@@ -221,7 +228,11 @@ impl Values {
             })
             .flatten();
         let Some(products) = factors else {
-            let (left, right) = if left < right { (left, right) } else { (right, left) };
+            let (left, right) = if left < right {
+                (left, right)
+            } else {
+                (right, left)
+            };
             return self.intern(Operator::Product, width, &[left, right]);
         };
         let mut sum = Sum {
@@ -230,8 +241,10 @@ impl Values {
         };
         sum.terms.extend(products);
         let by_constant = |(value, by): &(Value, u64), constant: u64| (*value, by.wrapping_mul(constant));
-        sum.terms.extend(first.terms.iter().map(|term| by_constant(term, second.constant)));
-        sum.terms.extend(second.terms.iter().map(|term| by_constant(term, first.constant)));
+        sum.terms
+            .extend(first.terms.iter().map(|term| by_constant(term, second.constant)));
+        sum.terms
+            .extend(second.terms.iter().map(|term| by_constant(term, first.constant)));
         self.make_sum(width, sum)
     }
 
@@ -290,7 +303,10 @@ impl Values {
                 },
             };
             low.constant = low.constant.wrapping_add(terms.constant.wrapping_mul(factor));
-            let scaled = terms.terms.iter().map(|&(part, by)| (part, by.wrapping_mul(factor)));
+            let scaled = terms
+                .terms
+                .iter()
+                .map(|&(part, by)| (part, by.wrapping_mul(factor)));
             low.terms.extend(scaled);
         }
         self.make_sum(width, low)

@@ -159,11 +159,26 @@ impl Values {
             place = (place + 1) & (self.table.len() - 1);
         }
         let value = Value::new(self.nodes.len());
-        let step = if matches!(operator, Operator::Sum { .. }) { 3 } else { 1 };
+        let step = if matches!(operator, Operator::Sum { .. }) {
+            3
+        } else {
+            1
+        };
         // What is loaded from there is no address, but where one was stored, which is seen when the object's bytes are followed.
-        let is_load = matches!(operator, Operator::Operation { operation: Operation::Ld, .. });
+        let is_load = matches!(
+            operator,
+            Operator::Operation {
+                operation: Operation::Ld,
+                ..
+            }
+        );
         let mentions_stack = matches!(operator, Operator::Frame { .. })
-            || width > 0 && !is_load && words.iter().step_by(step).any(|&word| self.nodes[word as usize].mentions_stack);
+            || width > 0
+                && !is_load
+                && words
+                    .iter()
+                    .step_by(step)
+                    .any(|&word| self.nodes[word as usize].mentions_stack);
         self.table[place] = value.as_u32() + 1;
         self.nodes.push(Node {
             operator,
@@ -225,7 +240,10 @@ impl Values {
             Operator::Sum { .. } => 3,
             _ => 1,
         };
-        self.words(value).iter().step_by(step).map(|&word| Value::from_u32(word))
+        self.words(value)
+            .iter()
+            .step_by(step)
+            .map(|&word| Value::from_u32(word))
     }
 
     /// A constant of at most 64 bits; higher bits are dropped.

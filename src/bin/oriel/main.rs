@@ -21,6 +21,7 @@ mod snapshot;
 mod tables;
 #[cfg(feature = "llvm")]
 mod tune;
+mod validate;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -83,6 +84,8 @@ enum Command {
     /// Find the options that are best for a kernel
     #[cfg(feature = "llvm")]
     Tune(tune::TuneArguments),
+    /// Prove that one function does what another does
+    Validate(validate::ValidateArguments),
 }
 
 /// Why a command failed.
@@ -130,6 +133,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Snapshot(arguments) => snapshot::run(&arguments)?,
         #[cfg(feature = "llvm")]
         Command::Tune(arguments) => tune::run(&arguments)?,
+        Command::Validate(arguments) => validate::run(&arguments)?,
     }
     Ok(())
 }

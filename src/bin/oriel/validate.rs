@@ -1,0 +1,110 @@
+//! `oriel validate`: does one function do what another does?
+
+use crate::Failure;
+use clap::Args;
+use oriel::ori::{Function, parse_functions};
+use oriel::snapshot::{OwnedSnapshot, damaged};
+use oriel::validate::{Subject, Validator, validate_snapshots};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// Options of `oriel validate`.
+#[derive(Args)]
+pub struct ValidateArguments {
+    /// The function before: a snapshot (*.oriel), as written by -oriel-snapshot=DIR, or functions in Ori's text form
+    before: PathBuf,
+
+    /// The function after, of the same kind; functions in text are compared by name
+    after: PathBuf,
+
+    /// Also try this many damaged copies of the snapshot after: each is refused, proved or not, and nothing crashes
+    #[arg(long, value_name = "COPIES", default_value_t = 0)]
+    damage: u64,
+
+    /// Where the damage starts
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
+    let is_snapshot = |path: &Path| path.extension().is_some_and(|it| it == "oriel");
+    match [&arguments.before, &arguments.after].map(|path| is_snapshot(path)) {
+        [true, true] => validate_files(arguments),
+        [false, false] if arguments.damage == 0 => validate_texts(&arguments.before, &arguments.after),
+        [false, false] => Err("--damage goes with snapshots".to_owned().into()),
+        _ => Err("one is a snapshot (*.oriel), and the other is not"
+            .to_owned()
+            .into()),
+    }
+}
+
+/// The validator's answer for two snapshots. What passes the check of the file may still be no function that LLVM makes.
+fn answer(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| {
+        validate_snapshots(before.view(), after.view())
+    }))
+    .unwrap_or_else(|_| Err("one of them is no function that LLVM makes".to_owned()))
+}
+
+fn validate_files(arguments: &ValidateArguments) -> Result<(), Failure> {
+    let load =
+        |path: &Path| OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()));
+    let (before, after) = (load(&arguments.before)?, load(&arguments.after)?);
+    if arguments.damage > 0 {
+        let (mut refused, mut proved, mut doubted) = (0, 0, 0);
+        let bytes = after.view().to_bytes();
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        for seed in arguments.seed..arguments.seed + arguments.damage {
+            match OwnedSnapshot::from_bytes(&damaged(&bytes, seed)) {
+                Err(_) => refused += 1,
+                Ok(copy) if answer(&before, &copy).is_ok() => proved += 1,
+                Ok(_) => doubted += 1,
+            }
+        }
+        std::panic::set_hook(hook);
+        println!(
+            "{}: {} damaged copies: {refused} refused, {proved} proved, {doubted} not",
+            arguments.after.display(),
+            arguments.damage
+        );
+    }
+    let name = before.view().name().into_owned();
+    say(&name, answer(&before, &after))
+}
+
+fn say(name: &str, answer: Result<(), String>) -> Result<(), Failure> {
+    match answer {
+        Ok(()) => {
+            println!("{name}: proved");
+            Ok(())
+        }
+        Err(doubt) => Err(format!("{name}: not proved: {doubt}").into()),
+    }
+}
+
+fn validate_texts(before: &Path, after: &Path) -> Result<(), Failure> {
+    let load = |path: &Path| -> Result<Vec<Function>, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        parse_functions(&text).map_err(|error| format!("{}:{error}", path.display()))
+    };
+    let (first, second) = (load(before)?, load(after)?);
+    let mut validator = Validator::default();
+    for function in &first {
+        let name = &function.info.name;
+        let Some(other) = second.iter().find(|other| other.info.name == *name) else {
+            return Err(format!("{}: there is no function {name}", after.display()).into());
+        };
+        if let Some(finding) = other.verify().first() {
+            return Err(format!("{}: {}", after.display(), finding.display(other)).into());
+        }
+        let subject = |function| Subject {
+            function,
+            snapshot: None,
+        };
+        let proof = validator.validate(subject(function), subject(other));
+        say(name, proof.map_err(|doubt| doubt.describe(function, other)))?;
+    }
+    Ok(())
+}
