@@ -333,6 +333,20 @@ bool PlanChecker::checkInstructions() {
   return true;
 }
 
+/// Does \p MI do what neither results nor memory operands show? LLVM also says
+/// so of conversions between address spaces, of comparisons of packed halves and
+/// of loads of memory that does not change.
+static bool hasEffects(const MachineInstr &MI) {
+  if (!MI.hasUnmodeledSideEffects())
+    return false;
+  constexpr StringLiteral OnlyValues[] = {"cvta_", "SETP_", "LD_GLOBAL_NC_",
+                                          "LDU_GLOBAL_"};
+  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  StringRef Name = TII.getName(MI.getOpcode());
+  return none_of(OnlyValues,
+                 [&](StringRef Prefix) { return Name.starts_with(Prefix); });
+}
+
 bool PlanChecker::checkInstruction(uint32_t Number) {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   uint32_t OperandCount =
@@ -369,7 +383,8 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
     return true;
   case ORIEL_ACTION_CLONE:
     // A call is one of a sequence that declares its parameters.
-    if (Source->isNotDuplicable() || Source->isConvergent() || Source->isCall())
+    if (Source->isNotDuplicable() || Source->isConvergent() ||
+        Source->isCall() || hasEffects(*Source))
       return fail(
           "instruction " + Twine(Number) + " clones '" +
           MF.getSubtarget().getInstrInfo()->getName(Source->getOpcode()) +
@@ -433,7 +448,7 @@ bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
     if (Breaks)
       return fail("instruction " + Twine(Number) + " breaks a tied operand");
   }
-  return true;
+  return checkEarlyClobbers(Number, MI);
 }
 
 //===----------------------------------------------------------------------===//

@@ -98,6 +98,9 @@ private:
                             const OrielOperand &Operand);
   bool checkOriginalOperand(uint32_t Number, const OrielOperand &Operand);
   bool checkReplacement(uint32_t Number, const llvm::MachineInstr &MI);
+  /// Does no operand that is written early share its register with one that is
+  /// read, unless the two are tied or did in \p MI?
+  bool checkEarlyClobbers(uint32_t Number, const llvm::MachineInstr &MI);
   bool checkControlFlow();
   bool checkBlockShape(uint32_t Position);
   bool checkBlockExits(uint32_t Position, bool EndsInBarrier,

@@ -62,6 +62,39 @@ bool PlanChecker::checkOperands(uint32_t Number, const MCInstrDesc &Desc) {
   return true;
 }
 
+bool PlanChecker::checkEarlyClobbers(uint32_t Number, const MachineInstr &MI) {
+  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
+  uint32_t Count =
+      Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
+  uint32_t First = Snapshot.instructions[Instruction.source - 1].first_operand;
+  for (uint32_t I = 0; I != Count; ++I) {
+    const OrielOperand &Def =
+        resolved(Plan.operands[Instruction.first_operand + I]);
+    constexpr uint32_t Early = ORIEL_OPERAND_DEF | ORIEL_OPERAND_EARLY_CLOBBER;
+    if (Def.kind != ORIEL_OPERAND_REGISTER || (Def.flags & Early) != Early)
+      continue;
+    for (uint32_t J = 0; J != Count; ++J) {
+      const OrielOperand &Use =
+          resolved(Plan.operands[Instruction.first_operand + J]);
+      if (Use.kind != ORIEL_OPERAND_REGISTER || Use.index != Def.index ||
+          (Use.flags & (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF)))
+        continue;
+      // The number of operands need not be the input's; LLVM has no opcode
+      // with early clobbers whose number changes.
+      bool IsInput = Count == MI.getNumOperands();
+      bool IsTied = IsInput && MI.getOperand(J).isReg() &&
+                    MI.getOperand(J).isTied() && MI.findTiedOperandIdx(J) == I;
+      bool WasShared = IsInput && Snapshot.operands[First + I].index ==
+                                      Snapshot.operands[First + J].index;
+      if (!IsTied && !WasShared)
+        return fail("operand " + Twine(J) + " of instruction " + Twine(Number) +
+                    " is read from the register that operand " + Twine(I) +
+                    " is written to early");
+    }
+  }
+  return true;
+}
+
 bool PlanChecker::checkOriginalOperand(uint32_t Number,
                                        const OrielOperand &Operand) {
   if (Operand.index < Snapshot.instruction_count && Operand.value >= 0) {

@@ -1,4 +1,5 @@
-; Inline assembly: its registers can be replaced, what describes its operands cannot, ties stay.
+; Inline assembly: its registers can be replaced, what describes its operands cannot, ties stay, and what is written early stays
+; apart from what is read. With side effects there is one of it.
 
 ; RUN: split-file %s %t
 ; RUN: %edited SSA
@@ -10,6 +11,8 @@
 ; RUN: %refused KIND
 ; RUN: %refused ONE-OF-A-PAIR
 ; RUN: %refused CONVERGENT
+; RUN: %refused EFFECTS
+; RUN: %refused EARLY
 
 ; SSA: ld.param.b32 [[A:%r[0-9]+]], [k_param_1];
 ; SSA: mov.b32 [[X:%r[0-9]+]], [[A]];
@@ -29,6 +32,9 @@
 ; KIND: at stage ssa {{.*}}: malformed plan: instruction {{[0-9]+}} changes the kind of operand 7
 ; ONE-OF-A-PAIR: at stage late {{.*}}: malformed plan: instruction {{[0-9]+}} breaks a tied operand
 ; CONVERGENT: at stage ssa {{.*}}: edit script: line 2: the instruction must not be duplicated
+
+; EFFECTS: at stage ssa {{.*}}: edit script: line 2: the instruction must not be duplicated
+; EARLY: at stage late {{.*}}: malformed plan: operand 5 of instruction {{[0-9]+}} is read from the register that operand 3 is written to early
 
 ;--- SSA.edit
 function k ssa
@@ -58,12 +64,19 @@ set INLINEASM#0 5 = INLINEASM#0.7
 ;--- CONVERGENT.edit
 function k ssa
 clone INLINEASM#2 before ST_i32#0
+;--- EFFECTS.edit
+function k ssa
+clone INLINEASM#3 before ST_i32#0
+;--- EARLY.edit
+function k late
+set INLINEASM#1 5 = INLINEASM#1.3
 ;--- kernel.ll
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a, i32 %b) {
   %x = call i32 asm "add.u32 $0, $1, $2;", "=r,0,r"(i32 %a, i32 %b)
-  %y = call i32 asm sideeffect "mul.lo.u32 $0, $1, 5;", "=&r,r"(i32 %x)
+  %y = call i32 asm "mul.lo.u32 $0, $1, 5;", "=&r,r"(i32 %x)
   call void asm sideeffect "bar.sync 0;", ""() convergent
+  call void asm sideeffect "nanosleep.u32 5;", ""()
   store i32 %y, ptr addrspace(1) %p
   store volatile i32 %a, ptr addrspace(1) %p
   ret void

@@ -270,8 +270,9 @@ impl GraphBuilder {
         }
         let is_understood = matches!(
             function.operation(instruction),
-            Operation::Ld | Operation::St | Operation::Atom | Operation::S2r
+            Operation::Ld | Operation::St | Operation::Atom
         );
+        // What is measured between two reads of a counter stays between them.
         let is_wall = effects.contains(OperationFlags::CALL_SEQUENCE)
             || effects.contains(OperationFlags::SIDE_EFFECTS) && !is_understood;
         if is_wall {

@@ -8,8 +8,8 @@
 //! - All PHIs of a block define their results at once, where it begins.
 //!
 //! Copies get no exception: the source of a copy interferes with its result if it is live after it.
-//! Inline assembly may write a result before it has read its sources, which Ori does not know; so its
-//! results interfere with its sources.
+//! Inline assembly may write a result before it has read its sources; so its results interfere with its
+//! sources, whether it says so or not.
 
 use super::walk::{BlockWalk, read_register};
 use crate::bitvector::{EntityBitMatrix, EntityBitSet};
@@ -47,7 +47,7 @@ impl InterferenceGraph {
                     return;
                 }
                 graph.nodes_of(live_after.iter(), &mut live);
-                if function.operation(instruction) == Operation::InlineAsm {
+                if function.is_inline_assembly(instruction) {
                     for source in function.sources(instruction) {
                         live.extend(read_register(source).and_then(|register| graph.node(register)));
                     }
@@ -256,7 +256,7 @@ impl<'a> InterferenceTest<'a> {
     }
 
     fn is_read_by_asm(&self, register: Register, definition: Instruction) -> bool {
-        self.function.operation(definition) == Operation::InlineAsm
+        self.function.is_inline_assembly(definition)
             && self
                 .function
                 .sources(definition)

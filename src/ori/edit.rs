@@ -206,15 +206,17 @@ impl Function {
     ///
     /// # Panics
     /// The results are not as many, or it is one that must not be twice: a PHI, a terminator, a convergent
-    /// instruction, part of a call.
+    /// instruction, one with side effects, part of a call.
     pub fn clone_instruction(
         &mut self,
         instruction: Instruction,
         position: Position,
         results: &[Operand],
     ) -> Instruction {
-        let only_once =
-            OperationFlags::TERMINATOR | OperationFlags::CONVERGENT | OperationFlags::CALL_SEQUENCE;
+        let only_once = OperationFlags::TERMINATOR
+            | OperationFlags::CONVERGENT
+            | OperationFlags::SIDE_EFFECTS
+            | OperationFlags::CALL_SEQUENCE;
         assert!(
             !self.effects(instruction).intersects(only_once) && self.operation(instruction) != Operation::Phi,
             "{instruction} cannot be copied"

@@ -13,59 +13,14 @@
 //! and the Control Dependence Graph", 1991: placement by iterated dominance frontiers, names by a walk
 //! of the dominator tree). Two reads of one place with equal versions give the same value, as long as
 //! nothing else writes to the memory: that holds within a thread between points where it may look at what
-//! others did, and every such point (barrier, fence, atomic, volatile access, call) makes new versions of
-//! all memory that others can reach.
+//! others did, and every such point (barrier, fence, atomic, volatile access, call, anything unknown with side
+//! effects) makes new versions of all memory that others can reach; `effects.rs` has the table.
 
 use super::control_flow::ControlFlow;
+use super::effects::{MemoryKinds, memory_kinds};
 use super::function::{Function, Instruction};
-use super::modifiers::{AddressSpace, ModifierFlags, Ordering};
-use super::operation::{Operation, OperationFlags};
 use crate::entity::{Block, PackedOption, SecondaryMap, entity_impl};
 use crate::graph::{DominanceFrontier, NodeSet};
-use bitflags::bitflags;
-
-bitflags! {
-    /// Kinds of memory that do not overlap.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct MemoryKinds: u8 {
-        /// The device's.
-        const GLOBAL = 1 << 0;
-        /// The block's and the cluster's.
-        const SHARED = 1 << 1;
-        /// The thread's.
-        const LOCAL = 1 << 2;
-        /// Parameters and results of calls.
-        const PARAMETER = 1 << 3;
-    }
-}
-
-/// Number of kinds.
-const KINDS: usize = MemoryKinds::all().bits().count_ones() as usize;
-
-impl MemoryKinds {
-    /// What a generic address may mean.
-    const GENERIC: Self = Self::GLOBAL.union(Self::SHARED).union(Self::LOCAL);
-
-    /// What other threads can reach.
-    const VISIBLE: Self = Self::GLOBAL.union(Self::SHARED);
-
-    /// The kinds of memory that an address of a space may lie in and that are ever written.
-    pub const fn of(space: AddressSpace) -> Self {
-        match space {
-            AddressSpace::Global => Self::GLOBAL,
-            AddressSpace::Shared | AddressSpace::SharedCluster => Self::SHARED,
-            AddressSpace::Local => Self::LOCAL,
-            AddressSpace::DeviceParam => Self::PARAMETER,
-            AddressSpace::Const | AddressSpace::EntryParam => Self::empty(),
-            AddressSpace::Generic => Self::GENERIC,
-            AddressSpace::None => Self::all(),
-        }
-    }
-
-    fn indices(self) -> impl Iterator<Item = usize> {
-        (0..KINDS).filter(move |&kind| self.bits() >> kind & 1 != 0)
-    }
-}
 
 /// A version of one kind of memory. Versions of different kinds are different.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +28,7 @@ pub struct MemoryVersion(u32);
 entity_impl!(MemoryVersion, "memory");
 
 /// The versions that an instruction meets, by kind.
-type Versions = [PackedOption<MemoryVersion>; KINDS];
+type Versions = [PackedOption<MemoryVersion>; MemoryKinds::COUNT];
 
 /// The versions of memory in a function, as long as it stays as it is.
 #[derive(Clone, Debug)]
@@ -81,51 +36,6 @@ pub struct MemoryVersions {
     /// Before each instruction that reads or writes memory: the kinds that it reads.
     read: SecondaryMap<Instruction, Versions>,
     count: u32,
-}
-
-/// The kinds of memory that an instruction may read and write.
-pub fn memory_kinds(function: &Function, instruction: Instruction) -> (MemoryKinds, MemoryKinds) {
-    let touches = OperationFlags::READS | OperationFlags::WRITES;
-    if !function.operation(instruction).flags().intersects(touches) {
-        return (MemoryKinds::empty(), MemoryKinds::empty());
-    }
-    let effects = function.effects(instruction);
-    let modifiers = function.modifiers(instruction);
-    let orders_others = !matches!(modifiers.ordering, Ordering::None | Ordering::Weak);
-    let kinds = match function.operation(instruction) {
-        Operation::Ld | Operation::St | Operation::Atom if orders_others => {
-            return (
-                MemoryKinds::of(modifiers.space) | MemoryKinds::VISIBLE,
-                MemoryKinds::of(modifiers.space) | MemoryKinds::VISIBLE,
-            );
-        }
-        Operation::Ld if modifiers.flags.contains(ModifierFlags::INVARIANT) => MemoryKinds::empty(),
-        Operation::Ld | Operation::St => MemoryKinds::of(modifiers.space),
-        Operation::Atom => MemoryKinds::of(modifiers.space) | MemoryKinds::VISIBLE,
-        // What threads do together shows them what others wrote, and their own memory stays theirs.
-        Operation::Membar | Operation::Bar | Operation::BarRed | Operation::WarpSync => MemoryKinds::VISIBLE,
-        Operation::CallStart | Operation::DeclareParam | Operation::CallEnd => MemoryKinds::PARAMETER,
-        // Whatever it is, it may have pointers to anything.
-        _ => MemoryKinds::all(),
-    };
-    let only_if = |effect| {
-        if effects.contains(effect) {
-            kinds
-        } else {
-            MemoryKinds::empty()
-        }
-    };
-    let looks_at_others = effects.intersects(OperationFlags::SIDE_EFFECTS)
-        && effects.intersects(OperationFlags::READS | OperationFlags::WRITES);
-    let others = if looks_at_others {
-        MemoryKinds::VISIBLE & kinds
-    } else {
-        MemoryKinds::empty()
-    };
-    (
-        only_if(OperationFlags::READS),
-        only_if(OperationFlags::WRITES) | others,
-    )
 }
 
 impl MemoryVersions {
@@ -212,8 +122,8 @@ impl MemoryVersions {
 }
 
 /// The blocks where versions meet, by kind.
-fn place_joins(function: &Function, flow: &ControlFlow) -> [NodeSet<Block>; KINDS] {
-    let mut pending: [Vec<Block>; KINDS] = Default::default();
+fn place_joins(function: &Function, flow: &ControlFlow) -> [NodeSet<Block>; MemoryKinds::COUNT] {
+    let mut pending: [Vec<Block>; MemoryKinds::COUNT] = Default::default();
     for &block in flow.order.as_slice() {
         let mut written = MemoryKinds::empty();
         for instruction in function.instructions(block) {
@@ -252,7 +162,8 @@ mod tests {
     use crate::entity::{EntityRef, Register};
     use crate::graph::Traversal;
     use crate::ori::{
-        DataType, FunctionInfo, InstructionBuilder, Modifiers, Operand, Position, RegisterFile,
+        AddressSpace, DataType, FunctionInfo, InstructionBuilder, Modifiers, Operand, Operation, Position,
+        RegisterFile,
     };
     use crate::snapshot::abi::{FunctionFlags, Stage};
     use proptest::prelude::*;
@@ -383,8 +294,8 @@ mod tests {
             let flow = ControlFlow::analyze(&function, Traversal::default());
             let versions = MemoryVersions::compute(&function, &flow);
             let mut clock = 0u32;
-            let mut last_write = [0u32; KINDS];
-            let mut executed: Vec<(Instruction, Block, [u32; KINDS])> = Vec::new();
+            let mut last_write = [0u32; MemoryKinds::COUNT];
+            let mut executed: Vec<(Instruction, Block, [u32; MemoryKinds::COUNT])> = Vec::new();
             let mut block = function.entry();
             for turn in turns {
                 for instruction in function.instructions(block) {

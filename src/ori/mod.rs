@@ -15,6 +15,8 @@
 //! | `liveness.rs` | which registers are live where blocks begin and end |
 //! | `register_sets.rs` | the live registers of all files, at any place; pressure |
 //! | `divergence.rs` | which values are the same in all lanes of a warp |
+//! | `effects.rs` | memory that instructions read and write, and effects whose order counts |
+//! | `inline_assembly.rs` | operands of inline assembly that are written early or tied |
 //! | `memory_versions.rs` | which writes a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
 //! | `builder.rs` | instructions one after the other |
@@ -31,7 +33,9 @@ mod compare_liveness;
 mod control_flow;
 mod divergence;
 mod edit;
+mod effects;
 mod function;
+mod inline_assembly;
 mod lexer;
 mod liveness;
 pub mod machine;
@@ -58,15 +62,17 @@ pub use compare_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow}
 pub use control_flow::ControlFlow;
 pub use divergence::Divergence;
 pub use edit::{InstructionBuilder, Position};
+pub use effects::{MemoryKinds, MemoryRule, memory_kinds, unknown_effects};
 pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
 };
+pub use inline_assembly::AssemblyOperands;
 pub use lexer::{ParseError, Place};
 
 pub use liveness::{FileLiveness, Liveness};
 pub(crate) use liveness::{Member, each_border_use, matrix_bytes};
-pub use memory_versions::{MemoryKinds, MemoryVersion, MemoryVersions, memory_kinds};
+pub use memory_versions::{MemoryVersion, MemoryVersions};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };

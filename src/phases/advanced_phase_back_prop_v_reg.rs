@@ -138,10 +138,7 @@ fn problem_with(
     if function.block_of(definition) != Some(block) {
         return Some("the source is computed in another block");
     }
-    if matches!(
-        function.operation(definition),
-        Operation::InlineAsm | Operation::Phi
-    ) {
+    if function.is_inline_assembly(definition) || function.operation(definition) == Operation::Phi {
         return Some("the result of inline assembly or of a PHI is not renamed");
     }
     (!is_alike(function, result, source)).then_some("the registers are of different kinds")

@@ -381,15 +381,16 @@ impl<'a> Editor<'a> {
     /// Adds a copy of an input instruction, with the operands that it had there.
     ///
     /// # Errors
-    /// The instruction is convergent or a call, or LLVM says that it must not be duplicated.
+    /// The instruction is convergent, a call or has side effects, or LLVM says that it must not be duplicated.
     pub fn clone_instruction(&mut self, instruction: Instruction, at: Position) -> Result<Node, EditError> {
+        const NOT_DUPLICABLE: OpcodeFlags = OpcodeFlags::NOT_DUPLICABLE
+            .union(OpcodeFlags::CONVERGENT)
+            .union(OpcodeFlags::CALL);
         let original = self.snapshot.instruction(instruction);
-        if original
-            .opcode_flags()
-            .intersects(OpcodeFlags::NOT_DUPLICABLE | OpcodeFlags::CONVERGENT | OpcodeFlags::CALL)
+        if original.opcode_flags().intersects(NOT_DUPLICABLE)
             || original
                 .behavior()
-                .intersects(Behavior::ASM_CONVERGENT | Behavior::ATTACHMENTS)
+                .intersects(Behavior::ASM_CONVERGENT | Behavior::ASM_SIDE_EFFECTS | Behavior::ATTACHMENTS)
         {
             return Err(EditError::NotDuplicable);
         }

@@ -88,6 +88,8 @@ finding_kinds! {
     ConstantWidth,
     /// A sign or the like on what is no source register, or a result said to be undefined.
     OperandModifier,
+    /// Inline assembly writes a result before it has read a source, and both have one register.
+    EarlyClobber,
     // Flow.
     /// In SSA form, a register has several definitions.
     SeveralDefinitions,

@@ -2,7 +2,7 @@
 
 use super::{Finding, FindingKind};
 use crate::entity::Register;
-use crate::ori::function::{Constant, Function, Instruction, RegisterFile, Special};
+use crate::ori::function::{Constant, Function, Instruction, InstructionFlags, RegisterFile, Special};
 use crate::ori::modifiers::{ModifierFlags, Modifiers};
 use crate::ori::operand::{Operand, OperandKind};
 use crate::ori::operation::ModifierKinds;
@@ -25,6 +25,13 @@ pub(super) fn check(function: &Function, findings: &mut Vec<Finding>) {
                 register: operand,
                 ..Finding::at(kind, function, instruction)
             }));
+            // As LLVM made it, it is LLVM's.
+            let is_own = function.origin(instruction).is_none()
+                || function.flags(instruction).contains(InstructionFlags::EDITED);
+            if is_own && let Some(register) = function.early_clobber_problem(instruction) {
+                findings
+                    .push(Finding::at(FindingKind::EarlyClobber, function, instruction).register(register));
+            }
         }
     }
 }

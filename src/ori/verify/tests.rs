@@ -96,7 +96,8 @@ impl Damage {
             | FindingKind::RegisterTag
             | FindingKind::RegisterWidth
             | FindingKind::ConstantWidth
-            | FindingKind::OperandModifier => self.inflict_on_operands(kind),
+            | FindingKind::OperandModifier
+            | FindingKind::EarlyClobber => self.inflict_on_operands(kind),
             FindingKind::SeveralDefinitions
             | FindingKind::UseNotDominated
             | FindingKind::UndefinedUse
@@ -253,6 +254,16 @@ impl Damage {
                 let number = self.function.sources(instruction).iter().position(is_constant)?;
                 let negated = self.function.source(instruction, number).negated(true);
                 self.function.set_source(instruction, number, negated);
+            }
+            FindingKind::EarlyClobber => {
+                let register = self.new_register(32);
+                // One register is written early, one is read.
+                let words = [1, 11, 9].map(|word| self.function.integer_operand(word));
+                let assembly = InstructionBuilder::new(Operation::InlineAsm, DataType::None)
+                    .result(register)
+                    .with_sources(&[Operand::NONE, words[0], words[1], words[2], register]);
+                let block = self.random.pick(self.function.blocks());
+                self.function.insert(Position::Start(block), assembly);
             }
             _ => unreachable!("{kind:?} is no finding about operands"),
         }

@@ -13,6 +13,8 @@ pub(super) enum Refusal {
     Address,
     /// The use is an operand of inline assembly that is tied to a result.
     Tied,
+    /// The use is an operand of inline assembly, which may write the other register before it reads it.
+    Early,
     /// The use is an operand of a matrix operation, and the value comes from a constant bank.
     Matrix,
     /// The value comes from a constant bank.
@@ -35,6 +37,7 @@ impl Refusal {
                 "it is part of an address, and CopyPropAddr or the progress of the pipeline forbids that"
             }
             Self::Tied => "inline assembly ties it to a result",
+            Self::Early => "inline assembly may write the other register before it reads it",
             Self::Matrix => "CopyPropNoMmaCb keeps constant banks out of matrix operations",
             Self::ConstantBank => "it comes from a constant bank, and CopyPropConstantBank is off",
             Self::SeveralDefinitions => {
@@ -123,12 +126,12 @@ impl Policy {
         if is_address && !self.addresses {
             return Err(Refusal::Address);
         }
-        if function.operation(user) == Operation::InlineAsm {
-            let operand = function.source(user, number);
-            let mut results = function.results(user).iter();
-            if results.any(|result| result.as_register() == operand.as_register()) {
-                return Err(Refusal::Tied);
-            }
+        let operand = function.source(user, number).as_register();
+        if operand.is_some_and(|register| function.may_write_early(user, register)) {
+            return Err(Refusal::Tied);
+        }
+        if source.is_some_and(|register| function.may_write_early(user, register)) {
+            return Err(Refusal::Early);
         }
         if self.no_matrix_banks && is_matrix_operation(function, user) {
             let comes_from_bank = source.is_none_or(|source| {
