@@ -8,7 +8,10 @@ use crate::ori::parse_functions;
 use crate::phases::PhaseOptions;
 use crate::snapshot::abi::Stage;
 
-const LIMITS: Limits = Limits { steps: 100_000 };
+const LIMITS: Limits = Limits {
+    steps: 100_000,
+    uninterpreted: false,
+};
 
 /// A loop that adds numbers up, beside work that has nothing to do with it.
 const LOOP: &str = r#"

@@ -108,6 +108,7 @@ impl DifferentialArguments {
         };
         Limits {
             steps: self.steps.unwrap_or(default),
+            uninterpreted: true,
         }
     }
 
