@@ -14,11 +14,14 @@
 //! - loops of structured shapes run at most `MAX_TRIPS` times each time that they are entered; in other shapes all
 //!   edges back in the layout together are taken at most `FUEL` times.
 //!
-//! With [`Options::all_operations`] threads work together, and blocks need a power of two of threads, at least 32.
+//! With [`Options::all_operations`] threads work together, and blocks need a power of two of threads, at least 32. With
+//! [`Options::assembly`] they have to be 64; what the kernels compute then has no meaning, but ptxas accepts them.
 
+mod assembly;
 mod instructions;
 mod operands;
 mod snippets;
+mod statements;
 mod terminators;
 
 use std::fmt;
@@ -69,6 +72,9 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     writeln!(out, "declare double @llvm.fma.f64(double, double, double)\n")?;
     if options.all_operations {
         snippets::header(out)?;
+    }
+    if options.assembly {
+        assembly::header(out, options)?;
     }
     if options.calls {
         // Not inlined, or no call would be left; the float is compared only, so that it may be anything.
@@ -131,7 +137,10 @@ pub(super) fn function(
 ) -> io::Result<()> {
     let seed = options.seed.wrapping_add(number as u64);
     let subprogram = COMMON_NODES + number * FUNCTION_NODES;
-    let loops = Loops::new(&function.graph, random);
+    let mut loops = Loops::new(&function.graph, random);
+    if options.assembly {
+        loops.choose_early(random);
+    }
     write!(
         out,
         "define ptx_kernel void @f{seed}(ptr addrspace(1) noalias readonly align 16 %in, \
@@ -143,14 +152,15 @@ pub(super) fn function(
     }
     writeln!(out, " {{")?;
     let scope = options.debug_info.then_some(subprogram + 1);
-    let runs_once = options
-        .all_operations
-        .then(|| snippets::run_once(&function.graph));
+    let runs_once = (options.all_operations || options.assembly).then(|| snippets::run_once(&function.graph));
     let mut writer = Writer {
         out,
         function,
         loops,
         runs_once,
+        has_snippets: options.all_operations,
+        has_assembly: options.assembly,
+        processor: (options.sm, options.is_architecture_specific),
         scope,
         line: 1,
         temporary: 0,
@@ -170,6 +180,8 @@ struct Loops {
     latches: Table<Block, Option<Block>>,
     /// Edges back in the layout of no counted loop exist, so that fuel is needed.
     needs_fuel: bool,
+    /// Does a counted loop carry the result of an early clobber? By header.
+    has_early: Table<Block, bool>,
 }
 
 impl Loops {
@@ -188,6 +200,14 @@ impl Loops {
             headers,
             latches,
             needs_fuel,
+            has_early: Table::filled(graph.len(), false),
+        }
+    }
+
+    /// Chooses loops that carry the result of an early clobber.
+    fn choose_early(&mut self, random: &mut Random) {
+        for (header, count) in self.headers.iter() {
+            self.has_early[header] = count.is_some() && random.percent(assembly::LOOP_PERCENT);
         }
     }
 }
@@ -196,8 +216,12 @@ struct Writer<'a, W> {
     out: &'a mut W,
     function: &'a Function,
     loops: Loops,
-    /// With snippets: the blocks that every thread runs exactly once.
+    /// With snippets or assembly: the blocks that every thread runs exactly once.
     runs_once: Option<Table<Block, bool>>,
+    has_snippets: bool,
+    has_assembly: bool,
+    /// Compute capability, and whether the processor's name ends in `a`.
+    processor: (u32, bool),
     /// The scope of debug locations.
     scope: Option<usize>,
     line: usize,
@@ -224,6 +248,9 @@ impl<W: Write> Writer<'_, W> {
                 false => "0".to_owned(),
             })?;
         }
+        if let (true, Some((latch, _))) = (self.loops.has_early[block], self.loops.headers[block]) {
+            self.early_phis(block, latch)?;
+        }
         if self.loops.needs_fuel && block != function.graph.entry() {
             write!(self.out, "  %fuel.{block} = phi i32")?;
             self.incoming(block, |_, predecessor| format!("%left.{predecessor}"))?;
@@ -231,11 +258,21 @@ impl<W: Write> Writer<'_, W> {
         if block == function.graph.entry() {
             self.prologue()?;
         }
+        let runs_once = self.runs_once.as_ref().is_some_and(|once| once[block]);
         for instruction in function.instructions_of(block) {
             self.instruction(instruction)?;
+            if self.has_assembly {
+                self.assembly_behind(runs_once)?;
+            }
         }
-        if let Some(runs_once) = &self.runs_once {
-            self.snippets(runs_once[block])?;
+        if self.has_snippets {
+            self.snippets(runs_once)?;
+        }
+        if self.has_assembly {
+            self.assembly_at_end(runs_once)?;
+            if let Some(header) = self.loops.latches[block].filter(|&header| self.loops.has_early[header]) {
+                self.early_latch(header)?;
+            }
         }
         self.terminator(block)
     }
@@ -316,7 +353,7 @@ impl<W: Write> Writer<'_, W> {
                 ))?;
             }
         }
-        if self.runs_once.is_some() {
+        if self.has_snippets {
             self.snippet_prologue()?;
         }
         if self.loops.needs_fuel {
