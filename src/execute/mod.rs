@@ -29,7 +29,7 @@
 //! | `integer.rs`, `bits.rs`, `float.rs`, `soft_float.rs`, `convert.rs`, `approximate.rs`, `spaces.rs` | what operations compute |
 //! | `memory.rs`, `access.rs`, `atomic.rs`, `blind.rs` | memory and accesses to it |
 //! | `threads.rs` | shuffles, votes, matches, reductions |
-//! | `uninterpreted.rs` | what is known of instructions without a meaning |
+//! | `uninterpreted.rs`, `constraints.rs` | what is known of instructions without a meaning |
 //! | `stack.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
 //! | `described.rs` | launches from a description, and blind ones |
 //! | `evaluate.rs` | one operation on known values |
@@ -52,6 +52,7 @@ mod approximate;
 mod atomic;
 mod bits;
 mod blind;
+mod constraints;
 mod convert;
 mod decode;
 mod described;
@@ -75,6 +76,7 @@ mod threads;
 mod uninterpreted;
 mod warp;
 
+pub(crate) use constraints::{ConstraintKind, constraints};
 pub(crate) use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
 pub use error::{Fault, FaultKind, Place};

@@ -139,7 +139,7 @@ pub(super) fn function(
     let subprogram = COMMON_NODES + number * FUNCTION_NODES;
     let mut loops = Loops::new(&function.graph, random);
     if options.assembly {
-        loops.choose_early(random);
+        loops.choose_early(&function.graph, random);
     }
     write!(
         out,
@@ -180,8 +180,10 @@ struct Loops {
     latches: Table<Block, Option<Block>>,
     /// Edges back in the layout of no counted loop exist, so that fuel is needed.
     needs_fuel: bool,
-    /// Does a counted loop carry the result of an early clobber? By header.
-    has_early: Table<Block, bool>,
+    /// By header: how a counted loop carries the result of an early clobber.
+    early: Table<Block, Option<assembly::EarlyLoop>>,
+    /// By exit: headers of loops whose result of an early clobber is stored there.
+    early_exits: Table<Block, Vec<Block>>,
 }
 
 impl Loops {
@@ -200,14 +202,24 @@ impl Loops {
             headers,
             latches,
             needs_fuel,
-            has_early: Table::filled(graph.len(), false),
+            early: Table::filled(graph.len(), None),
+            early_exits: Table::filled(graph.len(), Vec::new()),
         }
     }
 
     /// Chooses loops that carry the result of an early clobber.
-    fn choose_early(&mut self, random: &mut Random) {
-        for (header, count) in self.headers.iter() {
-            self.has_early[header] = count.is_some() && random.percent(assembly::LOOP_PERCENT);
+    fn choose_early(&mut self, graph: &Graph, random: &mut Random) {
+        for header in graph.blocks() {
+            let Some((latch, _)) = self.headers[header] else {
+                continue;
+            };
+            self.early[header] = assembly::EarlyLoop::choose(random);
+            // A latch has two successors, and goes back to one of them.
+            let mut successors = graph.successors(latch).iter();
+            let exit = successors.find(|&&target| target != header);
+            if let (Some(_), Some(&exit)) = (self.early[header], exit) {
+                self.early_exits[exit].push(header);
+            }
         }
     }
 }
@@ -248,9 +260,7 @@ impl<W: Write> Writer<'_, W> {
                 false => "0".to_owned(),
             })?;
         }
-        if let (true, Some((latch, _))) = (self.loops.has_early[block], self.loops.headers[block]) {
-            self.early_phis(block, latch)?;
-        }
+        self.early_phis(block)?;
         if self.loops.needs_fuel && block != function.graph.entry() {
             write!(self.out, "  %fuel.{block} = phi i32")?;
             self.incoming(block, |_, predecessor| format!("%left.{predecessor}"))?;
@@ -258,6 +268,7 @@ impl<W: Write> Writer<'_, W> {
         if block == function.graph.entry() {
             self.prologue()?;
         }
+        self.early_stores_at_exit(block)?;
         let runs_once = self.runs_once.as_ref().is_some_and(|once| once[block]);
         for instruction in function.instructions_of(block) {
             self.instruction(instruction)?;
@@ -270,9 +281,7 @@ impl<W: Write> Writer<'_, W> {
         }
         if self.has_assembly {
             self.assembly_at_end(runs_once)?;
-            if let Some(header) = self.loops.latches[block].filter(|&header| self.loops.has_early[header]) {
-                self.early_latch(header)?;
-            }
+            self.early_latch(block)?;
         }
         self.terminator(block)
     }

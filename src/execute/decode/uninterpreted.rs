@@ -1,55 +1,10 @@
 //! Inline assembly, and opcodes without a meaning.
-//!
-//! The operands of inline assembly are those of LLVM's `INLINEASM`: the text, a word of properties, then for each
-//! constraint a word that says how many registers of which kind come next. Results stand apart from sources here, so that the
-//! words say which is which.
 
 use super::*;
+use crate::execute::constraints::{Constraint, ConstraintKind, constraints};
 use crate::execute::uninterpreted::{Cells, Uninterpreted, mix, mix_text};
 use crate::ori::InstructionFlags;
 use crate::snapshot::abi::OpcodeFlags;
-
-/// The word in front of the registers of a constraint, as LLVM 22 has it.
-#[derive(Clone, Copy)]
-struct Constraint {
-    kind: u32,
-    count: usize,
-    /// The register class, numbered from one; of a tied input the constraint that it is tied to.
-    data: u32,
-    is_tied: bool,
-}
-
-impl Constraint {
-    const INPUT: u32 = 1;
-    const RESULT: u32 = 2;
-    const EARLY_RESULT: u32 = 3;
-    const MEMORY: u32 = 6;
-
-    fn new(word: i64) -> Self {
-        let word = word as u32;
-        Self {
-            kind: word & 7,
-            count: (word >> 3 & 0x1FFF) as usize,
-            data: word >> 16 & 0x7FFF,
-            is_tied: word >> 31 != 0,
-        }
-    }
-
-    const fn is_result(self) -> bool {
-        matches!(self.kind, Self::RESULT | Self::EARLY_RESULT)
-    }
-
-    /// Bits of the registers of the class.
-    const fn bits(self) -> u32 {
-        match self.data {
-            1 => 1,
-            2 => 16,
-            6 => 64,
-            7 => 128,
-            _ => 32,
-        }
-    }
-}
 
 impl Compiler<'_> {
     /// What a fence, an atomic operation or an access with an ordering is, as a hash.
@@ -93,7 +48,7 @@ impl Compiler<'_> {
         for result in self.function.results(self.current) {
             what.results.extend(self.cells(result));
         }
-        let constraints = if is_assembly { self.constraints() } else { None };
+        let constraints = constraints(self.function, self.current);
         match constraints {
             Some(constraints) => self.read_assembly(&constraints, &mut what)?,
             None => {
@@ -110,80 +65,45 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The words of inline assembly, with the number of the source behind each; none if operands are not as LLVM has them.
-    fn constraints(&self) -> Option<Vec<(Constraint, usize)>> {
-        let sources = self.function.sources(self.current);
-        let results = self.function.results(self.current).len();
-        let mut constraints = Vec::new();
-        let (mut at, mut defined) = (2, 0);
-        while at < sources.len() {
-            // Source locations and implicit operands come last.
-            let Some(word) = self.function.integer(sources.get(at)) else {
-                break;
-            };
-            let constraint = Constraint::new(word);
-            at += 1;
-            constraints.push((constraint, at));
-            if constraint.is_result() {
-                defined += constraint.count;
-            } else {
-                at += constraint.count;
-            }
-        }
-        (at <= sources.len() && defined <= results).then_some(constraints)
-    }
-
     fn read_assembly(
         &mut self,
-        constraints: &[(Constraint, usize)],
+        constraints: &[Constraint],
         what: &mut Uninterpreted,
     ) -> Result<(), Unsupported> {
         let sources: Vec<Operand> = self.function.sources(self.current).iter().collect();
+        let results: Vec<Operand> = self.function.results(self.current).iter().collect();
         for &text in sources.iter().take(2) {
             self.read_operand(text, None, what)?;
         }
-        let all_results: Vec<Operand> = self.function.results(self.current).iter().collect();
-        // Where the results of each constraint begin.
-        let mut starts = Vec::new();
-        let (mut defined, mut end) = (0, 2);
-        for &(constraint, first) in constraints {
-            what.identity = mix(
-                what.identity,
-                u64::from(constraint.kind) << 32 | constraint.count as u64,
-            );
-            starts.push(defined);
-            end = first;
-            if constraint.is_result() {
-                let these = defined..defined + constraint.count;
-                defined = these.end;
-                if constraint.kind == Constraint::EARLY_RESULT {
-                    let early = all_results[these].iter();
+        // From the late form on, the register of a tied input is that of its result.
+        let is_late = self.function.info.flags.contains(FunctionFlags::NO_PHIS);
+        for constraint in constraints {
+            let (kind, count) = (constraint.kind as u64, constraint.operands.len() as u64);
+            what.identity = mix(what.identity, kind << 32 | count);
+            match constraint.kind {
+                ConstraintKind::Result => continue,
+                ConstraintKind::EarlyResult => {
+                    let early = results[constraint.operands.clone()].iter();
                     what.early.extend(early.filter_map(|&result| self.cells(result)));
+                    continue;
                 }
-                continue;
+                _ => {}
             }
-            end = first + constraint.count;
-            // From the late form on, the register of a tied input is that of its result.
-            let tied = starts
-                .get(constraint.data as usize)
-                .filter(|_| constraint.is_tied);
-            let is_late = self.function.info.flags.contains(FunctionFlags::NO_PHIS);
-            for (number, &source) in sources[first..end].iter().enumerate() {
-                let result = tied.and_then(|&start| all_results.get(start + number)).copied();
-                let bits = match result {
-                    Some(result) => self.cells(result).map(|cells| cells.bits),
-                    None if constraint.kind == Constraint::INPUT => Some(constraint.bits()),
-                    None if constraint.kind == Constraint::MEMORY => Some(64),
-                    None => None,
+            for (number, &source) in sources[constraint.operands.clone()].iter().enumerate() {
+                let tied = constraint.tied.and_then(|first| results.get(first + number));
+                let bits = match tied {
+                    Some(&result) => self.cells(result).map(|cells| cells.bits),
+                    None => constraint.register_bits(),
                 };
-                let source = match result {
-                    Some(result) if is_late && !source.is_undefined() => result,
+                let source = match tied {
+                    Some(&result) if is_late && !source.is_undefined() => result,
                     _ => source,
                 };
                 self.read_operand(source, bits, what)?;
             }
         }
-        for &source in &sources[end.min(sources.len())..] {
+        let end = constraints.last().map_or(2, |last| last.end);
+        for &source in sources.iter().skip(end) {
             self.read_operand(source, None, what)?;
         }
         Ok(())

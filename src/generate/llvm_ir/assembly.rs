@@ -14,7 +14,7 @@
 //! header: %early.a = phi i32 [ … ], [ %early, %latch ]
 //!         %early.b = phi i32 [ … ], [ %early, %latch ]
 //! latch:  %early = call i32 asm "…", "=&r,r"(i32 %early.a)
-//!         store %early.b; store %early
+//!         store %early.b; store %early                          // here, or behind the loop
 //! ```
 //!
 //! What the statements compute has no meaning that could be compared with a host; see `src/execute/uninterpreted.rs`.
@@ -33,7 +33,7 @@ const BLOCK_PERCENT: u32 = 45;
 const INSTRUCTION_PERCENT: u32 = 5;
 
 /// Of 100 counted loops, those that carry the result of an early clobber.
-pub(super) const LOOP_PERCENT: u32 = 60;
+const LOOP_PERCENT: u32 = 60;
 
 /// Places that loads before and behind effects go to, in global and in shared memory; 16 bytes apart.
 const PLACES: usize = 3;
@@ -55,6 +55,29 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
         }
     }
     writeln!(out)
+}
+
+/// How a counted loop carries the result of an early clobber. How LLVM merges registers depends on all of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EarlyLoop {
+    /// Does the value that is not read come first?
+    is_swapped: bool,
+    /// Is the value that is not read stored in the loop, not behind it?
+    stores_carried: bool,
+    /// Is the new value stored in the loop, not behind it?
+    stores_result: bool,
+}
+
+impl EarlyLoop {
+    /// How a loop does, if it does.
+    pub(super) fn choose(random: &mut Random) -> Option<Self> {
+        let chosen = Self {
+            is_swapped: random.percent(20),
+            stores_carried: random.percent(25),
+            stores_result: random.percent(40),
+        };
+        random.percent(LOOP_PERCENT).then_some(chosen)
+    }
 }
 
 /// How a statement is written.
@@ -349,20 +372,63 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// The two values that a loop carries, at its header.
-    pub(super) fn early_phis(&mut self, header: Block, latch: Block) -> io::Result<()> {
-        for (name, start) in [("a", "%p_i32"), ("b", "0")] {
-            write!(self.out, "  %early.{name}.{header} = phi i32")?;
-            self.incoming(header, |_, predecessor| match predecessor == latch {
-                true => format!("%early.{header}"),
-                false => start.to_owned(),
-            })?;
+    /// The two values that a loop carries, at its header, and those that a loop leaves, at its exit.
+    pub(super) fn early_phis(&mut self, block: Block) -> io::Result<()> {
+        if let (Some(early), Some((latch, _))) = (self.loops.early[block], self.loops.headers[block]) {
+            let mut values = [("a", "%p_i32"), ("b", "0")];
+            if early.is_swapped {
+                values.reverse();
+            }
+            for (name, start) in values {
+                write!(self.out, "  %early.{name}.{block} = phi i32")?;
+                self.incoming(block, |_, predecessor| match predecessor == latch {
+                    true => format!("%early.{block}"),
+                    false => start.to_owned(),
+                })?;
+            }
+        }
+        for header in self.loops.early_exits[block].clone() {
+            let (latch, _) = self.loops.headers[header].expect("the block is a header");
+            for (to, from) in [("left.b", "early.b"), ("left", "early")] {
+                write!(self.out, "  %{to}.{header} = phi i32")?;
+                self.incoming(block, |_, predecessor| match predecessor == latch {
+                    true => format!("%{from}.{header}"),
+                    false => "0".to_owned(),
+                })?;
+            }
         }
         Ok(())
     }
 
-    /// What the next round of a loop has of them, at its latch.
-    pub(super) fn early_latch(&mut self, header: Block) -> io::Result<()> {
+    fn store_own_word(&mut self, value: &str) -> io::Result<()> {
+        let (place, space) = self.own_place(4)?;
+        self.line(format_args!(
+            "store i32 {value}, ptr addrspace({space}) %t{place}, align 4"
+        ))
+    }
+
+    /// What the loops that end here leave, where their results are stored behind them.
+    pub(super) fn early_stores_at_exit(&mut self, block: Block) -> io::Result<()> {
+        for header in self.loops.early_exits[block].clone() {
+            let early = self.loops.early[header].expect("the loop carries a result");
+            if !early.stores_carried {
+                self.store_own_word(&format!("%left.b.{header}"))?;
+            }
+            if !early.stores_result {
+                self.store_own_word(&format!("%left.{header}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the next round of a loop has of the values that it carries, at its latch.
+    pub(super) fn early_latch(&mut self, latch: Block) -> io::Result<()> {
+        let Some(header) = self.loops.latches[latch] else {
+            return Ok(());
+        };
+        let Some(early) = self.loops.early[header] else {
+            return Ok(());
+        };
         let volatile = if self.random.percent(70) {
             "sideeffect "
         } else {
@@ -372,11 +438,11 @@ impl<W: Write> Writer<'_, W> {
             "%early.{header} = call i32 asm {volatile}\"mov.u32 $0, 5;\\0A\\09add.u32 $0, $0, $1;\", \"=&r,r\"(i32 \
              %early.a.{header})"
         ))?;
-        for value in [format!("%early.b.{header}"), format!("%early.{header}")] {
-            let (place, space) = self.own_place(4)?;
-            self.line(format_args!(
-                "store i32 {value}, ptr addrspace({space}) %t{place}, align 4"
-            ))?;
+        if early.stores_carried {
+            self.store_own_word(&format!("%early.b.{header}"))?;
+        }
+        if early.stores_result {
+            self.store_own_word(&format!("%early.{header}"))?;
         }
         Ok(())
     }
