@@ -515,7 +515,11 @@ impl Filler<'_> {
     fn takes_implicit(&mut self, operation: Operation) -> bool {
         let plain = !matches!(
             operation,
-            Operation::Assembly { .. } | Operation::Undefined | Operation::Copy | Operation::Call
+            Operation::Assembly { .. }
+                | Operation::Effect(_)
+                | Operation::Undefined
+                | Operation::Copy
+                | Operation::Call
         );
         self.target != Target::LlvmIr && plain && self.random.percent(2)
     }

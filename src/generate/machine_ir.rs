@@ -521,13 +521,14 @@ impl<W: Write> Writer<'_, W> {
 
     /// The text of inline assembly, and its properties as LLVM 22 prints them.
     fn assembly_text(&mut self) -> (&'static str, String) {
-        const TEXTS: [&str; 6] = [
+        const TEXTS: [&str; 7] = [
             "// generated",
-            "mov.u32 $$0, 5;\\0A\\09add.u32 $$0, $$0, $$1;",
-            "{ .reg .pred p; setp.ne.u32 p, $$1, 0; @p mov.u32 $$0, $$1; }",
+            "mov.u32 $0, 5;\\0A\\09add.u32 $0, $0, $1;",
+            "{ .reg .pred p; setp.ne.u32 p, $1, 0; @p mov.u32 $0, $1; }",
             "cp.async.wait_all;",
             "bar.sync 1, 128;",
-            "shfl.sync.down.b32 $$0, $$1, 1, 31, -1;",
+            "setmaxnreg.dec.sync.aligned.u32 40;",
+            "shfl.sync.down.b32 $0, $1, 1, 31, -1;",
         ];
         const SIDE_EFFECT: u32 = 1;
         const MAY_LOAD: u32 = 8;

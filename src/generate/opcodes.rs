@@ -26,7 +26,7 @@ pub(super) fn assembly_flag(ty: Type, kind: u32) -> u32 {
 }
 
 /// Opcodes of machine code with effects and without operands, constants included.
-pub(super) const EFFECTS: [&str; 10] = [
+pub(super) const EFFECTS: [&str; 9] = [
     "GRIDDEPCONTROL_WAIT",
     "GRIDDEPCONTROL_LAUNCH_DEPENDENTS",
     "CP_ASYNC_WAIT_ALL",
@@ -36,7 +36,6 @@ pub(super) const EFFECTS: [&str; 10] = [
     "INT_MEMBAR_GL",
     "INT_MEMBAR_SYS",
     "BARRIER_CTA_SYNC_ALIGNED_ALL_i 0",
-    "SETMAXNREG_DEC 40",
 ];
 
 /// An opcode and the constants behind its operands.
