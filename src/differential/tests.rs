@@ -100,7 +100,7 @@ bix0:
     %9:R32 = ATOM.relaxed.gpu.global.add.b32 [%4+12], %6
     %10:R32 = ASM(INLINEASM inline_asm) &"g $0, $1;", 1, 262154, 262153, %9 asm_side_effects
     ST.global.b32 %10, [%4+16]
-    %11:R32 = FADD.f32 %6, 1.5f
+    %11:R32 = FADD.f32 %6, 1.5f32
     ST.global.b32 %11, [%4+20]
     %12:P = ISETP.lt.s32 %2, 20
     %13:R32 = SEL.b32 %2, %5, %12

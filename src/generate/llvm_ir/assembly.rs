@@ -490,8 +490,8 @@ mod tests {
             assert_eq!(results, statement.results.len(), "{}", statement.text);
             let operands = constraints.len() - results;
             assert_eq!(operands, statement.operands.len(), "{}", statement.text);
-            for number in 0..constraints.len() {
-                let is_tied = constraints[number].parse::<usize>().is_ok();
+            for (number, constraint) in constraints.iter().enumerate() {
+                let is_tied = constraint.parse::<usize>().is_ok();
                 let is_named = statement.text.contains(&format!("${number}"));
                 assert!(is_named || is_tied, "{} has no ${number}", statement.text);
             }
