@@ -61,8 +61,14 @@ fn write(options: &Options, extension: &str) -> Result<PathBuf, Box<dyn Error>> 
 
 fn machine_functions_pass(form: Form) -> Outcome {
     for &shape in Shape::ALL {
-        for (instructions, functions, debug_info) in [(15, 10, false), (60, 10, true), (600, 3, false)] {
+        for (instructions, functions, debug_info, assembly) in [
+            (15, 10, false, false),
+            (60, 10, true, false),
+            (600, 3, false, false),
+            (100, 10, false, true),
+        ] {
             let options = Options {
+                assembly,
                 form,
                 shape,
                 instructions,
@@ -73,7 +79,7 @@ fn machine_functions_pass(form: Form) -> Outcome {
                 ..Options::default()
             };
             let file = write(&options, "mir")?;
-            let common = ["-mtriple=nvptx64", "-x", "mir", "-o", "-"];
+            let common = ["-mtriple=nvptx64", "-mcpu=sm_90", "-x", "mir", "-o", "-"];
             run(
                 "llc",
                 &[&common[..], &["-run-pass=none", "-verify-machineinstrs"]].concat(),
@@ -128,6 +134,39 @@ fn llvm_functions_compile() -> Outcome {
             run(
                 "llc",
                 &[level, processor, "-verify-machineinstrs", "-o", "-"],
+                &file,
+            )?;
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Each processor has the assembly and the intrinsics that kernels for it are given.
+#[test]
+fn llvm_functions_with_assembly_compile() -> Outcome {
+    let processors = ["75", "80", "90", "90a", "100", "120"];
+    for (number, &shape) in Shape::ALL.iter().enumerate() {
+        for (round, &processor) in processors.iter().enumerate() {
+            let (sm, is_architecture_specific) = generate::parse_processor(processor)?;
+            let options = Options {
+                seed: (100 * number + 10 * round) as u64,
+                shape,
+                instructions: 100,
+                functions: 4,
+                calls: round % 2 == 0,
+                all_operations: round % 3 != 0,
+                assembly: true,
+                sm,
+                is_architecture_specific,
+                ..Options::default()
+            };
+            let file = write(&options, "ll")?;
+            run("opt", &["-passes=verify", "-disable-output"], &file)?;
+            let (level, processor) = (format!("-O{}", 1 + number % 3), format!("-mcpu=sm_{processor}"));
+            run(
+                "llc",
+                &[&level, &processor, "-verify-machineinstrs", "-o", "-"],
                 &file,
             )?;
             fs::remove_file(file)?;

@@ -77,7 +77,10 @@ impl Compiled {
 
     fn run(&self, functions: &[Function]) -> u64 {
         let program = Program::compile(&functions.iter().collect::<Vec<_>>(), &self.module).unwrap();
-        let limits = Limits { steps: 100_000_000 };
+        let limits = Limits {
+            steps: 100_000_000,
+            uninterpreted: false,
+        };
         run_described(&program, &self.launches, limits).unwrap().hash()
     }
 }

@@ -89,7 +89,7 @@ impl Case<'_> {
             };
             writeln!(
                 out,
-                "oriel exec {file} --module module.ptx --stage {} {arguments} {steps}",
+                "oriel exec {file} --uninterpreted --module module.ptx --stage {} {arguments} {steps}",
                 stage.name()
             )
             .expect("a string takes all text");

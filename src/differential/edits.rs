@@ -172,7 +172,10 @@ fn writes(function: &Function, instruction: Instruction) -> bool {
 }
 
 /// The instructions before one in its block, nearest first.
-fn before(function: &Function, instruction: Instruction) -> impl Iterator<Item = Instruction> + '_ {
+pub(super) fn before(
+    function: &Function,
+    instruction: Instruction,
+) -> impl Iterator<Item = Instruction> + '_ {
     std::iter::successors(function.previous(instruction), |&it| function.previous(it))
 }
 
@@ -202,7 +205,7 @@ pub(super) fn merge_loads(function: &mut Function, instruction: Instruction) -> 
 }
 
 /// A copy of a register takes the place of an instruction with one result.
-fn replace_by_copy(function: &mut Function, instruction: Instruction, source: Operand) -> bool {
+pub(super) fn replace_by_copy(function: &mut Function, instruction: Instruction, source: Operand) -> bool {
     let result = function.result(instruction, 0);
     let Some(data_type) = result.as_register().and_then(|it| type_of(function, it)) else {
         return false;
@@ -215,12 +218,12 @@ fn replace_by_copy(function: &mut Function, instruction: Instruction, source: Op
     true
 }
 
-fn type_of(function: &Function, register: Register) -> Option<DataType> {
+pub(super) fn type_of(function: &Function, register: Register) -> Option<DataType> {
     DataType::of_bits(u32::from(function.register(register).bits))
 }
 
 /// Does an instruction define what another one uses or defines, or use what it defines?
-fn depends(function: &Function, first: Instruction, second: Instruction) -> bool {
+pub(super) fn depends(function: &Function, first: Instruction, second: Instruction) -> bool {
     let registers = |operands: crate::ori::Operands<'_>| -> Vec<Register> {
         operands.iter().filter_map(Operand::as_register).collect()
     };
@@ -237,7 +240,7 @@ fn depends(function: &Function, first: Instruction, second: Instruction) -> bool
 }
 
 /// Moves an instruction up to before the nearest one that `is_target` holds for, if nothing on the way stops it.
-fn move_above(
+pub(super) fn move_above(
     function: &mut Function,
     instruction: Instruction,
     is_target: impl Fn(&Function, Instruction) -> bool,

@@ -17,11 +17,12 @@
 //! | `check.rs` | before and after |
 //! | `reduce.rs`, `shrink.rs` | fewer phases; smaller functions |
 //! | `case.rs` | a problem on disk |
-//! | `wrong_edit.rs`, `edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
+//! | `wrong_edit.rs`, `edits.rs`, `effect_edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
 
 mod case;
 mod check;
 mod edits;
+mod effect_edits;
 mod mutation_check;
 mod probe;
 mod reduce;

@@ -58,6 +58,7 @@ fn compare_results(function: &mut Function, edit: &Edit) -> bool {
     let instruction = edit.instruction;
     // A copy that moves has the result that it had; what it moves across may not.
     let can_be_repeated = edit.kind != EditKind::ReorderCopy
+        && !function.operation(instruction).is_opaque()
         && function.is_removable_if_unused(instruction)
         && function.results(instruction).len() == 1
         && !overwrites_source(function, instruction);

@@ -49,7 +49,7 @@ pub fn reduce(
         .map_or(limits.steps, |baseline| baseline.most_steps());
     let mut judge = Judge {
         kind: problem.kind,
-        limits: Limits { steps },
+        limits: Limits { steps, ..limits },
         attempts: ATTEMPTS,
     };
     let (mut subject, mut sequence) = (subject.clone(), sequence.clone());

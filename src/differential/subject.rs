@@ -162,7 +162,7 @@ impl Subject {
             let (contents, statistics) = input.run(&program, limits)?;
             // A phase may make code slower; a loop that has lost its end takes more than that.
             let steps = (statistics.steps * 4 + 10_000).min(limits.steps);
-            Ok((contents, Limits { steps }))
+            Ok((contents, Limits { steps, ..limits }))
         });
         Ok(Baseline {
             runs: runs.collect(),

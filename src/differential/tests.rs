@@ -8,7 +8,10 @@ use crate::ori::parse_functions;
 use crate::phases::PhaseOptions;
 use crate::snapshot::abi::Stage;
 
-const LIMITS: Limits = Limits { steps: 100_000 };
+const LIMITS: Limits = Limits {
+    steps: 100_000,
+    uninterpreted: false,
+};
 
 /// A loop that adds numbers up, beside work that has nothing to do with it.
 const LOOP: &str = r#"
@@ -74,6 +77,106 @@ fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
         function: function.info.name.clone(),
         instruction: definition.expect("the register has one definition"),
     })])
+}
+
+/// Effects among loads and stores. The numbers in front of the assembly's operands are LLVM's: 262154 a result of 32 bits,
+/// 262155 one that is written early, 262153 an input.
+const EFFECTS: &str = r#"
+kernel "k" sm_90 STAGE {
+bix0:
+    %1:R64 = LD.entry.b64.b64 [&k_param_0]
+    %2:R32 = S2R.b32 tid.x
+    %3:R64 = IMUL.WIDE.u64.u32 %2, 64
+    %4:R64 = IADD.b64 %1, %3
+    %5:R32 = XOR.b32 %2, 5
+    %6:R32 = LD.global.b32.b32 [%4]
+    OPAQUE(GRIDDEPCONTROL_WAIT side_effects)
+    %7:R32 = LD.global.b32.b32 [%4]
+    ST.global.b32 %7, [%4+4]
+    ASM(INLINEASM inline_asm) &"membar.gl;", 1 asm_side_effects
+    %8:R32 = ASM(INLINEASM inline_asm) &"f $0, $1, $2;", 0, 262155, 262153, %2, 262153, %5
+    ST.global.b32 %8, [%4+8]
+    MEMBAR.sc.gpu
+    %9:R32 = ATOM.relaxed.gpu.global.add.b32 [%4+12], %6
+    %10:R32 = ASM(INLINEASM inline_asm) &"g $0, $1;", 1, 262154, 262153, %9 asm_side_effects
+    ST.global.b32 %10, [%4+16]
+    %11:R32 = FADD.f32 %6, 1.5f32
+    ST.global.b32 %11, [%4+20]
+    %12:P = ISETP.lt.s32 %2, 20
+    %13:R32 = SEL.b32 %2, %5, %12
+    ST.global.b32 %13, [%4+24]
+    BRA %12, bix1, fall bix2
+bix1:
+    ST.global.b32 1, [%4+28]
+    BRA bix3
+bix2:
+    ST.global.b32 2, [%4+32]
+    BRA fall bix3
+bix3:
+    ST.volatile.global.b32 %5, [%4+36]
+    RET
+}
+"#;
+
+#[test]
+fn edits_of_effects_are_found() {
+    let kinds = [
+        EditKind::SwapEffects,
+        EditKind::LoadAboveEffect,
+        EditKind::MergeAcrossEffect,
+        EditKind::StoreBelowEffect,
+        EditKind::DropEffect,
+        EditKind::ViolateEarlyClobber,
+        EditKind::WrongAssemblyOperand,
+        EditKind::WrongPredicateSense,
+        EditKind::SwapSuccessors,
+        EditKind::WrongTarget,
+        EditKind::WrongConstant,
+        EditKind::WeakenOrdering,
+    ];
+    let limits = Limits {
+        uninterpreted: true,
+        ..LIMITS
+    };
+    for stage in ["ssa", "late"] {
+        let subject = subject(&EFFECTS.replace("STAGE", stage));
+        let baseline = subject.baseline(limits).unwrap();
+        assert_eq!(
+            baseline.usable_inputs(),
+            3,
+            "{:?}",
+            baseline.faults().collect::<Vec<_>>()
+        );
+        for kind in kinds {
+            let mut counts = MutationCounts::default();
+            for seed in 0..4 {
+                counts += mutation_check(&subject, &baseline, &subject.inputs, kind, seed, limits);
+            }
+            // In static single assignment no two results share a register.
+            let is_possible = kind != EditKind::ViolateEarlyClobber || stage == "late";
+            assert_eq!(counts.injected > 0, is_possible, "{} {stage}", kind.name());
+            assert_eq!(
+                counts.caught,
+                counts.injected,
+                "{} {stage}: {counts:?}",
+                kind.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_merged_load_is_found_only_where_effects_have_a_meaning() {
+    let subject = subject(&EFFECTS.replace("STAGE", "ssa"));
+    let merged = edit(&subject, EditKind::MergeAcrossEffect, 7);
+    assert_eq!(subject.baseline(LIMITS).unwrap().usable_inputs(), 0);
+    let limits = Limits {
+        uninterpreted: true,
+        ..LIMITS
+    };
+    let baseline = subject.baseline(limits).unwrap();
+    let problem = check_sequence(&subject, &baseline, &merged).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Memory, "{problem}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Wrong edits: what a faulty phase might do, made on purpose.
 
-use super::edits;
+use super::{edits, effect_edits};
 use crate::ori::{Function, Instruction};
 use std::fmt::{self, Display, Formatter};
 
@@ -86,6 +86,30 @@ edit_kinds! {
     RepeatAtomic "repeat-atomic" edits::repeat_atomic;
     /// A fused multiplication and addition loses the addend.
     DropAddend "drop-addend" edits::drop_addend;
+    /// An effect moves up across another one: assembly, an opaque instruction, a fence or an atomic operation.
+    SwapEffects "swap-effects" effect_edits::swap_effects;
+    /// A load moves up across assembly or an opaque instruction with effects.
+    LoadAboveEffect "load-above-effect" effect_edits::load_above_effect;
+    /// A load takes the value of an earlier one from the same address, with an effect between them.
+    MergeAcrossEffect "merge-across-effect" effect_edits::merge_across_effect;
+    /// A store moves down across assembly or an opaque instruction with effects.
+    StoreBelowEffect "store-below-effect" effect_edits::store_below_effect;
+    /// Assembly or an opaque instruction with effects goes.
+    DropEffect "drop-effect" effect_edits::drop_effect;
+    /// A result that assembly writes early shares the register of an input; in the late form only.
+    ViolateEarlyClobber "early-clobber" effect_edits::violate_early_clobber;
+    /// Two inputs of assembly change places.
+    WrongAssemblyOperand "assembly-operand" effect_edits::wrong_assembly_operand;
+    /// A predicate that an instruction reads has the opposite sense.
+    WrongPredicateSense "predicate-sense" effect_edits::wrong_predicate_sense;
+    /// The two ways of a conditional branch change places.
+    SwapSuccessors "swap-successors" effect_edits::swap_successors;
+    /// A branch goes to another block.
+    WrongTarget "wrong-target" effect_edits::wrong_target;
+    /// A floating-point constant, or one that is stored, is another.
+    WrongConstant "wrong-constant" effect_edits::wrong_constant;
+    /// A fence, an atomic operation or a volatile access orders less, or for fewer threads.
+    WeakenOrdering "weaken-ordering" effect_edits::weaken_ordering;
 }
 
 impl EditKind {

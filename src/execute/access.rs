@@ -12,26 +12,31 @@ pub(super) type Failure = (Box<FaultKind>, Option<usize>);
 /// Does `$body` with `$space` being the memory that `$access` goes to.
 macro_rules! in_space {
     ($spaces:expr, $access:expr, |$space:ident| $body:expr) => {
-        match $access.space {
-            AddressSpace::Global | AddressSpace::Const => {
-                let $space = &mut *$spaces.global;
-                $body
-            }
-            AddressSpace::Shared | AddressSpace::SharedCluster => {
-                let $space = &mut Flat($spaces.shared);
-                $body
-            }
-            AddressSpace::Local | AddressSpace::DeviceParam => {
-                let $space = &mut Local($spaces.local);
-                $body
-            }
-            AddressSpace::EntryParam => {
-                let $space = &mut Parameters($spaces.parameters);
-                $body
-            }
-            AddressSpace::None | AddressSpace::Generic => {
-                let $space = &mut *$spaces;
-                $body
+        if let Some(mut viewed) = $spaces.viewed($access.space) {
+            let $space = &mut viewed;
+            $body
+        } else {
+            match $access.space {
+                AddressSpace::Global | AddressSpace::Const => {
+                    let $space = &mut *$spaces.global;
+                    $body
+                }
+                AddressSpace::Shared | AddressSpace::SharedCluster => {
+                    let $space = &mut Flat($spaces.shared);
+                    $body
+                }
+                AddressSpace::Local | AddressSpace::DeviceParam => {
+                    let $space = &mut Local($spaces.local);
+                    $body
+                }
+                AddressSpace::EntryParam => {
+                    let $space = &mut Parameters($spaces.parameters);
+                    $body
+                }
+                AddressSpace::None | AddressSpace::Generic => {
+                    let $space = &mut *$spaces;
+                    $body
+                }
             }
         }
     };

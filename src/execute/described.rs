@@ -19,7 +19,8 @@ pub struct BufferResult {
 pub struct DescribedResult {
     /// The description's buffers, in its order.
     pub buffers: Vec<BufferResult>,
-    /// The module's variables, which launches may have changed.
+    /// The module's variables, which launches may have changed; with [`Limits::uninterpreted`] also the events of all
+    /// threads, as hashes.
     pub variables: Vec<BufferResult>,
     /// Of all launches together.
     pub statistics: Statistics,
@@ -100,7 +101,7 @@ pub fn run_described(
     let (variables, buffers) = memory.buffers().split_at(variables);
     let result = DescribedResult {
         buffers: contents(buffers),
-        variables: contents(variables),
+        variables: contents(variables).into_iter().chain(events(&memory)).collect(),
         statistics,
     };
     for (expected, result) in read_only.iter().zip(&result.buffers) {
@@ -120,7 +121,7 @@ pub fn run_described(
 pub struct BlindResult {
     /// Each byte that was written, by address.
     pub writes: Vec<(u64, u8)>,
-    /// The module's variables.
+    /// The module's variables; with [`Limits::uninterpreted`] also the events of all threads, as hashes.
     pub variables: Vec<BufferResult>,
     /// What it took.
     pub statistics: Statistics,
@@ -139,6 +140,18 @@ impl BlindResult {
             .flat_map(|variable| variable.bytes.iter().copied());
         hash_bytes(writes.chain(variables))
     }
+}
+
+/// The events of the threads, eight bytes each, if they were noted.
+fn events(memory: &Memory) -> Option<BufferResult> {
+    (!memory.traces.is_empty()).then(|| BufferResult {
+        name: "events of threads".to_owned(),
+        bytes: memory
+            .traces
+            .iter()
+            .flat_map(|trace| trace.to_le_bytes())
+            .collect(),
+    })
 }
 
 /// Bytes of dynamic shared memory of a blind launch.
@@ -186,7 +199,12 @@ pub fn run_blind(program: &Program, kernel: &str, seed: u64, limits: Limits) -> 
         bytes: buffer.bytes.clone(),
     };
     Ok(BlindResult {
-        variables: memory.buffers().iter().map(result).collect(),
+        variables: memory
+            .buffers()
+            .iter()
+            .map(result)
+            .chain(events(&memory))
+            .collect(),
         writes: memory.blind_writes(),
         statistics,
     })

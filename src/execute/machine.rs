@@ -34,11 +34,18 @@ pub struct Launch {
 pub struct Limits {
     /// The most steps, one for each instruction that a warp executes with any number of its threads.
     pub steps: u64,
+    /// Give inline assembly and opcodes that Ori does not know a meaning that says nothing but what they read and what order
+    /// they come in, and add a hash of these and other events to what a launch gives. For comparisons: the values are
+    /// made up.
+    pub uninterpreted: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 200_000_000 }
+        Self {
+            steps: 200_000_000,
+            uninterpreted: false,
+        }
     }
 }
 
@@ -257,7 +264,14 @@ impl Machine<'_> {
         for (number, warp) in self.warps.iter_mut().enumerate() {
             let number = number as u32;
             let lanes = (threads - number * WARP_SIZE).min(WARP_SIZE);
-            warp.start(self.program, self.kernel, number, u32::MAX >> (WARP_SIZE - lanes));
+            let lanes = u32::MAX >> (WARP_SIZE - lanes);
+            warp.start(
+                self.program,
+                self.kernel,
+                number,
+                lanes,
+                self.limits.uninterpreted,
+            );
         }
         let steps_before = self.statistics.steps;
         while self.states.iter().any(|&state| state != State::Done) {
@@ -279,6 +293,14 @@ impl Machine<'_> {
         let executed = self.warps.iter().map(|warp| warp.thread_instructions);
         self.statistics.thread_instructions += executed.sum::<u64>();
         self.statistics.threads += u64::from(threads);
+        if self.limits.uninterpreted {
+            let effects = self
+                .warps
+                .iter()
+                .flat_map(|warp| warp.effects.iter().flat_map(|it| it.iter()));
+            let traces = effects.take(threads as usize).map(|thread| thread.trace);
+            self.around.memory.traces.extend(traces);
+        }
         Ok(())
     }
 

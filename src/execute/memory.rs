@@ -13,6 +13,7 @@
 //! | `0x7000_0000_0000` + 2^32 * number + 2^28 | buffers and module variables; global and constant addresses are the same |
 
 use super::blind::Blind;
+use super::uninterpreted::{Viewed, WarpEffects};
 use crate::ori::AddressSpace;
 
 pub(super) const SHARED_WINDOW: u64 = 0x100_0000_0000;
@@ -41,6 +42,8 @@ pub struct Buffer {
 pub struct Memory {
     buffers: Vec<Buffer>,
     pub(super) blind: Option<Blind>,
+    /// A hash of the events of each thread so far, if they are noted.
+    pub(super) traces: Vec<u64>,
 }
 
 /// The first address of buffer `number`.
@@ -96,6 +99,12 @@ impl Memory {
             (from_start >> WINDOW_BITS) as usize,
             (from_start & ((1 << WINDOW_BITS) - 1)).wrapping_sub(MARGIN),
         )
+    }
+
+    /// Does an address lie in a buffer that is never written?
+    pub(super) fn is_constant_at(&self, address: u64) -> bool {
+        let (number, _) = Self::locate(address);
+        self.buffers.get(number).is_some_and(|buffer| buffer.is_constant)
     }
 
     /// What lies at or near an address, for a message.
@@ -212,6 +221,8 @@ pub(super) struct Spaces<'a> {
     pub shared: &'a mut [u8],
     pub local: &'a mut [Vec<u8>],
     pub parameters: &'a [u8],
+    /// What the threads have done, if that changes what they see of memory.
+    pub threads: Option<&'a mut WarpEffects>,
 }
 
 /// The space that a generic address lies in, and the address there.
@@ -258,6 +269,23 @@ impl Space for Spaces<'_> {
 }
 
 impl Spaces<'_> {
+    /// Memory as the threads see it after what they have done, by addresses of a space; none if they see it as it is.
+    pub fn viewed(&mut self, space: AddressSpace) -> Option<Viewed<'_>> {
+        let threads = self.threads.as_deref_mut()?;
+        let spaces = Spaces {
+            global: &mut *self.global,
+            shared: &mut *self.shared,
+            local: &mut *self.local,
+            parameters: self.parameters,
+            threads: None,
+        };
+        Some(Viewed {
+            spaces,
+            space,
+            threads,
+        })
+    }
+
     /// What lies at or near an address that could not be accessed.
     pub fn describe(&self, space: AddressSpace, lane: usize, address: u64) -> String {
         let (space, address) = match space {

@@ -29,6 +29,7 @@
 //! | `integer.rs`, `bits.rs`, `float.rs`, `soft_float.rs`, `convert.rs`, `approximate.rs`, `spaces.rs` | what operations compute |
 //! | `memory.rs`, `access.rs`, `atomic.rs`, `blind.rs` | memory and accesses to it |
 //! | `threads.rs` | shuffles, votes, matches, reductions |
+//! | `uninterpreted.rs`, `constraints.rs` | what is known of instructions without a meaning |
 //! | `stack.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
 //! | `described.rs` | launches from a description, and blind ones |
 //! | `evaluate.rs` | one operation on known values |
@@ -43,13 +44,15 @@
 //! the limit on steps ends.
 //!
 //! Undefined values are zero or what the register held; registers, local and shared memory are zero at first. An
-//! addition that may be contracted is not. What is not modelled is no error until it is executed.
+//! addition that may be contracted is not. What is not modelled is no error until it is executed;
+//! inline assembly and opcodes that Ori does not know are none with [`Limits::uninterpreted`].
 
 mod access;
 mod approximate;
 mod atomic;
 mod bits;
 mod blind;
+mod constraints;
 mod convert;
 mod decode;
 mod described;
@@ -70,8 +73,10 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod uninterpreted;
 mod warp;
 
+pub(crate) use constraints::{ConstraintKind, constraints};
 pub(crate) use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
 pub use error::{Fault, FaultKind, Place};

@@ -4,6 +4,7 @@ use super::error::Place;
 use super::lanes::{Fields, FrameTemplate, Handler};
 use super::module::{Kernel, Module, Variable, VariableSpace};
 use super::threads::{MatchFields, ReductionFields, ShuffleFields, VoteFields};
+use super::uninterpreted::Uninterpreted;
 use crate::entity::Register;
 use crate::ori::{AddressSpace, Divergence, Function, Instruction, SpecialRegister};
 use std::collections::HashMap;
@@ -22,6 +23,8 @@ pub struct Program {
     pub(super) accesses: Vec<Access>,
     pub(super) call_sites: Vec<CallSite>,
     pub(super) unsupported: Vec<String>,
+    /// Instructions without a meaning.
+    pub(super) uninterpreted: Vec<Uninterpreted>,
     pub(super) variables: Vec<Variable>,
     pub(super) kernels: Vec<Kernel>,
     /// Bytes of shared memory that variables take; arrays whose size the launch gives begin here.
@@ -90,6 +93,10 @@ pub(super) struct Access {
     /// The registers: this many of [`Program::rows`] from here on.
     pub first_row: u32,
     pub count: u32,
+    /// Of one that has to stay in order with all events of its thread: what it is, as a hash.
+    pub event: Option<u64>,
+    /// Does what it reads or writes lie in memory that an effect of the thread may reach?
+    pub is_viewed: bool,
 }
 
 /// Which function a call goes to.
@@ -178,6 +185,10 @@ pub(super) enum Step {
         is_wide: bool,
     },
     Nothing,
+    /// Something that all threads of the warp do in order with all other events: what it is, as a hash.
+    Event(u64),
+    /// One of [`Program::uninterpreted`].
+    Uninterpreted(u32),
     Trap,
     Unreachable,
     /// A message of [`Program::unsupported`].
@@ -250,6 +261,7 @@ impl Program {
             accesses: Vec::new(),
             call_sites: Vec::new(),
             unsupported: Vec::new(),
+            uninterpreted: Vec::new(),
             variables: module.variables.clone(),
             kernels: module.kernels.clone(),
             shared_bytes: 0,

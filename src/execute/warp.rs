@@ -8,6 +8,7 @@ use super::memory::{FUNCTION_STRIDE, FUNCTION_WINDOW, Spaces};
 use super::program::{Access, BarrierKind, Base, Callee, Program, Step};
 use super::stack::{Frame, PathStack};
 use super::threads;
+use super::uninterpreted::{self, ThreadEffects, Uninterpreted, WarpEffects};
 use crate::entity::Register;
 use crate::ori::SpecialRegister;
 
@@ -45,11 +46,13 @@ pub(super) struct Warp {
     pub barrier_result: Option<u32>,
     pub thread_instructions: u64,
     pub steps: u64,
+    /// What its threads have done, if that is noted.
+    pub effects: Option<Box<WarpEffects>>,
 }
 
 impl Warp {
-    /// Begins a kernel with the lanes of a mask.
-    pub fn start(&mut self, program: &Program, kernel: u32, number: u32, mask: u32) {
+    /// Begins a kernel with the lanes of a mask, which note what they do if asked to.
+    pub fn start(&mut self, program: &Program, kernel: u32, number: u32, mask: u32, takes_notes: bool) {
         let code = &program.functions[kernel as usize];
         self.registers.reset(&code.template);
         self.paths.reset(code.entry, mask);
@@ -71,6 +74,7 @@ impl Warp {
         self.number = number;
         self.barrier_result = None;
         (self.thread_instructions, self.steps) = (0, 0);
+        self.effects = takes_notes.then(|| Box::new([ThreadEffects::default(); LANES]));
     }
 
     fn frame(&self) -> &Frame {
@@ -161,7 +165,8 @@ impl Warp {
                 Step::Load(number) => {
                     let access = &program.accesses[number as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
-                    let (mut spaces, registers) = self.spaces(around);
+                    self.note_access(access, &addresses, mask);
+                    let (mut spaces, registers) = self.spaces(around, access.is_viewed);
                     let result = access::load(
                         &mut spaces,
                         registers,
@@ -175,7 +180,8 @@ impl Warp {
                 Step::Store(number) => {
                     let access = &program.accesses[number as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
-                    let (mut spaces, registers) = self.spaces(around);
+                    self.note_access(access, &addresses, mask);
+                    let (mut spaces, registers) = self.spaces(around, access.is_viewed);
                     let result = access::store(
                         &mut spaces,
                         registers,
@@ -189,7 +195,8 @@ impl Warp {
                 Step::Atomic(ref fields) => {
                     let access = &program.accesses[fields.access as usize];
                     let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
-                    let (mut spaces, registers) = self.spaces(around);
+                    self.note_access(access, &addresses, mask);
+                    let (mut spaces, registers) = self.spaces(around, false);
                     let result = access::atomic(&mut spaces, registers, access, fields, mask, &addresses);
                     attempt!(result);
                 }
@@ -254,6 +261,12 @@ impl Warp {
                     kind,
                 } => {
                     let stop = attempt!(self.stop_at_barrier(barrier, threads, kind, mask));
+                    if let Stop::Barrier { number, .. } = stop {
+                        self.note(
+                            uninterpreted::mix(uninterpreted::BARRIER, u64::from(number)),
+                            mask,
+                        );
+                    }
                     self.paths.hold_at(at + 1);
                     return Ok(stop);
                 }
@@ -281,6 +294,14 @@ impl Warp {
                     is_wide,
                 } => attempt!(self.check_agreement(register, row, is_wide, mask)),
                 Step::Nothing => {}
+                Step::Event(event) => self.note(event, mask),
+                Step::Uninterpreted(number) => {
+                    let what = &program.uninterpreted[number as usize];
+                    if !self.execute_uninterpreted(around, what, mask) {
+                        let text = program.unsupported[what.message as usize].clone();
+                        attempt!(Err(failure(FaultKind::Unsupported(text), mask)));
+                    }
+                }
                 Step::Trap => attempt!(Err(failure(FaultKind::Trap, mask))),
                 Step::Unreachable => attempt!(Err(failure(FaultKind::Unreachable, mask))),
                 Step::Unsupported(message) => {
@@ -309,14 +330,59 @@ impl Warp {
         false
     }
 
-    fn spaces<'a>(&'a mut self, around: &'a mut Surroundings<'_>) -> (Spaces<'a>, &'a mut Registers) {
+    /// Memory, as it is or as the threads see it, and the registers.
+    fn spaces<'a>(
+        &'a mut self,
+        around: &'a mut Surroundings<'_>,
+        is_viewed: bool,
+    ) -> (Spaces<'a>, &'a mut Registers) {
         let spaces = Spaces {
+            threads: self.effects.as_deref_mut().filter(|_| is_viewed),
             global: around.memory,
             shared: &mut around.shared,
             local: &mut self.local,
             parameters: &around.parameters,
         };
         (spaces, &mut self.registers)
+    }
+
+    /// Notes an event of all lanes of a mask.
+    fn note(&mut self, event: u64, mask: u32) {
+        if let Some(threads) = &mut self.effects {
+            LaneIter(mask).for_each(|lane| threads[lane].note(event));
+        }
+    }
+
+    /// Notes an access that has to stay in order.
+    fn note_access(&mut self, access: &Access, addresses: &[u64; LANES], mask: u32) {
+        if let (Some(event), Some(threads)) = (access.event, &mut self.effects) {
+            for lane in LaneIter(mask) {
+                if let Some(address) = uninterpreted::common_address(access.space, addresses[lane]) {
+                    threads[lane].note(uninterpreted::mix(event, address));
+                }
+            }
+        }
+    }
+
+    /// Executes an instruction without a meaning; false if there is no such thing.
+    fn execute_uninterpreted(
+        &mut self,
+        around: &mut Surroundings<'_>,
+        what: &Uninterpreted,
+        mask: u32,
+    ) -> bool {
+        let Some(threads) = self.effects.as_deref_mut() else {
+            return false;
+        };
+        let mut spaces = Spaces {
+            global: around.memory,
+            shared: &mut around.shared,
+            local: &mut self.local,
+            parameters: &around.parameters,
+            threads: None,
+        };
+        uninterpreted::execute(what, &mut self.registers, &mut spaces, threads, mask);
+        true
     }
 
     /// The addresses of all lanes.

@@ -23,6 +23,8 @@ pub(super) enum Target {
 pub(super) struct Filler<'a> {
     pub(super) target: Target,
     pub(super) calls: bool,
+    /// Whether assembly is what people write, and effects stand among accesses.
+    pub(super) assembly: bool,
     /// Whether shared memory is used: clearing it is too much for a small kernel of LLVM IR.
     pub(super) shared: bool,
     pub(super) random: &'a mut Random,
@@ -34,6 +36,12 @@ pub(super) struct Filler<'a> {
     results: Vec<Value>,
     uses: Vec<Use>,
     long_lived: Vec<Value>,
+    /// PHIs of the block under way.
+    merged: Vec<Value>,
+    /// Early-clobber results of assembly that reads a PHI of its block: block, PHI, result.
+    early_results: Vec<(Block, Value, Value)>,
+    /// The block under way.
+    block: Block,
     scope: Scope,
     /// Values of the block under way that nothing uses yet, by type; for LLVM IR only.
     unused: Vec<Vec<Value>>,
@@ -52,6 +60,10 @@ pub(super) fn fill(
     let mut filler = Filler {
         target,
         calls: options.calls,
+        assembly: options.assembly,
+        merged: Vec::new(),
+        early_results: Vec::new(),
+        block: graph.entry(),
         shared: target != Target::LlvmIr || budget >= 150,
         random,
         types: Table::new(),
@@ -201,10 +213,12 @@ impl Filler<'_> {
 
     fn block(&mut self, graph: &Graph, plan: &Plan, block: Block, budget: usize, long_lived: usize) -> Body {
         let phis_start = self.phis.len();
+        self.block = block;
         if self.has_phis() {
             self.start_phis(graph, plan, block);
         }
         let phis = Span::new(phis_start..self.phis.len());
+        self.merged = self.phis[phis_start..].iter().map(|phi| phi.result).collect();
         let start = self.instructions.len();
         let spent = self.spent;
         if block == graph.entry() {
@@ -341,6 +355,14 @@ impl Filler<'_> {
                 let ty = self.types[self.phis[index].result];
                 let start = self.uses.len();
                 for &predecessor in graph.predecessors(block) {
+                    // A loop carries an early-clobber result in all PHIs of its header that can have it.
+                    let early = self.early_results.iter().find(|&&(home, merged, _)| {
+                        home == block && self.types[merged] == ty && graph.dominates(block, predecessor)
+                    });
+                    if let Some(&(_, _, result)) = early {
+                        self.uses.push(Use::Value(result));
+                        continue;
+                    }
                     let value = scopes[predecessor].pick(ty, self.random);
                     let value =
                         value.expect("the scope at the end of a predecessor has what the dominator has");
@@ -380,6 +402,20 @@ impl Filler<'_> {
             Some(value) if self.random.percent(50) => Use::Undefined(value),
             Some(_) | None => Use::Undefined(self.types.push(ty)),
         }
+    }
+
+    /// A PHI of the block under way.
+    pub(super) fn merged_value(&mut self) -> Option<Value> {
+        (!self.merged.is_empty()).then(|| self.random.pick(&self.merged))
+    }
+
+    pub(super) fn type_of(&self, value: Value) -> Type {
+        self.types[value]
+    }
+
+    /// Notes that assembly reads a PHI of the block under way and has an early-clobber result of its type.
+    pub(super) fn note_early_result(&mut self, result: Value, merged: Value) {
+        self.early_results.push((self.block, merged, result));
     }
 
     pub(super) fn variable(&mut self, ty: Type, percent: u32) -> Option<Value> {
@@ -479,7 +515,11 @@ impl Filler<'_> {
     fn takes_implicit(&mut self, operation: Operation) -> bool {
         let plain = !matches!(
             operation,
-            Operation::Assembly { .. } | Operation::Undefined | Operation::Copy | Operation::Call
+            Operation::Assembly { .. }
+                | Operation::Effect(_)
+                | Operation::Undefined
+                | Operation::Copy
+                | Operation::Call
         );
         self.target != Target::LlvmIr && plain && self.random.percent(2)
     }

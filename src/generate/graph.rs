@@ -118,6 +118,11 @@ impl Graph {
         self.dominators[block]
     }
 
+    /// Does every way to a block come through another one, or are they the same?
+    pub(super) fn dominates(&self, above: Block, below: Block) -> bool {
+        std::iter::successors(Some(below), |&at| self.dominator(at)).any(|at| at == above)
+    }
+
     /// The block after this one in the layout.
     pub(super) fn next(&self, block: Block) -> Option<Block> {
         let next = block.index() + 1;

@@ -14,11 +14,14 @@
 //! - loops of structured shapes run at most `MAX_TRIPS` times each time that they are entered; in other shapes all
 //!   edges back in the layout together are taken at most `FUEL` times.
 //!
-//! With [`Options::all_operations`] threads work together, and blocks need a power of two of threads, at least 32.
+//! With [`Options::all_operations`] threads work together, and blocks need a power of two of threads, at least 32. With
+//! [`Options::assembly`] they have to be 64; what the kernels compute then has no meaning, but ptxas accepts them.
 
+mod assembly;
 mod instructions;
 mod operands;
 mod snippets;
+mod statements;
 mod terminators;
 
 use std::fmt;
@@ -69,6 +72,9 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     writeln!(out, "declare double @llvm.fma.f64(double, double, double)\n")?;
     if options.all_operations {
         snippets::header(out)?;
+    }
+    if options.assembly {
+        assembly::header(out, options)?;
     }
     if options.calls {
         // Not inlined, or no call would be left; the float is compared only, so that it may be anything.
@@ -131,7 +137,10 @@ pub(super) fn function(
 ) -> io::Result<()> {
     let seed = options.seed.wrapping_add(number as u64);
     let subprogram = COMMON_NODES + number * FUNCTION_NODES;
-    let loops = Loops::new(&function.graph, random);
+    let mut loops = Loops::new(&function.graph, random);
+    if options.assembly {
+        loops.choose_early(&function.graph, random);
+    }
     write!(
         out,
         "define ptx_kernel void @f{seed}(ptr addrspace(1) noalias readonly align 16 %in, \
@@ -143,14 +152,15 @@ pub(super) fn function(
     }
     writeln!(out, " {{")?;
     let scope = options.debug_info.then_some(subprogram + 1);
-    let runs_once = options
-        .all_operations
-        .then(|| snippets::run_once(&function.graph));
+    let runs_once = (options.all_operations || options.assembly).then(|| snippets::run_once(&function.graph));
     let mut writer = Writer {
         out,
         function,
         loops,
         runs_once,
+        has_snippets: options.all_operations,
+        has_assembly: options.assembly,
+        processor: (options.sm, options.is_architecture_specific),
         scope,
         line: 1,
         temporary: 0,
@@ -170,6 +180,10 @@ struct Loops {
     latches: Table<Block, Option<Block>>,
     /// Edges back in the layout of no counted loop exist, so that fuel is needed.
     needs_fuel: bool,
+    /// By header: how a counted loop carries the result of an early clobber.
+    early: Table<Block, Option<assembly::EarlyLoop>>,
+    /// By exit: headers of loops whose result of an early clobber is stored there.
+    early_exits: Table<Block, Vec<Block>>,
 }
 
 impl Loops {
@@ -188,6 +202,24 @@ impl Loops {
             headers,
             latches,
             needs_fuel,
+            early: Table::filled(graph.len(), None),
+            early_exits: Table::filled(graph.len(), Vec::new()),
+        }
+    }
+
+    /// Chooses loops that carry the result of an early clobber.
+    fn choose_early(&mut self, graph: &Graph, random: &mut Random) {
+        for header in graph.blocks() {
+            let Some((latch, _)) = self.headers[header] else {
+                continue;
+            };
+            self.early[header] = assembly::EarlyLoop::choose(random);
+            // A latch has two successors, and goes back to one of them.
+            let mut successors = graph.successors(latch).iter();
+            let exit = successors.find(|&&target| target != header);
+            if let (Some(_), Some(&exit)) = (self.early[header], exit) {
+                self.early_exits[exit].push(header);
+            }
         }
     }
 }
@@ -196,8 +228,12 @@ struct Writer<'a, W> {
     out: &'a mut W,
     function: &'a Function,
     loops: Loops,
-    /// With snippets: the blocks that every thread runs exactly once.
+    /// With snippets or assembly: the blocks that every thread runs exactly once.
     runs_once: Option<Table<Block, bool>>,
+    has_snippets: bool,
+    has_assembly: bool,
+    /// Compute capability, and whether the processor's name ends in `a`.
+    processor: (u32, bool),
     /// The scope of debug locations.
     scope: Option<usize>,
     line: usize,
@@ -224,6 +260,7 @@ impl<W: Write> Writer<'_, W> {
                 false => "0".to_owned(),
             })?;
         }
+        self.early_phis(block)?;
         if self.loops.needs_fuel && block != function.graph.entry() {
             write!(self.out, "  %fuel.{block} = phi i32")?;
             self.incoming(block, |_, predecessor| format!("%left.{predecessor}"))?;
@@ -231,11 +268,20 @@ impl<W: Write> Writer<'_, W> {
         if block == function.graph.entry() {
             self.prologue()?;
         }
+        self.early_stores_at_exit(block)?;
+        let runs_once = self.runs_once.as_ref().is_some_and(|once| once[block]);
         for instruction in function.instructions_of(block) {
             self.instruction(instruction)?;
+            if self.has_assembly {
+                self.assembly_behind(runs_once)?;
+            }
         }
-        if let Some(runs_once) = &self.runs_once {
-            self.snippets(runs_once[block])?;
+        if self.has_snippets {
+            self.snippets(runs_once)?;
+        }
+        if self.has_assembly {
+            self.assembly_at_end(runs_once)?;
+            self.early_latch(block)?;
         }
         self.terminator(block)
     }
@@ -316,7 +362,7 @@ impl<W: Write> Writer<'_, W> {
                 ))?;
             }
         }
-        if self.runs_once.is_some() {
+        if self.has_snippets {
             self.snippet_prologue()?;
         }
         if self.loops.needs_fuel {

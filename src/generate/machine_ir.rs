@@ -106,6 +106,7 @@ pub(super) fn function(
         debug,
         random,
         has_operands: false,
+        has_assembly: options.assembly,
     };
     for block in function.graph.blocks() {
         writer.block(block)?;
@@ -121,6 +122,8 @@ struct Writer<'a, W> {
     random: &'a mut Random,
     /// Whether the instruction under way has an operand behind its name, so that a comma comes next.
     has_operands: bool,
+    /// Is the assembly what people write, and are there effects around accesses?
+    has_assembly: bool,
 }
 
 impl<W: Write> Writer<'_, W> {
@@ -255,7 +258,8 @@ impl<W: Write> Writer<'_, W> {
                     opcodes::address_space(space)
                 )?;
                 self.use_at(explicit.start)?;
-                write!(self.out, ", {}", 8 * self.random.below(16))?;
+                let offset = self.offset();
+                write!(self.out, ", {offset}")?;
             }
             Operation::Store(space) => {
                 self.next()?;
@@ -263,7 +267,8 @@ impl<W: Write> Writer<'_, W> {
                 let bits = instruction.ty.bits();
                 write!(self.out, ", 0, 0, {}, {bits}, ", opcodes::address_space(space))?;
                 self.use_at(explicit.start + 1)?;
-                write!(self.out, ", {}", 8 * self.random.below(16))?;
+                let offset = self.offset();
+                write!(self.out, ", {offset}")?;
             }
             Operation::Call => {
                 self.next()?;
@@ -280,6 +285,7 @@ impl<W: Write> Writer<'_, W> {
             | Operation::Copy
             | Operation::Pack
             | Operation::Unpack
+            | Operation::Effect(_)
             | Operation::Assembly { .. } => {
                 for position in explicit {
                     self.next()?;
@@ -338,6 +344,7 @@ impl<W: Write> Writer<'_, W> {
             | Operation::Copy
             | Operation::Pack
             | Operation::Unpack
+            | Operation::Effect(_)
             | Operation::Assembly { .. } => {
                 opcodes::plain(operation, ty).expect("assembly has been written elsewhere")
             }
@@ -368,6 +375,12 @@ impl<W: Write> Writer<'_, W> {
             write!(self.out, " = ")?;
         }
         Ok(())
+    }
+
+    /// Bytes from an address to what is accessed; few different ones where accesses are to be compared.
+    fn offset(&mut self) -> u64 {
+        let places = if self.has_assembly { 2 } else { 16 };
+        8 * self.random.below(places)
     }
 
     fn use_at(&mut self, position: usize) -> io::Result<()> {
@@ -432,6 +445,7 @@ impl<W: Write> Writer<'_, W> {
             | Operation::Copy
             | Operation::Pack
             | Operation::Unpack
+            | Operation::Effect(_)
             | Operation::Assembly { .. } => Ok(()),
         }
     }
@@ -461,12 +475,8 @@ impl<W: Write> Writer<'_, W> {
         /// The first result is the operand behind the text, the extra word and the first flag word.
         const FIRST_RESULT: usize = 3;
         let function = self.function;
-        let side_effect = if self.random.percent(50) {
-            "1 /* sideeffect */"
-        } else {
-            "0"
-        };
-        write!(self.out, "    INLINEASM &\"// generated\", {side_effect}")?;
+        let (text, properties) = self.assembly_text();
+        write!(self.out, "    INLINEASM &\"{text}\", {properties}")?;
         let results = instruction.results.range();
         let last = results.end - 1;
         for position in results {
@@ -507,6 +517,49 @@ impl<W: Write> Writer<'_, W> {
         self.debug_location()?;
         writeln!(self.out)?;
         self.debug_value(function.results_of(instruction).first().copied())
+    }
+
+    /// The text of inline assembly, and its properties as LLVM 22 prints them.
+    fn assembly_text(&mut self) -> (&'static str, String) {
+        const TEXTS: [&str; 7] = [
+            "// generated",
+            "mov.u32 $0, 5;\\0A\\09add.u32 $0, $0, $1;",
+            "{ .reg .pred p; setp.ne.u32 p, $1, 0; @p mov.u32 $0, $1; }",
+            "cp.async.wait_all;",
+            "bar.sync 1, 128;",
+            "setmaxnreg.dec.sync.aligned.u32 40;",
+            "shfl.sync.down.b32 $0, $1, 1, 31, -1;",
+        ];
+        const SIDE_EFFECT: u32 = 1;
+        const MAY_LOAD: u32 = 8;
+        const MAY_STORE: u32 = 16;
+        const CONVERGENT: u32 = 32;
+        if !self.has_assembly {
+            let properties = if self.random.percent(50) {
+                "1 /* sideeffect */"
+            } else {
+                "0"
+            };
+            return (TEXTS[0], properties.to_owned());
+        }
+        let mut properties = 0;
+        let mut names = Vec::new();
+        for (bit, name, percent) in [
+            (SIDE_EFFECT, "sideeffect", 60),
+            (MAY_LOAD, "mayload", 25),
+            (MAY_STORE, "maystore", 25),
+            (CONVERGENT, "isconvergent", 15),
+        ] {
+            if self.random.percent(percent) {
+                properties |= bit;
+                names.push(name);
+            }
+        }
+        let text = self.random.pick(&TEXTS);
+        match names.is_empty() {
+            true => (text, "0".to_owned()),
+            false => (text, format!("{properties} /* {} */", names.join(" "))),
+        }
     }
 
     fn terminator(&mut self, block: Block) -> io::Result<()> {

@@ -40,7 +40,7 @@ use fill::{Target, fill};
 use index::Entity;
 pub use launch::launch_description;
 use model::Function;
-pub use options::{Form, Options, Shape, UnknownName};
+pub use options::{Form, Options, Shape, UnknownName, parse_processor};
 
 /// Writes a module of `options.functions` kernels; see [`llvm_ir`](mod@llvm_ir) for how they may be launched.
 pub fn llvm_ir(options: &Options, out: impl Write) -> io::Result<()> {

@@ -170,6 +170,9 @@ pub(super) enum Operation {
         tied: bool,
         early: bool,
     },
+    /// An opcode that has effects which no flag but one tells, and no operands; one of
+    /// [`EFFECTS`](super::opcodes::EFFECTS).
+    Effect(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,19 @@ pub(super) fn assembly_flag(ty: Type, kind: u32) -> u32 {
     class_and_one << 16 | 1 << 3 | kind
 }
 
+/// Opcodes of machine code with effects and without operands, constants included.
+pub(super) const EFFECTS: [&str; 9] = [
+    "GRIDDEPCONTROL_WAIT",
+    "GRIDDEPCONTROL_LAUNCH_DEPENDENTS",
+    "CP_ASYNC_WAIT_ALL",
+    "CP_ASYNC_WAIT_GROUP 0",
+    "CP_ASYNC_COMMIT_GROUP",
+    "INT_MEMBAR_CTA",
+    "INT_MEMBAR_GL",
+    "INT_MEMBAR_SYS",
+    "BARRIER_CTA_SYNC_ALIGNED_ALL_i 0",
+];
+
 /// An opcode and the constants behind its operands.
 pub(super) struct Opcode {
     pub(super) name: String,
@@ -133,6 +146,7 @@ pub(super) fn plain(operation: Operation, ty: Type) -> Option<Opcode> {
         Operation::Select => opcode(format!("SELP_b{bits}rr"), ""),
         Operation::Undefined => opcode("IMPLICIT_DEF", ""),
         Operation::Copy => opcode("COPY", ""),
+        Operation::Effect(effect) => opcode(EFFECTS[effect], ""),
         Operation::Pack => opcode("V2I64toI128", ""),
         Operation::Unpack => opcode("I128toV2I64", ""),
         Operation::Parameter

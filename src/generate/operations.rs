@@ -3,6 +3,7 @@
 use super::fill::{Filler, Target};
 use super::index::Value;
 use super::model::{Binary, Comparison, Instruction, Operation, Space, Special, Type, Use};
+use super::opcodes::EFFECTS;
 use super::options::Form;
 
 const INTEGER: [Binary; 17] = [
@@ -69,6 +70,7 @@ pub(super) fn cost(target: Target, instruction: &Instruction, operands: &[Use]) 
         | Operation::Copy
         | Operation::Pack
         | Operation::Unpack
+        | Operation::Effect(_)
         | Operation::Assembly { .. } => 1,
     }
 }
@@ -84,6 +86,7 @@ fn address_cost(index: Use) -> usize {
 /// Adds one operation on values in scope, and what is needed to have its operands.
 pub(super) fn add_one(filler: &mut Filler) {
     let machine = u32::from(filler.target != Target::LlvmIr);
+    let written = u32::from(filler.assembly) * machine;
     let ty = number(filler);
     match filler.random.weighted(&[
         50,
@@ -101,6 +104,9 @@ pub(super) fn add_one(filler: &mut Filler) {
         2 * machine,
         2 * machine,
         2 * machine,
+        4 * written,
+        4 * written,
+        4 * written,
     ]) {
         0 => binary(filler, ty),
         1 => compare(filler, ty),
@@ -148,6 +154,9 @@ pub(super) fn add_one(filler: &mut Filler) {
             let operands = [filler.operand(Type::I64), filler.operand(Type::I64)];
             finish(filler, Operation::Pack, Type::B128, &operands);
         }
+        15 => assembly(filler),
+        16 => effect_among_accesses(filler, ty),
+        17 => early_result_of_merged(filler, ty),
         _unpack => {
             let operand = filler.operand(Type::B128);
             // One register cannot be both results, so at most one is a variable.
@@ -251,6 +260,50 @@ pub(super) fn store(filler: &mut Filler, ty: Type) {
     filler.push(Operation::Store(space), ty, &[], &operands);
 }
 
+fn effect(filler: &mut Filler) {
+    let effect = filler.random.index(EFFECTS.len());
+    filler.push(Operation::Effect(effect), Type::I32, &[], &[]);
+}
+
+/// An effect between two loads of an address, or between a store and a load.
+fn effect_among_accesses(filler: &mut Filler, ty: Type) {
+    let address = filler.operand(Type::I64);
+    let space = space(filler);
+    if filler.random.coin() {
+        finish(filler, Operation::Load(space), ty, &[address]);
+    } else {
+        let value = filler.operand(ty);
+        filler.push(Operation::Store(space), ty, &[], &[value, address]);
+    }
+    effect(filler);
+    finish(filler, Operation::Load(space), ty, &[address]);
+}
+
+/// Assembly with one early-clobber result that reads a value which its result may be merged with: a PHI that gets the result
+/// in the next round of the loop or, in the late form, a copy of the register that the result goes to.
+fn early_result_of_merged(filler: &mut Filler, ty: Type) {
+    let early = Operation::Assembly {
+        tied: false,
+        early: true,
+    };
+    if filler.target == Target::Machine(Form::Late) {
+        let Some(variable) = filler.variable(ty, 100) else {
+            return;
+        };
+        let copy = filler.define_fresh(ty);
+        filler.push(Operation::Copy, ty, &[copy], &[Use::Value(variable)]);
+        filler.push(early, ty, &[variable], &[Use::Value(copy)]);
+        return;
+    }
+    let Some(merged) = filler.merged_value() else {
+        return;
+    };
+    let ty = filler.type_of(merged);
+    let result = filler.define_fresh(ty);
+    filler.push(early, ty, &[result], &[Use::Value(merged)]);
+    filler.note_early_result(result, merged);
+}
+
 fn assembly(filler: &mut Filler) {
     let few = filler.random.between(1, 5);
     let count = if filler.random.percent(3) { few * 6 } else { few };
@@ -281,7 +334,7 @@ fn assembly(filler: &mut Filler) {
         }
     };
     for _ in 0..filler.random.index(4) {
-        let ty = filler.random.pick(&Type::NUMBERS);
+        let ty = any_type(filler);
         let operand = filler.operand(ty);
         if !operands.contains(&operand) {
             operands.push(operand);
@@ -290,15 +343,19 @@ fn assembly(filler: &mut Filler) {
     // Results come after the operands, or an operand could be a result that has no value yet.
     while results.len() < count {
         let first_is_tied = tied && results.is_empty();
-        let result_ty = if first_is_tied {
-            ty
-        } else {
-            filler.random.pick(&Type::NUMBERS)
-        };
+        let result_ty = if first_is_tied { ty } else { any_type(filler) };
         results.push(filler.define_fresh(result_ty));
     }
     let early = filler.random.percent(40);
     filler.push(Operation::Assembly { tied, early }, ty, &results, &operands);
+}
+
+/// The type of an operand of assembly: predicates as well, if it is what people write.
+fn any_type(filler: &mut Filler) -> Type {
+    if filler.assembly && filler.random.percent(10) {
+        return Type::I1;
+    }
+    filler.random.pick(&Type::NUMBERS)
 }
 
 /// A value of the type out of nothing, not a variable.

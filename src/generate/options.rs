@@ -138,6 +138,14 @@ pub struct Options {
     /// In LLVM IR also barriers, warp-wide operations, atomics, vectors, bytes, half precision and local arrays.
     /// Needs PTX 6.0, which LLVM takes for sm_70 and later without being told.
     pub all_operations: bool,
+    /// Inline assembly, and intrinsics with effects that no flag tells: `cp.async`, mbarriers, fences, named barriers and so
+    /// on, as far as the processor has them. LLVM IR with it can be compiled and compared with itself, but not run on a
+    /// host; in machine IR the assembly is not PTX.
+    pub assembly: bool,
+    /// With `assembly`: the compute capability that LLVM IR is compiled for, 70 at least.
+    pub sm: u32,
+    /// With `assembly`: whether the processor's name ends in `a`.
+    pub is_architecture_specific: bool,
     /// Form of the machine IR; LLVM IR has no use for it.
     pub form: Form,
 }
@@ -155,9 +163,24 @@ impl Default for Options {
             debug_info: false,
             calls: false,
             all_operations: false,
+            assembly: false,
+            sm: 80,
+            is_architecture_specific: false,
             form: Form::Ssa,
         }
     }
+}
+
+/// The compute capability in a processor's name, such as `80` or `90a`, and whether it ends in `a`.
+///
+/// # Errors
+/// It is no such name.
+pub fn parse_processor(name: &str) -> Result<(u32, bool), String> {
+    let number = name.trim_end_matches(['a', 'f']);
+    let sm = number
+        .parse()
+        .map_err(|_| format!("'{name}' is no compute capability"))?;
+    Ok((sm, name.ends_with('a')))
 }
 
 #[cfg(test)]

@@ -31,6 +31,16 @@ const REGISTER_TYPES: [DataType; 5] = [
     DataType::B128,
 ];
 
+/// Names of what operands may refer to.
+const NAMES: [&str; 3] = ["table", "odd name", "_Z1f$2.x"];
+
+/// Texts of inline assembly, which are names as well.
+const ASSEMBLY: [&str; 3] = [
+    "mov.u32 $0, 5;\n\tadd.u32 $0, $0, $1;",
+    "{ .reg .pred p; setp.ne.u32 p, $1, 0; @p mov.u32 $0, $1; }",
+    "cp.async.wait_all;",
+];
+
 /// Operations that have a place of their own, or stand in groups.
 fn is_placed_apart(operation: Operation) -> bool {
     operation == Operation::Phi
@@ -70,7 +80,7 @@ fn empty_function(seed: u64, stage: Stage, random: &mut Random) -> Function {
             ]),
         entry_frequency: random.below(3) * 1000,
     });
-    for name in ["table", "odd name", "_Z1f$2.x"] {
+    for name in NAMES.into_iter().chain(ASSEMBLY) {
         function.symbols.push(name.to_owned());
     }
     function
@@ -149,7 +159,9 @@ impl Generator {
         }
         for _ in 0..self.random.between(0, 12) {
             let operation = self.random.pick(Operation::ALL);
-            if !is_placed_apart(operation) {
+            if operation == Operation::InlineAsm && self.random.percent(80) {
+                self.add_assembly(block);
+            } else if !is_placed_apart(operation) {
                 self.add_instruction(block, operation);
             } else if operation == Operation::Call {
                 self.add_call(block);
@@ -251,6 +263,104 @@ impl Generator {
         self.available[block.index()].extend(
             self.function
                 .results(self.function.last(block).expect("an instruction was added"))
+                .iter()
+                .filter_map(Operand::as_register),
+        );
+    }
+
+    /// Inline assembly with the operands that LLVM gives it: text, properties, and a word in front of each constraint.
+    fn add_assembly(&mut self, block: Block) {
+        const INPUT: i64 = 1;
+        const RESULT: i64 = 2;
+        const EARLY_RESULT: i64 = 3;
+        const TIED: i64 = 1 << 31;
+        let mut new = InstructionBuilder::new(Operation::InlineAsm, DataType::None);
+        self.decorate(&mut new);
+        let kinds = [
+            (InstructionFlags::ASM_SIDE_EFFECTS, 1),
+            (InstructionFlags::ASM_READS, 8),
+            (InstructionFlags::ASM_WRITES, 16),
+            (InstructionFlags::ASM_CONVERGENT, 32),
+        ];
+        let mut properties = 0;
+        for (flag, bit) in kinds {
+            let holds = self.random.percent(40);
+            new.flags.set(flag, holds);
+            properties |= if holds { bit } else { 0 };
+        }
+        let text = Special::Symbol {
+            symbol: EntityRef::new(NAMES.len() + self.random.index(ASSEMBLY.len())),
+            offset: 0,
+        };
+        new.sources.push(self.function.special_operand(text));
+        new.sources.push(self.function.integer_operand(properties));
+        let class_of = |bits: u32| match bits {
+            1 => 1,
+            16 => 2,
+            32 => 4,
+            64 => 6,
+            _ => 7,
+        };
+        let is_late = self.function.info.stage == Stage::Late;
+        let mut inputs: Vec<Operand> = (0..self.random.index(4))
+            .map(|_| self.register_source(block, |_| true).undefined(false))
+            .collect();
+        let mut words = Vec::new();
+        for number in 0..self.random.index(4) {
+            let data_type = self.random.pick(&REGISTER_TYPES);
+            let bits = data_type.bits();
+            // The late form has a tied input in the register of the result already.
+            let tied = self.random.percent(30).then(|| {
+                self.register_source(block, |other| other == bits)
+                    .undefined(false)
+            });
+            let is_free = |operand: &Operand| {
+                let others = inputs.iter().chain(&new.results);
+                others
+                    .filter(|it| it.as_register() == operand.as_register())
+                    .count()
+                    == 0
+            };
+            let result = match tied.filter(|tied| is_late && is_free(tied)) {
+                Some(tied) => tied,
+                None => {
+                    let register = self.new_register(data_type);
+                    self.function.register_operand(register)
+                }
+            };
+            let kind = if self.random.percent(40) {
+                EARLY_RESULT
+            } else {
+                RESULT
+            };
+            new.results.push(result);
+            new.sources.push(
+                self.function
+                    .integer_operand(class_of(bits) << 16 | 1 << 3 | kind),
+            );
+            let shared = if is_late {
+                (tied == Some(result)).then_some(result)
+            } else {
+                tied
+            };
+            if let Some(shared) = shared {
+                words.push((TIED | (number as i64) << 16 | 1 << 3 | INPUT, shared));
+            }
+        }
+        for input in inputs.drain(..) {
+            let register = input.as_register().expect("it is a register");
+            let bits = u32::from(self.function.register(register).bits);
+            words.push((class_of(bits) << 16 | 1 << 3 | INPUT, input));
+        }
+        for (word, input) in words {
+            new.sources.push(self.function.integer_operand(word));
+            new.sources.push(input);
+        }
+        self.function.insert(Position::End(block), new);
+        let last = self.function.last(block).expect("an instruction was added");
+        self.available[block.index()].extend(
+            self.function
+                .results(last)
                 .iter()
                 .filter_map(Operand::as_register),
         );

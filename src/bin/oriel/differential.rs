@@ -81,9 +81,9 @@ pub struct DifferentialArguments {
     #[arg(long, value_name = "N", default_value_t = 10)]
     cases: usize,
 
-    /// Compute capability, such as 80 or 90a
-    #[arg(long, value_name = "SM", default_value = "80")]
-    sm: String,
+    /// Compute capability, such as 80 or 90a [default: 80; with --generate 80, 90, 90a and 100 in turn]
+    #[arg(long, value_name = "SM")]
+    sm: Option<String>,
 
     /// Optimisation level of code generation
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
@@ -108,6 +108,7 @@ impl DifferentialArguments {
         };
         Limits {
             steps: self.steps.unwrap_or(default),
+            uninterpreted: true,
         }
     }
 
@@ -120,9 +121,9 @@ impl DifferentialArguments {
         options
     }
 
-    fn code_generation(&self) -> CodeGeneration {
+    fn code_generation(&self, sm: &str) -> CodeGeneration {
         CodeGeneration {
-            sm: Some(self.sm.clone()),
+            sm: Some(sm.to_owned()),
             level: self.optimization_level,
         }
     }

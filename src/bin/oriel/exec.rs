@@ -72,6 +72,11 @@ pub struct ExecArguments {
     #[arg(long)]
     steps: Option<u64>,
 
+    /// Give inline assembly and opcodes that Oriel does not know made-up meanings, as oriel differential does: results and
+    /// changes of memory that follow from what they read and the order that they come in
+    #[arg(long)]
+    uninterpreted: bool,
+
     /// Compile the module for the host and run the launches there as well; the buffers must compare as the description
     /// says. Only a module compiled without -ffp-contract=fast has one result
     #[cfg(feature = "llvm")]
@@ -167,7 +172,11 @@ struct Candidate {
 
 impl ExecArguments {
     fn limits(&self) -> Limits {
-        self.steps.map_or_else(Limits::default, |steps| Limits { steps })
+        let default = Limits::default();
+        Limits {
+            steps: self.steps.unwrap_or(default.steps),
+            uninterpreted: self.uninterpreted,
+        }
     }
 }
 

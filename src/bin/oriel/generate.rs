@@ -76,6 +76,19 @@ pub struct GenerateArguments {
     /// With barriers, warp-wide operations, atomics, vectors, bytes, half precision and local arrays (LLVM IR only)
     #[arg(long)]
     all_operations: bool,
+
+    /// With inline assembly and intrinsics that have effects which LLVM's flags do not tell; --all-operations has them as well,
+    /// unless --without-assembly is given
+    #[arg(long)]
+    assembly: bool,
+
+    /// Without what --assembly adds: only such kernels can be compared with a host
+    #[arg(long, conflicts_with = "assembly")]
+    without_assembly: bool,
+
+    /// Compute capability that LLVM IR with assembly is for, such as 80 or 90a
+    #[arg(long, value_name = "SM", default_value = "80")]
+    sm: String,
 }
 
 /// Runs the command.
@@ -87,6 +100,7 @@ pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
     if arguments.all_operations && !matches!(arguments.language, Language::Ir) {
         return Err("--all-operations is for --language ir only".to_owned());
     }
+    let (sm, is_architecture_specific) = generate::parse_processor(&arguments.sm)?;
     let options = Options {
         seed: arguments.seed,
         instructions: arguments.instructions,
@@ -98,6 +112,9 @@ pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
         debug_info: arguments.debug_info,
         calls: arguments.calls,
         all_operations: arguments.all_operations,
+        assembly: (arguments.assembly || arguments.all_operations) && !arguments.without_assembly,
+        sm,
+        is_architecture_specific,
         form,
     };
     if let Some(launch) = &arguments.launch {

@@ -15,7 +15,11 @@ impl Compiler<'_> {
             Operation::ImplicitDef | Operation::Prototype => {}
             Operation::CallStart => self.call_end = self.frame_bytes,
             Operation::CallEnd => self.call_params.clear(),
-            Operation::Nop | Operation::Membar => self.emit(Step::Nothing),
+            Operation::Nop => self.emit(Step::Nothing),
+            Operation::Membar => {
+                let event = self.event();
+                self.emit(Step::Event(event));
+            }
             Operation::Mov | Operation::Copy | Operation::Lea | Operation::FrameAddress => {
                 self.compile_move(operation)?
             }
@@ -48,9 +52,8 @@ impl Compiler<'_> {
             Operation::Ret => self.emit_terminator(Step::Return),
             Operation::Exit => self.emit_terminator(Step::Exit),
             Operation::End => self.emit(Step::Unreachable),
-            Operation::InlineAsm | Operation::Opaque | Operation::OpaqueTerminator => {
-                return Err(String::new());
-            }
+            Operation::InlineAsm | Operation::Opaque => self.compile_uninterpreted(operation)?,
+            Operation::OpaqueTerminator => return Err(String::new()),
             _ => self.compile_computation(operation)?,
         }
         Ok(())

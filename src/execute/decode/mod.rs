@@ -10,11 +10,13 @@
 //! | `instructions.rs` | what computes with registers alone |
 //! | `accesses.rs` | memory accesses, and operations of several threads |
 //! | `control.rs` | branches, PHIs and calls |
+//! | `uninterpreted.rs` | inline assembly, and opcodes without a meaning |
 
 mod accesses;
 mod control;
 mod instructions;
 mod operands;
+mod uninterpreted;
 
 use crate::entity::{Block, EntityRef, FrameObject, Register, SecondaryMap};
 use crate::execute::error::space_name;
@@ -30,8 +32,8 @@ use crate::execute::threads::{self, MatchFields, ReductionFields, ShuffleFields,
 use crate::execute::{atomic, bits, float, spaces};
 use crate::graph::{ControlFlowGraph, PostDominatorTree};
 use crate::ori::{
-    AddressSpace, Constant, DataType, Divergence, Function, Instruction, MachineOpcode, Modifiers, Operand,
-    OperandKind, Operation, Special, SpecialRegister, StackObject, Variant,
+    AddressSpace, Constant, DataType, Divergence, Function, Instruction, MachineOpcode, ModifierFlags,
+    Modifiers, Operand, OperandKind, Operation, Ordering, Special, SpecialRegister, StackObject, Variant,
 };
 use crate::snapshot::abi::FunctionFlags;
 use std::collections::HashMap;

@@ -272,6 +272,14 @@ impl Compiler<'_> {
         if !matches!(bits, 8 | 16 | 32 | 64) {
             return Err(format!("elements of {bits} bits in {} memory", space_name(space)));
         }
+        let modifiers = self.function.modifiers(self.current);
+        let is_ordered = self.function.operation(self.current) == Operation::Atom
+            || !matches!(modifiers.ordering, Ordering::None | Ordering::Weak);
+        let is_reached = matches!(
+            space,
+            AddressSpace::Global | AddressSpace::Shared | AddressSpace::Generic
+        ) && modifiers.space != AddressSpace::Const
+            && !modifiers.flags.contains(ModifierFlags::INVARIANT);
         Ok(Access {
             base,
             offset,
@@ -282,6 +290,8 @@ impl Compiler<'_> {
             register_bits: data_bits,
             first_row: self.program.rows.len() as u32,
             count: 0,
+            event: is_ordered.then(|| self.event()),
+            is_viewed: is_reached && !is_ordered,
         })
     }
 

@@ -40,7 +40,15 @@ fn run_on(text: &str, variables: &str, words: usize, grid: u32, block: u32) -> O
         arguments: vec![address.to_le_bytes().to_vec()],
         dynamic_shared_bytes: 0,
     };
-    let result = run(&program, &launch, &mut memory, Limits { steps: 100_000 });
+    let result = run(
+        &program,
+        &launch,
+        &mut memory,
+        Limits {
+            steps: 100_000,
+            uninterpreted: false,
+        },
+    );
     Outcome {
         words: words_of(&memory, "out"),
         result,

@@ -5,6 +5,7 @@ mod conversions;
 mod floats;
 mod integers;
 mod kernels;
+mod uninterpreted;
 
 use super::lanes::{Fields, FrameTemplate, LANES, Registers, Settings};
 use super::selection;

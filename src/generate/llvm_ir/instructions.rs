@@ -101,6 +101,7 @@ impl<W: Write> Writer<'_, W> {
             | Operation::Copy
             | Operation::Pack
             | Operation::Unpack
+            | Operation::Effect(_)
             | Operation::Assembly { .. } => unreachable!("{operation:?} is for machine code only"),
         }
     }

@@ -173,14 +173,14 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// A temporary with the value of an expression.
-    fn value(&mut self, expression: Arguments<'_>) -> io::Result<usize> {
+    pub(super) fn value(&mut self, expression: Arguments<'_>) -> io::Result<usize> {
         let temporary = self.temporary();
         self.line(format_args!("%t{temporary} = {expression}"))?;
         Ok(temporary)
     }
 
     /// An address in the thread's own memory, aligned as asked, with its address space.
-    fn own_place(&mut self, bytes: usize) -> io::Result<(usize, u32)> {
+    pub(super) fn own_place(&mut self, bytes: usize) -> io::Result<(usize, u32)> {
         let (base, space, size) = match self.random.coin() {
             true => ("%own.shared", 3, SHARED_BYTES),
             false => ("%own.out", 1, OUT_BYTES),
@@ -193,14 +193,14 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// A load of `bytes` from the thread's own memory.
-    fn own_load(&mut self, ty: &str, bytes: usize) -> io::Result<usize> {
+    pub(super) fn own_load(&mut self, ty: &str, bytes: usize) -> io::Result<usize> {
         let (place, space) = self.own_place(bytes)?;
         self.value(format_args!(
             "load {ty}, ptr addrspace({space}) %t{place}, align {bytes}"
         ))
     }
 
-    fn own_store(&mut self, ty: &str, bytes: usize, value: usize) -> io::Result<()> {
+    pub(super) fn own_store(&mut self, ty: &str, bytes: usize, value: usize) -> io::Result<()> {
         let (place, space) = self.own_place(bytes)?;
         self.line(format_args!(
             "store {ty} %t{value}, ptr addrspace({space}) %t{place}, align {bytes}"
@@ -366,13 +366,13 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// A predicate that differs between threads.
-    fn predicate(&mut self) -> io::Result<usize> {
+    pub(super) fn predicate(&mut self) -> io::Result<usize> {
         let (left, right) = (self.own_load("i32", 4)?, self.own_load("i32", 4)?);
         let condition = self.random.pick(&["eq", "ne", "slt", "uge"]);
         self.value(format_args!("icmp {condition} i32 %t{left}, %t{right}"))
     }
 
-    fn store_predicate(&mut self, predicate: usize) -> io::Result<()> {
+    pub(super) fn store_predicate(&mut self, predicate: usize) -> io::Result<()> {
         let word = self.value(format_args!("zext i1 %t{predicate} to i32"))?;
         self.own_store("i32", 4, word)
     }

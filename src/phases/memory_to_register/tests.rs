@@ -575,7 +575,12 @@ fn random_programs_leave_the_same_memory() {
     for seed in 0..programs {
         let function = parse(&Program::random(seed, false));
         let subject = subject(function);
-        let baseline = subject.baseline(Limits { steps: 100_000 }).unwrap();
+        let baseline = subject
+            .baseline(Limits {
+                steps: 100_000,
+                uninterpreted: false,
+            })
+            .unwrap();
         assert_eq!(
             baseline.usable_inputs(),
             1,
@@ -629,7 +634,12 @@ fn random_programs_with_an_array_leave_the_same_memory() {
     for seed in 0..programs {
         let mut subject = subject(parse(&Program::random(seed, true)));
         subject.phase_options = options.clone();
-        let baseline = subject.baseline(Limits { steps: 100_000 }).unwrap();
+        let baseline = subject
+            .baseline(Limits {
+                steps: 100_000,
+                uninterpreted: false,
+            })
+            .unwrap();
         let faults: Vec<_> = baseline.faults().collect();
         assert_eq!(baseline.usable_inputs(), 1, "seed {seed}: {faults:?}");
         let result = check_sequence(&subject, &baseline, &Sequence::of_phases([phase]));

@@ -35,7 +35,7 @@ pub fn check(
     let mut report = Report::default();
     let lists = sequences(Stage::Ssa, is_wanted, 1, work.seed);
     for list in lists.iter().rev().take(2) {
-        match compile(arguments, file, list) {
+        match compile(arguments, work, file, list) {
             Err(problem) => report
                 .problems
                 .push(format!("{} with {list}: {problem}", file.display())),
@@ -75,18 +75,24 @@ fn compare(
 }
 
 /// The second stage's functions of a module that was compiled with phases at the first.
-fn compile(arguments: &DifferentialArguments, file: &Path, list: &Sequence) -> Result<Vec<Function>, String> {
+fn compile(
+    arguments: &DifferentialArguments,
+    work: &Work,
+    file: &Path,
+    list: &Sequence,
+) -> Result<Vec<Function>, String> {
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let folder = std::env::temp_dir().join(format!("oriel-machine-code-{}-{name}", std::process::id()));
     let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(problem)?;
-    let functions = compile_into(arguments, file, list, &folder);
+    let functions = compile_into(arguments, work, file, list, &folder);
     std::fs::remove_dir_all(&folder).map_err(problem)?;
     functions
 }
 
 fn compile_into(
     arguments: &DifferentialArguments,
+    work: &Work,
     file: &Path,
     list: &Sequence,
     folder: &Path,
@@ -99,7 +105,7 @@ fn compile_into(
         folder.display()
     );
     let output = Command::new(program)
-        .args(["compile", "--sm", &arguments.sm])
+        .args(["compile", "--sm", work.how.sm.as_deref().unwrap_or("80")])
         .arg(format!("-O{}", arguments.optimization_level))
         .arg(file)
         .args(["-o", "/dev/null", "--oriel", &flags])

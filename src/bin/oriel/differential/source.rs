@@ -25,6 +25,8 @@ pub struct Work {
     pub snapshots: Vec<OwnedSnapshot>,
     /// The LLVM IR, if it comes from there.
     pub file: Option<PathBuf>,
+    /// How it is compiled.
+    pub how: CodeGeneration,
     /// Lists of phases and wrong edits follow from it.
     pub seed: u64,
     /// Kernels in it.
@@ -99,10 +101,11 @@ impl<'a> Source<'a> {
             Self::Generated(kernels, folder, arguments) => {
                 let first = number * KERNELS_A_MODULE;
                 let options = options(arguments, number, KERNELS_A_MODULE.min(kernels - first));
+                let how = arguments.code_generation(&processor(arguments, number));
                 let file = folder.join(format!("{}.ll", options.seed));
                 let write = std::fs::File::create(&file).and_then(|out| generate::llvm_ir(&options, out));
                 write.map_err(|error| format!("{}: {error}", file.display()))?;
-                generated(options, file, arguments)
+                generated(options, file, arguments, how)
             }
         }
     }
@@ -117,10 +120,21 @@ impl Drop for Source<'_> {
     }
 }
 
+/// The processor of module `number`: what is asked for, or each kind in turn.
+fn processor(arguments: &DifferentialArguments, number: usize) -> String {
+    let known = ["80", "90", "90a", "100"];
+    arguments
+        .sm
+        .clone()
+        .unwrap_or_else(|| known[number % known.len()].to_owned())
+}
+
 /// What module `number` is like: all shapes in turn, small and large, with and without calls and operations of threads
 /// together, with short blocks and with long expressions.
 fn options(arguments: &DifferentialArguments, number: usize, functions: usize) -> Options {
     let shapes = Shape::ALL;
+    let name = processor(arguments, number);
+    let (sm, is_architecture_specific) = generate::parse_processor(&name).expect("the names are well formed");
     let round = number / shapes.len();
     Options {
         seed: arguments.seed + (number * KERNELS_A_MODULE) as u64,
@@ -131,6 +145,9 @@ fn options(arguments: &DifferentialArguments, number: usize, functions: usize) -
         loop_depth: 1 + round % 4,
         calls: number.is_multiple_of(2),
         all_operations: !number.is_multiple_of(3),
+        assembly: number % 5 != 1,
+        sm,
+        is_architecture_specific,
         ..Options::default()
     }
 }
@@ -145,8 +162,13 @@ fn is_kernel(function: &Function) -> bool {
     function.info.flags.contains(FunctionFlags::KERNEL)
 }
 
-fn generated(options: Options, file: PathBuf, arguments: &DifferentialArguments) -> Result<Work, String> {
-    let input = load(std::slice::from_ref(&file), arguments)?;
+fn generated(
+    options: Options,
+    file: PathBuf,
+    arguments: &DifferentialArguments,
+    how: CodeGeneration,
+) -> Result<Work, String> {
+    let input = load(std::slice::from_ref(&file), arguments, &how)?;
     let mut subjects = Vec::new();
     for number in 0..options.functions {
         let seed = options.seed + number as u64;
@@ -170,6 +192,7 @@ fn generated(options: Options, file: PathBuf, arguments: &DifferentialArguments)
         ptx: input.ptx,
         snapshots: input.snapshots,
         file: Some(file),
+        how,
         seed: options.seed,
         kernels: options.functions,
         inputs: arguments.inputs,
@@ -190,9 +213,8 @@ fn described(options: &Options, seed: u64, input: u64) -> Result<KernelInput, St
     Ok(KernelInput::Described { text, description })
 }
 
-fn load(files: &[PathBuf], arguments: &DifferentialArguments) -> Result<Input, String> {
-    let how: CodeGeneration = arguments.code_generation();
-    Input::load(files, arguments.module.as_deref(), &how)
+fn load(files: &[PathBuf], arguments: &DifferentialArguments, how: &CodeGeneration) -> Result<Input, String> {
+    Input::load(files, arguments.module.as_deref(), how)
 }
 
 fn of_files(
@@ -200,7 +222,8 @@ fn of_files(
     described: Option<&KernelInput>,
     arguments: &DifferentialArguments,
 ) -> Result<Work, String> {
-    let input = load(files, arguments)?;
+    let how = arguments.code_generation(arguments.sm.as_deref().unwrap_or("80"));
+    let input = load(files, arguments, &how)?;
     let name = files[0]
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -240,6 +263,7 @@ fn of_files(
         ptx: input.ptx,
         snapshots: input.snapshots,
         file: file.filter(|file| file.extension().is_some_and(|it| it == "ll" || it == "bc")),
+        how,
         seed: arguments.seed,
         kernels,
         inputs: arguments.inputs,
