@@ -71,6 +71,7 @@ fn the_schema_has_the_fields_that_are_written() {
         outcome: Outcome::Failed,
         problem: Some("none"),
         figures: Some(all_figures()),
+        validation: None,
         phases: &statistics,
         phase_ns: PhaseTimes(&statistics),
         export_ns: 1,
