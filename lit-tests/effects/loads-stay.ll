@@ -61,6 +61,8 @@ declare void @llvm.nvvm.wgmma.fence.sync.aligned()
 declare void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64 immarg)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 
+declare i32 @llvm.nvvm.read.ptx.sreg.clock()
+
 define ptx_kernel void @cutlass_cp_async_wait(ptr addrspace(1) %o, ptr %g, i32 %n, i64 %l) {
   %before = load i32, ptr addrspace(3) @flag
   call void asm sideeffect "cp.async.wait_all;\0A", ""()
@@ -480,12 +482,95 @@ define ptx_kernel void @shuffle(ptr addrspace(1) %o, ptr %g, i32 %n, i64 %l) {
   ret void
 }
 
-define ptx_kernel void @no_side_effects(ptr addrspace(1) %o, ptr %g, i32 %n, i64 %l) {
-  %before = load i32, ptr addrspace(3) @flag
-  %x = call i32 asm "mul.lo.u32 $0, $1, 3;", "=r,r"(i32 %n)
-  %after = load i32, ptr addrspace(3) @flag
-  %change = mul i32 %after, %before
-  %y = add i32 %change, %x
-  store i32 %y, ptr addrspace(1) %o
+; Loads of several addresses, in three groups.
+define ptx_kernel void @groups(ptr addrspace(1) %o, ptr addrspace(1) %g, i32 %n) {
+  %s1 = getelementptr i32, ptr addrspace(3) @flag, i32 %n
+  %m = mul i32 %n, %n
+  %s2 = getelementptr i32, ptr addrspace(3) @flag, i32 %m
+  %g1 = getelementptr i32, ptr addrspace(1) %g, i32 %n
+  %v0 = load i32, ptr addrspace(3) %s1
+  %v1 = load i32, ptr addrspace(3) %s2
+  %v2 = load i32, ptr addrspace(1) %g
+  %v3 = load i32, ptr addrspace(1) %g1
+  call void asm sideeffect "cp.async.wait_all;", ""()
+  %v4 = load i32, ptr addrspace(3) %s1
+  %v5 = load i32, ptr addrspace(3) %s2
+  %v6 = load i32, ptr addrspace(1) %g
+  %v7 = load i32, ptr addrspace(1) %g1
+  call void @llvm.nvvm.griddepcontrol.wait()
+  %v8 = load i32, ptr addrspace(3) %s1
+  %v9 = load i32, ptr addrspace(3) %s2
+  %v10 = load i32, ptr addrspace(1) %g
+  %v11 = load i32, ptr addrspace(1) %g1
+  %a0 = mul i32 %v0, %v1
+  %b0 = add i32 %a0, 3
+  %a1 = mul i32 %b0, %v2
+  %b1 = add i32 %a1, 4
+  %a2 = mul i32 %b1, %v3
+  %b2 = add i32 %a2, 5
+  %a3 = mul i32 %b2, %v4
+  %b3 = add i32 %a3, 6
+  %a4 = mul i32 %b3, %v5
+  %b4 = add i32 %a4, 7
+  %a5 = mul i32 %b4, %v6
+  %b5 = add i32 %a5, 8
+  %a6 = mul i32 %b5, %v7
+  %b6 = add i32 %a6, 9
+  %a7 = mul i32 %b6, %v8
+  %b7 = add i32 %a7, 10
+  %a8 = mul i32 %b7, %v9
+  %b8 = add i32 %a8, 11
+  %a9 = mul i32 %b8, %v10
+  %b9 = add i32 %a9, 12
+  %a10 = mul i32 %b9, %v11
+  %b10 = add i32 %a10, 13
+  store i32 %b10, ptr addrspace(1) %o
+  ret void
+}
+
+define ptx_kernel void @timed(ptr addrspace(1) %o, ptr addrspace(1) %g, i32 %n) {
+  %s1 = getelementptr i32, ptr addrspace(3) @flag, i32 %n
+  %m = mul i32 %n, %n
+  %s2 = getelementptr i32, ptr addrspace(3) @flag, i32 %m
+  %g1 = getelementptr i32, ptr addrspace(1) %g, i32 %n
+  %v0 = load i32, ptr addrspace(3) %s1
+  %v1 = load i32, ptr addrspace(3) %s2
+  %v2 = load i32, ptr addrspace(1) %g
+  %v3 = load i32, ptr addrspace(1) %g1
+  %t0 = call i32 @llvm.nvvm.read.ptx.sreg.clock()
+  %v4 = load i32, ptr addrspace(3) %s1
+  %v5 = load i32, ptr addrspace(3) %s2
+  %v6 = load i32, ptr addrspace(1) %g
+  %v7 = load i32, ptr addrspace(1) %g1
+  %t1 = call i32 @llvm.nvvm.read.ptx.sreg.clock()
+  %v8 = load i32, ptr addrspace(3) %s1
+  %v9 = load i32, ptr addrspace(3) %s2
+  %v10 = load i32, ptr addrspace(1) %g
+  %v11 = load i32, ptr addrspace(1) %g1
+  %a0 = mul i32 %v0, %v1
+  %b0 = add i32 %a0, 3
+  %a1 = mul i32 %b0, %v2
+  %b1 = add i32 %a1, 4
+  %a2 = mul i32 %b1, %v3
+  %b2 = add i32 %a2, 5
+  %a3 = mul i32 %b2, %v4
+  %b3 = add i32 %a3, 6
+  %a4 = mul i32 %b3, %v5
+  %b4 = add i32 %a4, 7
+  %a5 = mul i32 %b4, %v6
+  %b5 = add i32 %a5, 8
+  %a6 = mul i32 %b5, %v7
+  %b6 = add i32 %a6, 9
+  %a7 = mul i32 %b6, %v8
+  %b7 = add i32 %a7, 10
+  %a8 = mul i32 %b7, %v9
+  %b8 = add i32 %a8, 11
+  %a9 = mul i32 %b8, %v10
+  %b9 = add i32 %a9, 12
+  %a10 = mul i32 %b9, %v11
+  %b10 = add i32 %a10, 13
+  %time = sub i32 %t1, %t0
+  %sum = add i32 %b10, %time
+  store i32 %sum, ptr addrspace(1) %o
   ret void
 }

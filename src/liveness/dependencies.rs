@@ -384,6 +384,33 @@ mod tests {
     }
 
     #[test]
+    fn nothing_moves_across_unknown_effects_and_reads_of_a_counter() {
+        use DependencyKind::*;
+        for wall in [
+            "ASM",
+            "OPAQUE (GRIDDEPCONTROL_WAIT side_effects)",
+            "%9:R32 = S2R.b32 clock",
+        ] {
+            let found = edges(&format!(
+                "    %1:R32 = LD.global.b32.b32 [0]
+    %2:R32 = MOV.b32 1
+    {wall}
+    %3:R32 = LD.global.b32.b32 [4]"
+            ));
+            for edge in [(0, 2), (1, 2), (2, 3)] {
+                let has_edge = found.iter().any(|&(one, other, _)| (one, other) == edge);
+                assert!(has_edge, "{wall}: {found:?}");
+            }
+            assert!(
+                found.iter().all(|&(.., kind)| matches!(kind, Memory | Effects)),
+                "{found:?}"
+            );
+        }
+        // What LLVM knows to be without effects moves.
+        assert_eq!(edges("    %1:R32 = LD.global.b32.b32 [0]\n    OPAQUE (MMA)"), []);
+    }
+
+    #[test]
     fn long_blocks_take_linear_time() {
         // Whatever is quadratic in these takes minutes.
         let count = 50_000;

@@ -335,6 +335,10 @@ fn emit(function: &mut Function, candidate: &Candidate, requests: &Requests) -> 
             }
         };
         for &(user, number) in &request.uses {
+            // The root of a chain may be what inline assembly writes before it reads this.
+            if function.may_write_early(user, register) {
+                continue;
+            }
             let source = function.source(user, number).with_register(register);
             function.set_source(user, number, source);
         }

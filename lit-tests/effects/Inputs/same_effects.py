@@ -2,9 +2,11 @@
 
     same_effects.py LLC PLUGIN ORIEL SOURCE
 
-Runs LLC on SOURCE with each phase alone, with all that a profile has and with all there are, at -O1 to -O3, and checks each kernel's PTX:
+Runs LLC on SOURCE with each phase alone, at each stage that it accepts, with all that a profile has and with all there are, at -O1 to
+-O3, and checks each kernel's PTX:
 
-- memory accesses, unknown instructions and inline assembly are those of llc alone, in the same order;
+- memory accesses, unknown instructions, inline assembly and reads of the clock are those of llc alone, in the same order but for loads
+  that stand together;
 - behind `// early A reads B C` in inline assembly, A is neither B nor C; behind `// tied A B` both are one register;
 - where the source says `; ONE-LOAD: kernel`, at most one load of shared or global memory is left if GvnCse or LateOriCommoning run.
 """
@@ -37,10 +39,15 @@ def effects(body):
     found = []
     # Whatever assembly does, it counts as a whole.
     body = ASSEMBLY.sub(lambda match: "\tassembly." + re.sub(r"\W+", "_", re.sub(r"%\w+", "", match[1])) + " x;\n", body)
+    body = re.sub(r"mov\.\w+\s+%\w+, %clock", "clock", body)
+    loads = []
     for mnemonic in LINE.findall(body):
-        if not SILENT.match(mnemonic):
-            found.append(mnemonic)
-    return found
+        if re.match(r"ld\.(global|shared|local)", mnemonic):
+            loads.append(mnemonic)
+        elif not SILENT.match(mnemonic):
+            found += [*sorted(loads), mnemonic]
+            loads = []
+    return found + sorted(loads)
 
 
 def wrong_registers(body):
@@ -85,9 +92,15 @@ def problems(level, phases):
 
 one_load = set(re.findall(r"^; ONE-LOAD: (\w+)", open(source).read(), re.MULTILINE))
 rows = subprocess.run([oriel, "phases", "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
-names = [row["name"] for row in map(json.loads, rows) if row["is_part_of_oriel"]]
+rows = [row for row in map(json.loads, rows) if row["is_part_of_oriel"]]
+names = [row["name"] for row in rows]
 selections = [[], ["-oriel-profile=ptxas"], [f"-oriel-phases={','.join(names)}"]]
-selections += [[f"-oriel-phases={name}"] for name in names]
+selections += [[f"-oriel-phases={row['name']}@{form}"] for row in rows for form in row["forms"]]
+selections += [
+    [f"-oriel-phases=ReorderInstructions@{form}", f"-oriel-knob=InstructionOrder={order}"]
+    for form in ("ssa", "late")
+    for order in range(1, 9)
+]
 work = [(level, phases) for level in ("-O1", "-O2", "-O3") for phases in selections]
 with concurrent.futures.ThreadPoolExecutor() as pool:
     found = [problem for some in pool.map(lambda task: list(problems(*task)), work) for problem in some]

@@ -92,6 +92,21 @@ bix0:
     assert_eq!(left(&body("ST.shared.b32 1, [0]"), "LD", &[]), 1);
     assert_eq!(left(&body("ST.global.b32 1, [0]"), "LD", &[]), 2);
     assert_eq!(left(&body("BAR.sync 0"), "LD", &[]), 2);
+    // Side effects without a load or store may still show what others wrote.
+    for unknown in [
+        "ASM",
+        "OPAQUE (GRIDDEPCONTROL_WAIT side_effects)",
+        "OPAQUE (EXIT may_store)",
+    ] {
+        assert_eq!(left(&body(unknown), "LD", &[]), 2, "{unknown}");
+    }
+    for known in [
+        "OPAQUE (MMA convergent)",
+        "OPAQUE (LDMATRIX may_load)",
+        "OPAQUE (EH_LABEL position)",
+    ] {
+        assert_eq!(left(&body(known), "LD", &[]), 1, "{known}");
+    }
 }
 
 #[test]
