@@ -155,8 +155,10 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
             None => Touches::EVERYTHING,
             Some(opcode) => {
                 let marks = OpcodeFlags::SIDE_EFFECTS | OpcodeFlags::POSITION | OpcodeFlags::META;
+                // Waiting for a barrier in memory is reading it, for LLVM; what comes behind may read what others wrote.
+                let waits = opcode.name.starts_with("mbar");
                 opaque(
-                    opcode.flags.intersects(marks),
+                    opcode.flags.intersects(marks) || waits,
                     opcode.flags.contains(OpcodeFlags::MAY_LOAD),
                     opcode.flags.contains(OpcodeFlags::MAY_STORE),
                     opcode.flags.contains(OpcodeFlags::CONVERGENT),
