@@ -12,8 +12,12 @@ use smallvec::SmallVec;
 const NESTING: u32 = 48;
 /// The same for the bits that may be set.
 const SHALLOW: u32 = 2;
+/// Copies of one value in another at most.
+const COPIES: u32 = 4;
 /// Runs of equal bits that a mask is taken apart into at most.
 const RUNS: usize = 8;
+/// The same where time does not matter.
+const MANY_RUNS: usize = 64;
 /// Operands of one bitwise operation at most.
 const OPERANDS: usize = 8;
 /// The same where time does not matter.
@@ -83,25 +87,30 @@ impl Values {
         let mut taken = 0;
         let mut parts = Parts::new();
         for (part, factor) in sum.terms {
-            if !factor.is_power_of_two() {
-                return None;
-            }
-            let position = factor.trailing_zeros();
-            let bits = self.width(part).min(width - position);
-            let place = mask(bits) << position;
-            if taken & place != 0 {
-                return None;
-            }
-            taken |= place;
             let source = match self.operator(part) {
                 Operator::Piece { low } => Source::Of(self.operand(part, 0), low.into()),
                 _ => Source::Of(part, 0),
             };
-            parts.push(Part {
-                position,
-                width: bits,
-                source,
-            });
+            if factor.count_ones() > COPIES {
+                return None;
+            }
+            // A factor of several powers of two puts copies side by side.
+            let mut rest = factor;
+            while rest != 0 {
+                let position = rest.trailing_zeros();
+                rest &= rest - 1;
+                let bits = self.width(part).min(width - position);
+                let place = mask(bits) << position;
+                if taken & place != 0 {
+                    return None;
+                }
+                taken |= place;
+                parts.push(Part {
+                    position,
+                    width: bits,
+                    source,
+                });
+            }
         }
         if taken & sum.constant != 0 {
             return None;
@@ -536,7 +545,11 @@ impl Values {
 
     /// A bitwise operation where each bit of the result is a bit of one operand, or a constant.
     fn bitwise_by_parts(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Option<Value> {
-        let (left, right) = (runs(&self.bits_of(left))?, runs(&self.bits_of(right))?);
+        let most = if self.is_thorough { MANY_RUNS } else { RUNS };
+        let (left, right) = (
+            runs(&self.bits_of(left), most)?,
+            runs(&self.bits_of(right), most)?,
+        );
         let mut result = Parts::new();
         let (mut first, mut second, mut from) = (0, 0, 0);
         while from < width {
@@ -611,7 +624,7 @@ impl Values {
 }
 
 /// Parts with constants taken apart into runs of equal bits; none if there are too many.
-fn runs(parts: &Parts) -> Option<Parts> {
+fn runs(parts: &Parts, most: usize) -> Option<Parts> {
     let mut result = Parts::new();
     for &part in parts {
         let Source::Constant(bits) = part.source else {
@@ -626,7 +639,7 @@ fn runs(parts: &Parts) -> Option<Parts> {
             result.push(part.slice(part.position + from, part.position + from + run));
             from += run;
         }
-        if result.len() > RUNS {
+        if result.len() > most {
             return None;
         }
     }

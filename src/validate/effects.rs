@@ -142,7 +142,7 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
                 Touches::NOTHING
             }
         }
-        O::InlineAsm => {
+        O::InlineAsm if function.machine_opcode(instruction).is_some() => {
             let flags = function.flags(instruction);
             opaque(
                 flags.contains(InstructionFlags::ASM_SIDE_EFFECTS),
@@ -151,6 +151,7 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
                 flags.contains(InstructionFlags::ASM_CONVERGENT),
             )
         }
+        O::InlineAsm => Touches::EVERYTHING,
         O::Opaque | O::OpaqueTerminator => match function.machine_opcode(instruction) {
             None => Touches::EVERYTHING,
             Some(opcode) => {
