@@ -184,8 +184,7 @@ void SnapshotExporter::exportFrame(const MachineFunction &MF) {
 
 /// The snapshot's flags of an opcode.
 static uint32_t opcodeFlags(const MachineInstr &MI) {
-  const MCInstrDesc &Desc = MI.getDesc();
-  uint32_t Flags = 0;
+  uint32_t Flags = descriptorFlags(MI.getDesc());
   auto Add = [&Flags](bool Holds, uint32_t Flag) {
     if (Holds)
       Flags |= Flag;
@@ -197,30 +196,6 @@ static uint32_t opcodeFlags(const MachineInstr &MI) {
   Add(MI.isDebugOrPseudoInstr(), ORIEL_OPCODE_DEBUG);
   Add(MI.isPosition(), ORIEL_OPCODE_POSITION);
   Add(MI.isMetaInstruction(), ORIEL_OPCODE_META);
-  Add(Desc.isPseudo(), ORIEL_OPCODE_PSEUDO);
-  Add(Desc.isVariadic(), ORIEL_OPCODE_VARIADIC);
-  Add(Desc.mayLoad(), ORIEL_OPCODE_MAY_LOAD);
-  Add(Desc.mayStore(), ORIEL_OPCODE_MAY_STORE);
-  Add(Desc.hasUnmodeledSideEffects(), ORIEL_OPCODE_SIDE_EFFECTS);
-  Add(Desc.isConvergent(), ORIEL_OPCODE_CONVERGENT);
-  Add(Desc.isTerminator(), ORIEL_OPCODE_TERMINATOR);
-  Add(Desc.isBarrier(), ORIEL_OPCODE_BARRIER);
-  Add(Desc.isBranch(), ORIEL_OPCODE_BRANCH);
-  Add(Desc.isIndirectBranch(), ORIEL_OPCODE_INDIRECT_BRANCH);
-  Add(Desc.isReturn(), ORIEL_OPCODE_RETURN);
-  Add(Desc.isCall(), ORIEL_OPCODE_CALL);
-  Add(Desc.isCommutable(), ORIEL_OPCODE_COMMUTABLE);
-  Add(Desc.isCompare(), ORIEL_OPCODE_COMPARE);
-  Add(Desc.isSelect(), ORIEL_OPCODE_SELECT);
-  Add(Desc.isMoveImmediate(), ORIEL_OPCODE_MOVE_IMMEDIATE);
-  Add(Desc.isMoveReg(), ORIEL_OPCODE_MOVE_REGISTER);
-  Add(Desc.isRematerializable(), ORIEL_OPCODE_REMATERIALIZABLE);
-  Add(Desc.isAsCheapAsAMove(), ORIEL_OPCODE_CHEAP);
-  Add(Desc.isNotDuplicable(), ORIEL_OPCODE_NOT_DUPLICABLE);
-  Add(Desc.mayRaiseFPException(), ORIEL_OPCODE_MAY_RAISE_FP);
-  Add(Desc.isPredicable(), ORIEL_OPCODE_PREDICABLE);
-  Add(Desc.variadicOpsAreDefs(), ORIEL_OPCODE_VARIADIC_DEFS);
-  Add(Desc.isPreISelOpcode(), ORIEL_OPCODE_PRE_ISEL);
   return Flags;
 }
 

@@ -90,6 +90,39 @@ StringRef oriel::anonymousSignature(const TargetMachine &TM, unsigned Opcode) {
   return Entry->second;
 }
 
+uint32_t oriel::descriptorFlags(const MCInstrDesc &Desc) {
+  uint32_t Flags = 0;
+  auto Add = [&Flags](bool Holds, uint32_t Flag) {
+    if (Holds)
+      Flags |= Flag;
+  };
+  Add(Desc.isPseudo(), ORIEL_OPCODE_PSEUDO);
+  Add(Desc.isVariadic(), ORIEL_OPCODE_VARIADIC);
+  Add(Desc.mayLoad(), ORIEL_OPCODE_MAY_LOAD);
+  Add(Desc.mayStore(), ORIEL_OPCODE_MAY_STORE);
+  Add(Desc.hasUnmodeledSideEffects(), ORIEL_OPCODE_SIDE_EFFECTS);
+  Add(Desc.isConvergent(), ORIEL_OPCODE_CONVERGENT);
+  Add(Desc.isTerminator(), ORIEL_OPCODE_TERMINATOR);
+  Add(Desc.isBarrier(), ORIEL_OPCODE_BARRIER);
+  Add(Desc.isBranch(), ORIEL_OPCODE_BRANCH);
+  Add(Desc.isIndirectBranch(), ORIEL_OPCODE_INDIRECT_BRANCH);
+  Add(Desc.isReturn(), ORIEL_OPCODE_RETURN);
+  Add(Desc.isCall(), ORIEL_OPCODE_CALL);
+  Add(Desc.isCommutable(), ORIEL_OPCODE_COMMUTABLE);
+  Add(Desc.isCompare(), ORIEL_OPCODE_COMPARE);
+  Add(Desc.isSelect(), ORIEL_OPCODE_SELECT);
+  Add(Desc.isMoveImmediate(), ORIEL_OPCODE_MOVE_IMMEDIATE);
+  Add(Desc.isMoveReg(), ORIEL_OPCODE_MOVE_REGISTER);
+  Add(Desc.isRematerializable(), ORIEL_OPCODE_REMATERIALIZABLE);
+  Add(Desc.isAsCheapAsAMove(), ORIEL_OPCODE_CHEAP);
+  Add(Desc.isNotDuplicable(), ORIEL_OPCODE_NOT_DUPLICABLE);
+  Add(Desc.mayRaiseFPException(), ORIEL_OPCODE_MAY_RAISE_FP);
+  Add(Desc.isPredicable(), ORIEL_OPCODE_PREDICABLE);
+  Add(Desc.variadicOpsAreDefs(), ORIEL_OPCODE_VARIADIC_DEFS);
+  Add(Desc.isPreISelOpcode(), ORIEL_OPCODE_PRE_ISEL);
+  return Flags;
+}
+
 //===----------------------------------------------------------------------===//
 // For tests of the library's own table of opcodes
 //===----------------------------------------------------------------------===//
@@ -136,6 +169,10 @@ void oriel_list_opcodes(OrielSink Out) {
     unsigned Number = 0;
     for (const MCOperandInfo &Info : Desc.operands()) {
       Stream << (Number ? " " : "") << (Number < Desc.getNumDefs() ? "=" : "");
+      if (Desc.getOperandConstraint(Number, MCOI::EARLY_CLOBBER) != -1)
+        Stream << '&';
+      if (Desc.getOperandConstraint(Number, MCOI::TIED_TO) != -1)
+        Stream << '+';
       ++Number;
       if (Info.RegClass >= 0)
         Stream << All.Registers->getRegClassName(
@@ -143,7 +180,7 @@ void oriel_list_opcodes(OrielSink Out) {
       else
         Stream << (Info.OperandType == MCOI::OPERAND_IMMEDIATE ? "i" : "?");
     }
-    Stream << '\n';
+    Stream << '\t' << descriptorFlags(Desc) << '\n';
     Out.write(Out.context, toText(Line));
   }
 }

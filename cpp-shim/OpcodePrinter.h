@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -51,6 +52,10 @@ private:
   const llvm::MCSubtargetInfo &Subtarget;
   std::unique_ptr<llvm::MCInstPrinter> Printer;
 };
+
+/// The snapshot's flags of an opcode, as far as its description tells: not those
+/// that LLVM asks an instruction for.
+uint32_t descriptorFlags(const llvm::MCInstrDesc &Desc);
 
 /// Does LLVM give the opcode called \p Name a number for a name?
 inline bool isAnonymous(llvm::StringRef Name) {

@@ -386,7 +386,8 @@ int oriel_run_machine_passes(OrielText path, OrielText pipeline, OrielText cpu,
                              OrielSink out, OrielSink error);
 
 /// Writes a line for each of LLVM's opcodes: its name; of anonymous ones the
-/// signature; what operands it takes. Separated by tabs.
+/// signature; what operands it takes; the snapshot's flags that its description
+/// tells. Separated by tabs.
 void oriel_list_opcodes(OrielSink out);
 
 /// Writes what LLVM prints for the opcode called \p name with made-up registers,

@@ -154,7 +154,7 @@ define ptx_kernel void @carry(ptr addrspace(1) %o, i32 %a, i32 %b, i32 %c, i32 %
   ret void
 }
 
-; Assembly that branches ends a block.
+; Assembly that branches ends a block, and Ori leaves the function alone.
 define ptx_kernel void @branches(ptr addrspace(1) %o, i32 %a, i32 %b) {
 entry:
   store i32 %a, ptr addrspace(1) %o
@@ -165,5 +165,52 @@ next:
 away:
   %v = load volatile i32, ptr addrspace(1) %o
   store i32 %v, ptr addrspace(1) %o
+  ret void
+}
+
+; Assembly that branches, and has a result; it does so between loads.
+define ptx_kernel void @outs(ptr addrspace(1) %o, i32 %a, i32 %b, i32 %n) {
+entry:
+  br label %loop
+loop:
+  %p0 = phi i32 [ %a, %entry ], [ %v, %next ]
+  %p1 = phi i32 [ %b, %entry ], [ %v, %next ]
+  %i = phi i32 [ 0, %entry ], [ %i2, %next ]
+  %v = callbr i32 asm sideeffect "mov.u32 $0, 5; // early $0 reads $1\0A add.u32 $0, $0, $1; // to ${2:l}", "=&r,r,!i"(i32 %p0) to label %next [label %away]
+next:
+  %i2 = add i32 %i, 1
+  %c = icmp eq i32 %i2, %n
+  br i1 %c, label %end, label %loop
+away:
+  store volatile i32 %p1, ptr addrspace(1) %o
+  br label %end
+end:
+  %r = phi i32 [ %v, %next ], [ %p0, %away ]
+  store volatile i32 %r, ptr addrspace(1) %o
+  ret void
+}
+
+define ptx_kernel void @goto_merge(ptr addrspace(3) %s, ptr addrspace(1) %o, i32 %a) {
+entry:
+  %x = load i32, ptr addrspace(3) %s
+  callbr void asm sideeffect "bar.sync 0; // ${0:l}", "!i"() to label %next [label %away]
+next:
+  %y = load i32, ptr addrspace(3) %s
+  %z = mul i32 %x, %y
+  store i32 %z, ptr addrspace(1) %o
+  ret void
+away:
+  %y2 = load i32, ptr addrspace(3) %s
+  %z2 = add i32 %x, %y2
+  store i32 %z2, ptr addrspace(1) %o
+  ret void
+}
+
+; Registers of every class, and one that a predicate in the assembly needs.
+define ptx_kernel void @preds(ptr addrspace(1) %o, i32 %a, i16 %h, i64 %l, double %d) {
+  %c = icmp slt i32 %a, 5
+  %r = call { i16, i64, double } asm sideeffect "@$3 mov.b16 $0, $4; mov.b64 $1, $5; add.f64 $2, $6, $6;", "=&h,=l,=d,b,h,l,d,~{memory}"(i1 %c, i16 %h, i64 %l, double %d)
+  %x = extractvalue { i16, i64, double } %r, 1
+  store i64 %x, ptr addrspace(1) %o
   ret void
 }

@@ -1,6 +1,7 @@
 //! LLVM's opcodes: what operands they take and how they look in PTX.
 
 use super::text::{OrielSink, OrielText};
+use crate::snapshot::abi::OpcodeFlags;
 
 unsafe extern "C" {
     fn oriel_list_opcodes(out: OrielSink);
@@ -16,8 +17,10 @@ pub struct LlvmOpcode {
     /// describes its operands. Otherwise empty.
     pub mnemonic: String,
     /// What its operands are: a register class, `i` for an immediate or `?` for what LLVM does not
-    /// describe; `=` before results.
+    /// describe; `=` before results, then `&` if it is an early clobber and `+` if it is tied to another.
     pub operands: Vec<String>,
+    /// What LLVM's description says of it. The flags that LLVM asks an instruction for are not among them.
+    pub flags: OpcodeFlags,
 }
 
 /// Every opcode of the NVPTX target, which has to be initialised.
@@ -32,6 +35,7 @@ pub fn llvm_opcodes() -> Vec<LlvmOpcode> {
             name: field(),
             mnemonic: field(),
             operands: field().split_whitespace().map(str::to_owned).collect(),
+            flags: OpcodeFlags::from_bits_truncate(field().parse().unwrap_or_default()),
         }
     };
     text.lines().map(parse).collect()

@@ -1,0 +1,27 @@
+; Changed functions are proved at both stages, and what LLVM has in the end as well; a wrong change is found.
+
+; RUN: %llc %s -oriel-validate=enforce -oriel-report=%t.json -o /dev/null
+; RUN: FileCheck %s --input-file=%t.json --check-prefix=PROVED
+; RUN: %llc %s -oriel-verify -oriel-report=%t.json -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUIET --allow-empty
+; RUN: FileCheck %s --input-file=%t.json --check-prefix=PROVED
+; RUN: %llc %s -oriel-report=%t.json -o /dev/null
+; RUN: FileCheck %s --input-file=%t.json --check-prefix=OFF
+; RUN: not %llc %s -oriel-validate=perhaps -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
+
+; Operands exchanged and constants moved: the same function.
+; RUN: %llc %s -oriel-phases=perturb -oriel-validate=check -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUIET --allow-empty
+
+; PROVED: "outcome":"changed","validation":{"is_proved":true}
+; OFF: "outcome":"changed"
+; OFF-NOT: validation
+; QUIET-NOT: warning
+; WRONG: 'perhaps' is not allowed; allowed are: off, check, enforce
+
+target triple = "nvptx64-nvidia-cuda"
+
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a, i32 %b) {
+  %x = shl i32 %a, 4
+  %y = add i32 %x, %b
+  store i32 %y, ptr addrspace(1) %p
+  ret void
+}
