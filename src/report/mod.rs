@@ -90,9 +90,6 @@ pub struct FunctionReport<'a> {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,
-    /// What the validator says of the change, if it was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation: Option<Validation<'a>>,
     /// What the phases that ran have counted.
     #[serde(skip_serializing_if = "Statistics::is_empty")]
     pub phases: &'a Statistics,
@@ -112,6 +109,9 @@ pub struct FunctionReport<'a> {
     pub analysis_ns: u64,
     /// The sum of the four.
     pub oriel_ns: u64,
+    /// What the validator says of the change, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation<'a>>,
 }
 
 /// What the validator says of a change.

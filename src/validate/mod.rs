@@ -306,7 +306,9 @@ fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints:
             if let Some(holds) = constants[side]
                 && sides[side].function.is_placed(blocks[side])
             {
-                is_new |= hints.decided[side].insert(blocks[side], holds).is_none();
+                let begin = [0, 1].map(|side: usize| node.stretches[side][0].block);
+                let place = (begin[0], begin[1], blocks[side]);
+                is_new |= hints.decided[side].insert(place, holds).is_none();
             }
         }
         if is_opposite && constants == [None, None] {

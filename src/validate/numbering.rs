@@ -53,6 +53,8 @@ struct Member {
     class: u32,
     /// Is it what it was before the loop, as the last walk has seen?
     is_constant: bool,
+    /// Has a walk refuted that?
+    is_variable: bool,
 }
 
 /// How variables that meet at a loop are told apart to begin with.
@@ -264,6 +266,7 @@ impl Plan {
                     operands: plan.operand_count as u32,
                     class: if guess == Guess::Names { name } else { 0 },
                     is_constant: false,
+                    is_variable: false,
                 });
                 plan.operand_count += predecessors;
             }
@@ -348,10 +351,10 @@ pub(super) fn walk(
     walk.run();
     walk.justify_loads();
     walk.note_escapes_over_edges();
-    let mut is_refined = walk.check_joins(&mut plan.next_class);
-    if !walk.doubts.is_empty() {
-        is_refined |= walk.find_constant_joins();
-    }
+    walk.propagate_uses();
+    // What a loop does not change comes first: values that differ only for that are not told apart.
+    let is_refined =
+        !walk.doubts.is_empty() && walk.find_constant_joins() || walk.check_joins(&mut plan.next_class);
     let findings = Findings {
         doubts: std::mem::take(&mut walk.doubts),
         is_refined,
@@ -1373,6 +1376,12 @@ impl Walk<'_, '_> {
         });
         match self.related.nodes[node.index()].end {
             PairEnd::Jump => {}
+            PairEnd::Fork { side } => {
+                let branch = terminator(self.sides[side].function, blocks[side]);
+                let condition = self.source(side, branch, 0);
+                let condition = self.facts.apply(self.values, condition);
+                self.conditions[node.index()] = condition.as_u32();
+            }
             PairEnd::Branch { opposite } => {
                 let branches = [0, 1].map(|side: usize| terminator(self.sides[side].function, blocks[side]));
                 let conditions = [0, 1].map(|side| {
@@ -1495,8 +1504,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Do the back edges bring what was assumed of them? Where they do not, variables are told apart for the next walk.
-    fn check_joins(&mut self, next_class: &mut u32) -> bool {
+    /// A variable whose value is used uses the values that it comes from.
+    fn propagate_uses(&mut self) {
         while let Some(member) = self.pending.pop() {
             let Member { node, operands, .. } = self.members[member as usize];
             let count = self.related.graph.predecessors(node).len();
@@ -1505,6 +1514,10 @@ impl Walk<'_, '_> {
                 self.use_member(cell.member);
             }
         }
+    }
+
+    /// Do the back edges bring what was assumed of them? Where they do not, variables are told apart for the next walk.
+    fn check_joins(&mut self, next_class: &mut u32) -> bool {
         let mut groups: NumberMap<(u32, u32, bool), SmallVec<[(u32, u32); 2]>> = NumberMap::default();
         let mut is_refined = false;
         for index in 0..self.members.len() {
@@ -1528,6 +1541,7 @@ impl Walk<'_, '_> {
                     .all(|cell| Some(cell.value) == first.map(|first| cells[first].value));
                 if !is_so {
                     self.members[index].is_constant = false;
+                    self.members[index].is_variable = true;
                     is_refined = true;
                 }
                 continue;
@@ -1596,7 +1610,7 @@ impl Walk<'_, '_> {
         for index in 0..self.members.len() {
             let member = self.members[index];
             let own = self.member_values[index];
-            if !self.is_used[index] || member.is_constant || own == NONE {
+            if !self.is_used[index] || member.is_constant || member.is_variable || own == NONE {
                 continue;
             }
             let count = self.related.graph.predecessors(member.node).len();

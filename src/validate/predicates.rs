@@ -279,15 +279,30 @@ impl Facts {
         match values.operator(term) {
             Operator::Less { signed } => {
                 let [left, right] = [0, 1].map(|index| values.operand(term, index));
+                let equal = values.equal(left, right);
+                let greater = values.less(right, left, signed);
                 if holds {
-                    let equal = values.equal(left, right);
                     self.set_predicate(values, equal, false);
-                    let greater = values.less(right, left, signed);
                     self.set_predicate(values, greater, false);
+                } else if self.knows(values, greater) == Some(false) {
+                    self.set_predicate(values, equal, true);
+                } else if self.knows(values, equal) == Some(false) {
+                    self.set_predicate(values, greater, true);
                 }
             }
             _ => {}
         }
+    }
+
+    /// What is known of a predicate, or of its opposite.
+    fn knows(&self, values: &Values, predicate: Value) -> Option<bool> {
+        let known = |value: Value| self.known.get(&value).copied();
+        let sum = values.as_sum(predicate);
+        known(predicate).or_else(|| match sum.terms[..] {
+            [(term, 1)] => known(term).map(|holds| holds ^ (sum.constant == 1)),
+            [] => Some(sum.constant == 1),
+            _ => None,
+        })
     }
 
     /// As [`set`](Self::set), for a predicate or its opposite.

@@ -33,7 +33,7 @@ pub(super) struct Edge {
     pub target: Node,
     /// The last block of each stretch.
     pub from: [Block; 2],
-    /// Whether the condition of the function before holds.
+    /// Whether the condition of the function before holds; of a fork, that of the side that branches.
     pub sense: Option<bool>,
 }
 
@@ -44,6 +44,11 @@ pub(super) enum PairEnd {
     Jump,
     /// Both branch; the conditions have to be equal, or opposite.
     Branch { opposite: bool },
+    /// One function branches where the other jumps: both ways of this side go with the jump.
+    Fork {
+        /// The side that branches.
+        side: usize,
+    },
     /// Both choose among several targets by the same operands.
     Choice,
     /// Both leave the function.
@@ -63,8 +68,10 @@ pub(super) struct NodeData {
 pub(super) struct Hints {
     /// Pairs of blocks whose branches correspond the other way round.
     pub flipped: NumberMap<(Block, Block), bool>,
-    /// Branches that go one way only, by side and block.
-    pub decided: [NumberMap<Block, bool>; 2],
+    /// Branches that go one way only, by side: the blocks that the stretches begin with, the block, and whether its condition holds.
+    pub decided: [NumberMap<(Block, Block, Block), bool>; 2],
+    /// Branches of the function before that are not decided, though the function after jumps.
+    pub open: NumberMap<Block, ()>,
 }
 
 /// The related flow, with what is computed of it.
@@ -174,7 +181,9 @@ impl Builder<'_, '_> {
             // A branch that is known to go one way only.
             let mut has_moved = false;
             for side in 0..2 {
-                let decided = self.hints.decided[side].get(&at[side]).copied();
+                let decided = self.hints.decided[side]
+                    .get(&(pair[0], pair[1], at[side]))
+                    .copied();
                 if let (End::Branch(yes, no), Some(holds)) = (&ends[side], decided) {
                     self.go_on(
                         &mut stretches[side],
@@ -209,6 +218,17 @@ impl Builder<'_, '_> {
                 [End::Branch(yes, no), End::Jump(after)]
                     if self.is_decided(at, after, [yes, no]).is_some() =>
                 {
+                    if self.hints.open.contains_key(&at[0]) {
+                        let edges = [(yes, true), (no, false)]
+                            .into_iter()
+                            .map(|(before, sense)| self.edge([before, after], at, Some(sense)))
+                            .collect();
+                        return Ok(NodeData {
+                            stretches,
+                            end: PairEnd::Fork { side: 0 },
+                            edges: without_repetition(edges),
+                        });
+                    }
                     let holds = self.is_decided(at, after, [yes, no]);
                     let target = if holds == Some(true) { yes } else { no };
                     self.go_on(&mut stretches[0], target, holds, unrelated)?;
@@ -286,7 +306,12 @@ impl Builder<'_, '_> {
 
     /// Does the function after jump where the one before branches, and which way is it?
     fn is_decided(&self, at: [Block; 2], after: Block, targets: [Block; 2]) -> Option<bool> {
-        if self.label(0, at[0]) != self.label(1, at[1]) {
+        let function = self.sides[1].function;
+        let is_copy = |block: &&Block| **block != at[1] && function.label(**block) == function.label(at[1]);
+        // A new block has the label of the one that it comes from.
+        if self.label(0, at[0]) != self.label(1, at[1])
+            || at[0] != at[1] && function.blocks().iter().any(|block| is_copy(&block))
+        {
             return None;
         }
         let label = self.label(1, after);
