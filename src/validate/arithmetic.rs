@@ -54,7 +54,7 @@ impl Values {
             sources.iter().map(|&source| self.as_constant(source)).collect();
         if let Some(constants) = constants
             && !constants.is_empty()
-            && width <= 64
+            && (1..=64).contains(&width)
         {
             let evaluated = crate::execute::Form {
                 operation: form.operation,

@@ -137,7 +137,7 @@ impl Values {
     }
 
     /// The value that has these parts, at most 64 bits wide.
-    pub fn from_bits(&mut self, width: u32, parts: &[Part]) -> Value {
+    pub fn make_of_bits(&mut self, width: u32, parts: &[Part]) -> Value {
         let mut sum = Sum::default();
         for part in parts {
             match part.source {
@@ -328,7 +328,7 @@ impl Values {
         {
             return self.extract(value, low, width);
         }
-        self.from_bits(width, &taken)
+        self.make_of_bits(width, &taken)
     }
 
     /// A value with zeros above.
@@ -341,7 +341,7 @@ impl Values {
         if let Operator::Sum { .. } = self.operator(value)
             && let Some(parts) = self.bits_of_sum(value)
         {
-            return self.from_bits(width, &parts);
+            return self.make_of_bits(width, &parts);
         }
         let constant = self.as_constant(value);
         let sum = Sum {
@@ -561,7 +561,7 @@ impl Values {
             second += usize::from(ends[1] == to);
             from = to;
         }
-        Some(self.from_bits(width, &result))
+        Some(self.make_of_bits(width, &result))
     }
 
     fn bitwise_of_all(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Value {

@@ -105,6 +105,10 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
             if is_ordered(function, instruction) {
                 return Touches::both(place | Chains::VISIBLE | Chains::EFFECTS);
             }
+            if operation == O::St && place.is_empty() {
+                // Nobody stores there.
+                return Touches::EVERYTHING;
+            }
             if operation == O::St {
                 return Touches {
                     reads: Chains::empty(),
@@ -179,6 +183,26 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
             }
         }
     }
+}
+
+/// Does it depend on which threads execute it together?
+pub(super) fn is_convergent(function: &Function, instruction: Instruction) -> bool {
+    let operation = function.operation(instruction);
+    match function.machine_opcode(instruction) {
+        Some(opcode) if operation.is_opaque() => {
+            opcode.flags.contains(OpcodeFlags::CONVERGENT)
+                || function
+                    .flags(instruction)
+                    .contains(InstructionFlags::ASM_CONVERGENT)
+        }
+        _ => operation.flags().contains(OperationFlags::CONVERGENT),
+    }
+}
+
+/// May control not come behind an effect?
+pub(super) fn may_not_return(function: &Function, instruction: Instruction) -> bool {
+    let operation = function.operation(instruction);
+    operation.is_opaque() || matches!(operation, Operation::Call | Operation::Trap | Operation::Exit)
 }
 
 /// What is known of an instruction from LLVM's flags only. Whatever has side effects may do anything, whether LLVM says that it

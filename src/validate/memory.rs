@@ -212,7 +212,12 @@ impl Walk<'_, '_> {
             return false;
         };
         self.note_accesses(object, offset, count, bits);
-        let Some(pieces) = self.pieces().filter(|pieces| pieces.has(object)) else {
+        let Some(all) = self.pieces() else {
+            return false;
+        };
+        let Some(pieces) = Some(all).filter(|pieces| pieces.has(object)) else {
+            // Whoever can read the object gets what was stored there.
+            self.note_escapes(stored);
             return false;
         };
         for (index, &value) in stored.iter().enumerate() {

@@ -43,8 +43,9 @@ mod values;
 use crate::entity::Block;
 use crate::hash::NumberMap;
 use crate::ori::machine::from_machine;
-use crate::ori::{Function, Instruction};
+use crate::ori::{Function, Instruction, StackObject};
 use crate::snapshot::Snapshot;
+use crate::snapshot::abi::FunctionFlags;
 use memory::StackPieces;
 use numbering::{Findings, Guess, Memory, Plan, Settings, walk};
 use related::{Hints, Related, Unrelated};
@@ -88,6 +89,8 @@ pub enum DoubtKind {
     End,
     /// A load may fault where nothing was loaded before.
     Load,
+    /// The functions are of different kinds, for different GPUs, or have other objects on the stack.
+    Declaration,
     /// The proof takes too many steps.
     TooLarge,
 }
@@ -103,6 +106,7 @@ impl DoubtKind {
             Self::Undecided => "undecided-branch",
             Self::End => "end-of-block",
             Self::Load => "load",
+            Self::Declaration => "declaration",
             Self::TooLarge => "too-large",
         }
     }
@@ -116,6 +120,7 @@ impl DoubtKind {
             Self::Undecided => "this branch is not known to go one way only".to_owned(),
             Self::End => "the block ends in another way".to_owned(),
             Self::Load => "nothing shows that the other function loads from here, too".to_owned(),
+            Self::Declaration => "kind, GPU or stack objects differ".to_owned(),
             Self::TooLarge => "the proof takes too many steps".to_owned(),
         }
     }
@@ -185,6 +190,15 @@ impl Validator {
     /// # Errors
     /// What could not be proved, the first of it.
     pub fn validate(&mut self, before: Subject<'_>, after: Subject<'_>) -> Result<(), Doubt> {
+        if !are_alike(before.function, after.function) {
+            return Err(Doubt {
+                kind: DoubtKind::Declaration,
+                is_after: true,
+                instruction: None,
+                block: after.function.entry(),
+                values: None,
+            });
+        }
         let sides = [before, after].map(|subject| Side::new(subject.function, subject.snapshot));
         let mut names = NumberMap::default();
         let mut hints = Hints::default();
@@ -273,6 +287,25 @@ impl Validator {
             }]
         })
     }
+}
+
+/// Are two functions of one kind, for one GPU, with the same objects on the stack, as far as the second has them still?
+fn are_alike(before: &Function, after: &Function) -> bool {
+    let kind = |function: &Function| {
+        (
+            function.info.flags.contains(FunctionFlags::KERNEL),
+            function.info.sm,
+        )
+    };
+    let count = |function: &Function| function.stack_objects().count();
+    let is_kept = |one: &StackObject, other: &StackObject| {
+        other.is_removed
+            || (one.size, one.alignment, one.is_fixed) == (other.size, other.alignment, other.is_fixed)
+    };
+    let mut objects = before.stack_objects().zip(after.stack_objects());
+    kind(before) == kind(after)
+        && count(after) <= count(before)
+        && objects.all(|((_, one), (_, other))| is_kept(one, other))
 }
 
 fn doubt_of(unrelated: Unrelated) -> Doubt {

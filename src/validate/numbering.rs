@@ -8,7 +8,7 @@
 //! is done again.
 
 use super::arithmetic::Form;
-use super::effects::{Chains, clobbered_inputs, touches};
+use super::effects::{Chains, clobbered_inputs, is_convergent, may_not_return, touches};
 use super::memory::{Slots, StackPieces};
 use super::predicates::Facts;
 use super::related::{Node, PairEnd, Related};
@@ -84,6 +84,8 @@ struct Load {
     node: Node,
     instruction: Instruction,
     value: Value,
+    /// Effects before it in the node that may not return.
+    behind: u32,
 }
 
 /// What the walk needs beside the functions, kept from one to the next.
@@ -126,13 +128,21 @@ pub(super) struct Walk<'a, 'f> {
     effects: [Vec<Effect>; 2],
     /// What stores were made of, by the value of the effect.
     stores: NumberMap<Value, (Value, u64, Option<MemoryAccess>)>,
-    loads_before: NumberMap<Value, SmallVec<[Node; 2]>>,
+    loads_before: NumberMap<Value, SmallVec<[(Node, u32); 2]>>,
     loads_after: Vec<Load>,
     pub slots: Slots,
     pub doubts: Vec<Doubt>,
     /// Variables that were read where no definition reaches that dominates the place.
     pub undominated: Vec<u32>,
     clobbered: u64,
+    /// Registers that the function before reads without a value.
+    undefined_before: NumberMap<u32, ()>,
+    /// Do both functions number symbols and bases alike?
+    shares_numbers: bool,
+    /// Instructions of both functions that depend on which threads execute them, as they correspond.
+    convergent: NumberMap<(u8, Instruction), Instruction>,
+    /// By node: effects of the function before that may not return.
+    ends_before: Vec<u32>,
 }
 
 /// What a walk has found.
@@ -347,6 +357,10 @@ pub(super) fn walk(
         doubts: Vec::new(),
         undominated: Vec::new(),
         clobbered: 0,
+        undefined_before: NumberMap::default(),
+        shares_numbers: sides[0].shares_numbers(&sides[1]),
+        convergent: NumberMap::default(),
+        ends_before: vec![0; nodes],
     };
     walk.run();
     walk.justify_loads();
@@ -471,6 +485,12 @@ impl<'a> Walk<'a, '_> {
         } else {
             1 << 30 | (own - registers)
         };
+        // What only the function after reads without a value may be anything at each read.
+        if side == 0 {
+            self.undefined_before.insert(register, ());
+        } else if !self.undefined_before.contains_key(&register) {
+            return self.unknown(width);
+        }
         self.values.intern(Operator::Undefined { register }, width, &[])
     }
 
@@ -549,6 +569,7 @@ impl<'a> Walk<'a, '_> {
         let condition = self.conditions[above.index()];
         if let Some(holds) = sense
             && condition != NONE
+            && !self.values.mentions_undefined(Value::from_u32(condition))
         {
             self.facts.learn(self.values, Value::from_u32(condition), holds);
         }
@@ -644,6 +665,7 @@ impl<'a> Walk<'a, '_> {
             let condition = self.conditions[node.index()];
             if let Some(holds) = edge.sense
                 && condition != NONE
+                && !self.values.mentions_undefined(Value::from_u32(condition))
             {
                 self.facts.learn(self.values, Value::from_u32(condition), holds);
             }
@@ -1051,15 +1073,17 @@ impl Walk<'_, '_> {
             let loaded = self.values.intern(operator, bits, &operands);
             match side {
                 0 => {
+                    let place = (node, self.may_not_return(0));
                     let places = self.loads_before.entry(loaded).or_default();
-                    if places.last() != Some(&node) {
-                        places.push(node);
+                    if places.last().is_none_or(|&(last, _)| last != node) {
+                        places.push(place);
                     }
                 }
                 _ => self.loads_after.push(Load {
                     node,
                     instruction,
                     value: loaded,
+                    behind: self.may_not_return(1),
                 }),
             }
             self.set_loaded(side, instruction, index, loaded, in_memory);
@@ -1197,6 +1221,10 @@ impl Walk<'_, '_> {
         other: (Value, u64, Option<&MemoryAccess>),
     ) -> bool {
         if let (Some(left), Some(right)) = (one.2, other.2) {
+            // Numbers of symbols and bases are those of one snapshot.
+            if !self.shares_numbers {
+                return self.are_addresses_apart(one.0, one.1, other.0, other.1);
+            }
             if left.symbol.is_some() && right.symbol.is_some() && left.symbol != right.symbol {
                 return true;
             }
@@ -1210,22 +1238,48 @@ impl Walk<'_, '_> {
                 return true;
             }
         }
-        let width = self.values.width(one.0);
-        if width != self.values.width(other.0) || width == 0 {
+        self.are_addresses_apart(one.0, one.1, other.0, other.1)
+    }
+
+    /// Are two addresses so far apart that accesses of these sizes have no byte in common?
+    fn are_addresses_apart(&mut self, one: Value, size: u64, other: Value, other_size: u64) -> bool {
+        let width = self.values.width(one);
+        if width != self.values.width(other) || width == 0 {
             return false;
         }
-        let difference = self.values.subtract(width, one.0, other.0);
+        let difference = self.values.subtract(width, one, other);
         let Some(distance) = self.values.as_constant(difference) else {
             return false;
         };
         let back = distance.wrapping_neg() & super::values::mask(width);
-        distance >= other.1 && back >= one.1
+        distance >= other_size && back >= size
     }
 }
 
 /// What has to be the same at the end of a node.
 impl Walk<'_, '_> {
+    /// Instructions that depend on which threads execute them together correspond one to one: none becomes two, or two one.
+    fn match_convergent(&mut self, node: Node) {
+        let of_side = |walk: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
+            let function = walk.sides[side].function;
+            let effects = walk.effects[side].iter().map(|effect| effect.instruction);
+            effects
+                .filter(|&effect| is_convergent(function, effect))
+                .collect()
+        };
+        let [before, after] = [0, 1].map(|side| of_side(self, side));
+        for (&one, &other) in before.iter().zip(&after) {
+            for (side, key, value) in [(0, one, other), (1, other, one)] {
+                if *self.convergent.entry((side, key)).or_insert(value) != value {
+                    self.doubt(DoubtKind::Effect, 1, Some(other), node);
+                }
+            }
+        }
+    }
+
     fn compare_effects(&mut self, node: Node) {
+        self.ends_before[node.index()] = self.may_not_return(0);
+        self.match_convergent(node);
         let differs = |walk: &Self, chain: usize| {
             let [before, after] = [0, 1].map(|side| walk.cells[walk.chain(side, chain) as usize]);
             before.value != after.value
@@ -1293,10 +1347,11 @@ impl Walk<'_, '_> {
                 let values = like.map(|other| self.first_difference(effect.action, other.action));
                 return Err((0, effect.instruction, values));
             };
-            for passed in 0..position {
-                if !self.commute(&after[passed], effect) {
-                    return Err((0, effect.instruction, None));
-                }
+            if !after[..position]
+                .iter()
+                .all(|passed| self.commute(passed, effect))
+            {
+                return Err((0, effect.instruction, None));
             }
             after.remove(position);
         }
@@ -1347,7 +1402,8 @@ impl Walk<'_, '_> {
         if let Operator::Undefined { .. } = operator {
             return true;
         }
-        if depth == 0 {
+        // What loops bring back to two joins is compared only where they are one value.
+        if depth == 0 || matches!(operator, Operator::Join { is_open: true, .. }) {
             return false;
         }
         if let Operator::Join { is_open: false, .. } = operator
@@ -1442,10 +1498,10 @@ impl Walk<'_, '_> {
         for number in 0..self.loads_after.len() {
             let load = self.loads_after[number];
             let is_justified = self.loads_before.get(&load.value).is_some_and(|places| {
-                let dominates = |place: &Node| self.related.dominators.dominates(*place, load.node);
-                places.last() == Some(&load.node)
-                    || places.iter().any(dominates)
-                    || self.is_loaded_behind(load.node, places)
+                places.iter().any(|&(place, behind)| match place == load.node {
+                    true => behind <= load.behind,
+                    false => self.related.dominators.dominates(place, load.node),
+                }) || self.is_loaded_behind(load, places)
             });
             if !is_justified && !self.never_faults(load.instruction) {
                 self.doubt(DoubtKind::Load, 1, Some(load.instruction), load.node);
@@ -1465,23 +1521,31 @@ impl Walk<'_, '_> {
             .is_some_and(|access| access.flags.contains(MemoryFlags::DEREFERENCEABLE))
     }
 
-    /// Does every way from a node come to one of the places, before any loop closes?
-    fn is_loaded_behind(&self, node: Node, places: &[Node]) -> bool {
+    /// Does every way from a load come to one of the places, with nothing between that may not return, and before any loop
+    /// closes?
+    fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
         const NODES: usize = 64;
+        if load.behind != self.ends_before[load.node.index()] {
+            return false;
+        }
         let mut pending: SmallVec<[Node; 8]> = SmallVec::new();
         let mut met: SmallVec<[Node; 16]> = SmallVec::new();
-        pending.push(node);
+        pending.push(load.node);
         while let Some(node) = pending.pop() {
             let edges = &self.related.nodes[node.index()].edges;
             if edges.is_empty() {
                 return false;
             }
             for edge in edges {
-                if places.contains(&edge.target) {
+                if places
+                    .iter()
+                    .any(|&(place, behind)| place == edge.target && behind == 0)
+                {
                     continue;
                 }
                 if met.contains(&edge.target)
                     || met.len() >= NODES
+                    || self.ends_before[edge.target.index()] > 0
                     || self.related.dominators.dominates(edge.target, node)
                 {
                     return false;
@@ -1491,6 +1555,15 @@ impl Walk<'_, '_> {
             }
         }
         true
+    }
+
+    /// The effects of a stretch so far that may not return.
+    fn may_not_return(&self, side: usize) -> u32 {
+        let function = self.sides[side].function;
+        let effects = self.effects[side].iter();
+        effects
+            .filter(|effect| may_not_return(function, effect.instruction))
+            .count() as u32
     }
 
     /// An address that a loop carries on is not followed.
@@ -1518,72 +1591,55 @@ impl Walk<'_, '_> {
 
     /// Do the back edges bring what was assumed of them? Where they do not, variables are told apart for the next walk.
     fn check_joins(&mut self, next_class: &mut u32) -> bool {
-        let mut groups: NumberMap<(u32, u32, bool), SmallVec<[(u32, u32); 2]>> = NumberMap::default();
+        let mut groups: NumberMap<u32, SmallVec<[u32; 2]>> = NumberMap::default();
         let mut is_refined = false;
         for index in 0..self.members.len() {
             if !self.is_used[index] {
                 continue;
             }
             let member = self.members[index];
-            let predecessors = self.related.graph.predecessors(member.node);
-            let position = |node: Node| self.related.dominators.number(node);
-            let is_back = |above: Node| position(above) >= position(member.node);
-            if !predecessors.iter().any(|&above| is_back(above)) {
+            if !(0..self.edges_to(member.node)).any(|number| self.is_back_edge(member.node, number)) {
                 continue;
             }
-            let cells = &self.operands[member.operands as usize..][..predecessors.len()];
-            let known = |number: usize| !is_back(predecessors[number]);
-            let first = (0..cells.len()).find(|&number| known(number));
             if member.is_constant {
                 // It was taken to be what it is before the loop.
-                let is_so = cells
-                    .iter()
-                    .all(|cell| Some(cell.value) == first.map(|first| cells[first].value));
-                if !is_so {
+                let all: SmallVec<[u32; 4]> = (0..self.edges_to(member.node))
+                    .map(|number| self.brought(member, number))
+                    .collect();
+                if all.iter().any(|&value| value != all[0]) {
                     self.members[index].is_constant = false;
                     self.members[index].is_variable = true;
                     is_refined = true;
                 }
                 continue;
             }
-            // Members that begin alike and have the same class share a value.
-            let mut hash = crate::hash::Fnv1a::new();
-            for (number, cell) in cells.iter().enumerate() {
-                if known(number) {
-                    hash = hash.word(cell.value);
-                }
-            }
-            let key = (member.node.as_u32(), member.class, true);
-            groups.entry(key).or_default().push((index as u32, hash.finish()));
+            groups
+                .entry(self.member_values[index])
+                .or_default()
+                .push(index as u32);
         }
+        // Members that share a value have to get one value over each back edge.
         let mut split: Vec<(u32, u32)> = Vec::new();
         for group in groups.values() {
-            // Within a group, those with equal beginnings.
-            for (number, &(index, beginning)) in group.iter().enumerate() {
-                let earlier = group[..number].iter().find(|&&(other, hash)| {
-                    hash == beginning && self.same_operands(other, index, false) == Some(true)
-                });
-                let Some(&(other, _)) = earlier else { continue };
-                if self.same_operands(other, index, true) != Some(true) {
-                    split.push((index, other));
+            for &index in &group[1..] {
+                if !self.get_the_same(group[0], index) {
+                    split.push((group[0], index));
                 }
             }
         }
         split.sort_unstable();
-        let mut classes: Vec<(u32, u32)> = Vec::new();
-        for (index, _) in split {
+        let mut classes: Vec<(u32, u32, u32)> = Vec::new();
+        for (first, index) in split {
             is_refined = true;
             // Those that differ from the first in the same way stay together.
-            let like = classes.iter().find(|&&(other, _)| {
-                self.members[other as usize].node == self.members[index as usize].node
-                    && self.same_operands(other, index, false) == Some(true)
-                    && self.same_operands(other, index, true) == Some(true)
-            });
+            let like = classes
+                .iter()
+                .find(|&&(of, other, _)| of == first && self.get_the_same(other, index));
             let class = match like {
-                Some(&(_, class)) => class,
+                Some(&(.., class)) => class,
                 None => {
                     *next_class += 1;
-                    classes.push((index, *next_class));
+                    classes.push((first, index, *next_class));
                     *next_class
                 }
             };
@@ -1592,16 +1648,30 @@ impl Walk<'_, '_> {
         is_refined
     }
 
-    /// Are the operands of two members of one node the same, those of back edges or the others?
-    fn same_operands(&self, one: u32, other: u32, of_back_edges: bool) -> Option<bool> {
+    fn edges_to(&self, node: Node) -> usize {
+        self.related.graph.predecessors(node).len()
+    }
+
+    /// Does an edge to a node come from where the walk had not been yet?
+    fn is_back_edge(&self, node: Node, number: usize) -> bool {
+        let above = self.related.graph.predecessors(node)[number];
+        self.related.dominators.number(above) >= self.related.dominators.number(node)
+    }
+
+    /// The value that an edge brings to a member.
+    fn brought(&mut self, member: Member, number: usize) -> u32 {
+        match self.operands[member.operands as usize + number].value {
+            NONE => self.undefined(member.variable).as_u32(),
+            value => value,
+        }
+    }
+
+    /// Do the back edges bring two members of one node the same?
+    fn get_the_same(&mut self, one: u32, other: u32) -> bool {
         let (one, other) = (self.members[one as usize], self.members[other as usize]);
-        let predecessors = self.related.graph.predecessors(one.node);
-        let position = |node: Node| self.related.dominators.number(node);
-        let cell = |member: &Member, number: usize| self.operands[member.operands as usize + number].value;
-        Some(predecessors.iter().enumerate().all(|(number, &above)| {
-            let is_back = position(above) >= position(one.node);
-            is_back != of_back_edges || cell(&one, number) == cell(&other, number)
-        }))
+        (0..self.edges_to(one.node)).all(|number| {
+            !self.is_back_edge(one.node, number) || self.brought(one, number) == self.brought(other, number)
+        })
     }
 
     /// Takes variables for constant that a loop was seen not to change.
@@ -1614,13 +1684,10 @@ impl Walk<'_, '_> {
                 continue;
             }
             let count = self.related.graph.predecessors(member.node).len();
-            let cells = &self.operands[member.operands as usize..][..count];
-            let mut others = cells.iter().map(|cell| cell.value).filter(|&value| value != own);
+            let brought: SmallVec<[u32; 4]> = (0..count).map(|number| self.brought(member, number)).collect();
+            let mut others = brought.iter().filter(|&&value| value != own);
             let Some(first) = others.next() else { continue };
-            if cells.iter().any(|cell| cell.value == own)
-                && first != NONE
-                && others.all(|value| value == first)
-            {
+            if brought.contains(&own) && others.all(|value| value == first) {
                 self.members[index].is_constant = true;
                 is_found = true;
             }

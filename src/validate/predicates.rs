@@ -276,21 +276,19 @@ impl Facts {
 
     fn learn_term(&mut self, values: &mut Values, term: Value, holds: bool) {
         self.set(term, holds);
-        match values.operator(term) {
-            Operator::Less { signed } => {
-                let [left, right] = [0, 1].map(|index| values.operand(term, index));
-                let equal = values.equal(left, right);
-                let greater = values.less(right, left, signed);
-                if holds {
-                    self.set_predicate(values, equal, false);
-                    self.set_predicate(values, greater, false);
-                } else if self.knows(values, greater) == Some(false) {
-                    self.set_predicate(values, equal, true);
-                } else if self.knows(values, equal) == Some(false) {
-                    self.set_predicate(values, greater, true);
-                }
-            }
-            _ => {}
+        let Operator::Less { signed } = values.operator(term) else {
+            return;
+        };
+        let [left, right] = [0, 1].map(|index| values.operand(term, index));
+        let equal = values.equal(left, right);
+        let greater = values.less(right, left, signed);
+        if holds {
+            self.set_predicate(values, equal, false);
+            self.set_predicate(values, greater, false);
+        } else if self.knows(values, greater) == Some(false) {
+            self.set_predicate(values, equal, true);
+        } else if self.knows(values, equal) == Some(false) {
+            self.set_predicate(values, greater, true);
         }
     }
 

@@ -281,7 +281,8 @@ impl Values {
                 continue;
             }
             let part = match self.operator(part) {
-                Operator::Product => {
+                // A narrower product is cut off where it is, and extended.
+                Operator::Product if self.width(part) > width => {
                     let factors: SmallVec<[Value; 8]> = self.parts_of(part).collect();
                     let mut product = self.low_bits(factors[0], width);
                     for &other in &factors[1..] {

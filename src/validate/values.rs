@@ -101,6 +101,8 @@ struct Node {
     width: u8,
     /// Is it made of the address of a stack object?
     mentions_stack: bool,
+    /// Is it made of a value that does not matter?
+    mentions_undefined: bool,
     first: u32,
     count: u32,
 }
@@ -179,11 +181,17 @@ impl Values {
                     .iter()
                     .step_by(step)
                     .any(|&word| self.nodes[word as usize].mentions_stack);
+        let mentions_undefined = matches!(operator, Operator::Undefined { .. })
+            || words
+                .iter()
+                .step_by(step)
+                .any(|&word| self.nodes[word as usize].mentions_undefined);
         self.table[place] = value.as_u32() + 1;
         self.nodes.push(Node {
             operator,
             width: width as u8,
             mentions_stack,
+            mentions_undefined,
             first: self.operands.len() as u32,
             count: words.len() as u32,
         });
@@ -213,6 +221,11 @@ impl Values {
     /// Is a value made of the address of a stack object?
     pub fn mentions_stack(&self, value: Value) -> bool {
         self.nodes[value.index()].mentions_stack
+    }
+
+    /// Is a value made of one that does not matter?
+    pub fn mentions_undefined(&self, value: Value) -> bool {
+        self.nodes[value.index()].mentions_undefined
     }
 
     /// Width in bits; zero for memory and effects.
