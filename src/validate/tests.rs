@@ -318,6 +318,32 @@ fn an_early_result_is_no_input() {
     assert!(compare(&text(3), &text(2)).is_err());
 }
 
+/// Pairs of functions of which the second does something else. The validator has had a proof of each of them once.
+#[test]
+fn what_was_proved_wrongly_once_is_not() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/validate/wrong_pairs");
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).expect("it is there");
+        parse_function(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).expect("it is there") {
+        let name = entry
+            .expect("it is readable")
+            .file_name()
+            .into_string()
+            .expect("it is text");
+        let Some(stem) = name.strip_suffix(".before.ori") else {
+            continue;
+        };
+        let (before, after) = (read(&name), read(&format!("{stem}.after.ori")));
+        assert!(compare(&before, &after).is_err(), "{stem}");
+        assert_eq!(compare(&before, &before), Ok(()), "{stem}");
+        count += 1;
+    }
+    assert_eq!(count, 20);
+}
+
 /// Random expressions: their normal forms have the value that the expressions have.
 #[derive(Clone, Debug)]
 struct Expression {

@@ -1,0 +1,239 @@
+//! What has to be the same at the end of a pair of stretches: effects, memory, and where control goes.
+
+use super::*;
+
+impl Walk<'_, '_> {
+    /// Instructions that depend on which threads execute them together correspond one to one: none becomes two, or two one.
+    pub(super) fn match_convergent(&mut self, node: Node) {
+        let of_side = |walk: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
+            let function = walk.sides[side].function;
+            let effects = walk.effects[side].iter().map(|effect| effect.instruction);
+            effects
+                .filter(|&effect| is_convergent(function, effect))
+                .collect()
+        };
+        let [before, after] = [0, 1].map(|side| of_side(self, side));
+        for (&one, &other) in before.iter().zip(&after) {
+            for (side, key, value) in [(0, one, other), (1, other, one)] {
+                if *self.convergent.entry((side, key)).or_insert(value) != value {
+                    self.doubt(DoubtKind::Effect, 1, Some(other), node);
+                }
+            }
+        }
+    }
+
+    pub(super) fn compare_effects(&mut self, node: Node) {
+        self.ends_before[node.index()] = self.may_not_return(0);
+        self.match_convergent(node);
+        let differs = |walk: &Self, chain: usize| {
+            let [before, after] = [0, 1].map(|side| walk.cells[walk.chain(side, chain) as usize]);
+            before.value != after.value
+        };
+        let is_equal = (0..Chains::COUNT).all(|chain| !differs(self, chain));
+        for chain in 0..Chains::COUNT {
+            for side in 0..2 {
+                let member = self.cells[self.chain(side, chain) as usize].member;
+                self.use_member(member);
+            }
+        }
+        if is_equal {
+            return;
+        }
+        match self.settings.is_thorough.then(|| self.match_effects()) {
+            Some(Ok(())) => {
+                // Whatever order they are in, memory and effects are the same now.
+                for chain in 0..Chains::COUNT {
+                    let cell = self.cells[self.chain(0, chain) as usize];
+                    self.set_cell(self.chain(1, chain), Value::from_u32(cell.value), cell.member);
+                }
+            }
+            Some(Err((side, effect, values))) => {
+                self.doubt_of_values(DoubtKind::Effect, side, Some(effect), node, values);
+            }
+            None => {
+                let chain = (0..Chains::COUNT)
+                    .find(|&chain| differs(self, chain))
+                    .unwrap_or(0);
+                let [before, after] = [0, 1].map(|side: usize| self.effects[side].len());
+                let first = (0..before.max(after)).find(|&number| {
+                    let [one, other] =
+                        [0, 1].map(|side: usize| self.effects[side].get(number).map(|e| e.action));
+                    one != other
+                });
+                let effect = first.and_then(|number| {
+                    let on = |side: usize| {
+                        self.effects[side]
+                            .get(number)
+                            .map(|effect| (side, effect.instruction))
+                    };
+                    on(1).or_else(|| on(0))
+                });
+                match effect {
+                    Some((side, instruction)) => self.doubt(DoubtKind::Effect, side, Some(instruction), node),
+                    None => self.doubt(DoubtKind::Memory(Chains::name(chain)), 1, None, node),
+                }
+            }
+        }
+    }
+
+    /// Are the effects of both stretches the same but for the order of those that do not meet? What entered the node has to
+    /// be the same.
+    pub(super) fn match_effects(&mut self) -> Result<(), (usize, Instruction, Option<[Value; 2]>)> {
+        let [before, mut after] = std::mem::take(&mut self.effects);
+        for effect in &before {
+            let found = after.iter().position(|other| {
+                effect.chains == other.chains && self.refines(effect.action, other.action, 8)
+            });
+            let Some(position) = found else {
+                let like = after.iter().find(|other| {
+                    effect.chains == other.chains
+                        && self.values.operator(effect.action) == self.values.operator(other.action)
+                });
+                let values = like.map(|other| self.first_difference(effect.action, other.action));
+                return Err((0, effect.instruction, values));
+            };
+            if !after[..position]
+                .iter()
+                .all(|passed| self.commute(passed, effect))
+            {
+                return Err((0, effect.instruction, None));
+            }
+            after.remove(position);
+        }
+        match after.first() {
+            Some(effect) => Err((1, effect.instruction, None)),
+            None => Ok(()),
+        }
+    }
+
+    /// The innermost values that differ, where the same operations are done around them.
+    pub(super) fn first_difference(&self, before: Value, after: Value) -> [Value; 2] {
+        let mut pair = [before, after];
+        loop {
+            let [before, after] = pair;
+            let is_alike = self.values.operator(before) == self.values.operator(after)
+                && self.values.words(before).len() == self.values.words(after).len();
+            let only_in = |value: Value, other: Value| {
+                self.values
+                    .parts_of(value)
+                    .find(|part| self.values.parts_of(other).all(|known| known != *part))
+            };
+            match (only_in(before, after), only_in(after, before)) {
+                (Some(one), Some(other)) if is_alike => pair = [one, other],
+                _ => return pair,
+            }
+        }
+    }
+
+    pub(super) fn commute(&mut self, one: &Effect, other: &Effect) -> bool {
+        if !one.chains.intersects(other.chains) {
+            return true;
+        }
+        match (one.address, other.address) {
+            (Some((left, size)), Some((right, other_size))) => self.are_apart(
+                (left, size, one.access.as_ref()),
+                (right, other_size, other.access.as_ref()),
+            ),
+            _ => false,
+        }
+    }
+
+    /// May a value of the function before be that of the function after? Undefined values may be any.
+    pub(super) fn refines(&self, before: Value, after: Value, depth: u32) -> bool {
+        if before == after {
+            return true;
+        }
+        let operator = self.values.operator(before);
+        if let Operator::Undefined { .. } = operator {
+            return true;
+        }
+        // What loops bring back to two joins is compared only where they are one value.
+        if depth == 0 || matches!(operator, Operator::Join { is_open: true, .. }) {
+            return false;
+        }
+        if let Operator::Join { is_open: false, .. } = operator
+            && self.values.operator(after) != operator
+        {
+            return self
+                .values
+                .parts_of(before)
+                .all(|part| self.refines(part, after, depth - 1));
+        }
+        let (one, other) = (self.values.words(before), self.values.words(after));
+        operator == self.values.operator(after)
+            && !matches!(operator, Operator::Sum { .. })
+            && self.values.width(before) == self.values.width(after)
+            && one.len() == other.len()
+            && one
+                .iter()
+                .zip(other)
+                .all(|(&one, &other)| self.refines(Value::from_u32(one), Value::from_u32(other), depth - 1))
+    }
+
+    pub(super) fn compare_ends(&mut self, node: Node) {
+        let blocks = [0, 1].map(|side: usize| {
+            let stretch = &self.related.nodes[node.index()].stretches[side];
+            stretch[stretch.len() - 1].block
+        });
+        match self.related.nodes[node.index()].end {
+            PairEnd::Jump => {}
+            PairEnd::Fork { side } => {
+                let branch = terminator(self.sides[side].function, blocks[side]);
+                let condition = self.source(side, branch, 0);
+                let condition = self.facts.apply(self.values, condition);
+                self.conditions[node.index()] = condition.as_u32();
+            }
+            PairEnd::Branch { opposite } => {
+                let branches = [0, 1].map(|side: usize| terminator(self.sides[side].function, blocks[side]));
+                let conditions = [0, 1].map(|side| {
+                    let condition = self.source(side, branches[side], 0);
+                    self.facts.apply(self.values, condition)
+                });
+                self.conditions[node.index()] = conditions[0].as_u32();
+                let after = match opposite {
+                    true => self.values.not(conditions[1]),
+                    false => conditions[1],
+                };
+                if !self.refines(conditions[0], after, 8) {
+                    let constants = conditions.map(|condition| self.values.as_constant(condition));
+                    let is_opposite = self.values.not(conditions[0]) == after;
+                    let kind = DoubtKind::Condition {
+                        constants: constants.map(|bits| bits.map(|bits| bits != 0)),
+                        is_opposite,
+                    };
+                    self.doubt_of_values(
+                        kind,
+                        1,
+                        Some(branches[1]),
+                        node,
+                        Some(self.first_difference(conditions[0], after)),
+                    );
+                }
+            }
+            PairEnd::Choice => {
+                let ends = [0, 1].map(|side: usize| terminator(self.sides[side].function, blocks[side]));
+                let operation = self.sides[0].function.operation(ends[0]);
+                if operation != self.sides[1].function.operation(ends[1]) {
+                    self.doubt(DoubtKind::End, 1, Some(ends[1]), node);
+                } else if operation == Operation::Brx {
+                    let [before, after] = [0, 1].map(|side| self.source(side, ends[side], 0));
+                    if !self.refines(before, after, 8) {
+                        let kind = DoubtKind::Condition {
+                            constants: [None; 2],
+                            is_opposite: false,
+                        };
+                        self.doubt(kind, 1, Some(ends[1]), node);
+                    }
+                }
+            }
+            PairEnd::Leave => {
+                let ends = [0, 1].map(|side: usize| self.sides[side].function.terminator(blocks[side]));
+                let operations =
+                    [0, 1].map(|side: usize| ends[side].map(|end| self.sides[side].function.operation(end)));
+                if operations[0] != operations[1] {
+                    self.doubt(DoubtKind::End, 1, ends[1], node);
+                }
+            }
+        }
+    }
+}
