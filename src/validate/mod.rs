@@ -11,13 +11,13 @@
 //! ST.global %3, [%0]            (%4 = SHL %1, 4 above)        memory1 = store(v0, v3, memory0), both
 //! ```
 //!
-//! 1. [`related`] pairs stretches of blocks of the two functions, so that both go the same way step by step.
-//! 2. [`numbering`] gives every computation of both functions a value, in one graph ([`values`]): equal values are equal
+//! 1. `related` pairs stretches of blocks of the two functions, so that both go the same way step by step.
+//! 2. `numbering` gives every computation of both functions a value, in one graph (`values`): equal values are equal
 //!    computations (value-graph translation validation: Tristan, Govereau and Morrisett, PLDI 2011). Normal forms
-//!    ([`sums`], [`bits`], [`predicates`]) make a computation and what a phase makes of it one value; each is an
+//!    (`sums`, `bits`, `predicates`) make a computation and what a phase makes of it one value; each is an
 //!    identity of integers, and nothing is assumed of floating-point numbers.
 //! 3. At the end of each pair, memory by kind, the sequence of effects and the condition of the branch have to be the same
-//!    value. Memory is a value as well: each store or effect makes a new one of the last ([`effects`]).
+//!    value. Memory is a value as well: each store or effect makes a new one of the last (`effects`).
 //! 4. A load that the function after does has to be one that the function before does on the same way, since it may fault.
 //!
 //! That the relation holds for ever follows by induction over the steps of the related flow: what is assumed of values that
