@@ -71,7 +71,10 @@ fn the_schema_has_the_fields_that_are_written() {
         outcome: Outcome::Failed,
         problem: Some("none"),
         figures: Some(all_figures()),
-        validation: None,
+        validation: Some(Validation {
+            is_proved: false,
+            doubt: Some("none"),
+        }),
         phases: &statistics,
         phase_ns: PhaseTimes(&statistics),
         export_ns: 1,
