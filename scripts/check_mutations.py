@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Damaged snapshot files and damaged plans: each is refused with a message or valid; nothing crashes.
 
-    scripts/check_mutations.py [--snapshots 10000] [--plans 10000] [--seed 0]
+    scripts/check_mutations.py [--snapshots 10000] [--proofs 10000] [--plans 10000] [--seed 0]
 
 Snapshots are those of the examples, at both stages. Plans are damaged inside llc, on generated functions: a plan
 that is accepted has passed LLVM's verifier, and llc has compiled the result to the end.
@@ -35,6 +35,13 @@ def damage_snapshots(path, copies, seed):
     printed = common.run([common.tool(), "snapshot", "--check", f"--damage={copies}", f"--seed={seed}", path]).stdout
     match = re.search(r"(\d+) still valid, (\d+) refused", printed)
     return int(match.group(1)), int(match.group(2))
+
+
+def damage_proofs(path, copies, seed):
+    """(refused, proved, not proved) when damaged copies of a file are compared with the file."""
+    command = [common.tool(), "validate", f"--damage={copies}", f"--seed={seed}", path, path]
+    match = re.search(r"(\d+) refused, (\d+) proved, (\d+) not", common.run(command).stdout)
+    return tuple(int(number) for number in match.groups())
 
 
 def damage_plans(seed, folder):
@@ -74,6 +81,7 @@ def report(what, results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--snapshots", type=int, default=10000)
+    parser.add_argument("--proofs", type=int, default=10000)
     parser.add_argument("--plans", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -86,11 +94,14 @@ def main():
         results = common.parallel("damaged snapshots",
                                   lambda path: attempt(damage_snapshots, path, copies, arguments.seed), files)
         failures += report("damaged snapshots: {} still valid, {} refused", results)
+        copies = -(-arguments.proofs // len(files))
+        results = common.parallel("damaged proofs", lambda path: attempt(damage_proofs, path, copies, arguments.seed), files)
+        failures += report("damaged proofs: {} refused, {} proved, {} not", results)
         modules = -(-arguments.plans // (2 * FUNCTIONS_A_MODULE))
         results = common.parallel("damaged plans", lambda seed: attempt(damage_plans, seed, folder),
                                   range(arguments.seed, arguments.seed + modules))
         failures += report("damaged plans: {}, of them {} refused or put back", results)
-    print(f"mutations: {len(files) + modules - failures} passed, {failures} failed")
+    print(f"mutations: {2 * len(files) + modules - failures} passed, {failures} failed")
     return 1 if failures else 0
 
 

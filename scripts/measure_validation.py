@@ -19,8 +19,11 @@ import examples
 def modules(paths, sm, folder):
     """The modules of `paths`, or those of the examples, as files."""
     if not paths:
-        built = common.parallel("clang", lambda source: compile_example(source, sm, folder), examples.examples())
-        return [path for path in built if path]
+        sources = examples.examples()
+        bitcode = [folder / f"{'-'.join(source.parts)}.bc" for source in sources]
+        commands = [examples.clang_command(*pair, sm.removeprefix("sm_")) for pair in zip(sources, bitcode)]
+        common.parallel("clang", common.run, commands)
+        return bitcode
     found = []
     for path in map(Path, paths):
         found += sorted(path.rglob("*.ll")) + sorted(path.rglob("*.bc")) if path.is_dir() else [path]

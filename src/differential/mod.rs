@@ -35,7 +35,7 @@ mod wrong_edit;
 
 pub use case::Case;
 pub use check::{CheckReport, Problem, ProblemKind, check, check_sequence};
-pub use mutation_check::{MutationCounts, mutation_check};
+pub use mutation_check::{MutationCounts, MutationTrial, WrongProof, mutation_check};
 pub use reduce::reduce;
 pub use sequence::{Sequence, Step, sequences};
 pub use subject::{Baseline, Contents, Input, Subject};

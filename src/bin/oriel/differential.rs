@@ -6,8 +6,8 @@ mod source;
 use crate::input::CodeGeneration;
 use clap::Args;
 use oriel::differential::{
-    Case, EditKind, MutationCounts, Problem, ProblemKind, Sequence, Subject, check, mutation_check, reduce,
-    sequences,
+    Case, EditKind, MutationCounts, MutationTrial, Problem, ProblemKind, Sequence, Subject, WrongProof,
+    check, mutation_check, reduce, sequences,
 };
 use oriel::execute::Limits;
 use oriel::generate::Shape;
@@ -68,8 +68,8 @@ pub struct DifferentialArguments {
     #[arg(long)]
     without_machine_code: bool,
 
-    /// In place of phases, make wrong edits of this kind in each kernel, and count how many of them are found; all: of
-    /// every kind; list: print the kinds
+    /// In place of phases, make wrong edits of this kind in each kernel, and count how many of them the interpreter and the
+    /// validator find; all: of every kind; list: print the kinds
     #[arg(long, value_name = "KIND")]
     mutate: Option<String>,
 
@@ -180,7 +180,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
                 if kinds.is_empty() {
                     check_work(arguments, &work, wanted.as_deref(), &mut found, &summary)?;
                 } else {
-                    mutate_work(arguments, &work, &kinds, &mut found)?;
+                    mutate_work(arguments, &work, &kinds, &mut found, &summary)?;
                 }
                 summary
                     .lock()
@@ -320,15 +320,25 @@ fn mutate_work(
     work: &Work,
     kinds: &[EditKind],
     found: &mut Summary,
+    all: &Mutex<Summary>,
 ) -> Result<(), String> {
     found.kernels += work.kernels;
     for subject in &work.subjects {
         found.subjects += 1;
-        let baseline = subject.baseline(arguments.limits())?;
-        let more = work.more_inputs(subject);
+        let trial = MutationTrial {
+            subject,
+            baseline: &subject.baseline(arguments.limits())?,
+            more: &work.more_inputs(subject),
+            snapshots: &work.snapshots,
+            limits: arguments.limits(),
+        };
         for &kind in kinds {
-            let counts = mutation_check(subject, &baseline, &more, kind, work.seed, arguments.limits());
+            let (counts, wrong_proof) = mutation_check(trial, kind, work.seed);
             *found.mutations.entry(kind.name()).or_default() += counts;
+            if let Some(WrongProof { sequence, problem }) = wrong_proof {
+                println!("the validator proves a wrong edit:");
+                report_problem(arguments, work, subject, &sequence, &problem, all)?;
+            }
         }
     }
     Ok(())
@@ -382,8 +392,17 @@ impl Summary {
 
     fn print_and_judge_mutations(&self, kinds: &[EditKind]) -> Result<(), String> {
         println!(
-            "{:18} {:>8} {:>8} {:>11} {:>10} {:>9} {:>7}",
-            "wrong edit", "injected", "caught", "more inputs", "equivalent", "no effect", "refused"
+            "{:19} {:>8} {:>11} {:>9} {:>6} {:>14} {:>10} {:>11} {:>9} {:>7}",
+            "wrong edit",
+            "injected",
+            "interpreter",
+            "validator",
+            "both",
+            "validator only",
+            "equivalent",
+            "more inputs",
+            "no effect",
+            "refused"
         );
         let mut total = MutationCounts::default();
         let mut never = Vec::new();
@@ -391,11 +410,25 @@ impl Summary {
             let counts = self.mutations.get(kind.name()).copied().unwrap_or_default();
             print_counts(kind.name(), &counts);
             total += counts;
-            if counts.caught == 0 {
+            // What Ori's verifier refuses each time is found as well.
+            if counts.caught == 0 && (counts.injected > 0 || counts.refused == 0) {
                 never.push(kind.name());
             }
         }
         print_counts("all", &total);
+        let told = total.told();
+        let wrong = (total.injected - total.equivalent).max(1);
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let share = |part: usize| 100.0 * part as f64 / wrong as f64;
+        println!(
+            "of {wrong} that are not equivalent the validator sees {:.2} %, the interpreter {:.2} %",
+            share(total.doubted + total.doubted_only),
+            share(told)
+        );
+        let wrong_proofs = told - total.doubted;
+        if wrong_proofs > 0 {
+            return Err(format!("{wrong_proofs} wrong edits that a run tells are proved"));
+        }
         if !never.is_empty() {
             return Err(format!(
                 "wrong edits that were never caught: {}",
@@ -408,11 +441,14 @@ impl Summary {
 
 fn print_counts(name: &str, counts: &MutationCounts) {
     println!(
-        "{name:18} {:>8} {:>8} {:>11} {:>10} {:>9} {:>7}",
+        "{name:19} {:>8} {:>11} {:>9} {:>6} {:>14} {:>10} {:>11} {:>9} {:>7}",
         counts.injected,
-        counts.caught,
-        counts.caught_with_more,
+        counts.told(),
+        counts.doubted + counts.doubted_only,
+        counts.doubted,
+        counts.doubted_only,
         counts.equivalent,
+        counts.caught_with_more,
         counts.without_difference,
         counts.refused
     );

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Kernels of a generated module.
 const KERNELS_A_MODULE: usize = 10;
 /// Inputs that say whether a wrong edit can be told at all, beside those that the check has.
-const MORE_INPUTS: u64 = 12;
+const MORE_INPUTS: u64 = 40;
 
 /// A module to check.
 pub struct Work {
