@@ -6,8 +6,9 @@
 ; CHECK: 1 kernels, 2 subjects, {{[0-9]+}} lists of phases, {{.*}} through machine code, 0 inputs without a result, 0 problems
 ;
 ; RUN: %oriel differential %s --mutate invert-branch | FileCheck %s --check-prefix=EDIT
-; EDIT: wrong edit         injected   caught more inputs
-; EDIT: invert-branch             2        2           0
+; EDIT: wrong edit          injected interpreter validator   both validator only equivalent more inputs
+; EDIT: invert-branch              2           2         2      2              0          0           0
+; EDIT: of 2 that are not equivalent the validator sees 100.00 %, the interpreter 100.00 %
 ; RUN: not %oriel differential %s --mutate merge-loads 2>&1 | FileCheck %s --check-prefix=NEVER
 ; NEVER: oriel: wrong edits that were never caught: merge-loads
 ; RUN: not %oriel differential %s --mutate nonsense 2>&1 | FileCheck %s --check-prefix=KIND

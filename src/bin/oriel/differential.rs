@@ -417,14 +417,16 @@ impl Summary {
         }
         print_counts("all", &total);
         let told = total.told();
-        let wrong = (total.injected - total.equivalent).max(1);
-        #[expect(clippy::cast_precision_loss, reason = "a share")]
-        let share = |part: usize| 100.0 * part as f64 / wrong as f64;
-        println!(
-            "of {wrong} that are not equivalent the validator sees {:.2} %, the interpreter {:.2} %",
-            share(total.doubted + total.doubted_only),
-            share(told)
-        );
+        let wrong = total.injected - total.equivalent;
+        if wrong > 0 {
+            #[expect(clippy::cast_precision_loss, reason = "a share")]
+            let share = |part: usize| 100.0 * part as f64 / wrong as f64;
+            println!(
+                "of {wrong} that are not equivalent the validator sees {:.2} %, the interpreter {:.2} %",
+                share(total.doubted + total.doubted_only),
+                share(told)
+            );
+        }
         let wrong_proofs = told - total.doubted;
         if wrong_proofs > 0 {
             return Err(format!("{wrong_proofs} wrong edits that a run tells are proved"));
