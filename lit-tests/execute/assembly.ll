@@ -10,7 +10,7 @@
 ; MERGE: merge-across-effect        2           2         2      2
 ; Ori's verifier refuses a source in the register of an early result.
 ; RUN: %oriel differential %s --sm 90 --mutate early-clobber 2>&1 | FileCheck %s --check-prefix=EARLY
-; EARLY: early-clobber{{ +}}0 {{( +0)+}} {{ +}}1
+; EARLY: early-clobber              0           0         0      0              0          0           0         0       1
 ; RUN: %oriel differential %s --sm 90 --mutate drop-effect | FileCheck %s --check-prefix=DROP
 ; DROP: drop-effect                2           2         2      2
 ;
