@@ -1,26 +1,5 @@
-//! Makes tables of the register estimate's model, finds LLVM, compiles the shim and links both.
+//! Finds LLVM, compiles the shim and links both.
 
-#[path = "src/report/estimate/model_text.rs"]
-mod model_text;
-
-#[path = "src/ori"]
-#[expect(
-    dead_code,
-    reason = "what the library needs of these files, and the table of forms does not"
-)]
-mod ori {
-    pub mod modifiers;
-    pub mod operation;
-    pub mod types;
-
-    pub mod machine {
-        pub mod patterns;
-        pub mod place;
-    }
-}
-
-use model_text::ModelText;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,8 +14,6 @@ fn main() {
     println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
     println!("cargo::rerun-if-env-changed=PATH");
     println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
-    write_estimate_model();
-    write_forms();
     name_library();
     if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {
         return;
@@ -59,60 +36,6 @@ fn main() {
     );
     compile_shim(&llvm);
     link(&llvm);
-}
-
-/// Writes what the library includes.
-fn write_source(name: &str, source: &str) {
-    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");
-}
-
-/// Writes the table from LLVM's opcodes to Ori.
-fn write_forms() {
-    for read in [
-        "modifiers.rs",
-        "operation.rs",
-        "types.rs",
-        "machine/patterns",
-        "machine/place.rs",
-    ] {
-        println!("cargo::rerun-if-changed=src/ori/{read}");
-    }
-    write_source("forms.rs", &ori::machine::patterns::source_of_table());
-}
-
-/// Writes the model of the register estimate as what `Model` in `src/report/estimate/model.rs` is initialised with: the process that
-/// compiles a kernel would take longer to read it than for the rest of the estimate.
-fn write_estimate_model() {
-    let folder = Path::new("src/report/estimate");
-    println!(
-        "cargo::rerun-if-changed={}",
-        folder.join("model_text.rs").display()
-    );
-    let path = folder.join("model.txt");
-    println!("cargo::rerun-if-changed={}", path.display());
-    let text = std::fs::read_to_string(&path).expect("the model is part of the package");
-    let Some(model) = ModelText::parse(&text) else {
-        panic!("{} is no model", path.display());
-    };
-    let numbers = |names: &[&str]| -> String {
-        let number = |name: &&str| format!("Features::number({name:?}),");
-        names.iter().map(number).collect()
-    };
-    let mut source = String::new();
-    write!(
-        source,
-        "Model {{ inputs: &[{}], shares: &[{}], start: {:?}, interval: {:?}, errors: &{:?}, nodes: &{:?}, trees: &{:?} }}",
-        numbers(&model.inputs),
-        numbers(&model.shares),
-        model.start,
-        model.interval,
-        model.errors,
-        model.nodes,
-        model.trees,
-    )
-    .expect("writing to a string does not fail");
-    write_source("estimate_model.rs", &source);
 }
 
 /// Gives the shared library the name that hosts linked to it ask for, which changes with the version of the C interface.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The numbers in `src/snapshot/abi.rs` and `src/plan/abi.rs`, once more. No
+/// The numbers in `crates/engine/src/snapshot/abi.rs` and `crates/ori/src/plan/abi.rs`, once more. No
 /// record may have padding: files hold these bytes.
 ///
 //===----------------------------------------------------------------------===//

@@ -7,8 +7,8 @@
 ///
 /// \file
 /// Flat, pointer-free records that carry one machine function out of LLVM (the
-/// snapshot) and the answer back (the plan). `src/snapshot/abi.rs` and
-/// `src/plan/abi.rs` declare the same records in Rust; sizes and offsets are
+/// snapshot) and the answer back (the plan). `crates/engine/src/snapshot/abi.rs` and
+/// `crates/ori/src/plan/abi.rs` declare the same records in Rust; sizes and offsets are
 /// asserted on both sides.
 ///
 /// Conventions

@@ -4,7 +4,7 @@
     scripts/calibrate_estimate.py [--folds 10] [--check]
 
 Reads calibration/registers.csv, a line for each kernel and compute capability, which scripts/measure_registers.py makes. Writes
-src/report/estimate/model.txt (trees, and how errors are spread), the columns `held_out` and `fitted` of the same data, the table of
+crates/report/src/estimate/model.txt (trees, and how errors are spread), the columns `held_out` and `fitted` of the same data, the table of
 docs/register-estimate.md and the chart beside it. With --check nothing is written: the exit status is 1 if the committed files
 are not what the data give.
 
@@ -107,7 +107,7 @@ def fit(table, rows):
 
 
 def evaluate(model, table, rows):
-    """What the model says, in registers, without the limit; as src/report/estimate/model.rs computes it."""
+    """What the model says, in registers, without the limit; as crates/report/src/estimate/model.rs computes it."""
     start, trees = model
     x = table.x[rows].astype(np.float64)
     total = np.full(len(x), start)

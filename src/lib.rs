@@ -5,63 +5,47 @@
 //!                        cpp-shim               src/           cpp-shim
 //! ```
 //!
-//! | module | subject |
+//! | here | subject |
 //! |---|---|
-//! | [`bitvector`] | the register-set library |
-//! | `c_api` | the functions of `include/oriel.h`, for hosts in C and C++ |
-//! | `compile` | modules in, PTX and reports out: for Rust hosts |
-//! | [`entity`] | newtypes for everything addressed by number |
-//! | [`graph`] | orders, dominators and loops over any graph |
-//! | [`dataflow`] | the dataflow solver |
-//! | [`hash`] | hash functions |
-//! | [`snapshot`] | the exported machine function |
-//! | [`live`] | the live-range engine |
-//! | [`ori`] | the form of a function that the phases work on |
-//! | [`liveness`] | what is asked of liveness |
-//! | [`phases`] | the phases, their table and their manager |
-//! | [`execute`] | the execution oracle: runs kernels in Ori |
-//! | [`differential`] | do phases change what functions leave in memory? |
-//! | [`cuda`] | runs kernels on a GPU, where there is a driver |
-//! | [`plan`] | what becomes of it |
 //! | [`pipeline`] | what happens to one function at one stage |
 //! | [`options`] | the options of a process |
-//! | [`generate`] | random functions for tests and benchmarks |
-//! | `host` | device code compiled for and run on the host |
-//! | [`launch`] | how an example's kernels are launched |
-//! | [`report`] | one JSON object a function and stage |
+//! | `compile` | modules in, PTX and reports out: for Rust hosts |
+//! | `c_api` | the functions of `include/oriel.h`, for hosts in C and C++ |
 //! | `ffi` | the calls that the C++ shim makes |
+//!
+//! | of the crates below | subject |
+//! |---|---|
+//! | [`live`], [`snapshot`], [`graph`], [`dataflow`], [`bitvector`], [`entity`], [`hash`] | `oriel-engine`: live ranges, without LLVM |
+//! | [`ori`], [`plan`] | `oriel-ori`: the form of a function that the phases work on; what becomes of it |
+//! | [`phases`] | `oriel-phases`: the phases, their table and their manager |
+//! | [`validate`] | `oriel-validator`: proves that a function does after the phases what it did before |
+//! | [`report`] | `oriel-report`: pressure, estimate, occupancy; one JSON object a function and stage |
 
-// What tests of the library share with tests on it names the library.
-#[cfg(test)]
-extern crate self as oriel;
-
-pub mod bitvector;
+pub mod bench;
 mod c_api;
 #[cfg(feature = "llvm")]
 pub mod compile;
-pub mod cuda;
-pub mod dataflow;
-pub mod differential;
-pub mod entity;
-pub mod execute;
-pub mod generate;
-pub mod graph;
-mod guard;
-pub mod hash;
-#[cfg(feature = "llvm")]
-pub mod host;
-pub mod launch;
-pub mod live;
-pub mod liveness;
 pub mod options;
-pub mod ori;
-pub mod phases;
 pub mod pipeline;
-pub mod plan;
-mod random;
-pub mod report;
-pub mod snapshot;
-pub mod validate;
+
+pub use oriel_engine::{bitvector, dataflow, entity, graph, guard, hash, live, snapshot};
+pub use oriel_ori as ori;
+pub use oriel_ori::plan;
+pub use oriel_phases as phases;
+pub use oriel_report as report;
+pub use oriel_validator as validate;
+
+/// The version of Oriel, and of the LLVM that it is built for.
+#[cfg(feature = "llvm")]
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (LLVM ",
+    env!("ORIEL_LLVM_VERSION"),
+    ")"
+);
+/// The version of Oriel.
+#[cfg(not(feature = "llvm"))]
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (without LLVM)");
 
 /// The Rust of the documents.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! What happens to one function at one stage.
 
-use crate::liveness::uninitialized_registers;
 use crate::options::{Fault, Mode, Options, Phases, Printing, Validation};
+use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
 use crate::ori::{
     ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operation, Position, PrintOptions,

@@ -4,8 +4,8 @@
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use oriel::compile::Compiler;
-use oriel::generate::{self, Options as Generated, Shape};
 use oriel::options::Options;
+use oriel_generate::{self, Options as Generated, Shape};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Modules, unless `ORIEL_PARALLEL_MODULES` says how many.
@@ -31,7 +31,7 @@ fn text_of(number: usize) -> Vec<u8> {
         ..Generated::default()
     };
     let mut text = Vec::new();
-    generate::llvm_ir(&options, &mut text).expect("writing to memory does not fail");
+    oriel_generate::llvm_ir(&options, &mut text).expect("writing to memory does not fail");
     text
 }
 

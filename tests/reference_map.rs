@@ -152,7 +152,9 @@ fn code_is_in_the_files_that_are_named_with_it() {
 #[test]
 fn tests_that_are_named_exist() {
     let mut code = String::new();
-    sources(&root().join("src"), &mut code);
+    for folder in ["src", "crates"] {
+        sources(&root().join(folder), &mut code);
+    }
     let functions: BTreeSet<&str> = code
         .split("fn ")
         .skip(1)

@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    oriel::live::fuzz::check_bytes(bytes);
+    oriel_engine::live::fuzz::check_bytes(bytes);
 });

@@ -2,9 +2,9 @@
 
 use super::run::{OrielSnapshot, slice};
 use super::text::OrielSink;
+use crate::bench::{self, Sample};
 use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
-use crate::live::bench::{self, Sample};
 use crate::live::compare::{self, ForeignInterval, ForeignIntervals, ForeignSegment};
 use crate::options::{self, Fault};
 

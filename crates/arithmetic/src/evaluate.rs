@@ -1,0 +1,130 @@
+//! One operation on known values, outside of any kernel: what folding of constants computes with.
+
+use super::lanes::{Fields, FrameTemplate, Registers, Settings};
+use super::selection;
+use oriel_ori::{DataType, Modifiers, Operation};
+
+/// An operation in one of its forms.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// What is computed.
+    pub operation: Operation,
+    /// The type of the result.
+    pub data_type: DataType,
+    /// The type of the sources, where it is another.
+    pub source_type: DataType,
+    /// Rounding, comparison, flags.
+    pub modifiers: Modifiers,
+}
+
+impl Form {
+    /// What the operation gives for these sources, as bits in the low part; `result_bits` is the width of the register that
+    /// gets it. None if this form is not modelled, has another number of sources, or goes through other registers than
+    /// these (carries, reciprocals, minima of three).
+    pub fn evaluate(self, sources: &[u64], result_bits: u32) -> Option<u64> {
+        let Self {
+            operation,
+            data_type,
+            source_type,
+            modifiers,
+        } = self;
+        let has_hidden_operands = matches!(
+            operation,
+            Operation::IaddCarry
+                | Operation::IaddCarryOut
+                | Operation::IsubCarry
+                | Operation::IsubCarryOut
+                | Operation::Frcp
+        );
+        let shape = selection::select_for(operation, data_type, source_type, modifiers, sources.len())?;
+        let expected = shape.sources.iter().filter(|&&bits| bits != 0).count();
+        if has_hidden_operands || expected != sources.len() {
+            return None;
+        }
+        // Row 0 is the result; source `n` is row `n + 1`, of either width.
+        let mut template = FrameTemplate {
+            words: vec![0],
+            doubles: vec![0],
+        };
+        for (&source, bits) in sources.iter().zip(shape.sources) {
+            template.words.push(source as u32 & low_bits(bits) as u32);
+            template.doubles.push(source);
+        }
+        let fields = Fields {
+            result: 0,
+            sources: [1, 2, 3, 4],
+            result_bits,
+            settings: Settings {
+                rounding: modifiers.rounding,
+                flags: modifiers.flags,
+            },
+            types: (data_type, source_type),
+        };
+        let mut registers = Registers::default();
+        registers.reset(&template);
+        (shape.handler)(&mut registers, &fields, 1);
+        let value = match shape.result > 32 {
+            true => registers.row::<u64>(0)[0],
+            false => u64::from(registers.row::<u32>(0)[0]),
+        };
+        Some(value & low_bits(result_bits))
+    }
+}
+
+/// The low `bits` bits.
+const fn low_bits(bits: u32) -> u64 {
+    match bits {
+        0 => 0,
+        bits if bits < 64 => (1 << bits) - 1,
+        _ => u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriel_ori::{Comparison, Rounding};
+
+    fn form(operation: Operation, data_type: DataType, source_type: DataType) -> Form {
+        Form {
+            operation,
+            data_type,
+            source_type,
+            modifiers: Modifiers::default(),
+        }
+    }
+
+    #[test]
+    fn results_are_those_of_the_interpreter() {
+        let add = form(Operation::Iadd, DataType::B16, DataType::None);
+        assert_eq!(add.evaluate(&[0xFFFF, 2], 16), Some(1));
+        let wide = form(Operation::ImulWide, DataType::S64, DataType::S32);
+        assert_eq!(wide.evaluate(&[u64::MAX, 3], 64), Some(-3i64 as u64));
+        let narrow = form(Operation::Cvt, DataType::U16, DataType::U32);
+        assert_eq!(narrow.evaluate(&[0x1_2345], 16), Some(0x2345));
+        let less = Form {
+            modifiers: Modifiers {
+                comparison: Comparison::Lt,
+                ..Modifiers::default()
+            },
+            ..form(Operation::Isetp, DataType::B1, DataType::S32)
+        };
+        assert_eq!(less.evaluate(&[0xFFFF_FFFF, 0], 1), Some(1));
+    }
+
+    #[test]
+    fn what_needs_more_than_its_sources_is_not_evaluated() {
+        let carry = form(Operation::IaddCarry, DataType::B32, DataType::None);
+        assert_eq!(carry.evaluate(&[1, 2], 32), None);
+        let add = form(Operation::Iadd, DataType::B32, DataType::None);
+        assert_eq!(add.evaluate(&[1], 32), None);
+        let root = Form {
+            modifiers: Modifiers {
+                rounding: Rounding::Rn,
+                ..Modifiers::default()
+            },
+            ..form(Operation::Frcp, DataType::F32, DataType::None)
+        };
+        assert_eq!(root.evaluate(&[0x4000_0000], 32), None);
+    }
+}

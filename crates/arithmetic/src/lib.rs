@@ -1,0 +1,37 @@
+//! What operations of Ori compute of known values, bit by bit as the hardware does.
+//!
+//! Folding of constants asks [`Form::evaluate`]; the interpreter takes whole rows of registers, a lane each, through the same
+//! functions.
+//!
+//! ```
+//! use oriel_arithmetic::Form;
+//! use oriel_ori::{DataType, Modifiers, Operation};
+//!
+//! let add = Form {
+//!     operation: Operation::Iadd,
+//!     data_type: DataType::B16,
+//!     source_type: DataType::None,
+//!     modifiers: Modifiers::default(),
+//! };
+//! assert_eq!(add.evaluate(&[0xFFFF, 2], 16), Some(1));
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `evaluate.rs` | one operation on known values |
+//! | `selection.rs` | which function computes an operation in one of its forms |
+//! | `lanes.rs` | rows of registers, loops over lanes |
+//! | `integer.rs`, `bits.rs`, `float.rs`, `soft_float.rs`, `convert.rs`, `approximate.rs`, `spaces.rs` | the functions |
+
+pub mod approximate;
+pub mod bits;
+pub mod convert;
+mod evaluate;
+pub mod float;
+pub mod integer;
+pub mod lanes;
+pub mod selection;
+pub mod soft_float;
+pub mod spaces;
+
+pub use evaluate::Form;

@@ -1,0 +1,735 @@
+//! The register-set library beside fixedbitset and bitvec, 64 bits to a million.
+//!
+//! `cargo bench --bench bitvector` measures with criterion. `-- --table [operation]` takes the contenders in
+//! turns instead, so that what disturbs the machine disturbs all, and prints medians and ratios.
+
+use bitvec::prelude::{BitVec, Lsb0};
+use criterion::{BenchmarkId, Criterion};
+use fixedbitset::FixedBitSet;
+use oriel_engine::bitvector::BitVector;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Sizes in bits.
+const SIZES: [usize; 8] = [64, 256, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+
+/// Numbers that an iteration of the single-bit operations handles.
+const NUMBERS: usize = 256;
+
+/// Time that a contender's turn takes.
+const TURN: Duration = Duration::from_micros(150);
+
+/// Turns of each contender.
+const TURNS: usize = 61;
+
+/// Does an operation so many times.
+type Run = Box<dyn FnMut(u64)>;
+
+/// An operation on sets of so many bits: the contenders, Oriel's first.
+type Operation = fn(usize) -> Vec<(&'static str, Run)>;
+
+const OPERATIONS: &[(&str, Operation)] = &[
+    ("or", or),
+    ("or if changed, no change", or_unchanged),
+    ("or if changed, last bit", or_changed),
+    ("and", and),
+    ("and if changed, no change", and_unchanged),
+    ("and if changed, last bit", and_changed),
+    ("and not", and_not),
+    ("xor", xor),
+    ("assign and", assign_and),
+    ("is subset", is_subset),
+    ("intersects, disjoint", intersects),
+    ("count", count),
+    ("clear", clear),
+    ("assign", assign),
+    ("iterate, 1 in 64", iterate_sparse),
+    ("iterate, 1 in 2", iterate_dense),
+    ("insert", insert),
+    ("insert, was it new", insert_new),
+    ("contains", contains),
+    ("transfer", transfer),
+    ("transfer if changed, no change", transfer_unchanged),
+    ("transfer if changed, last bit", transfer_changed),
+];
+
+fn repeat(mut body: impl FnMut() + 'static) -> Run {
+    Box::new(move |times| (0..times).for_each(|_| body()))
+}
+
+/// Undoes an operation's change to a set and does it again.
+///
+/// Short sets take turns, so that a change is long in the cache when the operation reads it: a
+/// narrow store that a wide load soon follows costs more than what is measured.
+fn in_turns<S: Clone + 'static, R>(
+    bits: usize,
+    set: S,
+    undo: impl Fn(&mut S) -> R + 'static,
+    mut operation: impl FnMut(&mut S) -> bool + 'static,
+) -> Run {
+    let mut sets = vec![set; ((1 << 14) / bits).clamp(1, 32)];
+    let mut turn = 0;
+    sets.iter_mut().for_each(|set| _ = undo(set));
+    repeat(move || {
+        let set = black_box(&mut sets[turn]);
+        black_box(operation(set));
+        undo(black_box(set));
+        turn += 1;
+        if turn == sets.len() {
+            turn = 0;
+        }
+    })
+}
+
+/// One set in the three libraries.
+#[derive(Clone)]
+struct Sets {
+    oriel: BitVector,
+    fixed: FixedBitSet,
+    bitvec: BitVec<u64, Lsb0>,
+}
+
+impl Sets {
+    /// The numbers below `bits` that `member` says are in.
+    fn new(bits: usize, member: impl Fn(usize) -> bool) -> Self {
+        let mut sets = Sets {
+            oriel: BitVector::with_bits(bits),
+            fixed: FixedBitSet::with_capacity(bits),
+            bitvec: BitVec::repeat(false, bits),
+        };
+        for number in (0..bits).filter(|&number| member(number)) {
+            sets.oriel.insert(number);
+            sets.fixed.insert(number);
+            sets.bitvec.set(number, true);
+        }
+        sets
+    }
+
+    /// One number in `one_in`, at random; the same for the same `seed`.
+    fn random(bits: usize, seed: u64, one_in: u64) -> Self {
+        Sets::new(bits, |number| {
+            random(seed << 32 | number as u64).is_multiple_of(one_in)
+        })
+    }
+}
+
+/// A well mixed number (the finaliser of SplitMix64).
+fn random(seed: u64) -> u64 {
+    let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+fn or(bits: usize) -> Vec<(&'static str, Run)> {
+    let (mut a, b) = (Sets::random(bits, 1, 4), Sets::random(bits, 2, 4));
+    vec![
+        (
+            "oriel",
+            repeat(move || black_box(&mut a.oriel).or(black_box(&b.oriel))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || black_box(&mut a.fixed).union_with(black_box(&b.fixed))),
+        ),
+        (
+            "bitvec",
+            repeat(move || *black_box(&mut a.bitvec) |= black_box(&b.bitvec)),
+        ),
+    ]
+}
+
+fn or_unchanged(bits: usize) -> Vec<(&'static str, Run)> {
+    let b = Sets::random(bits, 2, 4);
+    let mut a = b.clone();
+    vec![
+        (
+            "oriel",
+            repeat(move || _ = black_box(black_box(&mut a.oriel).or_if_changed(black_box(&b.oriel)))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || {
+                let (a, b) = (black_box(&mut a.fixed), black_box(&b.fixed));
+                let changed = !b.is_subset(a);
+                if changed {
+                    a.union_with(b);
+                }
+                black_box(changed);
+            }),
+        ),
+    ]
+}
+
+fn or_changed(bits: usize) -> Vec<(&'static str, Run)> {
+    let mut b = Sets::random(bits, 2, 4);
+    b.oriel.insert(bits - 1);
+    b.fixed.insert(bits - 1);
+    vec![
+        (
+            "oriel",
+            in_turns(
+                bits,
+                b.oriel.clone(),
+                move |a| a.remove(bits - 1),
+                move |a| a.or_if_changed(black_box(&b.oriel)),
+            ),
+        ),
+        (
+            "fixedbitset",
+            in_turns(
+                bits,
+                b.fixed.clone(),
+                move |a| a.remove(bits - 1),
+                move |a| {
+                    let b = black_box(&b.fixed);
+                    let changed = !b.is_subset(a);
+                    if changed {
+                        a.union_with(b);
+                    }
+                    changed
+                },
+            ),
+        ),
+    ]
+}
+
+fn and(bits: usize) -> Vec<(&'static str, Run)> {
+    let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
+    vec![
+        (
+            "oriel",
+            repeat(move || black_box(&mut a.oriel).and(black_box(&b.oriel))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || black_box(&mut a.fixed).intersect_with(black_box(&b.fixed))),
+        ),
+        (
+            "bitvec",
+            repeat(move || *black_box(&mut a.bitvec) &= black_box(&b.bitvec)),
+        ),
+    ]
+}
+
+fn and_unchanged(bits: usize) -> Vec<(&'static str, Run)> {
+    let b = Sets::random(bits, 2, 4);
+    let mut a = b.clone();
+    vec![
+        (
+            "oriel",
+            repeat(move || _ = black_box(black_box(&mut a.oriel).and_if_changed(black_box(&b.oriel)))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || {
+                let (a, b) = (black_box(&mut a.fixed), black_box(&b.fixed));
+                let changed = !a.is_subset(b);
+                if changed {
+                    a.intersect_with(b);
+                }
+                black_box(changed);
+            }),
+        ),
+    ]
+}
+
+fn and_changed(bits: usize) -> Vec<(&'static str, Run)> {
+    let mut b = Sets::random(bits, 2, 4);
+    b.oriel.remove(bits - 1);
+    b.fixed.remove(bits - 1);
+    vec![
+        (
+            "oriel",
+            in_turns(
+                bits,
+                b.oriel.clone(),
+                move |a| a.insert(bits - 1),
+                move |a| a.and_if_changed(black_box(&b.oriel)),
+            ),
+        ),
+        (
+            "fixedbitset",
+            in_turns(
+                bits,
+                b.fixed.clone(),
+                move |a| a.insert(bits - 1),
+                move |a| {
+                    let b = black_box(&b.fixed);
+                    let changed = !a.is_subset(b);
+                    if changed {
+                        a.intersect_with(b);
+                    }
+                    changed
+                },
+            ),
+        ),
+    ]
+}
+
+fn and_not(bits: usize) -> Vec<(&'static str, Run)> {
+    let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 4));
+    vec![
+        (
+            "oriel",
+            repeat(move || black_box(&mut a.oriel).and_not(black_box(&b.oriel))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || black_box(&mut a.fixed).difference_with(black_box(&b.fixed))),
+        ),
+    ]
+}
+
+fn xor(bits: usize) -> Vec<(&'static str, Run)> {
+    let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
+    vec![
+        (
+            "oriel",
+            repeat(move || black_box(&mut a.oriel).xor(black_box(&b.oriel))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || black_box(&mut a.fixed).symmetric_difference_with(black_box(&b.fixed))),
+        ),
+        (
+            "bitvec",
+            repeat(move || *black_box(&mut a.bitvec) ^= black_box(&b.bitvec)),
+        ),
+    ]
+}
+
+fn assign_and(bits: usize) -> Vec<(&'static str, Run)> {
+    let (a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
+    let mut result = a.clone();
+    vec![
+        (
+            "oriel",
+            repeat(move || black_box(&mut result.oriel).assign_and(black_box(&a.oriel), black_box(&b.oriel))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || {
+                let result = black_box(&mut result.fixed);
+                result.clone_from(black_box(&a.fixed));
+                result.intersect_with(black_box(&b.fixed));
+            }),
+        ),
+        (
+            "bitvec",
+            repeat(move || {
+                let result = black_box(&mut result.bitvec);
+                result.copy_from_bitslice(black_box(&a.bitvec));
+                *result &= black_box(&b.bitvec);
+            }),
+        ),
+    ]
+}
+
+fn is_subset(bits: usize) -> Vec<(&'static str, Run)> {
+    let a = Sets::random(bits, 1, 4);
+    let b = Sets::new(bits, |number| a.oriel.contains(number) || number % 7 == 0);
+    vec![
+        (
+            "oriel",
+            repeat(move || _ = black_box(black_box(&a.oriel).is_subset_of(black_box(&b.oriel)))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || _ = black_box(black_box(&a.fixed).is_subset(black_box(&b.fixed)))),
+        ),
+    ]
+}
+
+fn intersects(bits: usize) -> Vec<(&'static str, Run)> {
+    let a = Sets::random(bits, 1, 2);
+    let b = Sets::new(bits, |number| !a.oriel.contains(number));
+    vec![
+        (
+            "oriel",
+            repeat(move || _ = black_box(black_box(&a.oriel).intersects(black_box(&b.oriel)))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || _ = black_box(!black_box(&a.fixed).is_disjoint(black_box(&b.fixed)))),
+        ),
+    ]
+}
+
+fn count(bits: usize) -> Vec<(&'static str, Run)> {
+    let a = Sets::random(bits, 1, 2);
+    vec![
+        (
+            "oriel",
+            repeat(move || _ = black_box(black_box(&a.oriel).count())),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || _ = black_box(black_box(&a.fixed).count_ones(..))),
+        ),
+        (
+            "bitvec",
+            repeat(move || _ = black_box(black_box(&a.bitvec).count_ones())),
+        ),
+    ]
+}
+
+fn clear(bits: usize) -> Vec<(&'static str, Run)> {
+    let mut a = Sets::random(bits, 1, 2);
+    vec![
+        ("oriel", repeat(move || black_box(&mut a.oriel).clear())),
+        ("fixedbitset", repeat(move || black_box(&mut a.fixed).clear())),
+        ("bitvec", repeat(move || black_box(&mut a.bitvec).fill(false))),
+    ]
+}
+
+fn assign(bits: usize) -> Vec<(&'static str, Run)> {
+    let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
+    vec![
+        (
+            "oriel",
+            repeat(move || black_box(&mut a.oriel).assign(black_box(&b.oriel))),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || black_box(&mut a.fixed).clone_from(black_box(&b.fixed))),
+        ),
+        (
+            "bitvec",
+            repeat(move || black_box(&mut a.bitvec).copy_from_bitslice(black_box(&b.bitvec))),
+        ),
+    ]
+}
+
+fn iterate_sparse(bits: usize) -> Vec<(&'static str, Run)> {
+    iterate(Sets::random(bits, 1, 64))
+}
+
+fn iterate_dense(bits: usize) -> Vec<(&'static str, Run)> {
+    iterate(Sets::random(bits, 1, 2))
+}
+
+fn iterate(a: Sets) -> Vec<(&'static str, Run)> {
+    fn visit(numbers: impl Iterator<Item = usize>) {
+        let mut sum = 0;
+        for number in numbers {
+            sum ^= number;
+        }
+        black_box(sum);
+    }
+    vec![
+        ("oriel", repeat(move || visit(black_box(&a.oriel).iter()))),
+        ("fixedbitset", repeat(move || visit(black_box(&a.fixed).ones()))),
+        ("bitvec", repeat(move || visit(black_box(&a.bitvec).iter_ones()))),
+    ]
+}
+
+/// Random numbers below `bits`.
+fn numbers(bits: usize) -> [usize; NUMBERS] {
+    std::array::from_fn(|index| random(index as u64) as usize % bits)
+}
+
+fn insert(bits: usize) -> Vec<(&'static str, Run)> {
+    let mut a = Sets::random(bits, 1, 2);
+    let numbers = numbers(bits);
+    vec![
+        (
+            "oriel",
+            repeat(move || {
+                black_box(&numbers)
+                    .iter()
+                    .for_each(|&n| _ = black_box(&mut a.oriel).insert(n))
+            }),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || {
+                black_box(&numbers)
+                    .iter()
+                    .for_each(|&n| black_box(&mut a.fixed).insert(n))
+            }),
+        ),
+        (
+            "bitvec",
+            repeat(move || {
+                black_box(&numbers)
+                    .iter()
+                    .for_each(|&n| black_box(&mut a.bitvec).set(n, true))
+            }),
+        ),
+    ]
+}
+
+fn insert_new(bits: usize) -> Vec<(&'static str, Run)> {
+    let mut a = Sets::random(bits, 1, 2);
+    let numbers = numbers(bits);
+    vec![
+        (
+            "oriel",
+            repeat(move || {
+                let new = black_box(&numbers)
+                    .iter()
+                    .filter(|&&n| black_box(&mut a.oriel).insert(n))
+                    .count();
+                black_box(new);
+            }),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || {
+                let new = black_box(&numbers)
+                    .iter()
+                    .filter(|&&n| !black_box(&mut a.fixed).put(n))
+                    .count();
+                black_box(new);
+            }),
+        ),
+        (
+            "bitvec",
+            repeat(move || {
+                let new = black_box(&numbers)
+                    .iter()
+                    .filter(|&&n| !black_box(&mut a.bitvec).replace(n, true))
+                    .count();
+                black_box(new);
+            }),
+        ),
+    ]
+}
+
+fn contains(bits: usize) -> Vec<(&'static str, Run)> {
+    let a = Sets::random(bits, 1, 2);
+    let numbers = numbers(bits);
+    vec![
+        (
+            "oriel",
+            repeat(move || {
+                let found = black_box(&numbers)
+                    .iter()
+                    .filter(|&&n| black_box(&a.oriel).contains(n))
+                    .count();
+                black_box(found);
+            }),
+        ),
+        (
+            "fixedbitset",
+            repeat(move || {
+                let found = black_box(&numbers)
+                    .iter()
+                    .filter(|&&n| black_box(&a.fixed).contains(n))
+                    .count();
+                black_box(found);
+            }),
+        ),
+        (
+            "bitvec",
+            repeat(move || {
+                let found = black_box(&numbers)
+                    .iter()
+                    .filter(|&&n| black_box(&a.bitvec)[n])
+                    .count();
+                black_box(found);
+            }),
+        ),
+    ]
+}
+
+/// Operands of the transfer function `out |= generate | (input & !kill)`.
+#[derive(Clone)]
+struct Transfer {
+    out: BitVector,
+    generate: BitVector,
+    input: BitVector,
+    kill: BitVector,
+}
+
+impl Transfer {
+    fn new(bits: usize) -> Self {
+        let set = |seed| Sets::random(bits, seed, 4).oriel;
+        let mut transfer = Transfer {
+            out: set(1),
+            generate: set(2),
+            input: set(3),
+            kill: set(4),
+        };
+        transfer.generate.insert(bits - 1);
+        transfer
+    }
+
+    /// With a result that the function doesn't change.
+    fn converged(bits: usize) -> Self {
+        let mut transfer = Transfer::new(bits);
+        transfer
+            .out
+            .or_with_and_not(&transfer.generate, &transfer.input, &transfer.kill);
+        transfer
+    }
+}
+
+fn transfer(bits: usize) -> Vec<(&'static str, Run)> {
+    let mut fused = Transfer::new(bits);
+    let mut apart = Transfer::new(bits);
+    let mut carried = BitVector::new();
+    vec![
+        (
+            "fused",
+            repeat(move || {
+                let t = black_box(&mut fused);
+                t.out.or_with_and_not(&t.generate, &t.input, &t.kill);
+            }),
+        ),
+        (
+            "apart",
+            repeat(move || {
+                let t = black_box(&mut apart);
+                carried.assign(&t.input);
+                carried.and_not(&t.kill);
+                t.out.or(&t.generate);
+                t.out.or(&carried);
+            }),
+        ),
+    ]
+}
+
+fn transfer_unchanged(bits: usize) -> Vec<(&'static str, Run)> {
+    let mut fused = Transfer::converged(bits);
+    let mut apart = Transfer::converged(bits);
+    let mut carried = BitVector::new();
+    vec![
+        (
+            "fused",
+            repeat(move || {
+                let t = black_box(&mut fused);
+                black_box(t.out.or_with_and_not_if_changed(&t.generate, &t.input, &t.kill));
+            }),
+        ),
+        (
+            "apart",
+            repeat(move || {
+                black_box(apart_if_changed(black_box(&mut apart), &mut carried));
+            }),
+        ),
+    ]
+}
+
+fn transfer_changed(bits: usize) -> Vec<(&'static str, Run)> {
+    let undo = move |transfer: &mut Transfer| transfer.out.remove(bits - 1);
+    let mut carried = BitVector::new();
+    vec![
+        (
+            "fused",
+            in_turns(bits, Transfer::converged(bits), undo, |t| {
+                t.out.or_with_and_not_if_changed(&t.generate, &t.input, &t.kill)
+            }),
+        ),
+        (
+            "apart",
+            in_turns(bits, Transfer::converged(bits), undo, move |t| {
+                apart_if_changed(t, &mut carried)
+            }),
+        ),
+    ]
+}
+
+/// The transfer function out of separate operations.
+fn apart_if_changed(t: &mut Transfer, carried: &mut BitVector) -> bool {
+    carried.assign(&t.input);
+    carried.and_not(&t.kill);
+    let generated = t.out.or_if_changed(&t.generate);
+    t.out.or_if_changed(carried) | generated
+}
+
+/// Takes the contenders in turns; the median time of each for one operation, in nanoseconds.
+fn medians(contenders: &mut [(&'static str, Run)]) -> Vec<f64> {
+    let time = |run: &mut Run, times: u64| {
+        let start = Instant::now();
+        run(times);
+        start.elapsed()
+    };
+    let times: Vec<u64> = contenders
+        .iter_mut()
+        .map(|(_, run)| {
+            let mut times = 1;
+            while time(run, times) < TURN {
+                times *= 2;
+            }
+            times
+        })
+        .collect();
+    let mut samples = vec![Vec::new(); contenders.len()];
+    for _ in 0..TURNS {
+        for (contender, (_, run)) in contenders.iter_mut().enumerate() {
+            let times = times[contender];
+            samples[contender].push(time(run, times).as_secs_f64() * 1e9 / times as f64);
+        }
+    }
+    samples
+        .into_iter()
+        .map(|mut samples| {
+            samples.sort_by(f64::total_cmp);
+            samples[samples.len() / 2]
+        })
+        .collect()
+}
+
+/// Prints a line for each operation and size; the ratio is the best other contender's time to the first's.
+fn table(filter: Option<&str>) {
+    println!(
+        "{:<32} {:>8} {:>10}  {:<40} {:>6}",
+        "operation", "bits", "oriel, ns", "others, ns", "ratio"
+    );
+    for (name, operation) in OPERATIONS
+        .iter()
+        .filter(|(name, _)| filter.is_none_or(|f| name.starts_with(f)))
+    {
+        for bits in SIZES {
+            let mut contenders = operation(bits);
+            let medians = medians(&mut contenders);
+            let best = medians[1..].iter().copied().fold(f64::INFINITY, f64::min);
+            let others: Vec<String> = contenders[1..]
+                .iter()
+                .zip(&medians[1..])
+                .map(|((name, _), ns)| format!("{name} {ns:.1}"))
+                .collect();
+            let ratio = best / medians[0];
+            println!(
+                "{name:<32} {bits:>8} {:>10.1}  {:<40} {ratio:>6.2}",
+                medians[0],
+                others.join(", ")
+            );
+        }
+    }
+}
+
+fn criterion() {
+    let mut criterion = Criterion::default().configure_from_args();
+    for (name, operation) in OPERATIONS {
+        let mut group = criterion.benchmark_group(*name);
+        for bits in SIZES {
+            for (contender, mut run) in operation(bits) {
+                group.bench_function(BenchmarkId::new(contender, bits), |bencher| {
+                    bencher.iter_custom(|times| {
+                        let start = Instant::now();
+                        run(times);
+                        start.elapsed()
+                    });
+                });
+            }
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.iter().position(|argument| argument == "--table") {
+        Some(position) => {
+            let operation = arguments
+                .get(position + 1)
+                .filter(|argument| !argument.starts_with('-'));
+            table(operation.map(String::as_str));
+        }
+        None => criterion(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Orders, dominators and loops over any graph.
+//!
+//! ```text
+//! Graph ─▶ ReversePostorder ─▶ DominatorTree ─▶ LoopForest, DominanceFrontier, irreducible_edges
+//!   └────▶ ReversedGraph ────▶ PostDominatorTree
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `control_flow_graph.rs` | a graph in two flat arrays, from a list of edges |
+//! | `edge_map.rs` | successors by block in a hash map, as ptxas keeps them |
+//! | `reversed.rs` | the graph with its edges turned round and one exit |
+//! | `order.rs`, `back_edges.rs` | reverse post-order, and the edges that go against it |
+//! | `immediate.rs`, `semi_nca.rs` | two ways to find immediate dominators |
+//! | `dominators.rs`, `post_dominators.rs`, `frontier.rs` | the trees and what is asked of them |
+//! | `loops.rs` | natural loops and how they nest |
+//! | `components.rs` | strongly connected components of a part of a graph |
+//! | `node_set.rs`, `rows.rs` | a set of nodes; a table of lists |
+//!
+//! Nothing here recurses or allocates per node, and an analysis that is computed again keeps its memory. Nodes that
+//! the entry does not reach are in no order and no tree: questions about them are answered with `None`, and tests of
+//! dominance as LLVM answers them.
+
+mod back_edges;
+mod components;
+mod control_flow_graph;
+mod dominators;
+mod edge_map;
+mod frontier;
+mod immediate;
+mod loops;
+mod node_set;
+mod order;
+mod post_dominators;
+mod reversed;
+pub mod rows;
+mod semi_nca;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+use crate::entity::{EntityRef, ReservedValue};
+use std::fmt::Debug;
+
+pub use back_edges::{back_edges, irreducible_edges, retreating_edges};
+pub use components::ComponentSearch;
+pub use control_flow_graph::ControlFlowGraph;
+pub use dominators::DominatorTree;
+pub use edge_map::EdgeMap;
+pub use frontier::DominanceFrontier;
+pub use loops::{Loop, LoopForest};
+pub use node_set::NodeSet;
+pub use order::{Position, ReversePostorder, Traversal};
+pub use post_dominators::PostDominatorTree;
+pub use reversed::ReversedGraph;
+
+/// What a graph's nodes are named by: an entity such as [`Block`](crate::entity::Block).
+pub trait Node: EntityRef + ReservedValue + Debug {}
+
+impl<T: EntityRef + ReservedValue + Debug> Node for T {}
+
+/// A directed graph with an entry.
+///
+/// Nodes are numbered from zero without gaps. Two nodes may be joined by several edges; each is listed on both sides.
+/// The order of neighbours is the graph's own and has to stay the same from call to call.
+pub trait Graph {
+    /// How nodes are named.
+    type Node: Node;
+
+    /// Number of nodes.
+    fn node_count(&self) -> usize;
+
+    /// Where execution begins. Not asked of a graph without nodes.
+    fn entry(&self) -> Self::Node;
+
+    /// Number of edges out of a node.
+    fn successor_count(&self, node: Self::Node) -> usize;
+
+    /// The target of edge `index` out of a node; `index` is less than [`successor_count`](Self::successor_count).
+    fn successor(&self, node: Self::Node, index: usize) -> Self::Node;
+
+    /// Number of edges into a node.
+    fn predecessor_count(&self, node: Self::Node) -> usize;
+
+    /// The source of edge `index` into a node; `index` is less than [`predecessor_count`](Self::predecessor_count).
+    fn predecessor(&self, node: Self::Node, index: usize) -> Self::Node;
+
+    /// All nodes.
+    fn nodes(&self) -> impl DoubleEndedIterator<Item = Self::Node> + ExactSizeIterator {
+        (0..self.node_count()).map(Self::Node::new)
+    }
+
+    /// The targets of all edges out of a node, with repetitions.
+    fn successors(
+        &self,
+        node: Self::Node,
+    ) -> impl DoubleEndedIterator<Item = Self::Node> + ExactSizeIterator {
+        (0..self.successor_count(node)).map(move |index| self.successor(node, index))
+    }
+
+    /// The sources of all edges into a node, with repetitions.
+    fn predecessors(
+        &self,
+        node: Self::Node,
+    ) -> impl DoubleEndedIterator<Item = Self::Node> + ExactSizeIterator {
+        (0..self.predecessor_count(node)).map(move |index| self.predecessor(node, index))
+    }
+}

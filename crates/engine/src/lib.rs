@@ -1,0 +1,34 @@
+//! The live-range engine: exactly LLVM's live intervals, many times faster, without LLVM.
+//!
+//! ```
+//! use oriel_engine::live::LiveRangeCalc;
+//! use oriel_engine::snapshot::sample::counting_loop;
+//!
+//! let function = counting_loop();
+//! let snapshot = function.view();
+//! let intervals = LiveRangeCalc::new().analyze(&snapshot);
+//! assert_eq!(intervals.verify(&snapshot), []);
+//! for register in snapshot.registers() {
+//!     println!("%{} {}", register.as_u32(), intervals.interval(register));
+//! }
+//! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`live`] | the engine: live intervals, questions about them, updates, register pressure |
+//! | [`snapshot`] | a machine function as LLVM exports it, in memory and as a file |
+//! | [`graph`] | orders, dominators and loops over any graph |
+//! | [`dataflow`] | the dataflow solver |
+//! | [`bitvector`] | the register-set library |
+//! | [`entity`] | newtypes for everything addressed by number |
+//! | [`hash`] | hash functions |
+//! | [`guard`] | panics become messages |
+
+pub mod bitvector;
+pub mod dataflow;
+pub mod entity;
+pub mod graph;
+pub mod guard;
+pub mod hash;
+pub mod live;
+pub mod snapshot;

@@ -1,0 +1,64 @@
+//! The live-range engine: where each register of a machine function holds which value.
+//!
+//! ```text
+//! Snapshot ─▶ SlotIndexes ─▶ LiveRangeCalc ─▶ LiveIntervals ─▶ queries, updates, pressure, text
+//! ```
+//!
+//! The intervals are those of LLVM's `LiveIntervals`, segment by segment and value by value. The
+//! engine needs neither LLVM nor Ori, only the snapshot.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `slot_index.rs`, `slot_indexes.rs`, `slot_update.rs` | numbers of instructions, and their changes |
+//! | `live_range_calc.rs` | the engine: its phases, the bypass |
+//! | `scan.rs` | phase 4: definitions and uses, registers of one block |
+//! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
+//! | `webs.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
+//! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
+//! | `predecessors.rs` | the graph; its dominators are of [`graph`](crate::graph) |
+//! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
+//! | `compare.rs` | LLVM's intervals as the judge |
+//! | `range_update.rs`, `update/` | changes to ranges, while the function changes |
+//! | `judge/` | LLVM's updates and answers, as the judge of ours |
+//! | `fuzz.rs` | what every snapshot must survive |
+//! | `pressure.rs` | registers live at once, by file |
+//! | `verify.rs` | is a result consistent with its function? |
+
+pub mod compare;
+mod dataflow;
+mod endpoints;
+pub mod fuzz;
+pub mod judge;
+mod live_interval;
+mod live_range_calc;
+mod predecessors;
+pub mod pressure;
+mod print;
+mod query;
+mod range_update;
+mod resolve;
+mod scan;
+mod segment;
+mod segment_table;
+mod slot_index;
+mod slot_indexes;
+mod slot_update;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod update;
+mod value;
+mod verify;
+mod webs;
+
+pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
+pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};
+pub use predecessors::{FlowGraph, Predecessors};
+pub use query::LiveQuery;
+pub use segment::{BatchBit, BatchSet, EMPTY_KEY, Segment, TOMBSTONE_KEY};
+pub use segment_table::{SegmentId, SegmentTable};
+pub use slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
+pub use slot_indexes::SlotIndexes;
+pub use slot_update::{Place, Renumbering};
+pub use update::Shrunk;
+pub use value::{VNInfo, ValueNumber};
+pub use verify::{Finding, FindingKind};

@@ -1,0 +1,612 @@
+//! Fills the blocks of a graph with operations on values that are defined where they are used.
+//!
+//! A block is filled after its immediate dominator and starts with that block's values in scope, so that every use is
+//! dominated by its definition. PHI operands come last, from the scopes at the ends of the predecessors.
+//! Variables of the late form are used and defined without such care: `defined` puts that right afterwards.
+
+use super::graph::{Graph, Otherwise, Terminator};
+use super::index::{Block, Entity, Span, Table, Value};
+use super::model::{Body, Comparison, Function, Instruction, Operation, Phi, Special, Type, Use};
+use super::operations;
+use super::options::{Form, Options};
+use super::scope::Scope;
+use oriel_random::Random;
+
+/// Whom the program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Every value has to be used, or `llc` drops what computes it.
+    LlvmIr,
+    Machine(Form),
+}
+
+pub(super) struct Filler<'a> {
+    pub(super) target: Target,
+    pub(super) calls: bool,
+    /// Whether assembly is what people write, and effects stand among accesses.
+    pub(super) assembly: bool,
+    /// Whether shared memory is used: clearing it is too much for a small kernel of LLVM IR.
+    pub(super) shared: bool,
+    pub(super) random: &'a mut Random,
+    types: Table<Value, Type>,
+    variables: Vec<Vec<Value>>,
+    variable_count: usize,
+    phis: Vec<Phi>,
+    instructions: Vec<Instruction>,
+    results: Vec<Value>,
+    uses: Vec<Use>,
+    long_lived: Vec<Value>,
+    /// PHIs of the block under way.
+    merged: Vec<Value>,
+    /// Early-clobber results of assembly that reads a PHI of its block: block, PHI, result.
+    early_results: Vec<(Block, Value, Value)>,
+    /// The block under way.
+    block: Block,
+    scope: Scope,
+    /// Values of the block under way that nothing uses yet, by type; for LLVM IR only.
+    unused: Vec<Vec<Value>>,
+    /// Machine instructions so far, as `operations::cost` estimates them.
+    spent: usize,
+}
+
+/// Fills a graph with about `budget` machine instructions.
+pub(super) fn fill(
+    graph: Graph,
+    target: Target,
+    options: &Options,
+    budget: usize,
+    random: &mut Random,
+) -> Function {
+    let mut filler = Filler {
+        target,
+        calls: options.calls,
+        assembly: options.assembly,
+        merged: Vec::new(),
+        early_results: Vec::new(),
+        block: graph.entry(),
+        shared: target != Target::LlvmIr || budget >= 150,
+        random,
+        types: Table::new(),
+        variables: vec![Vec::new(); Type::ALL.len()],
+        variable_count: 0,
+        phis: Vec::new(),
+        instructions: Vec::new(),
+        results: Vec::new(),
+        uses: Vec::new(),
+        long_lived: Vec::new(),
+        scope: Scope::default(),
+        unused: vec![Vec::new(); Type::ALL.len()],
+        spent: 0,
+    };
+    if target == Target::Machine(Form::Late) {
+        filler.make_variables(budget);
+    }
+    let long_lived = options.long_lived.min(budget / 8);
+    filler.fill(graph, long_lived, budget)
+}
+
+/// What is decided about a block before it is filled.
+struct Plan {
+    /// The block that uses the long-lived values.
+    last: Option<Block>,
+    /// PHI types of blocks without an immediate dominator, which no scope suggests.
+    phi_types: Table<Block, Vec<Type>>,
+}
+
+impl Filler<'_> {
+    fn make_variables(&mut self, budget: usize) {
+        self.variable_count = (4 + budget / 16).min(256);
+        for _ in 0..self.variable_count {
+            let ty = match self.random.below(100) {
+                0..10 => Type::I1,
+                10..18 => Type::I16,
+                18..60 => Type::I32,
+                60..75 => Type::I64,
+                75..88 => Type::F32,
+                88..96 => Type::F64,
+                96.. => Type::B128,
+            };
+            let variable = self.types.push(ty);
+            self.variables[ty as usize].push(variable);
+        }
+    }
+
+    fn fill(mut self, graph: Graph, long_lived: usize, budget: usize) -> Function {
+        let blocks = graph.len();
+        let plan = self.plan(&graph);
+        let empty = Body {
+            phis: Span::EMPTY,
+            instructions: Span::EMPTY,
+            condition: None,
+        };
+        let mut bodies = Table::filled(blocks, empty);
+        let mut scopes: Table<Block, Scope> = Table::filled(blocks, Scope::default());
+        // What the ends of the blocks take is known beforehand; the rest is for the blocks to share.
+        let mut overhead: usize = graph.blocks().map(|block| self.overhead(&graph, block)).sum();
+        overhead += long_lived;
+        for (position, &block) in graph.order.iter().enumerate() {
+            let left = budget.saturating_sub(self.spent + overhead);
+            let mean = left / (blocks - position);
+            let target = if position + 1 == blocks {
+                mean
+            } else {
+                self.random.between(0, 2 * mean)
+            };
+            overhead -= self.overhead(&graph, block);
+            self.scope = graph
+                .dominator(block)
+                .map(|above| scopes[above].clone())
+                .unwrap_or_default();
+            bodies[block] = self.block(&graph, &plan, block, target, long_lived);
+            scopes[block] = std::mem::take(&mut self.scope);
+        }
+        self.finish_phis(&graph, &bodies, &scopes);
+        Function {
+            graph,
+            types: self.types,
+            variables: self.variable_count,
+            bodies,
+            phis: self.phis,
+            instructions: self.instructions,
+            results: self.results,
+            uses: self.uses,
+            undefined_at_start: Table::filled(blocks, Vec::new()),
+            undefined_at_end: Table::filled(blocks, Vec::new()),
+        }
+    }
+
+    fn plan(&mut self, graph: &Graph) -> Plan {
+        let dominated_by_entry = |block: &Block| {
+            let mut at = *block;
+            while let Some(above) = graph.dominator(at) {
+                at = above;
+            }
+            at == graph.entry()
+        };
+        let returns = graph
+            .blocks()
+            .rev()
+            .filter(|&block| graph.terminators[block] == Terminator::Return);
+        let last = returns.take(8).find(dominated_by_entry);
+        let mut phi_types = Table::filled(graph.len(), Vec::new());
+        if self.has_phis() {
+            for block in graph.blocks().filter(|&block| graph.dominator(block).is_none()) {
+                if !graph.predecessors(block).is_empty() && block != graph.entry() {
+                    let count = self.random.index(3);
+                    phi_types[block] = (0..count).map(|_| self.random.pick(&Type::ALL)).collect();
+                }
+            }
+        }
+        Plan {
+            last: Some(last.unwrap_or(graph.entry())),
+            phi_types,
+        }
+    }
+
+    fn has_phis(&self) -> bool {
+        self.target != Target::Machine(Form::Late)
+    }
+
+    /// Instructions at the end of a block, some of which the emitter adds.
+    fn overhead(&self, graph: &Graph, block: Block) -> usize {
+        let machine = matches!(self.target, Target::Machine(_));
+        let goes_back = graph.successors(block).iter().any(|&target| target <= block);
+        // A count or fuel: an addition, a comparison and an and.
+        let bound = if goes_back && !machine { 3 } else { 0 };
+        bound
+            + match &graph.terminators[block] {
+                Terminator::Return => 1,
+                Terminator::FallThrough => 0,
+                // `llc` lays blocks out anew, after which most jumps are gone.
+                Terminator::Jump(_) => usize::from(machine),
+                // A fresh comparison is counted where it is made.
+                Terminator::Branch {
+                    otherwise: Otherwise::Jump(_),
+                    ..
+                } if machine => 2,
+                Terminator::Branch { .. } => 1,
+                Terminator::Switch(targets) if machine => 2 + targets.len(),
+                Terminator::Switch(targets) if targets.len() > 4 => 6,
+                Terminator::Switch(targets) => 2 * targets.len(),
+            }
+    }
+
+    fn block(&mut self, graph: &Graph, plan: &Plan, block: Block, budget: usize, long_lived: usize) -> Body {
+        let phis_start = self.phis.len();
+        self.block = block;
+        if self.has_phis() {
+            self.start_phis(graph, plan, block);
+        }
+        let phis = Span::new(phis_start..self.phis.len());
+        self.merged = self.phis[phis_start..].iter().map(|phi| phi.result).collect();
+        let start = self.instructions.len();
+        let spent = self.spent;
+        if block == graph.entry() {
+            self.start_function(long_lived, budget);
+        }
+        while self.spent - spent < budget {
+            operations::add_one(self);
+        }
+        if plan.last == Some(block) {
+            self.use_long_lived();
+        }
+        for &successor in graph.successors(block) {
+            for &ty in &plan.phi_types[successor] {
+                if !self.scope.has(ty) {
+                    operations::make(self, ty);
+                }
+            }
+        }
+        let condition = match &graph.terminators[block] {
+            Terminator::Return | Terminator::FallThrough | Terminator::Jump(_) => None,
+            Terminator::Branch { .. } => Some(self.predicate()),
+            Terminator::Switch(_) => Some(self.unpredictable()),
+        };
+        operations::use_what_is_left(self);
+        if let Some(Use::Value(value)) = condition {
+            // The condition may have been combined with the rest; used twice is as good.
+            debug_assert!(matches!(self.types[value], Type::I1 | Type::I32));
+        }
+        // The terminator is part of the size, as are the instructions that only the printed form has.
+        self.spent += self.overhead(graph, block);
+        Body {
+            phis,
+            instructions: Span::new(start..self.instructions.len()),
+            condition,
+        }
+    }
+
+    /// A number that decides where to go.
+    ///
+    /// In LLVM IR it comes from memory: of a computed one `llc` may know enough to drop a way, and all behind it.
+    fn unpredictable(&mut self) -> Use {
+        if self.target != Target::LlvmIr {
+            return self.operand(Type::I32);
+        }
+        let value = operations::source(self, Type::I32);
+        self.mark_used(value);
+        Use::Value(value)
+    }
+
+    fn predicate(&mut self) -> Use {
+        if self.target == Target::LlvmIr || self.random.percent(70) || !self.scope.has(Type::I1) {
+            let left = self.unpredictable();
+            let right = self.operand_or_constant(Type::I32);
+            let right = self.other_than(left, right, Type::I32);
+            let comparison = self.random.pick(&Comparison::ALL);
+            let result = self.define(Type::I1);
+            self.push(
+                Operation::Compare(comparison),
+                Type::I32,
+                &[result],
+                &[left, right],
+            );
+            self.mark_used(result);
+            return Use::Value(result);
+        }
+        self.operand(Type::I1)
+    }
+
+    /// Parameters and the long-lived values.
+    fn start_function(&mut self, long_lived: usize, budget: usize) {
+        if self.target == Target::LlvmIr {
+            self.simple(Operation::Special(Special::ThreadIndex), Type::I32);
+            if budget > 4 {
+                let ty = self.random.pick(&Type::NUMBERS);
+                self.simple(Operation::Parameter, ty);
+            }
+        }
+        for _ in 0..long_lived {
+            let ty = self.random.pick(&Type::NUMBERS);
+            let value = operations::source(self, ty);
+            self.mark_used(value);
+            self.long_lived.push(value);
+        }
+    }
+
+    fn use_long_lived(&mut self) {
+        for value in std::mem::take(&mut self.long_lived) {
+            let ty = self.types[value];
+            let other = self.operand(ty);
+            operations::combine(self, ty, Use::Value(value), other);
+        }
+        if self.target == Target::LlvmIr {
+            // Without any effect the whole function would be dropped.
+            operations::store(self, Type::I32);
+        }
+    }
+
+    fn start_phis(&mut self, graph: &Graph, plan: &Plan, block: Block) {
+        let predecessors = graph.predecessors(block).len();
+        if predecessors == 0 || block == graph.entry() {
+            return;
+        }
+        let mut types = plan.phi_types[block].clone();
+        if graph.dominator(block).is_some() && (predecessors > 1 || self.random.percent(3)) {
+            let wide = predecessors > 16;
+            let count = if wide {
+                self.random.index(2)
+            } else {
+                self.random.between(0, 3)
+            };
+            for _ in 0..count {
+                let ty = self.random.pick(&Type::ALL);
+                // In LLVM IR a predicate that is merged costs many instructions, which would spoil the size.
+                let unwanted = ty == Type::I1 && self.target == Target::LlvmIr && self.random.percent(90);
+                if self.scope.has(ty) && !unwanted {
+                    types.push(ty);
+                }
+            }
+        }
+        for ty in types {
+            let result = self.fresh(ty);
+            self.phis.push(Phi {
+                result,
+                operands: Span::EMPTY,
+            });
+            // In machine code a PHI is an instruction; `llc` coalesces most of them away.
+            self.spent += usize::from(self.target != Target::LlvmIr);
+        }
+    }
+
+    fn finish_phis(&mut self, graph: &Graph, bodies: &Table<Block, Body>, scopes: &Table<Block, Scope>) {
+        for block in graph.blocks() {
+            for index in bodies[block].phis.range() {
+                let ty = self.types[self.phis[index].result];
+                let start = self.uses.len();
+                for &predecessor in graph.predecessors(block) {
+                    // A loop carries an early-clobber result in all PHIs of its header that can have it.
+                    let early = self.early_results.iter().find(|&&(home, merged, _)| {
+                        home == block && self.types[merged] == ty && graph.dominates(block, predecessor)
+                    });
+                    if let Some(&(_, _, result)) = early {
+                        self.uses.push(Use::Value(result));
+                        continue;
+                    }
+                    let value = scopes[predecessor].pick(ty, self.random);
+                    let value =
+                        value.expect("the scope at the end of a predecessor has what the dominator has");
+                    self.uses.push(Use::Value(value));
+                }
+                self.phis[index].operands = Span::new(start..self.uses.len());
+            }
+        }
+    }
+
+    /// A value that has no definition yet and that later instructions may use.
+    fn fresh(&mut self, ty: Type) -> Value {
+        let value = self.types.push(ty);
+        self.scope.add(ty, value, self.random);
+        if self.target == Target::LlvmIr {
+            self.unused[ty as usize].push(value);
+        }
+        value
+    }
+
+    /// What the next instruction defines: a new value, or a variable.
+    pub(super) fn define(&mut self, ty: Type) -> Value {
+        match self.variable(ty, 35) {
+            Some(variable) => variable,
+            None => self.fresh(ty),
+        }
+    }
+
+    /// A new value that is not in scope, for results that an instruction with other operands defines.
+    pub(super) fn define_fresh(&mut self, ty: Type) -> Value {
+        self.fresh(ty)
+    }
+
+    /// A register that has no definition at all, or a value that happens to be near.
+    pub(super) fn undefined(&mut self, ty: Type) -> Use {
+        match self.scope.pick(ty, self.random) {
+            Some(value) if self.random.percent(50) => Use::Undefined(value),
+            Some(_) | None => Use::Undefined(self.types.push(ty)),
+        }
+    }
+
+    /// A PHI of the block under way.
+    pub(super) fn merged_value(&mut self) -> Option<Value> {
+        (!self.merged.is_empty()).then(|| self.random.pick(&self.merged))
+    }
+
+    pub(super) fn type_of(&self, value: Value) -> Type {
+        self.types[value]
+    }
+
+    /// Notes that assembly reads a PHI of the block under way and has an early-clobber result of its type.
+    pub(super) fn note_early_result(&mut self, result: Value, merged: Value) {
+        self.early_results.push((self.block, merged, result));
+    }
+
+    pub(super) fn variable(&mut self, ty: Type, percent: u32) -> Option<Value> {
+        let variables = &self.variables[ty as usize];
+        if variables.is_empty() || !self.random.percent(percent) {
+            return None;
+        }
+        Some(self.random.pick(variables))
+    }
+
+    /// A value of the type, made where there is none.
+    pub(super) fn operand(&mut self, ty: Type) -> Use {
+        let unused = &mut self.unused[ty as usize];
+        if !unused.is_empty() && self.random.percent(65) {
+            let index = self.random.index(unused.len());
+            return Use::Value(unused.swap_remove(index));
+        }
+        if let Some(variable) = self.variable(ty, 45) {
+            return Use::Value(variable);
+        }
+        let machine = self.target != Target::LlvmIr;
+        if machine && self.random.percent(1) {
+            return self.undefined(ty);
+        }
+        match self.scope.pick(ty, self.random) {
+            Some(value) => {
+                self.mark_used(value);
+                Use::Value(value)
+            }
+            None => Use::Value(operations::make(self, ty)),
+        }
+    }
+
+    pub(super) fn operand_or_constant(&mut self, ty: Type) -> Use {
+        if ty != Type::I1 && ty != Type::B128 && self.random.percent(35) {
+            return Use::Integer(self.constant(ty));
+        }
+        self.operand(ty)
+    }
+
+    /// The right operand, or another one where it is the same as the left: `llc` folds `a < a`, and with a branch
+    /// on it half of the function.
+    pub(super) fn other_than(&mut self, left: Use, right: Use, ty: Type) -> Use {
+        if self.target == Target::LlvmIr && left == right {
+            Use::Value(operations::make(self, ty))
+        } else {
+            right
+        }
+    }
+
+    /// A constant that every form of an instruction of the type takes.
+    pub(super) fn constant(&mut self, ty: Type) -> i64 {
+        match ty {
+            Type::I1 => self.random.below(2) as i64,
+            Type::I16 | Type::F32 | Type::F64 => self.random.below(1000) as i64 - 200,
+            Type::I32 | Type::I64 | Type::B128 => self.random.below(1_000_000) as i64 - 200_000,
+        }
+    }
+
+    pub(super) fn mark_used(&mut self, value: Value) {
+        let unused = &mut self.unused[self.types[value] as usize];
+        if let Some(index) = unused.iter().rposition(|&other| other == value) {
+            unused.swap_remove(index);
+        }
+    }
+
+    /// Takes a value that nothing uses yet.
+    pub(super) fn take_unused(&mut self, ty: Type) -> Option<Value> {
+        self.unused[ty as usize].pop()
+    }
+
+    /// A register that an instruction reads beside its own operands.
+    fn implicit(&mut self, operation: Operation) -> Option<Value> {
+        if !self.takes_implicit(operation) {
+            return None;
+        }
+        let ty = self.random.pick(&Type::ALL);
+        match self.variable(ty, 50) {
+            Some(variable) => Some(variable),
+            None => {
+                let value = self.scope.pick(ty, self.random);
+                // The result of this very instruction is in scope already.
+                value.filter(|&value| value.index() + 8 < self.types.len())
+            }
+        }
+    }
+
+    /// A register that an instruction writes beside its own results.
+    fn implicit_result(&mut self, operation: Operation) -> Option<Value> {
+        if !self.takes_implicit(operation) {
+            return None;
+        }
+        let ty = self.random.pick(&Type::ALL);
+        Some(self.define(ty))
+    }
+
+    fn takes_implicit(&mut self, operation: Operation) -> bool {
+        let plain = !matches!(
+            operation,
+            Operation::Assembly { .. }
+                | Operation::Effect(_)
+                | Operation::Undefined
+                | Operation::Copy
+                | Operation::Call
+        );
+        self.target != Target::LlvmIr && plain && self.random.percent(2)
+    }
+
+    /// An instruction without operands.
+    pub(super) fn simple(&mut self, operation: Operation, ty: Type) -> Value {
+        let result = self.define_fresh(ty);
+        self.push(operation, ty, &[result], &[]);
+        result
+    }
+
+    pub(super) fn push(&mut self, operation: Operation, ty: Type, results: &[Value], operands: &[Use]) {
+        let implicit_use = self
+            .implicit(operation)
+            .filter(|&value| !operands.contains(&Use::Value(value)));
+        let implicit_result = self
+            .implicit_result(operation)
+            .filter(|value| !results.contains(value));
+        let first_result = self.results.len();
+        self.results.extend_from_slice(results);
+        self.results.extend(implicit_result);
+        let first_use = self.uses.len();
+        self.uses.extend_from_slice(operands);
+        self.uses.extend(implicit_use.map(Use::Value));
+        let instruction = Instruction {
+            operation,
+            ty,
+            has_implicit_result: implicit_result.is_some(),
+            has_implicit_use: implicit_use.is_some(),
+            results: Span::new(first_result..self.results.len()),
+            operands: Span::new(first_use..self.uses.len()),
+        };
+        self.spent += operations::cost(self.target, &instruction, operands);
+        self.instructions.push(instruction);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::Shape;
+    use super::super::shape;
+    use super::*;
+    use oriel_random::Stream;
+
+    /// The emitters and LLVM rely on it: in static single assignment every operand is dominated by its definition.
+    #[test]
+    fn definitions_dominate_uses() {
+        for &shape in Shape::ALL {
+            for seed in 0..20 {
+                let options = Options {
+                    seed,
+                    shape,
+                    ..Options::default()
+                };
+                let mut random = Random::new(seed, Stream::Body);
+                let graph = shape::graph(&options, false, 30, &mut random);
+                let function = fill(graph, Target::Machine(Form::Ssa), &options, 300, &mut random);
+                check_dominance(&function);
+            }
+        }
+    }
+
+    fn check_dominance(function: &Function) {
+        let mut home: Table<Value, Option<Block>> = Table::filled(function.types.len(), None);
+        for block in function.graph.blocks() {
+            let phis = function.phis_of(block).iter().map(|phi| phi.result);
+            let results = function
+                .instructions_of(block)
+                .iter()
+                .flat_map(|i| function.results_of(i))
+                .copied();
+            for value in phis.chain(results) {
+                assert_eq!(home[value], None, "a value has one definition");
+                home[value] = Some(block);
+            }
+        }
+        let dominates = |above: Block, below: Block| {
+            std::iter::successors(Some(below), |&at| function.graph.dominator(at)).any(|at| at == above)
+        };
+        for block in function.graph.blocks() {
+            for instruction in function.instructions_of(block) {
+                for operand in function.operands_of(instruction) {
+                    if let Use::Value(value) = operand {
+                        assert!(dominates(home[*value].expect("a used value is defined"), block));
+                    }
+                }
+            }
+        }
+    }
+}

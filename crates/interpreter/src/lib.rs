@@ -1,0 +1,76 @@
+//! The execution oracle: runs kernels in Ori on the memory of a launch. What operations compute is in `oriel_arithmetic`.
+//!
+//! ```text
+//! Functions, Module ─▶ Program ─▶ run(Launch, Memory) ─▶ Memory, Statistics or a Fault
+//! ```
+//!
+//! ```no_run
+//! # fn example(function: &oriel_ori::Function, ptx: &str) -> Result<(), Box<dyn std::error::Error>> {
+//! use oriel_interpreter::{Buffer, Launch, Limits, Module, Program, run};
+//! let program = Program::compile(&[function], &Module::parse(ptx)?)?;
+//! let mut memory = program.memory();
+//! let address = memory.add(Buffer { name: "x".into(), bytes: vec![0; 4096], is_constant: false });
+//! let launch = Launch {
+//!     kernel: "kernel".into(),
+//!     grid: [4, 1, 1],
+//!     block: [256, 1, 1],
+//!     arguments: vec![address.to_le_bytes().to_vec()],
+//!     dynamic_shared_bytes: 0,
+//! };
+//! let statistics = run(&program, &launch, &mut memory, Limits::default())?;
+//! # Ok(()) }
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `module.rs`, `symbols.rs` | variables and kernels, as the PTX declares them; addresses of names |
+//! | `program.rs`, `decode/` | a compiled program, and how Ori becomes one |
+//! | `memory.rs`, `access.rs`, `atomic.rs`, `blind.rs` | memory and accesses to it |
+//! | `threads.rs` | shuffles, votes, matches, reductions |
+//! | `uninterpreted.rs`, `constraints.rs` | what is known of instructions without a meaning |
+//! | `stack.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
+//! | `launch/` | what a launch file says |
+//! | `described.rs` | launches from a description, and blind ones |
+//! | `error.rs` | what can go wrong |
+//!
+//! # The model
+//!
+//! Blocks run one after the other, x first; warps of a block take turns of a few thousand steps; the lanes of a warp
+//! execute together and in order. Every launch therefore gives the same result each time. Threads of a warp that part at
+//! a branch meet again at the branch's immediate post-dominator. Memory is sequentially consistent, so orderings and
+//! scopes say nothing more. A thread that waits for another one of its warp, or for a later block, waits for ever, which
+//! the limit on steps ends.
+//!
+//! Undefined values are zero or what the register held; registers, local and shared memory are zero at first. An
+//! addition that may be contracted is not. What is not modelled is no error until it is executed;
+//! inline assembly and opcodes that Ori does not know are none with [`Limits::uninterpreted`].
+
+mod access;
+mod atomic;
+mod blind;
+pub mod constraints;
+mod decode;
+mod described;
+mod error;
+pub mod launch;
+mod machine;
+mod memory;
+mod module;
+mod program;
+mod stack;
+mod symbols;
+#[cfg(test)]
+mod tests;
+mod threads;
+mod uninterpreted;
+mod warp;
+
+pub use constraints::{Constraint, ConstraintKind, constraints};
+pub use described::hash_buffers;
+pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
+pub use error::{Fault, FaultKind, Place};
+pub use machine::lay_out as lay_out_arguments;
+pub use machine::{Launch, Limits, Statistics, run};
+pub use memory::{Buffer, Memory};
+pub use module::{Kernel, Module, ModuleError, Parameter, Reference, Variable, VariableSpace};
+pub use program::Program;

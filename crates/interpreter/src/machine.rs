@@ -1,0 +1,429 @@
+//! The grid: blocks one after the other, the warps of a block in turns.
+
+use super::access::Failure;
+use super::error::{Fault, FaultKind, Place};
+use super::memory::Memory;
+use super::module::Parameter;
+use super::program::{BarrierKind, BarrierReduction, Program};
+use super::warp::{Stop, Warp};
+use oriel_arithmetic::lanes::LaneIter;
+use oriel_ori::SpecialRegister;
+
+/// Steps that a warp executes before it is the next one's turn, unless it waits earlier.
+const TURN: u64 = 4096;
+const BARRIERS: usize = 16;
+const WARP_SIZE: u32 = 32;
+
+/// What is run, and on how many threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// The bytes of each parameter, in order.
+    pub arguments: Vec<Vec<u8>>,
+    /// Size of the array of shared memory that the launch gives.
+    pub dynamic_shared_bytes: u32,
+}
+
+/// When a launch is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most steps, one for each instruction that a warp executes with any number of its threads.
+    pub steps: u64,
+    /// Give inline assembly and opcodes that Ori does not know a meaning that says nothing but what they read and what order
+    /// they come in, and add a hash of these and other events to what a launch gives. For comparisons: the values are
+    /// made up.
+    pub uninterpreted: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 200_000_000,
+            uninterpreted: false,
+        }
+    }
+}
+
+/// What a launch took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Instructions executed, one for each thread.
+    pub thread_instructions: u64,
+    /// Steps of warps: instructions, and the copies and addresses that they consist of.
+    pub steps: u64,
+    /// Threads started.
+    pub threads: u64,
+}
+
+impl std::ops::AddAssign for Statistics {
+    fn add_assign(&mut self, other: Self) {
+        self.thread_instructions += other.thread_instructions;
+        self.steps += other.steps;
+        self.threads += other.threads;
+    }
+}
+
+/// What is around a warp.
+pub(super) struct Surroundings<'a> {
+    pub memory: &'a mut Memory,
+    pub shared: Vec<u8>,
+    pub parameters: Vec<u8>,
+    pub parameter_offsets: Vec<u32>,
+    launch: &'a Launch,
+    block: [u32; 3],
+}
+
+impl Surroundings<'_> {
+    /// Position of a thread in its block.
+    fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
+        let [x, y, _] = self.launch.block;
+        let number = warp * WARP_SIZE + lane;
+        [number % x, number / x % y, number / x / y]
+    }
+
+    /// The value of a register that the hardware keeps. Counters count the warp's own steps.
+    pub fn special(&self, register: SpecialRegister, warp: u32, lane: u32, steps: u64) -> u64 {
+        use SpecialRegister as R;
+        let [tid_x, tid_y, tid_z] = self.thread(warp, lane);
+        let [ntid_x, ntid_y, ntid_z] = self.launch.block;
+        let [ctaid_x, ctaid_y, ctaid_z] = self.block;
+        let [nctaid_x, nctaid_y, nctaid_z] = self.launch.grid;
+        let own = 1u32 << lane;
+        let value = match register {
+            R::TidX => tid_x,
+            R::TidY => tid_y,
+            R::TidZ => tid_z,
+            R::NtidX => ntid_x,
+            R::NtidY => ntid_y,
+            R::NtidZ => ntid_z,
+            R::CtaidX => ctaid_x,
+            R::CtaidY => ctaid_y,
+            R::CtaidZ => ctaid_z,
+            R::NctaidX => nctaid_x,
+            R::NctaidY => nctaid_y,
+            R::NctaidZ => nctaid_z,
+            R::LaneId => lane,
+            R::WarpId => warp,
+            R::NwarpId => 64,
+            R::WarpSize => WARP_SIZE,
+            // One multiprocessor, which runs one grid.
+            R::SmId | R::None => 0,
+            R::NsmId | R::GridId => 1,
+            R::LaneMaskEq => own,
+            R::LaneMaskLe => own | (own - 1),
+            R::LaneMaskLt => own - 1,
+            R::LaneMaskGe => !(own - 1),
+            R::LaneMaskGt => !(own | (own - 1)),
+            R::Clock | R::Clock64 | R::GlobalTimer | R::GlobalTimerLo => return steps,
+            R::TotalSmemSize => self.shared.len() as u32,
+            R::DynamicSmemSize => self.launch.dynamic_shared_bytes,
+        };
+        u64::from(value)
+    }
+}
+
+/// A barrier of a block.
+#[derive(Clone, Debug, Default)]
+struct Barrier {
+    /// Warps that have arrived.
+    arrived: u32,
+    /// How many have to, if the program says.
+    expected: Option<u32>,
+    /// Those of them that wait, and what the reduction is for each.
+    waiting: Vec<(usize, Option<BarrierReduction>)>,
+    /// Threads whose predicate holds, and all threads that have brought one.
+    yes: u32,
+    voters: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Ready,
+    Waiting,
+    Done,
+}
+
+struct Machine<'a> {
+    program: &'a Program,
+    around: Surroundings<'a>,
+    kernel: u32,
+    warps: Vec<Warp>,
+    states: Vec<State>,
+    barriers: Vec<Barrier>,
+    statistics: Statistics,
+    limits: Limits,
+}
+
+/// Runs a kernel. Blocks run one after the other, x first; the warps of a block take turns; lanes go in order. So the
+/// same launch on the same memory always gives the same.
+///
+/// # Errors
+/// The launch does not fit the program, or the program did something wrong; the memory is as it was then.
+pub fn run(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut Memory,
+    limits: Limits,
+) -> Result<Statistics, Fault> {
+    let kernel = program
+        .functions
+        .iter()
+        .position(|function| function.name == launch.kernel && function.is_kernel)
+        .ok_or_else(|| Fault::of_launch(format!("there is no kernel {}", launch.kernel)))?;
+    let threads = launch
+        .block
+        .iter()
+        .try_fold(1u32, |product, &size| product.checked_mul(size));
+    let threads = match threads {
+        Some(threads @ 1..=1024) => threads,
+        _ => return Err(Fault::of_launch("a block has 1 to 1024 threads")),
+    };
+    let declared = program
+        .kernel(&launch.kernel)
+        .map(|kernel| kernel.parameters.as_slice());
+    let (parameters, parameter_offsets) = lay_out(launch, declared)?;
+    let warps = threads.div_ceil(WARP_SIZE);
+    let mut machine = Machine {
+        program,
+        around: Surroundings {
+            memory,
+            shared: vec![0; (program.shared_bytes + u64::from(launch.dynamic_shared_bytes)) as usize],
+            parameters,
+            parameter_offsets,
+            launch,
+            block: [0; 3],
+        },
+        kernel: kernel as u32,
+        warps: vec![Warp::default(); warps as usize],
+        states: vec![State::Ready; warps as usize],
+        barriers: vec![Barrier::default(); BARRIERS],
+        statistics: Statistics::default(),
+        limits,
+    };
+    for z in 0..launch.grid[2] {
+        for y in 0..launch.grid[1] {
+            for x in 0..launch.grid[0] {
+                machine.run_block([x, y, z], threads)?;
+            }
+        }
+    }
+    Ok(machine.statistics)
+}
+
+/// The parameter space of a launch, and where each parameter begins.
+///
+/// # Errors
+/// The arguments do not fit the parameters that the kernel is declared with.
+pub fn lay_out(launch: &Launch, declared: Option<&[Parameter]>) -> Result<(Vec<u8>, Vec<u32>), Fault> {
+    if let Some(declared) = declared
+        && declared.len() != launch.arguments.len()
+    {
+        return Err(Fault::of_launch(format!(
+            "{} has {} parameters, the launch {} arguments",
+            launch.kernel,
+            declared.len(),
+            launch.arguments.len()
+        )));
+    }
+    let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
+    for (number, argument) in launch.arguments.iter().enumerate() {
+        let (size, alignment) = match declared {
+            Some(declared) => (
+                declared[number].size as usize,
+                declared[number].alignment as usize,
+            ),
+            None => (argument.len(), 16),
+        };
+        if argument.len() > size {
+            return Err(Fault::of_launch(format!(
+                "argument {number} of {} has {} bytes, the parameter {size}",
+                launch.kernel,
+                argument.len()
+            )));
+        }
+        bytes.resize(bytes.len().next_multiple_of(alignment.max(1)), 0);
+        offsets.push(bytes.len() as u32);
+        let end = bytes.len() + size;
+        bytes.extend_from_slice(argument);
+        bytes.resize(end, 0);
+    }
+    Ok((bytes, offsets))
+}
+
+impl Machine<'_> {
+    fn run_block(&mut self, block: [u32; 3], threads: u32) -> Result<(), Fault> {
+        self.around.block = block;
+        self.around.shared.fill(0);
+        self.barriers.fill_with(Barrier::default);
+        self.states.fill(State::Ready);
+        for (number, warp) in self.warps.iter_mut().enumerate() {
+            let number = number as u32;
+            let lanes = (threads - number * WARP_SIZE).min(WARP_SIZE);
+            let lanes = u32::MAX >> (WARP_SIZE - lanes);
+            warp.start(
+                self.program,
+                self.kernel,
+                number,
+                lanes,
+                self.limits.uninterpreted,
+            );
+        }
+        let steps_before = self.statistics.steps;
+        while self.states.iter().any(|&state| state != State::Done) {
+            if !self.states.contains(&State::Ready) {
+                return Err(self.deadlock());
+            }
+            for number in 0..self.warps.len() {
+                if self.states[number] == State::Ready {
+                    self.run_turn(number)?;
+                }
+            }
+            self.statistics.steps = steps_before + self.warps.iter().map(|warp| warp.steps).sum::<u64>();
+            if self.statistics.steps > self.limits.steps {
+                let first = self.states.iter().position(|&state| state != State::Done);
+                let limit = (Box::new(FaultKind::StepLimit(self.limits.steps)), None);
+                return Err(self.fault(first.unwrap_or(0), limit));
+            }
+        }
+        let executed = self.warps.iter().map(|warp| warp.thread_instructions);
+        self.statistics.thread_instructions += executed.sum::<u64>();
+        self.statistics.threads += u64::from(threads);
+        if self.limits.uninterpreted {
+            let effects = self
+                .warps
+                .iter()
+                .flat_map(|warp| warp.effects.iter().flat_map(|it| it.iter()));
+            let traces = effects.take(threads as usize).map(|thread| thread.trace);
+            self.around.memory.traces.extend(traces);
+        }
+        Ok(())
+    }
+
+    /// Runs a warp until it waits, ends, or has had its turn.
+    fn run_turn(&mut self, number: usize) -> Result<(), Fault> {
+        let stop = self.warps[number].run(self.program, &mut self.around, TURN);
+        match stop {
+            Ok(Stop::Pause) => {}
+            Ok(Stop::End) => {
+                self.states[number] = State::Done;
+                self.release_all();
+            }
+            Ok(Stop::Barrier {
+                number: barrier,
+                threads,
+                kind,
+            }) => self.arrive(number, barrier, threads, kind)?,
+            Err(failure) => return Err(self.fault(number, failure)),
+        }
+        Ok(())
+    }
+
+    fn arrive(
+        &mut self,
+        warp: usize,
+        number: u32,
+        threads: Option<u32>,
+        kind: BarrierKind,
+    ) -> Result<(), Fault> {
+        let problem = |problem: String| (Box::new(FaultKind::Divergence(problem)), None);
+        if number as usize >= BARRIERS {
+            return Err(self.fault(warp, problem(format!("barrier {number} of {BARRIERS}"))));
+        }
+        let live = self.warps[warp].live;
+        let barrier = &mut self.barriers[number as usize];
+        let expected = threads.map(|threads| threads.div_ceil(WARP_SIZE));
+        if barrier.arrived > 0 && barrier.expected != expected {
+            let text = format!("warps come to barrier {number} with different thread counts");
+            return Err(self.fault(warp, problem(text)));
+        }
+        barrier.expected = expected;
+        barrier.arrived += 1;
+        match kind {
+            BarrierKind::Arrive => {}
+            BarrierKind::Sync => barrier.waiting.push((warp, None)),
+            BarrierKind::Reduce {
+                predicate,
+                result,
+                reduction,
+            } => {
+                barrier.yes += (self.warps[warp].registers.predicate(predicate) & live).count_ones();
+                barrier.voters += live.count_ones();
+                barrier.waiting.push((warp, Some(reduction)));
+                self.warps[warp].barrier_result = Some(result);
+            }
+        }
+        if kind != BarrierKind::Arrive {
+            self.states[warp] = State::Waiting;
+        }
+        self.release(number as usize);
+        Ok(())
+    }
+
+    /// Lets the warps at a barrier go on if all have come.
+    fn release(&mut self, number: usize) {
+        let not_ended = self.states.iter().filter(|&&state| state != State::Done).count() as u32;
+        let barrier = &mut self.barriers[number];
+        if barrier.arrived == 0 || barrier.arrived < barrier.expected.unwrap_or(not_ended) {
+            return;
+        }
+        let barrier = std::mem::take(barrier);
+        for (warp, reduction) in barrier.waiting {
+            self.states[warp] = State::Ready;
+            let warp = &mut self.warps[warp];
+            if let (Some(row), Some(reduction)) = (warp.barrier_result.take(), reduction) {
+                let value = match reduction {
+                    BarrierReduction::Count => barrier.yes,
+                    BarrierReduction::All => u32::from(barrier.yes == barrier.voters),
+                    BarrierReduction::Any => u32::from(barrier.yes > 0),
+                };
+                warp.registers.fill(row, warp.live, |_| value);
+            }
+        }
+    }
+
+    /// A warp has ended, so barriers may wait for fewer.
+    fn release_all(&mut self) {
+        for number in 0..BARRIERS {
+            self.release(number);
+        }
+    }
+
+    fn deadlock(&self) -> Fault {
+        let waits: Vec<String> = self
+            .barriers
+            .iter()
+            .enumerate()
+            .filter(|(_, barrier)| !barrier.waiting.is_empty())
+            .map(|(number, barrier)| {
+                let warps: Vec<String> = barrier.waiting.iter().map(|(warp, _)| warp.to_string()).collect();
+                format!("warps {} wait at barrier {number}", warps.join(", "))
+            })
+            .collect();
+        let first = self.states.iter().position(|&state| state == State::Waiting);
+        let text = format!("{}, and no warp will come", waits.join("; "));
+        self.fault(first.unwrap_or(0), (Box::new(FaultKind::Deadlock(text)), None))
+    }
+
+    fn fault(&self, warp: usize, (kind, lane): Failure) -> Fault {
+        let warp = &self.warps[warp];
+        let lane = lane
+            .map(|lane| lane as u32)
+            .or_else(|| LaneIter(warp.live).next().map(|lane| lane as u32));
+        let at_barrier = matches!(*kind, FaultKind::Deadlock(_));
+        // A warp that waits is at the step behind the barrier.
+        let step = warp.step().saturating_sub(u32::from(at_barrier));
+        Fault {
+            kind: *kind,
+            place: Box::new(Place {
+                block: Some(self.around.block),
+                thread: lane.map(|lane| self.around.thread(warp.number, lane)),
+                ..self.program.place(step)
+            }),
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! A compiled program: flat arrays that the machine runs through.
+
+use super::error::Place;
+use super::module::{Kernel, Module, Variable, VariableSpace};
+use super::threads::{MatchFields, ReductionFields, ShuffleFields, VoteFields};
+use super::uninterpreted::Uninterpreted;
+use oriel_arithmetic::lanes::{Fields, FrameTemplate, Handler};
+use oriel_engine::entity::Register;
+use oriel_ori::{AddressSpace, Divergence, Function, Instruction, SpecialRegister};
+use std::collections::HashMap;
+
+/// Functions and variables of a module, ready to run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(super) steps: Vec<Step>,
+    /// For each step, where it comes from; for messages and counts.
+    pub(super) origins: Vec<Origin>,
+    pub(super) functions: Vec<FunctionCode>,
+    pub(super) function_numbers: HashMap<String, usize>,
+    /// Lists of rows, which accesses of several elements refer to.
+    pub(super) rows: Vec<u32>,
+    pub(super) targets: Vec<u32>,
+    pub(super) accesses: Vec<Access>,
+    pub(super) call_sites: Vec<CallSite>,
+    pub(super) unsupported: Vec<String>,
+    /// Instructions without a meaning.
+    pub(super) uninterpreted: Vec<Uninterpreted>,
+    pub(super) variables: Vec<Variable>,
+    pub(super) kernels: Vec<Kernel>,
+    /// Bytes of shared memory that variables take; arrays whose size the launch gives begin here.
+    pub(super) shared_bytes: u64,
+}
+
+/// Where a step comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub function: u32,
+    pub instruction: Instruction,
+    /// Is it the step that counts as the instruction? Others prepare it.
+    pub counts: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FunctionCode {
+    pub name: String,
+    pub entry: u32,
+    pub template: FrameTemplate,
+    /// Bytes of local memory, parameters of calls included.
+    pub local_bytes: u32,
+    pub is_kernel: bool,
+    /// The text of each instruction that can fail, for messages.
+    pub texts: HashMap<Instruction, String>,
+}
+
+/// Where a call's parameters and results lie, in bytes from the start of the caller's local memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallSite {
+    pub parameters: Vec<u32>,
+    pub results: Vec<u32>,
+}
+
+/// Where an address comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    /// A row of 64-bit values.
+    Wide(u32),
+    /// A row of 32-bit values.
+    Word(u32),
+    /// The same for all.
+    Fixed(u64),
+    /// Bytes from the start of the function's local memory.
+    Frame(u32),
+    /// A parameter of the function.
+    Parameter(u32),
+    /// A result of the function.
+    Result(u32),
+}
+
+/// A load or store of one or several elements, or an atomic operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub base: Base,
+    pub offset: i64,
+    pub space: AddressSpace,
+    /// Bytes of one element: 1, 2, 4 or 8.
+    pub element_bytes: u32,
+    /// Alignment that the hardware asks for.
+    pub alignment: u32,
+    /// Are loaded elements extended by their sign?
+    pub is_signed: bool,
+    /// Bits of the registers: 16, 32 or 64.
+    pub register_bits: u32,
+    /// The registers: this many of [`Program::rows`] from here on.
+    pub first_row: u32,
+    pub count: u32,
+    /// Of one that has to stay in order with all events of its thread: what it is, as a hash.
+    pub event: Option<u64>,
+    /// Does what it reads or writes lie in memory that an effect of the thread may reach?
+    pub is_viewed: bool,
+}
+
+/// Which function a call goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Callee {
+    Function(u32),
+    /// By the address in a row.
+    Row(u32),
+}
+
+/// The function of an atomic operation: what was there, and one or two operands.
+pub(super) type AtomicOperation = fn(u64, u64, u64) -> u64;
+
+/// An atomic operation: its access, and the rows of its result and operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtomicFields {
+    pub access: u32,
+    pub operation: AtomicOperation,
+    pub result: Option<u32>,
+    pub operands: [u32; 2],
+}
+
+/// What a warp does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// Results from registers.
+    Compute {
+        run: Handler,
+        fields: Fields,
+    },
+    Load(u32),
+    Store(u32),
+    Atomic(AtomicFields),
+    /// The address of something, in the space or as a generic address.
+    Address {
+        base: Base,
+        offset: i64,
+        window: u64,
+        result: u32,
+        is_wide: bool,
+    },
+    Special {
+        register: SpecialRegister,
+        result: u32,
+        is_wide: bool,
+    },
+    Jump(u32),
+    Branch {
+        predicate: u32,
+        taken: u32,
+        other: u32,
+        reconverge: Option<u32>,
+    },
+    /// To one of the targets from `first` on.
+    Table {
+        index: u32,
+        first: u32,
+        count: u32,
+        reconverge: Option<u32>,
+    },
+    Call {
+        callee: Callee,
+        site: u32,
+    },
+    Return,
+    Exit,
+    Barrier {
+        barrier: u32,
+        threads: Option<u32>,
+        kind: BarrierKind,
+    },
+    WarpSync {
+        mask: u32,
+    },
+    Shuffle(ShuffleFields),
+    Vote(VoteFields),
+    Match(MatchFields),
+    Reduction(ReductionFields),
+    ActiveMask {
+        result: u32,
+    },
+    /// Fails if lanes have different values of a register that is called uniform.
+    Agree {
+        register: Register,
+        row: u32,
+        is_wide: bool,
+    },
+    Nothing,
+    /// Something that all threads of the warp do in order with all other events: what it is, as a hash.
+    Event(u64),
+    /// One of [`Program::uninterpreted`].
+    Uninterpreted(u32),
+    Trap,
+    Unreachable,
+    /// A message of [`Program::unsupported`].
+    Unsupported(u32),
+}
+
+/// What a barrier does beside holding threads up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BarrierKind {
+    Sync,
+    Arrive,
+    /// Combines the predicates of a row into a result.
+    Reduce {
+        predicate: u32,
+        result: u32,
+        reduction: BarrierReduction,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BarrierReduction {
+    Count,
+    All,
+    Any,
+}
+
+impl Program {
+    /// Compiles functions of one module. Instructions that are not modelled are no error until they are executed.
+    ///
+    /// # Errors
+    /// Two functions have the same name, or an initial value refers to what is not there.
+    pub fn compile(functions: &[&Function], module: &Module) -> Result<Self, String> {
+        Self::compile_with(functions, module, |_| None)
+    }
+
+    /// Compiles functions so that running them also checks their divergence analyses, one for each function: wherever a
+    /// register that is called uniform is defined or used, all active lanes have to have the same value of it.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    pub fn compile_checked(
+        functions: &[&Function],
+        module: &Module,
+        divergence: &[Divergence],
+    ) -> Result<Self, String> {
+        Self::compile_with(functions, module, |number| Some(&divergence[number]))
+    }
+
+    fn compile_with<'a>(
+        functions: &[&Function],
+        module: &Module,
+        divergence: impl Fn(usize) -> Option<&'a Divergence>,
+    ) -> Result<Self, String> {
+        let mut function_numbers = HashMap::new();
+        for (number, function) in functions.iter().enumerate() {
+            if function_numbers
+                .insert(function.info.name.clone(), number)
+                .is_some()
+            {
+                return Err(format!("there are two functions {}", function.info.name));
+            }
+        }
+        let mut program = Self {
+            steps: Vec::new(),
+            origins: Vec::new(),
+            functions: Vec::new(),
+            function_numbers,
+            rows: Vec::new(),
+            targets: Vec::new(),
+            accesses: Vec::new(),
+            call_sites: Vec::new(),
+            unsupported: Vec::new(),
+            uninterpreted: Vec::new(),
+            variables: module.variables.clone(),
+            kernels: module.kernels.clone(),
+            shared_bytes: 0,
+        };
+        let symbols = super::symbols::Symbols::new(&program.variables, &program.function_numbers);
+        program.shared_bytes = symbols.shared_bytes();
+        for (number, function) in functions.iter().enumerate() {
+            let divergence = divergence(number);
+            super::decode::compile_function(&mut program, &symbols, function, number as u32, divergence);
+        }
+        symbols.resolve_references(&mut program.variables)?;
+        Ok(program)
+    }
+
+    /// What is not modelled: one text for each such instruction, repetitions included.
+    pub fn unsupported(&self) -> &[String] {
+        &self.unsupported
+    }
+
+    /// Names of the functions that can be launched.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        let kernels = self.functions.iter().filter(|function| function.is_kernel);
+        kernels.map(|function| function.name.as_str())
+    }
+
+    /// The parameters of a kernel, where the module declares it.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// Memory that holds the module's global and constant variables.
+    pub fn memory(&self) -> super::Memory {
+        let mut memory = super::Memory::new();
+        for variable in &self.variables {
+            if variable.space == VariableSpace::Shared {
+                continue;
+            }
+            let mut bytes = variable.initial.clone();
+            bytes.resize(variable.size as usize, 0);
+            memory.add(super::Buffer {
+                name: variable.name.clone(),
+                bytes,
+                is_constant: variable.space == VariableSpace::Const,
+            });
+        }
+        memory
+    }
+
+    /// The place of a step, without block and thread.
+    pub(super) fn place(&self, step: u32) -> Place {
+        let Origin {
+            function,
+            instruction,
+            ..
+        } = self.origins[step as usize];
+        let function = &self.functions[function as usize];
+        Place {
+            function: Some(function.name.clone()),
+            instruction: Some(instruction),
+            text: function.texts.get(&instruction).cloned().unwrap_or_default(),
+            ..Place::default()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Two runs of the same launches, buffer by buffer.
+
+use super::DeviceResult;
+use oriel_interpreter::launch::{Difference, LaunchDescription};
+
+/// How the final contents of a buffer agree.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Agreement {
+    /// The bytes are equal.
+    Identical,
+    /// They are not, but the description's comparison for the buffer allows for the difference.
+    Allowed,
+    /// They differ.
+    Different(Difference),
+}
+
+/// A buffer or variable of two runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Its name.
+    pub name: String,
+    /// How its contents agree.
+    pub agreement: Agreement,
+}
+
+/// Compares two runs of a description: its buffers byte for byte and, where bytes differ, as the description says; and
+/// byte for byte the variables that both runs have.
+pub fn compare(
+    description: &LaunchDescription,
+    expected: &DeviceResult,
+    actual: &DeviceResult,
+) -> Vec<Comparison> {
+    let buffers = description
+        .buffers()
+        .iter()
+        .zip(expected.buffers.iter().zip(&actual.buffers));
+    let buffers = buffers.map(|(buffer, (expected, actual))| Comparison {
+        name: buffer.name.clone(),
+        agreement: if expected == actual {
+            Agreement::Identical
+        } else {
+            match buffer.compare(&expected.bytes, &actual.bytes) {
+                Ok(()) => Agreement::Allowed,
+                Err(difference) => Agreement::Different(difference),
+            }
+        },
+    });
+    let variables = expected.variables.iter().filter_map(|expected| {
+        let actual = actual
+            .variables
+            .iter()
+            .find(|actual| actual.name == expected.name)?;
+        Some(Comparison {
+            name: expected.name.clone(),
+            agreement: compare_bytes(&expected.bytes, &actual.bytes),
+        })
+    });
+    buffers.chain(variables).collect()
+}
+
+/// The first byte that differs, or that only one of them has.
+fn compare_bytes(expected: &[u8], actual: &[u8]) -> Agreement {
+    let longest = expected.len().max(actual.len());
+    let Some(index) = (0..longest).find(|&index| expected.get(index) != actual.get(index)) else {
+        return Agreement::Identical;
+    };
+    let show = |bytes: &[u8]| {
+        bytes
+            .get(index)
+            .map_or_else(|| "its end".to_owned(), |byte| format!("{byte:#04x}"))
+    };
+    Agreement::Different(Difference {
+        index,
+        expected: show(expected),
+        actual: show(actual),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_differ_in_a_byte_or_in_length() {
+        assert_eq!(compare_bytes(&[1, 2], &[1, 2]), Agreement::Identical);
+        let difference = |expected: &[u8], actual: &[u8]| match compare_bytes(expected, actual) {
+            Agreement::Different(difference) => difference.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            difference(&[1, 2], &[1, 3]),
+            "element 1: expected 0x02, found 0x03"
+        );
+        assert_eq!(
+            difference(&[1, 2], &[1]),
+            "element 1: expected 0x02, found its end"
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! PTX, compiled and loaded by the driver: its kernels and variables.
+
+use super::api::{
+    ERROR_NOT_FOUND, FUNCTION_DYNAMIC_SHARED_BYTES, FUNCTION_LOCAL_BYTES, FUNCTION_REGISTERS, Handle,
+    JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES, LAUNCH_PARAMETERS_END, LAUNCH_PARAMETERS_POINTER,
+    LAUNCH_PARAMETERS_SIZE,
+};
+use super::{Context, CudaError, PtxTarget};
+use oriel_interpreter::{self, Kernel, Launch, lay_out_arguments};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr::without_provenance_mut;
+
+/// Bytes of the driver compiler's messages that are kept.
+const LOG_BYTES: usize = 16 << 10;
+
+/// The most bytes that a kernel's parameters take (from compute capability 7.0 and PTX 8.1 on).
+const MAXIMUM_PARAMETER_BYTES: usize = 32_764;
+
+/// A module on a device; unloaded when dropped.
+pub struct Module<'c> {
+    context: &'c Context<'c>,
+    handle: Handle,
+    declared: oriel_interpreter::Module,
+}
+
+impl<'c> Module<'c> {
+    /// Has the driver compile and load PTX.
+    ///
+    /// # Errors
+    /// The PTX is for a compute capability that the device does not run, or the driver cannot compile it.
+    pub fn from_ptx(context: &'c Context<'c>, ptx: &CStr) -> Result<Self, CudaError> {
+        let text = ptx.to_str().map_err(|_| CudaError::NotText)?;
+        let device = context.compute_capability();
+        let target = PtxTarget::of_ptx(text).ok_or(CudaError::NoTarget)?;
+        if !target.runs_on(device) {
+            return Err(CudaError::Target {
+                target: target.to_string(),
+                device,
+            });
+        }
+        let declared = oriel_interpreter::Module::parse(text)?;
+        let api = context.enter()?;
+        let mut log = vec![0u8; LOG_BYTES];
+        let mut options = [JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), without_provenance_mut(LOG_BYTES)];
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the PTX ends with a zero; there are as many options as values, and the log is as long as they say. The
+        // driver reads and writes them before the call returns.
+        let loaded = unsafe {
+            api.module_load(
+                &raw mut handle,
+                ptx.as_ptr().cast(),
+                options.len() as u32,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        loaded.map_err(|error| CudaError::Jit {
+            error: Box::new(error),
+            log: CStr::from_bytes_until_nul(&log)
+                .map_or_else(|_| String::from_utf8_lossy(&log), CStr::to_string_lossy)
+                .trim()
+                .to_owned(),
+        })?;
+        Ok(Self {
+            context,
+            handle,
+            declared,
+        })
+    }
+
+    /// What the PTX declares.
+    pub fn declared(&self) -> &oriel_interpreter::Module {
+        &self.declared
+    }
+
+    /// A kernel by its name in the PTX.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn function(&self, name: &str) -> Result<Function<'_>, CudaError> {
+        let no_kernel = || CudaError::NoKernel(name.to_owned());
+        let kernel = self.declared.kernel(name).ok_or_else(no_kernel)?;
+        let symbol = CString::new(name).map_err(|_| no_kernel())?;
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: a place for the result, a module that is loaded, and a name that ends with a zero.
+        unsafe {
+            self.context
+                .enter()?
+                .module_function(&raw mut handle, self.handle, symbol.as_ptr())
+        }?;
+        Ok(Function {
+            module: self,
+            handle,
+            kernel,
+        })
+    }
+
+    /// A global variable by its name in the PTX; `None` where the driver does not make it known, as it may with one that no
+    /// other module can name.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn global(&self, name: &str) -> Result<Option<GlobalVariable<'_>>, CudaError> {
+        let Ok(symbol) = CString::new(name) else {
+            return Ok(None);
+        };
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: places for the results, a module that is loaded, and a name that ends with a zero.
+        let found = unsafe {
+            self.context.enter()?.module_global(
+                &raw mut address,
+                &raw mut bytes,
+                self.handle,
+                symbol.as_ptr(),
+            )
+        };
+        match found {
+            Ok(()) => Ok(Some(GlobalVariable {
+                module: self,
+                address,
+                bytes,
+            })),
+            Err(CudaError::Call {
+                code: ERROR_NOT_FOUND,
+                ..
+            }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        if let Ok(api) = self.context.enter() {
+            // Errors have nowhere to go; after a failed kernel, they are that kernel's.
+            // SAFETY: a module that is loaded, unloaded once; functions and variables borrow it.
+            let _ = unsafe { api.module_unload(self.handle) };
+        }
+    }
+}
+
+/// A variable of a module in the device's memory.
+pub struct GlobalVariable<'m> {
+    module: &'m Module<'m>,
+    address: u64,
+    bytes: usize,
+}
+
+impl GlobalVariable<'_> {
+    /// What it holds, when all that was started before is done.
+    ///
+    /// # Errors
+    /// A kernel failed.
+    pub fn read(&self) -> Result<Vec<u8>, CudaError> {
+        self.module.context.read(self.address, self.bytes)
+    }
+}
+
+/// A kernel of a module.
+pub struct Function<'m> {
+    module: &'m Module<'m>,
+    handle: Handle,
+    kernel: &'m Kernel,
+}
+
+impl Function<'_> {
+    /// Registers of a thread, as the driver's compiler has allocated them.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn registers(&self) -> Result<u32, CudaError> {
+        self.attribute(FUNCTION_REGISTERS)
+    }
+
+    /// Bytes of local memory of a thread: arrays and spilled registers.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn local_bytes(&self) -> Result<u32, CudaError> {
+        self.attribute(FUNCTION_LOCAL_BYTES)
+    }
+
+    fn attribute(&self, attribute: c_int) -> Result<u32, CudaError> {
+        let mut value = 0;
+        // SAFETY: a place for the result, and a function of a module that is loaded.
+        unsafe {
+            self.module
+                .context
+                .enter()?
+                .function_attribute(&raw mut value, attribute, self.handle)
+        }?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    /// Starts the kernel. Arguments shorter than their parameters are filled up with zeros. Pointers among them are
+    /// addresses on the device; what the kernel does with them is between it and the driver.
+    ///
+    /// # Errors
+    /// The launch is for another kernel, the arguments do not fit the parameters, or the driver refuses. What goes wrong
+    /// in the kernel is seen by what comes after.
+    pub fn launch(&self, launch: &Launch) -> Result<(), CudaError> {
+        if launch.kernel != self.kernel.name {
+            return Err(CudaError::Misfit(format!(
+                "a launch of {} is not one of {}",
+                launch.kernel, self.kernel.name
+            )));
+        }
+        let (mut parameters, _) = lay_out_arguments(launch, Some(&self.kernel.parameters))
+            .map_err(|fault| CudaError::Misfit(fault.to_string()))?;
+        let mut parameter_bytes = parameters.len();
+        // How many parameters the driver has found in the PTX is not ours to say.
+        parameters.resize(parameter_bytes.max(MAXIMUM_PARAMETER_BYTES), 0);
+        let mut extra: [*mut c_void; 5] = [
+            without_provenance_mut(LAUNCH_PARAMETERS_POINTER),
+            parameters.as_mut_ptr().cast(),
+            without_provenance_mut(LAUNCH_PARAMETERS_SIZE),
+            (&raw mut parameter_bytes).cast(),
+            without_provenance_mut(LAUNCH_PARAMETERS_END),
+        ];
+        let api = self.module.context.enter()?;
+        if launch.dynamic_shared_bytes > 0 {
+            // More than 48 KiB have to be asked for, arrays of fixed size included.
+            let bytes = c_int::try_from(launch.dynamic_shared_bytes).unwrap_or(c_int::MAX);
+            // SAFETY: a function of a module that is loaded.
+            unsafe { api.function_set_attribute(self.handle, FUNCTION_DYNAMIC_SHARED_BYTES, bytes) }?;
+        }
+        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
+        // SAFETY: a function of a module that is loaded; no stream is the default stream; the parameters are copied before
+        // the call returns, and there are as many bytes as any kernel can have.
+        unsafe {
+            api.launch(
+                self.handle,
+                grid_x,
+                grid_y,
+                grid_z,
+                block_x,
+                block_y,
+                block_z,
+                launch.dynamic_shared_bytes,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                extra.as_mut_ptr(),
+            )
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A problem on disk, and how to see it again.
+
+use super::check::{Problem, transform};
+use super::sequence::{Sequence, Step};
+use super::subject::{Input, Subject, text};
+use oriel_engine::snapshot::OwnedSnapshot;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Something that went wrong, as it was found and made small.
+#[derive(Clone, Debug)]
+pub struct Case<'a> {
+    /// The functions as they came, and their inputs.
+    pub original: &'a Subject,
+    /// What went wrong with them.
+    pub original_sequence: &'a Sequence,
+    /// The same, made small.
+    pub subject: &'a Subject,
+    /// The steps that are left.
+    pub sequence: &'a Sequence,
+    /// What they do wrong.
+    pub problem: &'a Problem,
+    /// What LLVM printed for the module.
+    pub ptx: &'a str,
+    /// What the functions were made of, and those of other stages.
+    pub snapshots: &'a [OwnedSnapshot],
+}
+
+impl Case<'_> {
+    /// Writes the case into a folder, which is made:
+    ///
+    /// - `before.ori`, the small functions, and `after.ori`, what the steps make of them, unless they panic;
+    /// - `original.ori`, the functions as they came, and the snapshots that they were made of;
+    /// - `module.ptx` and `launch.toml`, if there is one;
+    /// - `README`, with what is wrong and the commands that show it.
+    ///
+    /// # Errors
+    /// Something cannot be written.
+    pub fn save(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        fs::write(folder.join("before.ori"), text(&self.subject.functions))?;
+        if let Ok(functions) = transform(self.subject, self.sequence) {
+            fs::write(folder.join("after.ori"), text(&functions))?;
+        }
+        fs::write(folder.join("original.ori"), text(&self.original.functions))?;
+        fs::write(folder.join("module.ptx"), self.ptx)?;
+        for snapshot in self.snapshots.iter().map(OwnedSnapshot::view) {
+            let is_of_case = |it: &oriel_ori::Function| it.info.name == snapshot.name();
+            if self.original.functions.iter().any(is_of_case) {
+                snapshot
+                    .save(&folder.join(snapshot.file_name()))
+                    .map_err(io::Error::other)?;
+            }
+        }
+        let input = self.input();
+        if let Some(Input::Described { text, .. }) = input {
+            fs::write(folder.join("launch.toml"), text)?;
+        }
+        fs::write(folder.join("README"), self.readme(input))
+    }
+
+    /// The input that shows the problem; what takes no run shows it on any.
+    fn input(&self) -> Option<&Input> {
+        let input = self
+            .problem
+            .input
+            .and_then(|input| self.subject.inputs.get(input));
+        input.or(self.original.inputs.first())
+    }
+
+    fn readme(&self, input: Option<&Input>) -> String {
+        let mut out = format!("{}: {}\n\n", self.original.name, self.problem);
+        let arguments = input.map_or_else(String::new, Input::arguments);
+        let stage = self.subject.stage();
+        for (file, sequence) in [
+            ("before.ori", self.sequence),
+            ("original.ori", self.original_sequence),
+        ] {
+            // Wrong edits are no phases: what they left is compared by its text.
+            let steps = match sequence.0.iter().all(|step| matches!(step, Step::Phase(_))) {
+                true => format!(
+                    "--after {} --register-budget {}",
+                    sequence.at(stage),
+                    self.subject.phase_options.register_budget
+                ),
+                false => format!("# then {sequence}"),
+            };
+            writeln!(
+                out,
+                "oriel exec {file} --uninterpreted --module module.ptx --stage {} {arguments} {steps}",
+                stage.name()
+            )
+            .expect("a string takes all text");
+        }
+        out
+    }
+}

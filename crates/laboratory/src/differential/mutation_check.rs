@@ -1,0 +1,209 @@
+//! Can the checks fail? Wrong edits are made on purpose, and have to be found: by the interpreter and by the validator.
+//!
+//! An edit that no run can tell is no wrong edit. So an edit is made only at an instruction that the check's inputs execute
+//! and whose result it changes at least once; traps tell that, not the comparison that is on trial. What it changes may
+//! still go nowhere: an edit that the check does not find is tried on more inputs than the check had. Where they tell it,
+//! the check had too few; where they do not, the edit is equivalent as far as can be seen. The validator has to doubt every
+//! edit that some input tells.
+
+use super::check::{Problem, ProblemKind, check_sequence};
+use super::probe::makes_a_difference;
+use super::sequence::{Sequence, Step};
+use super::subject::{Baseline, Input, Subject};
+use super::wrong_edit::{Edit, EditKind};
+use oriel_engine::guard::guarded;
+use oriel_engine::snapshot::OwnedSnapshot;
+use oriel_interpreter::Limits;
+use oriel_ori::{Function, Instruction};
+use oriel_random::{Random, Stream};
+use oriel_validator::Validator;
+use std::ops::AddAssign;
+
+/// What became of wrong edits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MutationCounts {
+    /// Edits that change the result of their instruction on the check's inputs.
+    pub injected: usize,
+    /// Those that the interpreter found.
+    pub caught: usize,
+    /// Those that it found on more inputs only.
+    pub caught_with_more: usize,
+    /// Those that the validator doubts, of the ones that the interpreter found.
+    pub doubted: usize,
+    /// Those that the validator doubts though no input tells them.
+    pub doubted_only: usize,
+    /// Those that no input tells and the validator proves: equivalent.
+    pub equivalent: usize,
+    /// Edits of instructions that no input of the check executes, or that have the same result after it.
+    pub without_difference: usize,
+    /// Edits that the verifier refuses, or that make what is not modelled.
+    pub refused: usize,
+}
+
+/// A wrong edit that the interpreter tells and the validator proves.
+#[derive(Clone, Debug)]
+pub struct WrongProof {
+    /// The edit.
+    pub sequence: Sequence,
+    /// What the interpreter saw.
+    pub problem: Problem,
+}
+
+impl MutationCounts {
+    /// Edits that some input tells from the function as it was.
+    pub const fn told(&self) -> usize {
+        self.caught + self.caught_with_more
+    }
+}
+
+impl AddAssign for MutationCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.injected += other.injected;
+        self.caught += other.caught;
+        self.caught_with_more += other.caught_with_more;
+        self.doubted += other.doubted;
+        self.doubted_only += other.doubted_only;
+        self.equivalent += other.equivalent;
+        self.without_difference += other.without_difference;
+        self.refused += other.refused;
+    }
+}
+
+/// Attempts to find an edit that the verifier accepts and that makes a difference.
+const ATTEMPTS: usize = 4;
+
+/// What wrong edits are made in, and how it is seen whether they are found.
+#[derive(Clone, Copy, Debug)]
+pub struct MutationTrial<'a> {
+    /// The functions, and the inputs of the check.
+    pub subject: &'a Subject,
+    /// What they leave as they are.
+    pub baseline: &'a Baseline,
+    /// Inputs beside the subject's own, which say whether an edit that is not found could have been.
+    pub more: &'a [Input],
+    /// What the functions were made of, as far as they come from LLVM: the validator knows opcodes by it.
+    pub snapshots: &'a [OwnedSnapshot],
+    /// How far a run may go.
+    pub limits: Limits,
+}
+
+/// Makes one wrong edit of a kind in a subject, at an instruction that the seed chooses, and sees who finds it.
+pub fn mutation_check(
+    trial: MutationTrial<'_>,
+    kind: EditKind,
+    seed: u64,
+) -> (MutationCounts, Option<WrongProof>) {
+    let subject = trial.subject;
+    let mut counts = MutationCounts::default();
+    let mut random = Random::new(seed, Stream::Edits);
+    let mut places = places(subject);
+    while !places.is_empty() && counts.refused + counts.without_difference < ATTEMPTS {
+        let (number, instruction) = places.swap_remove(random.index(places.len()));
+        let edit = Edit {
+            kind,
+            function: subject.functions[number].info.name.clone(),
+            instruction,
+        };
+        let mut edited = subject.functions[number].clone();
+        if !edit.apply(&mut edited) {
+            continue;
+        }
+        if !edited.verify().is_empty() {
+            counts.refused += 1;
+            continue;
+        }
+        if !makes_a_difference(subject, &subject.inputs, number, &edit, trial.limits) {
+            counts.without_difference += 1;
+            continue;
+        }
+        let sequence = Sequence(vec![Step::Edit(edit)]);
+        let verdict = trial.judge(&sequence);
+        if let Verdict::Unmodelled = verdict {
+            counts.refused += 1;
+            continue;
+        }
+        counts.injected = 1;
+        let is_proved = trial.is_proved(&subject.functions[number], &edited);
+        let problem = match verdict {
+            Verdict::Unmodelled | Verdict::Untold => {
+                *(if is_proved {
+                    &mut counts.equivalent
+                } else {
+                    &mut counts.doubted_only
+                }) = 1;
+                return (counts, None);
+            }
+            Verdict::Caught(problem) => {
+                counts.caught = 1;
+                problem
+            }
+            Verdict::CaughtWithMore(problem) => {
+                counts.caught_with_more = 1;
+                problem
+            }
+        };
+        counts.doubted = usize::from(!is_proved);
+        let wrong_proof = is_proved.then_some(WrongProof { sequence, problem });
+        return (counts, wrong_proof);
+    }
+    (counts, None)
+}
+
+/// Every instruction, with the number of its function.
+fn places(subject: &Subject) -> Vec<(usize, Instruction)> {
+    let mut places = Vec::new();
+    for (number, function) in subject.functions.iter().enumerate() {
+        for &block in function.blocks() {
+            places.extend(function.instructions(block).map(|it| (number, it)));
+        }
+    }
+    places
+}
+
+enum Verdict {
+    Unmodelled,
+    Caught(Problem),
+    CaughtWithMore(Problem),
+    Untold,
+}
+
+impl MutationTrial<'_> {
+    fn judge(&self, sequence: &Sequence) -> Verdict {
+        if let Err(problem) = check_sequence(self.subject, self.baseline, sequence) {
+            return verdict_on(problem, Verdict::Caught);
+        }
+        let stronger = Subject {
+            inputs: self.more.to_vec(),
+            ..self.subject.clone()
+        };
+        let told = stronger
+            .baseline(self.limits)
+            .map(|baseline| check_sequence(&stronger, &baseline, sequence));
+        match told {
+            Ok(Err(problem)) => verdict_on(problem, Verdict::CaughtWithMore),
+            Ok(Ok(())) | Err(_) => Verdict::Untold,
+        }
+    }
+
+    /// Does the validator prove that the edit changes nothing?
+    fn is_proved(&self, function: &Function, edited: &Function) -> bool {
+        let of_function = |snapshot: &&OwnedSnapshot| {
+            let view = snapshot.view();
+            view.name() == function.info.name && view.stage() == function.info.stage
+        };
+        let snapshot = self.snapshots.iter().find(of_function).map(OwnedSnapshot::view);
+        let side = |function| oriel_validator::Subject { function, snapshot };
+        let proof = guarded(|| Validator::default().validate(side(function), side(edited)));
+        matches!(proof, Ok(Ok(())))
+    }
+}
+
+/// What the interpreter does not model says nothing about the edit.
+fn verdict_on(problem: Problem, found: fn(Problem) -> Verdict) -> Verdict {
+    let is_unmodelled = problem.kind == ProblemKind::Fault && problem.text.starts_with("unsupported");
+    if is_unmodelled {
+        Verdict::Unmodelled
+    } else {
+        found(problem)
+    }
+}

@@ -1,0 +1,125 @@
+//! Makes what goes wrong small: fewer phases, one input, smaller functions.
+
+use super::check::{Problem, ProblemKind, check_sequence, transform};
+use super::sequence::Sequence;
+use super::shrink;
+use super::subject::Subject;
+use oriel_interpreter::Limits;
+
+/// Attempts at a reduction, at most: each runs the functions twice.
+const ATTEMPTS: usize = 3000;
+
+/// Asks whether something smaller still goes wrong in the same way, as long as there are attempts left.
+pub(super) struct Judge {
+    kind: ProblemKind,
+    limits: Limits,
+    attempts: usize,
+}
+
+impl Judge {
+    /// The problem that a sequence has on a subject, if it is of the kind that is looked for.
+    pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Problem> {
+        self.attempts = self.attempts.checked_sub(1)?;
+        if subject
+            .functions
+            .iter()
+            .any(|function| !function.verify().is_empty())
+        {
+            return None;
+        }
+        let baseline = subject.baseline(self.limits).ok()?;
+        let problem = check_sequence(subject, &baseline, sequence).err()?;
+        (problem.kind == self.kind).then_some(problem)
+    }
+}
+
+/// The smallest subject and sequence found that go wrong in the same way.
+///
+/// # Panics
+/// The problem is none of this subject and sequence.
+pub fn reduce(
+    subject: &Subject,
+    sequence: &Sequence,
+    problem: &Problem,
+    limits: Limits,
+) -> (Subject, Sequence, Problem) {
+    // What takes longer than the functions as they came has lost the end of a loop.
+    let steps = subject
+        .baseline(limits)
+        .map_or(limits.steps, |baseline| baseline.most_steps());
+    let mut judge = Judge {
+        kind: problem.kind,
+        limits: Limits { steps, ..limits },
+        attempts: ATTEMPTS,
+    };
+    let (mut subject, mut sequence) = (subject.clone(), sequence.clone());
+    keep_one_input(&mut subject, &sequence, problem, &mut judge);
+    drop_steps(&subject, &mut sequence, &mut judge);
+    run_first_steps(&mut subject, &mut sequence, &mut judge);
+    drop_functions(&mut subject, &sequence, &mut judge);
+    shrink::shrink(&mut subject, &sequence, &mut judge);
+    judge.attempts = 1;
+    let problem = judge.ask(&subject, &sequence);
+    (
+        subject,
+        sequence,
+        problem.expect("the problem stays while things get smaller"),
+    )
+}
+
+fn keep_one_input(subject: &mut Subject, sequence: &Sequence, problem: &Problem, judge: &mut Judge) {
+    // What goes wrong before anything runs needs no input.
+    let inputs = match problem.input {
+        Some(input) => vec![subject.inputs[input].clone()],
+        None => Vec::new(),
+    };
+    let inputs = std::mem::replace(&mut subject.inputs, inputs);
+    if judge.ask(subject, sequence).is_none() {
+        subject.inputs = inputs;
+    }
+}
+
+/// Drops each step that the problem does not need.
+fn drop_steps(subject: &Subject, sequence: &mut Sequence, judge: &mut Judge) {
+    let mut number = sequence.0.len();
+    while number > 0 {
+        number -= 1;
+        let mut fewer = sequence.clone();
+        fewer.0.remove(number);
+        if judge.ask(subject, &fewer).is_some() {
+            *sequence = fewer;
+        }
+    }
+}
+
+/// Takes the functions through the steps before the one that goes wrong, so that one step is left.
+fn run_first_steps(subject: &mut Subject, sequence: &mut Sequence, judge: &mut Judge) {
+    while sequence.0.len() > 1 {
+        let first = Sequence(vec![sequence.0[0].clone()]);
+        let rest = Sequence(sequence.0[1..].to_vec());
+        let Ok(functions) = transform(subject, &first) else {
+            return;
+        };
+        let later = Subject {
+            functions,
+            ..subject.clone()
+        };
+        if judge.ask(&later, &rest).is_none() {
+            return;
+        }
+        (*subject, *sequence) = (later, rest);
+    }
+}
+
+/// Drops each function that the problem does not need.
+fn drop_functions(subject: &mut Subject, sequence: &Sequence, judge: &mut Judge) {
+    let mut number = subject.functions.len();
+    while number > 0 && subject.functions.len() > 1 {
+        number -= 1;
+        let mut fewer = subject.clone();
+        fewer.functions.remove(number);
+        if judge.ask(&fewer, sequence).is_some() {
+            *subject = fewer;
+        }
+    }
+}

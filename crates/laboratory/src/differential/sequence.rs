@@ -1,0 +1,88 @@
+//! Lists of phases to try.
+
+use super::wrong_edit::Edit;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_phases::registry::{Forms, PHASES, Phase};
+use oriel_random::{Random, Stream};
+use std::fmt::{self, Display, Formatter};
+
+/// One thing that is done to functions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A phase runs.
+    Phase(&'static Phase),
+    /// A wrong edit is made, to see whether it is found.
+    Edit(Edit),
+}
+
+impl Display for Step {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Phase(phase) => out.write_str(phase.name),
+            Self::Edit(edit) => edit.fmt(out),
+        }
+    }
+}
+
+/// Steps, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sequence(pub Vec<Step>);
+
+impl Display for Sequence {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        for (number, step) in self.0.iter().enumerate() {
+            write!(out, "{}{step}", if number == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl Sequence {
+    /// Phases, one after the other.
+    pub fn of_phases(phases: impl IntoIterator<Item = &'static Phase>) -> Self {
+        Self(phases.into_iter().map(Step::Phase).collect())
+    }
+
+    /// As `oriel exec --after` and `-oriel-phases` want it: each phase with its stage.
+    pub fn at(&self, stage: Stage) -> String {
+        let steps: Vec<String> = self
+            .0
+            .iter()
+            .map(|step| format!("{step}@{}", stage.name()))
+            .collect();
+        steps.join(",")
+    }
+}
+
+/// The most phases of a random list.
+const LONGEST: usize = 8;
+
+/// The lists to take functions of a stage through: each phase that accepts them alone, the pipeline, which is the phases
+/// of that stage in ptxas' order, and `random` lists that follow from the seed, with repetitions. `is_wanted` narrows down
+/// which phases there are.
+pub fn sequences(
+    stage: Stage,
+    is_wanted: &dyn Fn(&Phase) -> bool,
+    random: usize,
+    seed: u64,
+) -> Vec<Sequence> {
+    let form = Forms::at(stage);
+    let phases: Vec<&'static Phase> = PHASES
+        .iter()
+        .filter(|phase| phase.run.is_some() && phase.forms.contains(form) && is_wanted(phase))
+        .collect();
+    if phases.is_empty() {
+        return Vec::new();
+    }
+    let mut sequences: Vec<Sequence> = phases.iter().map(|&phase| Sequence::of_phases([phase])).collect();
+    sequences.push(Sequence::of_phases(
+        phases.iter().copied().filter(|phase| phase.stage == stage),
+    ));
+    let mut choices = Random::new(seed, Stream::Sequences);
+    sequences.extend((0..random).map(|_| {
+        let length = choices.between(2, LONGEST);
+        Sequence::of_phases((0..length).map(|_| choices.pick(&phases)))
+    }));
+    sequences.retain(|sequence| !sequence.0.is_empty());
+    sequences
+}

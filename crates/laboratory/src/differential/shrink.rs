@@ -1,0 +1,164 @@
+//! Smaller functions that go wrong in the same way: delta debugging on Ori.
+//!
+//! Branches lose a way, then halves, quarters and so on of the instructions go: one whose results nothing uses is
+//! removed, the results of another become constants. Each attempt is checked whole, by the verifier and by a run, so that an
+//! edit here need not know whether it is sound.
+
+use super::reduce::Judge;
+use super::sequence::Sequence;
+use super::subject::Subject;
+use oriel_engine::entity::Block;
+use oriel_ori::{DataType, Function, Instruction, InstructionBuilder, Operation, Position};
+
+/// Makes the functions of a subject smaller for as long as that succeeds.
+pub(super) fn shrink(subject: &mut Subject, sequence: &Sequence, judge: &mut Judge) {
+    loop {
+        let size = size_of(subject);
+        for number in 0..subject.functions.len() {
+            drop_ways(subject, number, sequence, judge);
+            drop_instructions(subject, number, sequence, judge);
+            attempt(subject, number, sequence, judge, |function| {
+                function.merge_all_blocks() > 0
+            });
+        }
+        if size_of(subject) >= size {
+            return;
+        }
+    }
+}
+
+/// What has to get smaller with every round.
+fn size_of(subject: &Subject) -> usize {
+    let of_function = |function: &Function| {
+        let blocks = function.blocks().iter();
+        let instructions = blocks.map(|&block| {
+            function
+                .instructions(block)
+                .filter(|&it| !is_constant(function, it))
+                .count()
+        });
+        instructions.sum::<usize>() + function.blocks().len()
+    };
+    subject.functions.iter().map(of_function).sum()
+}
+
+/// Changes a function, and keeps the change if things still go wrong in the same way.
+fn attempt(
+    subject: &mut Subject,
+    number: usize,
+    sequence: &Sequence,
+    judge: &mut Judge,
+    change: impl FnOnce(&mut Function) -> bool,
+) -> bool {
+    let before = subject.functions[number].clone();
+    if change(&mut subject.functions[number]) && judge.ask(subject, sequence).is_some() {
+        return true;
+    }
+    subject.functions[number] = before;
+    false
+}
+
+/// Lets each conditional branch go one way only.
+fn drop_ways(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &mut Judge) {
+    let blocks: Vec<Block> = subject.functions[number].blocks().to_vec();
+    for block in blocks {
+        if !subject.functions[number].is_placed(block) {
+            continue;
+        }
+        let targets: Vec<Block> = subject.functions[number].successors(block).collect();
+        if targets.len() < 2 {
+            continue;
+        }
+        for target in targets {
+            let goes_there_only = |function: &mut Function| {
+                let is_branch = function.make_unconditional(block, target).is_ok();
+                if is_branch {
+                    function.remove_unreachable_blocks();
+                }
+                is_branch
+            };
+            if attempt(subject, number, sequence, judge, goes_there_only) {
+                break;
+            }
+        }
+    }
+}
+
+/// Removes or neutralises instructions, many at a time first.
+fn drop_instructions(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &mut Judge) {
+    let mut size = candidates(&subject.functions[number]).len();
+    while size > 0 {
+        // From the end, so that what is computed for removed instructions has no use left.
+        let mut end = candidates(&subject.functions[number]).len();
+        while end > 0 {
+            let start = end.saturating_sub(size);
+            attempt(subject, number, sequence, judge, |function| {
+                let all = candidates(function);
+                for &instruction in all[start.min(all.len())..end.min(all.len())].iter().rev() {
+                    drop_instruction(function, instruction);
+                }
+                true
+            });
+            end = start;
+        }
+        size /= 2;
+    }
+}
+
+/// The instructions that may go.
+fn candidates(function: &Function) -> Vec<Instruction> {
+    let blocks = function.blocks().iter();
+    let all = blocks.flat_map(|&block| function.instructions(block));
+    all.filter(|&instruction| {
+        !function.operation(instruction).is_terminator()
+            && (!is_constant(function, instruction) || !has_uses(function, instruction))
+    })
+    .collect()
+}
+
+fn has_uses(function: &Function, instruction: Instruction) -> bool {
+    let mut results = function.results(instruction).iter();
+    results.any(|result| {
+        result
+            .as_register()
+            .is_some_and(|register| !function.is_unused(register))
+    })
+}
+
+fn is_constant(function: &Function, instruction: Instruction) -> bool {
+    function.operation(instruction) == Operation::Mov
+        && function.integer(function.source(instruction, 0)).is_some()
+}
+
+/// Removes an instruction; what is still used of its results becomes constant.
+fn drop_instruction(function: &mut Function, instruction: Instruction) {
+    let block = function.block_of(instruction).expect("a candidate is in a block");
+    let at = match function.operation(instruction) {
+        Operation::Phi => function.first_non_phi(block).expect("a block has a terminator"),
+        _ => function.next(instruction).expect("a candidate is no terminator"),
+    };
+    for result in function.results(instruction).iter().collect::<Vec<_>>() {
+        let Some(register) = result
+            .as_register()
+            .filter(|&register| !function.is_unused(register))
+        else {
+            continue;
+        };
+        let bits = u32::from(function.register(register).bits);
+        let Some(data_type) = DataType::of_bits(bits) else {
+            continue;
+        };
+        // Numbers that differ, so that what depends on a difference still does; addresses that are aligned.
+        let number = if bits == 1 {
+            0
+        } else {
+            16 * (i64::from(register.as_u32()) % 1000 + 1)
+        };
+        let number = function.integer_operand(number);
+        let new = InstructionBuilder::new(Operation::Mov, data_type)
+            .result(result)
+            .source(number);
+        function.insert(Position::Before(at), new);
+    }
+    function.remove(instruction);
+}

@@ -1,0 +1,281 @@
+//! Tests of the harness on small functions.
+
+use super::{
+    Baseline, Edit, EditKind, Input, MutationCounts, MutationTrial, Problem, ProblemKind, Sequence, Step,
+    Subject,
+};
+use super::{check, check_sequence, mutation_check, reduce, sequences};
+use oriel_engine::entity::Register;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_interpreter::{Kernel, Limits, Module, Parameter};
+use oriel_ori::parse_functions;
+use oriel_phases::PhaseOptions;
+
+const LIMITS: Limits = Limits {
+    steps: 100_000,
+    uninterpreted: false,
+};
+
+/// A loop that adds numbers up, beside work that has nothing to do with it.
+const LOOP: &str = r#"
+kernel "k" sm_80 ssa {
+bix0:
+    %1:R64 = LD.entry.b64.b64 [&k_param_0]
+    %2:R32 = S2R.b32 tid.x
+    %3:R64 = IMUL.WIDE.u64.u32 %2, 16
+    %4:R64 = IADD.b64 %1, %3
+    %5:R32 = MOV.b32 0
+    BRA fall bix1
+bix1:
+    %6:R32 = PHI.b32 %5, bix0, %7, bix1
+    %8:R32 = PHI.b32 %2, bix0, %9, bix1
+    %9:R32 = IADD.b32 %8, %6
+    %7:R32 = IADD.b32 %6, 1
+    %10:P = ISETP.lt.s32 %7, 10
+    BRA %10, bix1, fall bix2
+bix2:
+    %11:R32 = ISUB.b32 %9, %2
+    %12:R32 = XOR.b32 %2, 85
+    %13:R32 = SHL.b32 %12, 3
+    ST.global.b32 %13, [%4]
+    ST.global.b32 %11, [%4+8]
+    RET
+}
+"#;
+
+fn subject(text: &str) -> Subject {
+    let functions = parse_functions(&text.replace("LD.entry", "LD.param::entry")).expect("the text is right");
+    let kernel = functions[0].info.name.clone();
+    let parameter = Parameter {
+        size: 8,
+        alignment: 8,
+        is_pointer: true,
+    };
+    Subject {
+        name: "test".to_owned(),
+        functions,
+        module: Module {
+            variables: Vec::new(),
+            kernels: vec![Kernel {
+                name: kernel.clone(),
+                parameters: vec![parameter],
+            }],
+        },
+        inputs: (1..4)
+            .map(|seed| Input::Blind {
+                kernel: kernel.clone(),
+                seed,
+            })
+            .collect(),
+        phase_options: PhaseOptions::default(),
+    }
+}
+
+/// A wrong edit of the definition of a register.
+fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
+    let function = &subject.functions[0];
+    let definition = function.unique_definition(Register::from_u32(result));
+    Sequence(vec![Step::Edit(Edit {
+        kind,
+        function: function.info.name.clone(),
+        instruction: definition.expect("the register has one definition"),
+    })])
+}
+
+/// One wrong edit, with no more inputs than the subject has; the validator must not prove what a run tells.
+fn mutate(
+    subject: &Subject,
+    baseline: &Baseline,
+    kind: EditKind,
+    seed: u64,
+    limits: Limits,
+) -> MutationCounts {
+    let trial = MutationTrial {
+        subject,
+        baseline,
+        more: &subject.inputs,
+        snapshots: &[],
+        limits,
+    };
+    let (counts, wrong_proof) = mutation_check(trial, kind, seed);
+    assert!(wrong_proof.is_none(), "{wrong_proof:?}");
+    counts
+}
+
+/// Effects among loads and stores. The numbers in front of the assembly's operands are LLVM's: 262154 a result of 32 bits,
+/// 262155 one that is written early, 262153 an input.
+const EFFECTS: &str = r#"
+kernel "k" sm_90 STAGE {
+bix0:
+    %1:R64 = LD.entry.b64.b64 [&k_param_0]
+    %2:R32 = S2R.b32 tid.x
+    %3:R64 = IMUL.WIDE.u64.u32 %2, 64
+    %4:R64 = IADD.b64 %1, %3
+    %5:R32 = XOR.b32 %2, 5
+    %6:R32 = LD.global.b32.b32 [%4]
+    OPAQUE(GRIDDEPCONTROL_WAIT side_effects)
+    %7:R32 = LD.global.b32.b32 [%4]
+    ST.global.b32 %7, [%4+4]
+    ASM(INLINEASM inline_asm) &"membar.gl;", 1 asm_side_effects
+    %8:R32 = ASM(INLINEASM inline_asm) &"f $0, $1, $2;", 0, 262155, 262153, %2, 262153, %5
+    ST.global.b32 %8, [%4+8]
+    MEMBAR.sc.gpu
+    %9:R32 = ATOM.relaxed.gpu.global.add.b32 [%4+12], %6
+    %10:R32 = ASM(INLINEASM inline_asm) &"g $0, $1;", 1, 262154, 262153, %9 asm_side_effects
+    ST.global.b32 %10, [%4+16]
+    %11:R32 = FADD.f32 %6, 1.5f32
+    ST.global.b32 %11, [%4+20]
+    %12:P = ISETP.lt.s32 %2, 20
+    %13:R32 = SEL.b32 %2, %5, %12
+    ST.global.b32 %13, [%4+24]
+    BRA %12, bix1, fall bix2
+bix1:
+    ST.global.b32 1, [%4+28]
+    BRA bix3
+bix2:
+    ST.global.b32 2, [%4+32]
+    BRA fall bix3
+bix3:
+    ST.volatile.global.b32 %5, [%4+36]
+    RET
+}
+"#;
+
+#[test]
+fn edits_of_effects_are_found() {
+    let kinds = [
+        EditKind::SwapEffects,
+        EditKind::LoadAboveEffect,
+        EditKind::MergeAcrossEffect,
+        EditKind::StoreBelowEffect,
+        EditKind::DropEffect,
+        EditKind::ViolateEarlyClobber,
+        EditKind::WrongAssemblyOperand,
+        EditKind::WrongPredicateSense,
+        EditKind::SwapSuccessors,
+        EditKind::WrongTarget,
+        EditKind::WrongConstant,
+        EditKind::WeakenOrdering,
+    ];
+    let limits = Limits {
+        uninterpreted: true,
+        ..LIMITS
+    };
+    for stage in ["ssa", "late"] {
+        let subject = subject(&EFFECTS.replace("STAGE", stage));
+        let baseline = subject.baseline(limits).unwrap();
+        assert_eq!(
+            baseline.usable_inputs(),
+            3,
+            "{:?}",
+            baseline.faults().collect::<Vec<_>>()
+        );
+        for kind in kinds {
+            let mut counts = MutationCounts::default();
+            for seed in 0..4 {
+                counts += mutate(&subject, &baseline, kind, seed, limits);
+            }
+            // In static single assignment no two results share a register; in late form Ori's verifier sees that they do.
+            let is_early_clobber = kind == EditKind::ViolateEarlyClobber;
+            assert_eq!(counts.injected > 0, !is_early_clobber, "{} {stage}", kind.name());
+            assert_eq!(
+                counts.refused > 0,
+                is_early_clobber && stage == "late",
+                "{} {stage}",
+                kind.name()
+            );
+            assert_eq!(
+                counts.caught,
+                counts.injected,
+                "{} {stage}: {counts:?}",
+                kind.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_merged_load_is_found_only_where_effects_have_a_meaning() {
+    let subject = subject(&EFFECTS.replace("STAGE", "ssa"));
+    let merged = edit(&subject, EditKind::MergeAcrossEffect, 7);
+    assert_eq!(subject.baseline(LIMITS).unwrap().usable_inputs(), 0);
+    let limits = Limits {
+        uninterpreted: true,
+        ..LIMITS
+    };
+    let baseline = subject.baseline(limits).unwrap();
+    let problem = check_sequence(&subject, &baseline, &merged).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Memory, "{problem}");
+}
+
+#[test]
+fn phases_leave_memory_as_it_is() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    assert_eq!(
+        baseline.usable_inputs(),
+        3,
+        "{:?}",
+        baseline.faults().collect::<Vec<_>>()
+    );
+    let lists = sequences(Stage::Ssa, &|_| true, 20, 1);
+    let report = check(&subject, &baseline, &lists);
+    assert_eq!(report.problems, []);
+    assert_eq!(report.sequences, lists.len());
+}
+
+#[test]
+fn a_wrong_edit_is_found_and_made_small() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    let wrong = edit(&subject, EditKind::SwapOperands, 11);
+    let mut sequence =
+        Sequence::of_phases(
+            sequences(Stage::Ssa, &|_| true, 0, 1)[0]
+                .0
+                .iter()
+                .map(|step| match step {
+                    Step::Phase(phase) => *phase,
+                    Step::Edit(_) => unreachable!("lists have no edits"),
+                }),
+        );
+    sequence.0.extend(wrong.0);
+    let problem = check_sequence(&subject, &baseline, &sequence).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Memory);
+    let (small, fewer, problem) = reduce(&subject, &sequence, &problem, LIMITS);
+    assert_eq!(problem.kind, ProblemKind::Memory);
+    assert_eq!((fewer.0.len(), small.inputs.len()), (1, 1));
+    // The subtraction, a store, the address, an operand or two, and the end.
+    let function = &small.functions[0];
+    assert_eq!(function.blocks().len(), 1, "{function}");
+    assert!(function.instructions(function.entry()).count() <= 8, "{function}");
+}
+
+#[test]
+fn a_loop_that_loses_its_end_is_found() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    let problem = check_sequence(&subject, &baseline, &edit(&subject, EditKind::RemoveLive, 7));
+    let problem: Problem = problem.unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Fault);
+    assert!(problem.text.contains("no end"), "{problem}");
+}
+
+#[test]
+fn edits_that_make_a_difference_are_found() {
+    let subject = subject(LOOP);
+    let baseline = subject.baseline(LIMITS).unwrap();
+    let mut all = MutationCounts::default();
+    for &kind in EditKind::ALL {
+        for seed in 0..4 {
+            let counts = mutate(&subject, &baseline, kind, seed, LIMITS);
+            // More inputs that are the same cannot tell more.
+            assert_eq!(counts.caught_with_more, 0, "{}", kind.name());
+            all += counts;
+        }
+    }
+    assert!(all.caught > 20, "{all:?}");
+    assert_eq!(all.caught, all.doubted);
+    assert_eq!(all.caught + all.doubted_only + all.equivalent, all.injected);
+    assert_eq!((all.doubted_only, all.equivalent), (0, 0), "{all:?}");
+}

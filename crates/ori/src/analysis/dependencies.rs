@@ -1,0 +1,489 @@
+//! Which instructions of a block have to stay in order.
+//!
+//! ```text
+//! %1 = LD.global [%0]          1 ─▶ 2  %1 is written, then read
+//! %2 = IADD %1, 1              2 ─▶ 4  %1 is read, then written
+//! ST.shared %2, [%3]           2 ─▶ 3  %2 is written, then read
+//! %1 = LD.global [%4]          1 ─▶ 4  %1 is written, then written
+//! ```
+//!
+//! Every order that keeps all dependencies does the same. What keeps an order:
+//!
+//! - a register: written then read, read then written, written then written;
+//! - memory, where one of two accesses writes and they may meet: kinds of memory that do not overlap never do,
+//!   nor do different variables or different parts of one object;
+//! - what threads do together, and effects that are not to be seen in registers and memory: these stay in the
+//!   order they have;
+//! - a call sequence, inline assembly with effects and whatever else is not understood: nothing moves across.
+//!
+//! NVPTX's calls clobber no virtual registers, so a call clobbers memory only, and that nothing moves across
+//! it covers that.
+//!
+//! PHIs come first and the terminator last; neither is in the graph, and neither are debug instructions, which
+//! must not decide where others stand.
+
+use super::walk::read_register;
+use crate::{
+    Function, Instruction, MemoryAccess, MemoryKinds, Operation, OperationFlags, Ordering, memory_kinds,
+};
+use oriel_engine::entity::{Block, EntityRef, PrimaryMap, Register, entity_impl};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// An instruction in the graph, numbered as they stand in the block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DependencyNode(u32);
+entity_impl!(DependencyNode, "dependency");
+
+/// Why one instruction has to stay behind another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DependencyKind {
+    /// It reads a register that the other writes.
+    ReadAfterWrite,
+    /// It writes a register that the other reads.
+    WriteAfterRead,
+    /// Both write a register.
+    WriteAfterWrite,
+    /// They may access the same memory, and one of them writes.
+    Memory,
+    /// Their effects are seen in this order.
+    Effects,
+}
+
+/// Accesses that are remembered singly. The next one that writes stays behind all of them, whatever it accesses, and stands for
+/// them from then on; and one that only reads is compared with those that write. So a block of any length takes linear time.
+const PENDING_ACCESSES: usize = 64;
+
+/// The dependencies within a block.
+#[derive(Clone, Debug)]
+pub struct DependencyGraph {
+    instructions: PrimaryMap<DependencyNode, Instruction>,
+    successors: PrimaryMap<DependencyNode, SmallVec<[(DependencyNode, DependencyKind); 4]>>,
+    predecessors: PrimaryMap<DependencyNode, SmallVec<[DependencyNode; 4]>>,
+}
+
+impl DependencyGraph {
+    /// The dependencies between the instructions of a block.
+    pub fn compute(function: &Function, block: Block) -> Self {
+        let mut builder = GraphBuilder::default();
+        for instruction in function.instructions(block) {
+            let operation = function.operation(instruction);
+            let is_fixed = operation == Operation::Phi || operation.is_terminator() || operation.is_debug();
+            if !is_fixed {
+                builder.add(function, instruction);
+            }
+        }
+        builder.graph
+    }
+
+    /// The nodes, in the order of their instructions.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = DependencyNode> + ExactSizeIterator + use<> {
+        self.instructions.keys()
+    }
+
+    /// The instruction of a node.
+    pub fn instruction(&self, node: DependencyNode) -> Instruction {
+        self.instructions[node]
+    }
+
+    /// What has to stay behind a node, and why; each once.
+    pub fn successors(&self, node: DependencyNode) -> &[(DependencyNode, DependencyKind)] {
+        &self.successors[node]
+    }
+
+    /// What a node has to stay behind.
+    pub fn predecessors(&self, node: DependencyNode) -> &[DependencyNode] {
+        &self.predecessors[node]
+    }
+
+    /// Does `later` have to stay behind `earlier` for a reason of its own, not because of others between?
+    pub fn is_direct(&self, earlier: DependencyNode, later: DependencyNode) -> bool {
+        self.predecessors[later].contains(&earlier)
+    }
+
+    /// Number of dependencies.
+    pub fn edge_count(&self) -> usize {
+        self.predecessors.values().map(SmallVec::len).sum()
+    }
+
+    /// The order in which the nodes come if each time `choose` picks one of those that can be next.
+    ///
+    /// # Panics
+    /// `choose` gives a number that is not below the length of what it is given.
+    pub fn order_by(&self, mut choose: impl FnMut(&[DependencyNode]) -> usize) -> Vec<DependencyNode> {
+        let mut waits_for: Vec<usize> = self.predecessors.values().map(SmallVec::len).collect();
+        let mut ready: Vec<DependencyNode> = self
+            .nodes()
+            .filter(|&node| self.predecessors[node].is_empty())
+            .collect();
+        let mut order = Vec::with_capacity(self.instructions.len());
+        while !ready.is_empty() {
+            let node = ready.remove(choose(&ready));
+            order.push(node);
+            for &(successor, _) in &self.successors[node] {
+                waits_for[successor.index()] -= 1;
+                if waits_for[successor.index()] == 0 {
+                    ready.push(successor);
+                }
+            }
+        }
+        order
+    }
+}
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, Debug)]
+struct Accesses {
+    node: DependencyNode,
+    reads: MemoryKinds,
+    writes: MemoryKinds,
+    /// Where, for plain loads and stores.
+    place: Option<MemoryAccess>,
+}
+
+/// Who has written and read a register since.
+#[derive(Debug, Default)]
+struct RegisterState {
+    writer: Option<DependencyNode>,
+    readers: SmallVec<[DependencyNode; 4]>,
+}
+
+struct GraphBuilder {
+    graph: DependencyGraph,
+    registers: HashMap<Register, RegisterState>,
+    /// Accesses since, those that write and those that do not.
+    pending_writes: Vec<Accesses>,
+    pending_reads: Vec<Accesses>,
+    /// The last instruction with effects whose order counts.
+    last_effect: Option<DependencyNode>,
+    /// The last instruction that nothing moves across.
+    last_wall: Option<DependencyNode>,
+}
+
+impl Default for GraphBuilder {
+    fn default() -> Self {
+        Self {
+            graph: DependencyGraph {
+                instructions: PrimaryMap::new(),
+                successors: PrimaryMap::new(),
+                predecessors: PrimaryMap::new(),
+            },
+            registers: HashMap::new(),
+            pending_writes: Vec::new(),
+            pending_reads: Vec::new(),
+            last_effect: None,
+            last_wall: None,
+        }
+    }
+}
+
+impl GraphBuilder {
+    fn add(&mut self, function: &Function, instruction: Instruction) {
+        let node = self.graph.instructions.push(instruction);
+        self.graph.successors.push(SmallVec::new());
+        self.graph.predecessors.push(SmallVec::new());
+        self.add_registers(function, instruction, node);
+        self.add_memory(function, instruction, node);
+        self.add_effects(function, instruction, node);
+    }
+
+    fn depend(&mut self, later: DependencyNode, earlier: DependencyNode, kind: DependencyKind) {
+        // `later` is the last node that there is, so if it is known already it is the last one known.
+        let successors = &mut self.graph.successors[earlier];
+        let is_known = successors.last().is_some_and(|&(known, _)| known == later);
+        if earlier != later && !is_known {
+            successors.push((later, kind));
+            self.graph.predecessors[later].push(earlier);
+        }
+    }
+
+    fn add_registers(&mut self, function: &Function, instruction: Instruction, node: DependencyNode) {
+        for register in function.sources(instruction).iter().filter_map(read_register) {
+            let state = self.registers.entry(register).or_default();
+            state.readers.push(node);
+            if let Some(writer) = state.writer {
+                self.depend(node, writer, DependencyKind::ReadAfterWrite);
+            }
+        }
+        let results = function.results(instruction);
+        for register in results.iter().filter_map(|result| result.as_register()) {
+            let before = std::mem::take(self.registers.entry(register).or_default());
+            for reader in before.readers {
+                self.depend(node, reader, DependencyKind::WriteAfterRead);
+            }
+            if let Some(writer) = before.writer {
+                self.depend(node, writer, DependencyKind::WriteAfterWrite);
+            }
+            self.registers.entry(register).or_default().writer = Some(node);
+        }
+    }
+
+    fn add_memory(&mut self, function: &Function, instruction: Instruction, node: DependencyNode) {
+        let (reads, writes) = memory_kinds(function, instruction);
+        if (reads | writes).is_empty() {
+            return;
+        }
+        let accesses = Accesses {
+            node,
+            reads,
+            writes,
+            place: plain_place(function, instruction),
+        };
+        if writes.is_empty() {
+            self.depend_on_conflicting(&accesses, |builder| &builder.pending_writes);
+            self.pending_reads.push(accesses);
+        } else if self.pending_writes.len() + self.pending_reads.len() < PENDING_ACCESSES {
+            self.depend_on_conflicting(&accesses, |builder| &builder.pending_writes);
+            self.depend_on_conflicting(&accesses, |builder| &builder.pending_reads);
+            self.pending_writes.push(accesses);
+        } else {
+            self.stand_for_all(accesses);
+        }
+    }
+
+    fn depend_on_conflicting(&mut self, accesses: &Accesses, pending: impl Fn(&Self) -> &Vec<Accesses>) {
+        for number in 0..pending(self).len() {
+            let other = pending(self)[number];
+            if conflict(&other, accesses) {
+                self.depend(accesses.node, other.node, DependencyKind::Memory);
+            }
+        }
+    }
+
+    /// Puts one behind all pending accesses, and in their place.
+    fn stand_for_all(&mut self, mut accesses: Accesses) {
+        let mut pending = std::mem::take(&mut self.pending_writes);
+        pending.append(&mut self.pending_reads);
+        accesses.place = None;
+        for other in &pending {
+            self.depend(accesses.node, other.node, DependencyKind::Memory);
+            accesses.reads |= other.reads;
+            accesses.writes |= other.writes;
+        }
+        self.pending_writes.push(accesses);
+    }
+
+    fn add_effects(&mut self, function: &Function, instruction: Instruction, node: DependencyNode) {
+        let effects = function.effects(instruction);
+        if let Some(wall) = self.last_wall {
+            self.depend(node, wall, DependencyKind::Effects);
+        }
+        let is_understood = matches!(
+            function.operation(instruction),
+            Operation::Ld | Operation::St | Operation::Atom
+        );
+        // What is measured between two reads of a counter stays between them.
+        let is_wall = effects.contains(OperationFlags::CALL_SEQUENCE)
+            || effects.contains(OperationFlags::SIDE_EFFECTS) && !is_understood;
+        if is_wall {
+            let first = self.last_wall.map_or(0, |wall| wall.index() + 1);
+            for earlier in (first..node.index()).map(DependencyNode::new) {
+                self.depend(node, earlier, DependencyKind::Effects);
+            }
+            self.last_wall = Some(node);
+            self.last_effect = None;
+            // Everything later stays behind the wall, and so behind these.
+            self.pending_writes.clear();
+            self.pending_reads.clear();
+        } else if effects.intersects(OperationFlags::SIDE_EFFECTS | OperationFlags::CONVERGENT)
+            && let Some(earlier) = self.last_effect.replace(node)
+        {
+            self.depend(node, earlier, DependencyKind::Effects);
+        }
+    }
+}
+
+/// Where a load or store accesses memory, if it does nothing else.
+fn plain_place(function: &Function, instruction: Instruction) -> Option<MemoryAccess> {
+    let is_plain = matches!(function.operation(instruction), Operation::Ld | Operation::St)
+        && matches!(
+            function.modifiers(instruction).ordering,
+            Ordering::None | Ordering::Weak
+        )
+        && !function
+            .effects(instruction)
+            .contains(OperationFlags::SIDE_EFFECTS);
+    function.access(instruction).copied().filter(|_| is_plain)
+}
+
+fn conflict(one: &Accesses, other: &Accesses) -> bool {
+    let meets = one.writes.intersects(other.reads | other.writes) || one.reads.intersects(other.writes);
+    meets && !are_disjoint(one.place, other.place)
+}
+
+/// Are these known to be different bytes?
+fn are_disjoint(one: Option<MemoryAccess>, other: Option<MemoryAccess>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return false;
+    };
+    if one.symbol.is_some() && other.symbol.is_some() && one.symbol != other.symbol {
+        return true;
+    }
+    let ends_before = |low: &MemoryAccess, high: &MemoryAccess| {
+        low.size
+            .and_then(|size| low.offset.checked_add(i64::try_from(size).ok()?))
+            .is_some_and(|end| end <= high.offset)
+    };
+    one.base.is_some() && one.base == other.base && (ends_before(&one, &other) || ends_before(&other, &one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_functions;
+    use crate::random_function::random_function;
+    use oriel_engine::bitvector::EntityBitMatrix;
+    use oriel_engine::snapshot::abi::Stage;
+    use proptest::prelude::*;
+
+    fn edges(body: &str) -> Vec<(usize, usize, DependencyKind)> {
+        let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}\n    RET\n}}\n");
+        let functions = parse_functions(&text).unwrap_or_else(|error| panic!("{error}"));
+        let graph = DependencyGraph::compute(&functions[0], functions[0].entry());
+        let mut edges = Vec::new();
+        for node in graph.nodes() {
+            for &(later, kind) in graph.successors(node) {
+                edges.push((node.index(), later.index(), kind));
+            }
+        }
+        edges
+    }
+
+    #[test]
+    fn registers_keep_the_order_of_writes_and_reads() {
+        use DependencyKind::*;
+        let found = edges(
+            "    %1:R32 = MOV.b32 1
+    %2:R32 = IADD.b32 %1, 1
+    %1:R32 = MOV.b32 2
+    %3:R32 = MOV.b32 3",
+        );
+        assert_eq!(
+            found,
+            [
+                (0, 1, ReadAfterWrite),
+                (0, 2, WriteAfterWrite),
+                (1, 2, WriteAfterRead)
+            ]
+        );
+    }
+
+    #[test]
+    fn memory_keeps_the_order_where_accesses_may_meet() {
+        use DependencyKind::*;
+        let found = edges(
+            "    ST.global.b32.b32 1, [0]
+    ST.shared.b32.b32 1, [0]
+    %1:R32 = LD.global.b32.b32 [0]
+    ST.b32.b32 1, [0]",
+        );
+        assert_eq!(
+            found,
+            [(0, 2, Memory), (0, 3, Memory), (1, 3, Memory), (2, 3, Memory)]
+        );
+    }
+
+    #[test]
+    fn nothing_moves_across_unknown_effects_and_reads_of_a_counter() {
+        use DependencyKind::*;
+        for wall in [
+            "ASM",
+            "OPAQUE (GRIDDEPCONTROL_WAIT side_effects)",
+            "%9:R32 = S2R.b32 clock",
+        ] {
+            let found = edges(&format!(
+                "    %1:R32 = LD.global.b32.b32 [0]
+    %2:R32 = MOV.b32 1
+    {wall}
+    %3:R32 = LD.global.b32.b32 [4]"
+            ));
+            for edge in [(0, 2), (1, 2), (2, 3)] {
+                let has_edge = found.iter().any(|&(one, other, _)| (one, other) == edge);
+                assert!(has_edge, "{wall}: {found:?}");
+            }
+            assert!(
+                found.iter().all(|&(.., kind)| matches!(kind, Memory | Effects)),
+                "{found:?}"
+            );
+        }
+        // What LLVM knows to be without effects moves.
+        assert_eq!(edges("    %1:R32 = LD.global.b32.b32 [0]\n    OPAQUE (MMA)"), []);
+    }
+
+    #[test]
+    fn long_blocks_take_linear_time() {
+        // Whatever is quadratic in these takes minutes.
+        let count = 50_000;
+        let mut body = String::new();
+        for number in 1..=count {
+            body += &format!("    %{number}:R32 = LD.global.b32.b32 [{number}]\n");
+        }
+        body += "    ST.b32.b32 1, [0]\n    %0:R32 = LD.global.b32.b32 [0]\n    BAR.sync 0";
+        let found = edges(&body);
+        let into = |node: usize| found.iter().filter(|&&(_, later, _)| later == node).count();
+        assert_eq!([count, count + 1, count + 2].map(into), [count, 1, count + 2]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        /// Against the definition, pair by pair, through whatever lies between.
+        #[test]
+        fn what_conflicts_is_ordered(seed in any::<u64>(), late in any::<bool>()) {
+            let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
+            for &block in function.blocks() {
+                let graph = DependencyGraph::compute(&function, block);
+                let count = graph.nodes().len();
+                let mut before: EntityBitMatrix<DependencyNode, DependencyNode> =
+                    EntityBitMatrix::new(count, count);
+                for later in graph.nodes() {
+                    for &earlier in graph.predecessors(later) {
+                        prop_assert!(earlier < later);
+                        before.insert(later, earlier);
+                        before.or_row_if_changed(later, earlier);
+                    }
+                    for earlier in graph.nodes().take_while(|&earlier| earlier < later) {
+                        let pair = [earlier, later].map(|node| graph.instruction(node));
+                        if must_stay(&function, pair[0], pair[1]) {
+                            prop_assert!(before.contains(later, earlier), "{} {}", pair[0], pair[1]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// By definition, without thought for where memory is accessed.
+    fn must_stay(function: &Function, earlier: Instruction, later: Instruction) -> bool {
+        let reads = |instruction| -> Vec<Register> {
+            function
+                .sources(instruction)
+                .iter()
+                .filter_map(read_register)
+                .collect()
+        };
+        let writes = |instruction| -> Vec<Register> {
+            function
+                .results(instruction)
+                .iter()
+                .filter_map(|result| result.as_register())
+                .collect()
+        };
+        let common = |a: &[Register], b: &[Register]| a.iter().any(|register| b.contains(register));
+        let ordered = |instruction| {
+            function.effects(instruction).intersects(
+                OperationFlags::SIDE_EFFECTS | OperationFlags::CONVERGENT | OperationFlags::CALL_SEQUENCE,
+            )
+        };
+        let (reads_memory, writes_memory) = memory_kinds(function, later);
+        let (read_before, written_before) = memory_kinds(function, earlier);
+        let places = [earlier, later].map(|instruction| plain_place(function, instruction));
+        common(&writes(earlier), &reads(later))
+            || common(&reads(earlier), &writes(later))
+            || common(&writes(earlier), &writes(later))
+            || ordered(earlier) && ordered(later)
+            || (written_before.intersects(reads_memory | writes_memory)
+                || read_before.intersects(writes_memory))
+                && !are_disjoint(places[0], places[1])
+    }
+}

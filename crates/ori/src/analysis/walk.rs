@@ -1,0 +1,59 @@
+//! A block from its end to its start, with the registers that are live after each instruction.
+
+use crate::{Function, Instruction, Liveness, Operand, Operation};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::{Block, Register};
+
+/// The register that an operand reads; none if its value does not matter.
+pub(super) fn read_register(operand: Operand) -> Option<Register> {
+    operand.as_register().filter(|_| !operand.is_undefined())
+}
+
+/// Walks blocks. Keeps its set from block to block.
+pub struct BlockWalk<'a> {
+    function: &'a Function,
+    liveness: &'a Liveness,
+    live: EntityBitSet<Register>,
+}
+
+impl<'a> BlockWalk<'a> {
+    /// A walk over the function that `liveness` is of.
+    pub fn new(function: &'a Function, liveness: &'a Liveness) -> Self {
+        Self {
+            function,
+            liveness,
+            live: EntityBitSet::with_room(function.register_limit()),
+        }
+    }
+
+    /// Calls `visit` with every instruction of a block but its PHIs, last first, and the registers that are
+    /// live after it. Returns those that are live after the PHIs, their results included if they are used:
+    /// PHIs take effect all at once where the block begins.
+    pub fn visit(
+        &mut self,
+        block: Block,
+        mut visit: impl FnMut(Instruction, &EntityBitSet<Register>),
+    ) -> &EntityBitSet<Register> {
+        self.live.clear();
+        for register in self.liveness.live_out(block) {
+            self.live.insert(register);
+        }
+        for instruction in self.function.instructions(block).rev() {
+            if self.function.operation(instruction) == Operation::Phi {
+                break;
+            }
+            visit(instruction, &self.live);
+            for result in self.function.results(instruction) {
+                if let Some(register) = result.as_register() {
+                    self.live.remove(register);
+                }
+            }
+            for source in self.function.sources(instruction) {
+                if let Some(register) = read_register(source) {
+                    self.live.insert(register);
+                }
+            }
+        }
+        &self.live
+    }
+}

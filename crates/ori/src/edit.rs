@@ -1,0 +1,793 @@
+//! Changes to a function. Each keeps the lists of definitions and uses right.
+
+use super::function::{
+    AccessId, BlockData, Constant, Function, Instruction, InstructionData, InstructionFlags, MemoryAccess,
+    RegisterData, RegisterFile, Slot, SlotData, Special,
+};
+use super::modifiers::Modifiers;
+use super::operand::Operand;
+use super::operation::{Operation, OperationFlags};
+use super::types::DataType;
+use oriel_engine::entity::{
+    Block, EntityRef, FrameObject, Instruction as MachineInstruction, Opcode, PackedOption, Register,
+    RegisterClass,
+};
+use oriel_engine::snapshot::abi::ConstantKind;
+
+/// A place between instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Before an instruction.
+    Before(Instruction),
+    /// After an instruction.
+    After(Instruction),
+    /// At the beginning of a block.
+    Start(Block),
+    /// At the end of a block.
+    End(Block),
+}
+
+/// An instruction to make. Build one from an operation and what differs from the default:
+///
+/// ```
+/// use oriel_ori::{DataType, InstructionBuilder, Operation};
+/// let add = InstructionBuilder::new(Operation::Iadd, DataType::B32);
+/// ```
+#[derive(Clone, Debug)]
+pub struct InstructionBuilder {
+    pub(super) operation: Operation,
+    pub(super) data_type: DataType,
+    pub(super) source_type: DataType,
+    pub(super) modifiers: Modifiers,
+    pub(super) results: smallvec::SmallVec<[Operand; 2]>,
+    pub(super) sources: smallvec::SmallVec<[Operand; 4]>,
+    pub(super) flags: InstructionFlags,
+    pub(super) origin: Option<MachineInstruction>,
+    pub(super) origin_count: u32,
+    pub(super) opcode: Option<Opcode>,
+    pub(super) access: Option<AccessId>,
+}
+
+impl InstructionBuilder {
+    /// An instruction without operands.
+    pub fn new(operation: Operation, data_type: DataType) -> Self {
+        Self {
+            operation,
+            data_type,
+            source_type: DataType::None,
+            modifiers: Modifiers::default(),
+            results: smallvec::SmallVec::new(),
+            sources: smallvec::SmallVec::new(),
+            flags: InstructionFlags::NEW,
+            origin: None,
+            origin_count: 0,
+            opcode: None,
+            access: None,
+        }
+    }
+
+    /// A copy of an instruction, still without results.
+    pub fn copy_of(function: &Function, instruction: Instruction) -> Self {
+        let data = &function.instructions[instruction];
+        let made = InstructionFlags::NEW | InstructionFlags::CLONE;
+        let flags = if data.flags.intersects(made) {
+            data.flags
+        } else {
+            (data.flags - InstructionFlags::EDITED) | InstructionFlags::CLONE
+        };
+        Self {
+            operation: data.operation,
+            data_type: data.data_type,
+            source_type: data.source_type,
+            modifiers: data.modifiers,
+            results: smallvec::SmallVec::new(),
+            sources: function.sources(instruction).iter().collect(),
+            flags,
+            origin: data.origin.expand(),
+            origin_count: data.origin_count,
+            opcode: data.opcode.expand(),
+            access: data.access.expand(),
+        }
+    }
+
+    /// With a type of sources or memory that is not that of the result.
+    #[must_use]
+    pub fn source_type(mut self, source_type: DataType) -> Self {
+        self.source_type = source_type;
+        self
+    }
+
+    /// With modifiers.
+    #[must_use]
+    pub fn modifiers(mut self, modifiers: Modifiers) -> Self {
+        self.modifiers = modifiers;
+        self
+    }
+
+    /// With one more result.
+    #[must_use]
+    pub fn result(mut self, result: Operand) -> Self {
+        self.results.push(result);
+        self
+    }
+
+    /// With one more source.
+    #[must_use]
+    pub fn source(mut self, source: Operand) -> Self {
+        self.sources.push(source);
+        self
+    }
+
+    /// What it does.
+    pub fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// Width of its type, or of that of its sources if that is more.
+    pub fn widest_bits(&self) -> u32 {
+        self.data_type.bits().max(self.source_type.bits())
+    }
+
+    /// Its sources so far.
+    pub fn sources(&self) -> &[Operand] {
+        &self.sources
+    }
+
+    /// With other sources than so far.
+    #[must_use]
+    pub fn with_sources(mut self, sources: &[Operand]) -> Self {
+        self.sources = smallvec::SmallVec::from_slice(sources);
+        self
+    }
+
+    /// With what is known of the memory that it accesses, see [`Function::intern_access`].
+    #[must_use]
+    pub fn access(mut self, access: Option<AccessId>) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// In the place of a machine instruction: with its location, flags and memory operands.
+    #[must_use]
+    pub fn in_place_of(mut self, origin: Option<MachineInstruction>) -> Self {
+        self.origin = origin;
+        self.origin_count = u32::from(origin.is_some());
+        self
+    }
+}
+
+/// Instructions.
+impl Function {
+    /// Adds an instruction.
+    pub fn insert(&mut self, position: Position, new: InstructionBuilder) -> Instruction {
+        let instruction = self.create(new);
+        self.link(position, instruction);
+        instruction
+    }
+
+    /// Makes an instruction that is in no block yet.
+    fn create(&mut self, new: InstructionBuilder) -> Instruction {
+        let instruction = self.instructions.next_key();
+        let first_operand = self.slots.len() as u32;
+        let operands = new.results.iter().chain(&new.sources);
+        let operand_count = (new.results.len() + new.sources.len()) as u32;
+        for &operand in operands {
+            self.slots.push(SlotData {
+                operand,
+                instruction,
+                previous: PackedOption::default(),
+                next: PackedOption::default(),
+            });
+        }
+        self.instructions.push(InstructionData {
+            modifiers: new.modifiers,
+            operation: new.operation,
+            data_type: new.data_type,
+            source_type: new.source_type,
+            first_operand,
+            operand_count,
+            result_count: u16::try_from(new.results.len())
+                .expect("an instruction has less than 65536 results"),
+            flags: new.flags,
+            origin: new.origin.into(),
+            origin_count: new.origin_count,
+            opcode: new.opcode.into(),
+            access: new.access.into(),
+            block: PackedOption::default(),
+            previous: PackedOption::default(),
+            next: PackedOption::default(),
+        });
+        self.attach_operands(instruction);
+        instruction
+    }
+
+    /// Adds a copy of an instruction, which becomes a copy of the machine instruction behind it. In SSA
+    /// form it needs `results` of its own.
+    ///
+    /// # Panics
+    /// The results are not as many, or it is one that must not be twice: a PHI, a terminator, a convergent
+    /// instruction, one with side effects, part of a call.
+    pub fn clone_instruction(
+        &mut self,
+        instruction: Instruction,
+        position: Position,
+        results: &[Operand],
+    ) -> Instruction {
+        let only_once = OperationFlags::TERMINATOR
+            | OperationFlags::CONVERGENT
+            | OperationFlags::SIDE_EFFECTS
+            | OperationFlags::CALL_SEQUENCE;
+        assert!(
+            !self.effects(instruction).intersects(only_once) && self.operation(instruction) != Operation::Phi,
+            "{instruction} cannot be copied"
+        );
+        assert_eq!(
+            results.len(),
+            self.results(instruction).len(),
+            "{instruction} has another number of results"
+        );
+        let data = &self.instructions[instruction];
+        let copy = InstructionBuilder {
+            operation: data.operation,
+            data_type: data.data_type,
+            source_type: data.source_type,
+            modifiers: data.modifiers,
+            results: results.iter().copied().collect(),
+            sources: self.sources(instruction).iter().collect(),
+            // One that a phase made has no machine instruction to copy.
+            flags: match data.flags.contains(InstructionFlags::NEW) {
+                true => data.flags,
+                false => data.flags | InstructionFlags::CLONE,
+            },
+            origin: data.origin.expand(),
+            origin_count: data.origin_count,
+            opcode: data.opcode.expand(),
+            access: data.access.expand(),
+        };
+        self.insert(position, copy)
+    }
+
+    /// Takes an instruction out of its block, for good.
+    ///
+    /// # Panics
+    /// It is in no block.
+    pub fn remove(&mut self, instruction: Instruction) {
+        self.unlink(instruction);
+        self.detach_operands(instruction);
+        self.merged.remove(&instruction);
+    }
+
+    /// Moves an instruction to another place.
+    ///
+    /// # Panics
+    /// It is in no block, or the place is beside itself.
+    pub fn move_to(&mut self, instruction: Instruction, position: Position) {
+        assert!(
+            ![Position::Before(instruction), Position::After(instruction)].contains(&position),
+            "{instruction} cannot be moved beside itself"
+        );
+        self.unlink(instruction);
+        self.link(position, instruction);
+    }
+
+    /// Removes `removed`, whose work `survivor` does as well: LLVM merges flags, memory operands and
+    /// locations.
+    pub fn merge_into(&mut self, removed: Instruction, survivor: Instruction) {
+        let mut stands_for = self.merged.remove(&removed).unwrap_or_default();
+        stands_for.extend(self.origins(removed));
+        self.remove(removed);
+        self.merged.entry(survivor).or_default().extend(stands_for);
+    }
+
+    fn link(&mut self, position: Position, instruction: Instruction) {
+        let (block, previous, next) = match position {
+            Position::Before(anchor) => (
+                self.instructions[anchor].block,
+                self.instructions[anchor].previous,
+                anchor.into(),
+            ),
+            Position::After(anchor) => (
+                self.instructions[anchor].block,
+                anchor.into(),
+                self.instructions[anchor].next,
+            ),
+            Position::Start(block) => (block.into(), PackedOption::default(), self.blocks[block].first),
+            Position::End(block) => (block.into(), self.blocks[block].last, PackedOption::default()),
+        };
+        let block = block.expand().expect("the place is in a block");
+        let data = &mut self.instructions[instruction];
+        assert!(data.block.is_none(), "{instruction} is in a block already");
+        (data.block, data.previous, data.next) = (block.into(), previous, next);
+        match previous.expand() {
+            Some(previous) => self.instructions[previous].next = instruction.into(),
+            None => self.blocks[block].first = instruction.into(),
+        }
+        match next.expand() {
+            Some(next) => self.instructions[next].previous = instruction.into(),
+            None => self.blocks[block].last = instruction.into(),
+        }
+    }
+
+    fn unlink(&mut self, instruction: Instruction) {
+        let data = &mut self.instructions[instruction];
+        let block = data.block.take().expect("the instruction is in a block");
+        let (previous, next) = (data.previous.take(), data.next.take());
+        match previous {
+            Some(previous) => self.instructions[previous].next = next.into(),
+            None => self.blocks[block].first = next.into(),
+        }
+        match next {
+            Some(next) => self.instructions[next].previous = previous.into(),
+            None => self.blocks[block].last = previous.into(),
+        }
+    }
+}
+
+/// What an instruction is.
+impl Function {
+    /// Makes it another operation with the same operands.
+    pub fn set_operation(&mut self, instruction: Instruction, operation: Operation) {
+        let data = &mut self.instructions[instruction];
+        data.operation = operation;
+        data.flags |= InstructionFlags::EDITED;
+    }
+
+    /// Changes the types.
+    pub fn set_types(&mut self, instruction: Instruction, data_type: DataType, source_type: DataType) {
+        let data = &mut self.instructions[instruction];
+        (data.data_type, data.source_type) = (data_type, source_type);
+        data.flags |= InstructionFlags::EDITED;
+    }
+
+    /// Changes the modifiers.
+    pub fn set_modifiers(&mut self, instruction: Instruction, modifiers: Modifiers) {
+        let data = &mut self.instructions[instruction];
+        data.modifiers = modifiers;
+        data.flags |= InstructionFlags::EDITED;
+    }
+
+    /// Sets and clears marks, which say nothing of the instruction's form.
+    ///
+    /// # Panics
+    /// One of them is no mark.
+    pub fn set_marks(&mut self, instruction: Instruction, marks: InstructionFlags, set: bool) {
+        let allowed = InstructionFlags::MARK_PROPAGATED
+            | InstructionFlags::MARK_DEFERRED
+            | InstructionFlags::MARK_PREDICATED;
+        assert!(allowed.contains(marks), "{marks:?} are no marks");
+        self.instructions[instruction].flags.set(marks, set);
+    }
+
+    /// Gives it the operation, types, modifiers and sources of `model`. Results, place and what is known of memory stay.
+    pub fn become_like(&mut self, instruction: Instruction, model: &InstructionBuilder) {
+        self.set_operation(instruction, model.operation);
+        self.set_types(instruction, model.data_type, model.source_type);
+        self.set_modifiers(instruction, model.modifiers);
+        self.set_sources(instruction, &model.sources);
+    }
+
+    /// Changes a source.
+    ///
+    /// # Panics
+    /// It has fewer.
+    pub fn set_source(&mut self, instruction: Instruction, number: usize, operand: Operand) {
+        assert!(
+            number < self.sources(instruction).len(),
+            "{instruction} has no source {number}"
+        );
+        let number = number + usize::from(self.instructions[instruction].result_count);
+        self.set_operand(instruction, number, operand);
+    }
+
+    /// Changes a result.
+    ///
+    /// # Panics
+    /// It has fewer.
+    pub fn set_result(&mut self, instruction: Instruction, number: usize, operand: Operand) {
+        assert!(
+            number < self.results(instruction).len(),
+            "{instruction} has no result {number}"
+        );
+        self.set_operand(instruction, number, operand);
+    }
+
+    fn set_operand(&mut self, instruction: Instruction, number: usize, operand: Operand) {
+        let data = &mut self.instructions[instruction];
+        debug_assert!(data.block.is_some(), "{instruction} was removed");
+        data.flags |= InstructionFlags::EDITED;
+        let slot = Slot::new(data.first_operand as usize + number);
+        self.detach(slot);
+        self.slots[slot].operand = operand;
+        self.attach(slot);
+    }
+
+    /// Gives it other sources, as many as there are.
+    pub fn set_sources(&mut self, instruction: Instruction, sources: &[Operand]) {
+        self.detach_operands(instruction);
+        let data = &self.instructions[instruction];
+        let results = usize::from(data.result_count);
+        let (first, count) = (data.first_operand as usize, data.operand_count as usize);
+        let wanted = results + sources.len();
+        let first = if wanted <= count {
+            first
+        } else {
+            // The pool only grows; what lay there stays behind.
+            let moved = self.slots.len();
+            for number in 0..wanted {
+                let source = if number < results { first + number } else { first };
+                let copy = self.slots[Slot::new(source)];
+                self.slots.push(copy);
+            }
+            moved
+        };
+        for (number, &source) in sources.iter().enumerate() {
+            self.slots[Slot::new(first + results + number)].operand = source;
+        }
+        let data = &mut self.instructions[instruction];
+        (data.first_operand, data.operand_count) = (first as u32, wanted as u32);
+        data.flags |= InstructionFlags::EDITED;
+        self.attach_operands(instruction);
+    }
+
+    /// Makes every use of `from` one of `to`, modifiers kept; how many there were.
+    pub fn replace_uses(&mut self, from: Register, to: Operand) -> usize {
+        let uses: Vec<(Instruction, usize)> = self.uses(from).collect();
+        for &(instruction, number) in &uses {
+            let old = self.source(instruction, number);
+            let new = match to.as_register() {
+                Some(register) if !to.is_modified() => self
+                    .register_operand(register)
+                    .negated(old.is_negated())
+                    .absolute(old.is_absolute())
+                    .complemented(old.is_complemented()),
+                _ => {
+                    assert!(
+                        !old.is_modified(),
+                        "a modified use of {from} takes a plain register only"
+                    );
+                    to
+                }
+            };
+            self.set_source(instruction, number, new);
+        }
+        uses.len()
+    }
+}
+
+/// Registers, constants, blocks.
+impl Function {
+    /// A new register of the same kind as another.
+    ///
+    /// # Panics
+    /// There are as many registers as operand words can number.
+    pub fn create_register_like(&mut self, model: Register) -> Register {
+        let RegisterData {
+            file, bits, class, ..
+        } = self.registers[model];
+        self.create_register(file, bits, class.expand())
+    }
+
+    /// A new register.
+    ///
+    /// # Panics
+    /// There are as many registers as operand words can number.
+    pub fn create_register(
+        &mut self,
+        file: RegisterFile,
+        bits: u16,
+        class: Option<RegisterClass>,
+    ) -> Register {
+        assert!(
+            self.registers.len() < Operand::INDEX_LIMIT,
+            "a function has at most 2^24 registers"
+        );
+        self.registers.push(RegisterData {
+            file,
+            bits,
+            class: class.into(),
+            definitions: PackedOption::default(),
+            uses: PackedOption::default(),
+        })
+    }
+
+    /// The operand for an integer.
+    pub fn integer_operand(&mut self, value: i64) -> Operand {
+        Operand::immediate(value).unwrap_or_else(|| self.constant_operand(Constant::Integer(value)))
+    }
+
+    /// The operand for a binary32.
+    pub fn single_operand(&mut self, value: f32) -> Operand {
+        self.constant_operand(Constant::Bits {
+            kind: ConstantKind::Single,
+            bits: 32,
+            low: u64::from(value.to_bits()),
+            high: 0,
+        })
+    }
+
+    /// The operand for a binary64.
+    pub fn double_operand(&mut self, value: f64) -> Operand {
+        self.constant_operand(Constant::Bits {
+            kind: ConstantKind::Double,
+            bits: 64,
+            low: value.to_bits(),
+            high: 0,
+        })
+    }
+
+    /// The operand for a constant.
+    pub fn constant_operand(&mut self, constant: Constant) -> Operand {
+        let constants = &mut self.constants;
+        let id = *self
+            .constant_ids
+            .entry(constant)
+            .or_insert_with(|| constants.push(constant));
+        Operand::constant(id)
+    }
+
+    /// The operand for what the machine function describes.
+    pub fn special_operand(&mut self, special: Special) -> Operand {
+        let specials = &mut self.specials;
+        let id = *self
+            .special_ids
+            .entry(special)
+            .or_insert_with(|| specials.push(special));
+        Operand::special(id)
+    }
+
+    /// Takes an object off the stack.
+    ///
+    /// # Panics
+    /// There is no such object, or it was removed already. That nothing uses it any more the verifier checks.
+    pub fn remove_stack_object(&mut self, object: FrameObject) {
+        let data = &mut self.stack_objects[object];
+        assert!(!data.is_removed, "{object} was removed already");
+        data.is_removed = true;
+    }
+
+    /// The row of a memory access.
+    pub fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
+        let accesses = &mut self.accesses;
+        *self
+            .access_ids
+            .entry(access)
+            .or_insert_with(|| accesses.push(access))
+    }
+
+    /// A new block, which is nowhere in the layout yet.
+    pub fn create_block(&mut self, origin: Option<Block>) -> Block {
+        assert!(
+            self.blocks.len() < Operand::INDEX_LIMIT,
+            "a function has at most 2^24 blocks"
+        );
+        let label = origin.map_or(self.blocks.len() as u32, |origin| self.blocks[origin].label);
+        // Of a block that is new itself only its own origin is known to LLVM.
+        let origin = origin.map(|origin| self.blocks[origin].origin.unwrap_or(origin));
+        self.blocks.push(BlockData {
+            label,
+            origin,
+            ..BlockData::default()
+        })
+    }
+
+    /// Puts a block into the layout, after another or at the end.
+    ///
+    /// # Panics
+    /// It is there already, or the other is not.
+    pub fn place_block(&mut self, block: Block, after: Option<Block>) {
+        assert!(!self.blocks[block].is_placed, "{block} is in the layout already");
+        self.blocks[block].is_placed = true;
+        match after {
+            None => self.layout.push(block),
+            Some(anchor) => {
+                let index = self.layout.iter().position(|&placed| placed == anchor);
+                self.layout
+                    .insert(index.expect("the other block is in the layout") + 1, block);
+            }
+        }
+    }
+
+    /// Changes what is known of how often control comes to a block; zero: nothing.
+    pub fn set_frequency(&mut self, block: Block, frequency: u64) {
+        self.blocks[block].frequency = frequency;
+    }
+
+    /// Puts the blocks into another order.
+    ///
+    /// # Panics
+    /// The order does not consist of the blocks of the layout, the entry first.
+    pub fn set_layout(&mut self, order: Vec<Block>) {
+        assert_eq!(order.first(), self.layout.first(), "the entry stays first");
+        assert_eq!(order.len(), self.layout.len(), "an order has every block once");
+        for &block in &self.layout {
+            self.blocks[block].is_placed = false;
+        }
+        for &block in &order {
+            assert!(!self.blocks[block].is_placed, "{block} is in the order twice");
+            self.blocks[block].is_placed = true;
+        }
+        assert!(
+            self.layout.iter().all(|&block| self.blocks[block].is_placed),
+            "a block is missing"
+        );
+        self.layout = order;
+    }
+
+    /// Removes blocks and all that is in them.
+    ///
+    /// # Panics
+    /// The entry is among them.
+    pub fn remove_blocks(&mut self, is_removed: impl Fn(Block) -> bool) {
+        assert!(!is_removed(self.entry()), "the entry cannot be removed");
+        let layout = std::mem::take(&mut self.layout);
+        for &block in layout.iter().filter(|&&block| is_removed(block)) {
+            while let Some(instruction) = self.first(block) {
+                self.remove(instruction);
+            }
+            self.blocks[block].is_placed = false;
+        }
+        self.layout = layout.into_iter().filter(|&block| !is_removed(block)).collect();
+    }
+}
+
+/// The lists of definitions and uses.
+impl Function {
+    fn attach_operands(&mut self, instruction: Instruction) {
+        let data = &self.instructions[instruction];
+        let first = data.first_operand as usize;
+        for slot in first..first + data.operand_count as usize {
+            self.attach(Slot::new(slot));
+        }
+    }
+
+    fn detach_operands(&mut self, instruction: Instruction) {
+        let data = &self.instructions[instruction];
+        let first = data.first_operand as usize;
+        for slot in first..first + data.operand_count as usize {
+            self.detach(Slot::new(slot));
+        }
+    }
+
+    /// The head of the list that a slot belongs to.
+    fn list_head(&mut self, slot: Slot) -> Option<&mut PackedOption<Slot>> {
+        let SlotData {
+            operand, instruction, ..
+        } = self.slots[slot];
+        let register = &mut self.registers[operand.as_register()?];
+        let data = &self.instructions[instruction];
+        let is_result = slot.index() - (data.first_operand as usize) < usize::from(data.result_count);
+        Some(if is_result {
+            &mut register.definitions
+        } else {
+            &mut register.uses
+        })
+    }
+
+    fn attach(&mut self, slot: Slot) {
+        let Some(head) = self.list_head(slot) else { return };
+        let next = std::mem::replace(head, slot.into());
+        self.slots[slot].next = next;
+        self.slots[slot].previous = PackedOption::default();
+        if let Some(next) = next.expand() {
+            self.slots[next].previous = slot.into();
+        }
+    }
+
+    fn detach(&mut self, slot: Slot) {
+        let (previous, next) = (self.slots[slot].previous.take(), self.slots[slot].next.take());
+        match previous {
+            Some(previous) => self.slots[previous].next = next.into(),
+            None => {
+                if let Some(head) = self.list_head(slot) {
+                    *head = next.into();
+                }
+            }
+        }
+        if let Some(next) = next {
+            self.slots[next].previous = previous.into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FunctionInfo, OperandKind};
+    use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
+
+    fn function() -> (Function, Block) {
+        let mut function = Function::new(FunctionInfo {
+            name: "test".to_owned(),
+            stage: Stage::Ssa,
+            sm: 80,
+            flags: FunctionFlags::KERNEL,
+            entry_frequency: 0,
+        });
+        let block = function.create_block(None);
+        function.place_block(block, None);
+        (function, block)
+    }
+
+    fn add(function: &mut Function, block: Block, result: Register, a: Register, b: Register) -> Instruction {
+        let new = InstructionBuilder::new(Operation::Iadd, DataType::B32)
+            .result(Operand::register(result))
+            .source(Operand::register(a))
+            .source(Operand::register(b));
+        function.insert(Position::End(block), new)
+    }
+
+    #[test]
+    fn lists_follow_every_edit() {
+        let (mut function, block) = function();
+        let [a, b, c] = [(); 3].map(|()| function.create_register(RegisterFile::R, 32, None));
+        let first = add(&mut function, block, b, a, a);
+        let second = add(&mut function, block, c, b, a);
+        assert_eq!(
+            function.uses(a).collect::<Vec<_>>(),
+            [(second, 1), (first, 1), (first, 0)]
+        );
+        assert_eq!(function.unique_definition(b), Some(first));
+
+        function.set_source(first, 1, Operand::register(c));
+        assert_eq!(function.uses(a).collect::<Vec<_>>(), [(second, 1), (first, 0)]);
+        assert_eq!(function.uses(c).collect::<Vec<_>>(), [(first, 1)]);
+
+        assert_eq!(function.replace_uses(a, Operand::register(b)), 2);
+        assert!(function.is_unused(a));
+        assert_eq!(function.uses(b).count(), 3);
+
+        function.set_sources(
+            second,
+            &[Operand::register(a), Operand::register(a), Operand::register(c)],
+        );
+        assert_eq!(function.uses(a).collect::<Vec<_>>(), [(second, 1), (second, 0)]);
+        assert_eq!(function.definitions(c).collect::<Vec<_>>(), [(second, 0)]);
+
+        function.remove(second);
+        assert!(function.is_unused(a) && function.definitions(c).next().is_none());
+        assert_eq!(function.instructions(block).collect::<Vec<_>>(), [first]);
+    }
+
+    #[test]
+    fn instructions_move_between_places() {
+        let (mut function, block) = function();
+        let a = function.create_register(RegisterFile::R, 32, None);
+        let [first, second, third] = [(); 3].map(|()| add(&mut function, block, a, a, a));
+        function.move_to(third, Position::Start(block));
+        function.move_to(first, Position::After(second));
+        assert_eq!(
+            function.instructions(block).collect::<Vec<_>>(),
+            [third, second, first]
+        );
+        assert_eq!(
+            function.instructions(block).rev().collect::<Vec<_>>(),
+            [first, second, third]
+        );
+        function.move_to(second, Position::Before(third));
+        let both_ends = |mut iterator: super::super::Instructions<'_>| {
+            (
+                iterator.next(),
+                iterator.next_back(),
+                iterator.next(),
+                iterator.next(),
+            )
+        };
+        let expected = (Some(second), Some(first), Some(third), None);
+        assert_eq!(both_ends(function.instructions(block)), expected);
+    }
+
+    #[test]
+    fn constants_are_interned() {
+        let (mut function, _) = function();
+        let wide = function.integer_operand(1 << 40);
+        assert_eq!(wide, function.integer_operand(1 << 40));
+        assert_eq!(function.integer(wide), Some(1 << 40));
+        assert!(matches!(
+            function.integer_operand(-1).kind(),
+            OperandKind::Immediate(-1)
+        ));
+        let single = function.single_operand(1.5);
+        assert_eq!(function.constant_bits(single), Some(u64::from(1.5f32.to_bits())));
+        assert_eq!(function.integer(single), None);
+    }
+}

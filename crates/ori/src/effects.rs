@@ -1,0 +1,375 @@
+//! Effects: everything an instruction does besides giving results. The one table that phases, the scheduler's dependences and
+//! versions of memory ask.
+//!
+//! | rule | reads and writes |
+//! |---|---|
+//! | [`MemoryRule::Value`] | nothing |
+//! | [`MemoryRule::Inaccessible`] | nothing that a load or store can reach; its order counts |
+//! | [`MemoryRule::Access`] | the memory of its address space |
+//! | [`MemoryRule::Atomic`] | that, and the memory that other threads can see |
+//! | [`MemoryRule::Fence`] | the memory that other threads can see |
+//! | [`MemoryRule::Parameters`] | parameters and results of calls |
+//! | [`MemoryRule::Call`] | everything |
+//! | [`MemoryRule::Unknown`] | everything, unless LLVM rules it out |
+//!
+//! LLVM describes an opcode by three flags: `mayLoad`, `mayStore` and `hasUnmodeledSideEffects`. The third does not imply the
+//! others: `griddepcontrol.wait`, `cp.async.bulk.wait_group` and `asm volatile` have only that one, and all of them let a thread
+//! see what others wrote. So an unknown instruction with side effects reads and writes all memory, whatever the first two say.
+//! In IR, LLVM knows more: an intrinsic that is `memory(inaccessiblemem)` lets loads be merged across it. Machine code no longer
+//! says so; Ori knows it by the operation, and the rows with [`MemoryRule::Inaccessible`] say why.
+
+use super::function::{Function, Instruction, InstructionFlags, MachineOpcode, Special};
+use super::modifiers::{AddressSpace, ModifierFlags, Ordering};
+use super::operand::{Operand, OperandKind};
+use super::operation::{Operation, OperationFlags};
+use bitflags::bitflags;
+use oriel_engine::snapshot::abi::{MemoryFlags, OpcodeFlags};
+
+bitflags! {
+    /// Kinds of memory that do not overlap.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct MemoryKinds: u8 {
+        /// The device's.
+        const GLOBAL = 1 << 0;
+        /// The block's and the cluster's.
+        const SHARED = 1 << 1;
+        /// The thread's.
+        const LOCAL = 1 << 2;
+        /// Parameters and results of calls.
+        const PARAMETER = 1 << 3;
+    }
+}
+
+impl MemoryKinds {
+    /// Number of kinds.
+    pub const COUNT: usize = Self::all().bits().count_ones() as usize;
+
+    /// What a generic address may mean.
+    const GENERIC: Self = Self::GLOBAL.union(Self::SHARED).union(Self::LOCAL);
+
+    /// What other threads can reach.
+    pub const VISIBLE: Self = Self::GLOBAL.union(Self::SHARED);
+
+    /// The kinds of memory that an address of a space may lie in and that are ever written.
+    pub const fn of(space: AddressSpace) -> Self {
+        match space {
+            AddressSpace::Global => Self::GLOBAL,
+            AddressSpace::Shared | AddressSpace::SharedCluster => Self::SHARED,
+            AddressSpace::Local => Self::LOCAL,
+            AddressSpace::DeviceParam => Self::PARAMETER,
+            AddressSpace::Const | AddressSpace::EntryParam => Self::empty(),
+            AddressSpace::Generic => Self::GENERIC,
+            AddressSpace::None => Self::all(),
+        }
+    }
+
+    /// The numbers of the kinds in it.
+    pub(super) fn indices(self) -> impl Iterator<Item = usize> {
+        (0..Self::COUNT).filter(move |&kind| self.bits() >> kind & 1 != 0)
+    }
+}
+
+/// Which memory an operation reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryRule {
+    /// None: it computes a value or transfers control.
+    Value,
+    /// None that a load or store can reach, although LLVM says that it has effects or accesses memory.
+    Inaccessible,
+    /// The memory of its address space.
+    Access,
+    /// The memory of its address space, and all that other threads can see.
+    Atomic,
+    /// All that other threads can see.
+    Fence,
+    /// Parameters and results of calls.
+    Parameters,
+    /// All memory.
+    Call,
+    /// All memory, as far as LLVM does not rule it out: see [`Function::effects`].
+    Unknown,
+}
+
+impl MemoryRule {
+    /// The rule of an operation. No arm catches the rest: a new operation has to be put into a row.
+    pub const fn of(operation: Operation) -> Self {
+        use Operation as O;
+        match operation {
+            O::Iadd | O::Isub | O::Imul | O::ImulHi | O::ImulWide | O::Imul24 | O::Imad | O::ImadWide => {
+                Self::Value
+            }
+            O::Isad | O::Idiv | O::Irem | O::Imin | O::Imax | O::Iabs | O::Ineg | O::Dp2a | O::Dp4a => {
+                Self::Value
+            }
+            O::And | O::Or | O::Xor | O::Not | O::Shl | O::Shr | O::Shf | O::Bfe | O::Bfi | O::Bfind => {
+                Self::Value
+            }
+            O::Bmsk | O::Szext | O::Brev | O::Clz | O::Popc | O::Prmt | O::Fns => Self::Value,
+            O::Fadd | O::Fsub | O::Fmul | O::Ffma | O::Fdiv | O::Frcp | O::Fsqrt | O::Frsqrt | O::Fsin => {
+                Self::Value
+            }
+            O::Fcos | O::Flg2 | O::Fex2 | O::Ftanh | O::Fmin | O::Fmax | O::Fneg | O::Fabs => Self::Value,
+            O::Fcopysign | O::Ftestinf | O::Isetp | O::Fsetp | O::Sel | O::Cvt | O::Cvta => Self::Value,
+            O::Isspacep | O::Mov | O::Copy | O::Phi | O::ImplicitDef | O::Lea | O::FrameAddress => {
+                Self::Value
+            }
+            O::Pack | O::Unpack | O::Extract | O::Nop | O::Debug => Self::Value,
+            O::Bra | O::Brx | O::Ret | O::End => Self::Value,
+            // The carry flag is a register that only these read and write.
+            O::IaddCarryOut | O::IaddCarry | O::IsubCarryOut | O::IsubCarry => Self::Inaccessible,
+            // A counter counts by itself. Its intrinsics are memory(inaccessiblemem), so LLVM merges loads across a read of one.
+            O::S2r => Self::Inaccessible,
+            // Values go from lane to lane through registers: PTX orders no memory accesses by these, and LLVM's intrinsics
+            // are convergent and memory(inaccessiblemem). The same instruction in inline assembly is unknown, as in LLVM.
+            O::Shfl | O::Vote | O::Match | O::Redux | O::ActiveMask => Self::Inaccessible,
+            // Nothing runs after them in this thread; both intrinsics are memory(inaccessiblemem).
+            O::Exit | O::Trap => Self::Inaccessible,
+            // A declaration in PTX, no instruction.
+            O::Prototype => Self::Inaccessible,
+            O::Ld | O::St => Self::Access,
+            O::Atom => Self::Atomic,
+            // Memory that threads have to themselves stays as it is.
+            O::Membar | O::Bar | O::BarRed | O::WarpSync => Self::Fence,
+            O::CallStart | O::DeclareParam | O::CallEnd => Self::Parameters,
+            O::Call => Self::Call,
+            O::InlineAsm | O::Opaque | O::OpaqueTerminator => Self::Unknown,
+        }
+    }
+}
+
+/// Waits for a phase of a barrier in memory. LLVM says of the relaxed ones that they only read; a thread that has waited goes on to
+/// read what others wrote, so they count like the others.
+const WAITS: [&str; 2] = ["mbar_test_wait", "mbar_try_wait"];
+
+/// The effects of an instruction that Ori does not know, by what LLVM says of its opcode; `flags` says what inline assembly
+/// declares.
+pub fn unknown_effects(
+    operation: Operation,
+    opcode: &MachineOpcode,
+    flags: InstructionFlags,
+) -> OperationFlags {
+    use OperationFlags as E;
+    let refined = E::READS | E::WRITES | E::SIDE_EFFECTS | E::CONVERGENT;
+    let mut effects = operation.flags() & !refined;
+    let is_assembly = opcode.flags.contains(OpcodeFlags::INLINE_ASM);
+    let pairs = [
+        (E::READS, OpcodeFlags::MAY_LOAD, InstructionFlags::ASM_READS),
+        (E::WRITES, OpcodeFlags::MAY_STORE, InstructionFlags::ASM_WRITES),
+        (
+            E::SIDE_EFFECTS,
+            OpcodeFlags::SIDE_EFFECTS,
+            InstructionFlags::ASM_SIDE_EFFECTS,
+        ),
+        (
+            E::CONVERGENT,
+            OpcodeFlags::CONVERGENT,
+            InstructionFlags::ASM_CONVERGENT,
+        ),
+    ];
+    for (effect, of_opcode, of_assembly) in pairs {
+        let holds = opcode.flags.contains(of_opcode) || is_assembly && flags.contains(of_assembly);
+        effects.set(effect, holds);
+    }
+    // Labels and markers do nothing, but have to stay where they are.
+    if !is_assembly && opcode.flags.intersects(OpcodeFlags::POSITION | OpcodeFlags::META) {
+        return effects | E::SIDE_EFFECTS;
+    }
+    let is_wait = WAITS.iter().any(|wait| opcode.name.starts_with(wait));
+    if effects.contains(E::SIDE_EFFECTS) || is_wait || operation == Operation::OpaqueTerminator {
+        effects |= E::SIDE_EFFECTS | E::READS | E::WRITES;
+    }
+    effects
+}
+
+impl Function {
+    /// What an instruction does besides giving results. [`memory_kinds`] says to which memory.
+    pub fn effects(&self, instruction: Instruction) -> OperationFlags {
+        let operation = self.operation(instruction);
+        let table = operation.flags();
+        if table.contains(OperationFlags::OPAQUE) {
+            // Without a machine instruction nothing is known but the worst.
+            return self.machine_opcode(instruction).map_or(table, |opcode| {
+                unknown_effects(operation, opcode, self.flags(instruction))
+            });
+        }
+        let keeps_order = match operation {
+            Operation::S2r => self
+                .sources(instruction)
+                .iter()
+                .any(|source| self.is_counter(source)),
+            // Volatile and atomic accesses stay. An atomic operation writes anyway.
+            Operation::Ld | Operation::St => {
+                let is_volatile = |access: &super::MemoryAccess| access.flags.contains(MemoryFlags::VOLATILE);
+                self.access(instruction).is_some_and(is_volatile) || self.orders_others(instruction)
+            }
+            _ => false,
+        };
+        if keeps_order {
+            table | OperationFlags::SIDE_EFFECTS
+        } else {
+            table
+        }
+    }
+
+    /// Is an operand a register that the hardware changes by itself?
+    fn is_counter(&self, operand: Operand) -> bool {
+        match operand.kind() {
+            OperandKind::Special(special) => match self.special_data(special) {
+                Special::SpecialRegister(register) => !register.is_constant(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Is a load or store volatile or atomic by its modifiers?
+    fn orders_others(&self, instruction: Instruction) -> bool {
+        !matches!(
+            self.modifiers(instruction).ordering,
+            Ordering::None | Ordering::Weak
+        )
+    }
+
+    /// May an instruction be removed if nothing uses its results?
+    pub fn is_removable_if_unused(&self, instruction: Instruction) -> bool {
+        let keeps = OperationFlags::WRITES
+            | OperationFlags::SIDE_EFFECTS
+            | OperationFlags::CONVERGENT
+            | OperationFlags::TERMINATOR
+            | OperationFlags::CALL_SEQUENCE
+            | OperationFlags::DEBUG;
+        !self.effects(instruction).intersects(keeps)
+            && !self.flags(instruction).contains(InstructionFlags::ATTACHMENTS)
+    }
+}
+
+/// The kinds of memory that an instruction may read and write.
+pub fn memory_kinds(function: &Function, instruction: Instruction) -> (MemoryKinds, MemoryKinds) {
+    let nothing = (MemoryKinds::empty(), MemoryKinds::empty());
+    let all_if = |effects: OperationFlags, effect| {
+        if effects.contains(effect) {
+            MemoryKinds::all()
+        } else {
+            MemoryKinds::empty()
+        }
+    };
+    let operation = function.operation(instruction);
+    match MemoryRule::of(operation) {
+        MemoryRule::Value | MemoryRule::Inaccessible => nothing,
+        MemoryRule::Access => accessed_kinds(function, instruction),
+        MemoryRule::Atomic => {
+            let kinds = MemoryKinds::of(function.modifiers(instruction).space) | MemoryKinds::VISIBLE;
+            (kinds, kinds)
+        }
+        MemoryRule::Fence => (MemoryKinds::VISIBLE, MemoryKinds::VISIBLE),
+        MemoryRule::Parameters => (MemoryKinds::PARAMETER, MemoryKinds::PARAMETER),
+        MemoryRule::Call => (MemoryKinds::all(), MemoryKinds::all()),
+        // Whatever it is, it may have pointers to anything, the thread's own memory included.
+        MemoryRule::Unknown => {
+            let effects = function.effects(instruction);
+            (
+                all_if(effects, OperationFlags::READS),
+                all_if(effects, OperationFlags::WRITES),
+            )
+        }
+    }
+}
+
+/// The kinds of memory that a load or store may read and write.
+fn accessed_kinds(function: &Function, instruction: Instruction) -> (MemoryKinds, MemoryKinds) {
+    let modifiers = function.modifiers(instruction);
+    let is_load = function.operation(instruction) == Operation::Ld;
+    let kinds = MemoryKinds::of(modifiers.space);
+    if function.orders_others(instruction) {
+        return (kinds | MemoryKinds::VISIBLE, kinds | MemoryKinds::VISIBLE);
+    }
+    if is_load && modifiers.flags.contains(ModifierFlags::INVARIANT) {
+        return (MemoryKinds::empty(), MemoryKinds::empty());
+    }
+    // A volatile access may look at what others did.
+    let is_volatile = function
+        .effects(instruction)
+        .contains(OperationFlags::SIDE_EFFECTS);
+    let others = if is_volatile {
+        MemoryKinds::VISIBLE & kinds
+    } else {
+        MemoryKinds::empty()
+    };
+    if is_load {
+        (kinds, others)
+    } else {
+        (MemoryKinds::empty(), kinds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_function;
+
+    #[test]
+    fn rules_agree_with_the_table_of_operations() {
+        use OperationFlags as E;
+        for &operation in Operation::ALL {
+            let touched = operation.flags() & (E::READS | E::WRITES);
+            let expected = match MemoryRule::of(operation) {
+                MemoryRule::Value | MemoryRule::Inaccessible => E::empty(),
+                MemoryRule::Access if operation == Operation::Ld => E::READS,
+                MemoryRule::Access => E::WRITES,
+                _ => E::READS | E::WRITES,
+            };
+            assert_eq!(touched, expected, "{operation:?}");
+            let rule = MemoryRule::of(operation);
+            if rule == MemoryRule::Value {
+                assert!(!operation.flags().contains(E::SIDE_EFFECTS), "{operation:?}");
+            }
+        }
+    }
+
+    /// The kinds that the first instruction reads and writes, and its effects.
+    fn first(line: &str) -> (MemoryKinds, MemoryKinds, OperationFlags) {
+        let text = format!("kernel \"k\" sm_90 late {{\nbix0:\n    {line}\n    RET\n}}\n");
+        let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
+        let instruction = function.first(function.entry()).expect("it is there");
+        let (reads, writes) = memory_kinds(&function, instruction);
+        (reads, writes, function.effects(instruction))
+    }
+
+    #[test]
+    fn side_effects_mean_all_memory_whatever_llvm_says_of_loads_and_stores() {
+        let (all, none) = (MemoryKinds::all(), MemoryKinds::empty());
+        for (line, reads, writes) in [
+            ("OPAQUE (GRIDDEPCONTROL_WAIT side_effects)", all, all),
+            ("OPAQUE (TEX side_effects may_load)", all, all),
+            ("OPAQUE (MMA convergent)", none, none),
+            ("OPAQUE (LDMATRIX may_load convergent)", all, none),
+            ("OPAQUE (CP_ASYNC may_store)", none, all),
+            ("OPAQUE (mbar_try_wait_cta may_load)", all, all),
+            ("OPAQUE (EH_LABEL position)", none, none),
+            ("OPAQUE", all, all),
+            ("ASM", all, all),
+            ("BAR.sync 0", MemoryKinds::VISIBLE, MemoryKinds::VISIBLE),
+            ("TRAP", none, none),
+        ] {
+            let (read, written, effects) = first(line);
+            assert_eq!((read, written), (reads, writes), "{line}");
+            let is_pure = !effects.intersects(OperationFlags::READS | OperationFlags::WRITES);
+            assert_eq!(is_pure, (read | written).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn atomic_loads_stay_and_counters_keep_their_order() {
+        for (line, ordered) in [
+            ("%1:R32 = LD.global.b32 [0]", false),
+            ("%1:R32 = LD.global.relaxed.gpu.b32 [0]", true),
+            ("%1:R32 = LD.global.acquire.gpu.b32 [0]", true),
+            ("%1:R32 = LD.global.volatile.b32 [0]", true),
+            ("%1:R32 = S2R.b32 clock", true),
+            ("%1:R32 = S2R.b32 tid.x", false),
+        ] {
+            let (.., effects) = first(line);
+            assert_eq!(effects.contains(OperationFlags::SIDE_EFFECTS), ordered, "{line}");
+        }
+    }
+}

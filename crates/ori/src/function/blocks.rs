@@ -1,0 +1,128 @@
+//! Blocks, and the instructions in them.
+
+use super::{Function, Instruction};
+use crate::operand::Operand;
+use oriel_engine::entity::Block;
+
+/// Blocks and the instructions in them.
+impl Function {
+    /// Blocks in layout order; the first is the entry.
+    pub fn blocks(&self) -> &[Block] {
+        &self.layout
+    }
+
+    /// The block where the function begins.
+    ///
+    /// # Panics
+    /// The function has no blocks.
+    pub fn entry(&self) -> Block {
+        self.layout[0]
+    }
+
+    /// Is it in the layout?
+    pub fn is_placed(&self, block: Block) -> bool {
+        self.blocks[block].is_placed
+    }
+
+    /// LLVM's number of a block; of a new one, that of the block it came from.
+    pub fn label(&self, block: Block) -> u32 {
+        self.blocks[block].label
+    }
+
+    /// LLVM's frequency of a block; zero if not known.
+    pub fn frequency(&self, block: Block) -> u64 {
+        self.blocks[block].frequency
+    }
+
+    /// Does something beside the function's branches refer to it?
+    pub fn is_address_taken(&self, block: Block) -> bool {
+        self.blocks[block].is_address_taken
+    }
+
+    /// The instructions of a block, in order. It may be edited once the iterator has moved on from it.
+    pub fn instructions(&self, block: Block) -> Instructions<'_> {
+        let data = &self.blocks[block];
+        Instructions {
+            function: self,
+            next: data.first.expand(),
+            next_back: data.last.expand(),
+        }
+    }
+
+    /// The first instruction of a block.
+    pub fn first(&self, block: Block) -> Option<Instruction> {
+        self.blocks[block].first.expand()
+    }
+
+    /// The last instruction of a block.
+    pub fn last(&self, block: Block) -> Option<Instruction> {
+        self.blocks[block].last.expand()
+    }
+
+    /// The one before it in its block.
+    pub fn previous(&self, instruction: Instruction) -> Option<Instruction> {
+        self.instructions[instruction].previous.expand()
+    }
+
+    /// The one after it in its block.
+    pub fn next(&self, instruction: Instruction) -> Option<Instruction> {
+        self.instructions[instruction].next.expand()
+    }
+
+    /// The block that it is in; none once it was removed.
+    pub fn block_of(&self, instruction: Instruction) -> Option<Block> {
+        self.instructions[instruction].block.expand()
+    }
+
+    /// The instruction that ends a block, which is its last but for debug instructions.
+    pub fn terminator(&self, block: Block) -> Option<Instruction> {
+        self.instructions(block)
+            .rev()
+            .find(|&instruction| !self.operation(instruction).is_debug())
+            .filter(|&instruction| self.operation(instruction).is_terminator())
+    }
+
+    /// The blocks that control can go to from here, with repetitions, as the terminator has them.
+    pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+        self.terminator(block)
+            .into_iter()
+            .flat_map(|terminator| self.sources(terminator).iter())
+            .filter_map(Operand::as_block)
+    }
+}
+
+/// The instructions of a block.
+#[derive(Clone)]
+pub struct Instructions<'a> {
+    function: &'a Function,
+    next: Option<Instruction>,
+    next_back: Option<Instruction>,
+}
+
+impl Instructions<'_> {
+    fn finish_at(&mut self, met: bool) {
+        if met {
+            (self.next, self.next_back) = (None, None);
+        }
+    }
+}
+
+impl Iterator for Instructions<'_> {
+    type Item = Instruction;
+
+    fn next(&mut self) -> Option<Instruction> {
+        let current = self.next?;
+        self.next = self.function.next(current);
+        self.finish_at(self.next_back == Some(current));
+        Some(current)
+    }
+}
+
+impl DoubleEndedIterator for Instructions<'_> {
+    fn next_back(&mut self) -> Option<Instruction> {
+        let current = self.next_back?;
+        self.next_back = self.function.previous(current);
+        self.finish_at(self.next == Some(current));
+        Some(current)
+    }
+}

@@ -1,0 +1,136 @@
+//! The code object: one function's blocks, instructions, operands and registers.
+//!
+//! Instructions of a block are a doubly linked list, so that phases insert and remove in constant time
+//! while they walk. Operands lie in one pool, results first, then sources; each is a link in the list
+//! of its register's definitions or uses, which every edit keeps right.
+//!
+//! | file | subject |
+//! |---|---|
+//! | this one | the tables together |
+//! | `data.rs` | the rows of the tables |
+//! | `blocks.rs` | blocks and the order of instructions |
+//! | `meaning.rs` | what an instruction is and does |
+//! | `operands.rs` | operands, definitions and uses |
+//!
+//! What is here reads and asks; `edit.rs` changes.
+
+mod blocks;
+mod data;
+mod meaning;
+mod operands;
+
+pub use blocks::Instructions;
+pub use data::{
+    AccessId, Constant, Instruction, InstructionFlags, MachineOpcode, MemoryAccess, RegisterData,
+    RegisterFile, Special, StackObject,
+};
+pub(crate) use data::{BlockData, InstructionData, Slot, SlotData};
+pub use operands::{OperandIter, Operands, References};
+
+use super::operand::{ConstantId, SpecialId};
+use oriel_engine::entity::{
+    Block, FrameObject, Instruction as MachineInstruction, Opcode, PrimaryMap, Register, Symbol,
+};
+use oriel_engine::hash::NumberMap;
+use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
+use smallvec::SmallVec;
+
+/// What is known of a function as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionInfo {
+    /// Its name.
+    pub name: String,
+    /// Where in code generation it was exported.
+    pub stage: Stage,
+    /// Compute capability times ten.
+    pub sm: u32,
+    /// Properties.
+    pub flags: FunctionFlags,
+    /// Frequency of the entry block, which is the unit; zero: not known.
+    pub entry_frequency: u64,
+}
+
+/// A function in Ori.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// What is known of it as a whole.
+    pub info: FunctionInfo,
+    pub(super) blocks: PrimaryMap<Block, BlockData>,
+    pub(super) layout: Vec<Block>,
+    pub(super) instructions: PrimaryMap<Instruction, InstructionData>,
+    pub(super) slots: PrimaryMap<Slot, SlotData>,
+    pub(super) registers: PrimaryMap<Register, RegisterData>,
+    /// How many blocks the input had.
+    pub(super) input_blocks: usize,
+    /// How many registers the input had.
+    pub(super) input_registers: usize,
+    pub(super) constants: PrimaryMap<ConstantId, Constant>,
+    pub(super) constant_ids: NumberMap<Constant, ConstantId>,
+    pub(super) specials: PrimaryMap<SpecialId, Special>,
+    pub(super) special_ids: NumberMap<Special, SpecialId>,
+    pub(super) accesses: PrimaryMap<AccessId, MemoryAccess>,
+    pub(super) access_ids: NumberMap<MemoryAccess, AccessId>,
+    pub(super) opcodes: PrimaryMap<Opcode, MachineOpcode>,
+    /// What lies on the stack.
+    pub(super) stack_objects: PrimaryMap<FrameObject, StackObject>,
+    /// Names of the symbols, for text.
+    pub(super) symbols: PrimaryMap<Symbol, String>,
+    /// Machine instructions that an instruction stands for beside its origin.
+    pub(super) merged: NumberMap<Instruction, SmallVec<[MachineInstruction; 2]>>,
+}
+
+impl Function {
+    /// A function without blocks.
+    pub fn new(info: FunctionInfo) -> Self {
+        Self {
+            info,
+            blocks: PrimaryMap::new(),
+            layout: Vec::new(),
+            instructions: PrimaryMap::new(),
+            slots: PrimaryMap::new(),
+            registers: PrimaryMap::new(),
+            input_blocks: 0,
+            input_registers: 0,
+            constants: PrimaryMap::new(),
+            constant_ids: NumberMap::default(),
+            specials: PrimaryMap::new(),
+            special_ids: NumberMap::default(),
+            accesses: PrimaryMap::new(),
+            access_ids: NumberMap::default(),
+            opcodes: PrimaryMap::new(),
+            stack_objects: PrimaryMap::new(),
+            symbols: PrimaryMap::new(),
+            merged: NumberMap::default(),
+        }
+    }
+}
+
+/// Sizes.
+impl Function {
+    /// Blocks that have ever been, removed ones included: the size of tables over blocks.
+    pub fn block_limit(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Number of registers, unused ones included: the size of tables over registers.
+    pub fn register_limit(&self) -> usize {
+        self.registers.len()
+    }
+
+    /// Bytes that its tables of blocks, instructions, operands and registers take.
+    pub fn table_bytes(&self) -> usize {
+        self.blocks.len() * size_of::<BlockData>()
+            + self.layout.len() * size_of::<Block>()
+            + self.instructions.len() * size_of::<InstructionData>()
+            + self.slots.len() * size_of::<SlotData>()
+            + self.registers.len() * size_of::<RegisterData>()
+            + self.constants.len() * size_of::<Constant>()
+            + self.specials.len() * size_of::<Special>()
+            + self.accesses.len() * size_of::<MemoryAccess>()
+    }
+
+    /// Instructions that have ever been, removed ones included: the size of tables over instructions.
+    pub fn instruction_limit(&self) -> usize {
+        self.instructions.len()
+    }
+}

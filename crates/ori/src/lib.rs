@@ -1,0 +1,109 @@
+//! Ori: the form of a function that the phases work on.
+//!
+//! ```text
+//! Snapshot ─▶ Function ─▶ phases ─▶ Function ─▶ Plan
+//!        from_machine                    to_machine
+//! ```
+//!
+//! ```
+//! use oriel_ori::parse_function;
+//!
+//! let text = "kernel \"k\" sm_80 ssa {
+//! bix0:
+//!     %1:R32 = S2R.b32 tid.x
+//!     %2:R32 = IADD.b32 %1, 0
+//!     ST.global.b32.b32 %2, [64]
+//!     RET
+//! }
+//! ";
+//! let function = parse_function(text)?;
+//! assert_eq!(function.verify(), []);
+//! assert_eq!(parse_function(&function.to_string())?.to_string(), function.to_string());
+//! # Ok::<(), oriel_ori::ParseError>(())
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `function/`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
+//! | `block_edit.rs` | changes to blocks and edges |
+//! | `control_flow.rs` | orders, dominators, loops; their dumps |
+//! | `compare_flow.rs` | the same compared with LLVM's |
+//! | `compare_liveness.rs` | liveness compared with the live-range engine |
+//! | `liveness.rs` | which registers are live where blocks begin and end |
+//! | `register_sets.rs` | the live registers of all files, at any place; pressure |
+//! | `divergence.rs` | which values are the same in all lanes of a warp |
+//! | `effects.rs` | memory that instructions read and write, and effects whose order counts |
+//! | `inline_assembly.rs` | operands of inline assembly that are written early or tied |
+//! | `memory_versions.rs` | which writes a read may see |
+//! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
+//! | `builder.rs` | instructions one after the other |
+//! | `operand.rs` | operands as packed words |
+//! | `print.rs`, `parse/`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
+//! | `ssa_construction.rs` | registers and PHIs for what was in several places |
+//! | `signature.rs`, `verify/` | types of operands; the verifier |
+//! | `analysis/` | questions about liveness: interference, last uses, dependencies, spill costs |
+//! | `machine/`, `plan/` | from the machine function and back |
+
+pub mod analysis;
+mod block_edit;
+mod builder;
+mod compare_flow;
+mod compare_liveness;
+mod control_flow;
+mod divergence;
+mod edit;
+mod effects;
+mod function;
+#[cfg(any(test, feature = "testing"))]
+pub mod graph_function;
+mod inline_assembly;
+mod lexer;
+mod liveness;
+pub mod machine;
+mod memory_versions;
+mod modifiers;
+mod operand;
+mod operation;
+mod parse;
+pub mod plan;
+mod print;
+#[cfg(any(test, feature = "testing"))]
+pub mod random_function;
+mod register_sets;
+mod signature;
+mod ssa_construction;
+mod suffix;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod types;
+mod verify;
+
+pub use block_edit::ControlFlowError;
+pub use builder::{Builder, ToOperand};
+pub use compare_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
+pub use control_flow::ControlFlow;
+pub use divergence::Divergence;
+pub use edit::{InstructionBuilder, Position};
+pub use effects::{MemoryKinds, MemoryRule, memory_kinds, unknown_effects};
+pub use function::{
+    AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
+    MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
+};
+pub use inline_assembly::AssemblyOperands;
+pub use lexer::{ParseError, Place};
+
+pub use liveness::{FileLiveness, Liveness};
+pub use liveness::{Member, each_border_use, matrix_bytes};
+pub use memory_versions::{MemoryVersion, MemoryVersions};
+pub use modifiers::{
+    AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
+};
+pub use operand::{ConstantId, Operand, OperandKind, SpecialId};
+pub use operation::{ModifierKinds, Operation, OperationFlags, OperationProperties};
+pub use parse::{parse_function, parse_functions};
+pub use print::{FunctionText, InstructionText, PrintOptions};
+pub use register_sets::{Point, RegisterPressure, RegisterSets, Units, each_point, units_of};
+pub use signature::{Expected, Role};
+pub use ssa_construction::{JoinPlacer, Joins, SsaConstruction, Values, Variable, VariableData};
+pub use types::{DataType, TypeClass};
+pub use verify::{Finding, FindingKind};

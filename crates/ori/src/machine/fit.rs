@@ -1,0 +1,302 @@
+//! Which of LLVM's opcodes can do an instruction, with operands as they are.
+//!
+//! Constants that an opcode takes in registers only are moved there first; how many have to says how well it fits.
+
+use super::forms::{Form, forms_of};
+use super::place::{Description, Place};
+use crate::edit::InstructionBuilder;
+use crate::function::{Constant, Function, Instruction, Special};
+use crate::operand::{Operand, OperandKind};
+use crate::operation::Operation;
+use crate::signature::Role;
+use crate::types::DataType;
+use oriel_engine::snapshot::abi::ConstantKind;
+use smallvec::SmallVec;
+
+/// Which operands an instruction has, as it is to be written.
+pub(super) struct Written<'a> {
+    pub description: Description,
+    pub results: &'a [Operand],
+    pub sources: &'a [Operand],
+}
+
+/// The form that fits an instruction best.
+pub(super) struct BestForm {
+    pub form: &'static Form,
+    /// Constants that have to be moved into registers for it.
+    pub moves: usize,
+    /// Types, modifiers and sources for it, if the first two sources change places.
+    pub swapped: Option<(Description, SmallVec<[Operand; 4]>)>,
+}
+
+/// Of all forms of an operation the one that needs the fewest moves, the first of several.
+pub(super) fn best_form(
+    function: &Function,
+    operation: Operation,
+    written: &Written<'_>,
+) -> Option<BestForm> {
+    let operation = match operation {
+        // A copy of a constant is a move.
+        Operation::Copy => Operation::Mov,
+        other => other,
+    };
+    let swapped = swapped(operation, written);
+    let mut best: Option<(usize, &'static Form, bool)> = None;
+    for form in forms_of(operation, written.description.data_type) {
+        for is_swapped in [false, true] {
+            let moves = match (&swapped, is_swapped) {
+                (_, false) => moves_needed(function, form, written),
+                (Some((description, sources)), true) => {
+                    let written = Written {
+                        description: *description,
+                        results: written.results,
+                        sources,
+                    };
+                    moves_needed(function, form, &written)
+                }
+                (None, true) => None,
+            };
+            if let Some(moves) = moves
+                && best.is_none_or(|(least, ..)| moves < least)
+            {
+                best = Some((moves, form, is_swapped));
+            }
+        }
+    }
+    let (moves, form, is_swapped) = best?;
+    Some(BestForm {
+        form,
+        moves,
+        swapped: swapped.filter(|_| is_swapped),
+    })
+}
+
+/// Is a constant a float exactly where the instruction reads one?
+fn is_of_same_class(function: &Function, instruction: Instruction, number: usize, constant: Operand) -> bool {
+    let data_type = function.operand_type(instruction, Role::Source, number);
+    data_type.is_some_and(|data_type| data_type.is_float() == function.integer(constant).is_none())
+}
+
+/// Does LLVM have an opcode for an instruction with `operand` as source `number`, so that no other instruction is needed
+/// for it than for what is there now?
+pub fn takes_directly(
+    function: &Function,
+    instruction: Instruction,
+    number: usize,
+    operand: Operand,
+) -> bool {
+    let operation = function.operation(instruction);
+    if operation.is_opaque()
+        || operation.is_debug()
+        || operation.is_terminator()
+        || operation == Operation::Phi
+    {
+        return false;
+    }
+    let results: SmallVec<[Operand; 2]> = function.results(instruction).iter().collect();
+    let mut sources: SmallVec<[Operand; 4]> = function.sources(instruction).iter().collect();
+    let moves = |sources: &[Operand]| {
+        let written = Written {
+            description: description_of(function, instruction),
+            results: &results,
+            sources,
+        };
+        best_form(function, operation, &written).map(|best| best.moves)
+    };
+    if operand.is_constant() && !is_of_same_class(function, instruction, number, operand) {
+        return false;
+    }
+    let Some(before) = moves(&sources) else {
+        return false;
+    };
+    sources[number] = operand;
+    moves(&sources).is_some_and(|after| after <= before)
+}
+
+/// Does LLVM have an opcode for an instruction, so that no other is needed for it?
+pub fn has_form(function: &Function, new: &InstructionBuilder) -> bool {
+    let written = Written {
+        description: Description {
+            data_type: new.data_type,
+            source_type: new.source_type,
+            modifiers: new.modifiers,
+        },
+        results: &new.results,
+        sources: &new.sources,
+    };
+    best_form(function, new.operation, &written).is_some_and(|best| best.moves == 0)
+}
+
+/// How many constants have to go into registers for `form` to fit; none if it does not.
+fn moves_needed(function: &Function, form: &Form, written: &Written<'_>) -> Option<usize> {
+    let counts_fit = form.result_count() == written.results.len()
+        && written.sources.len() >= form.source_count()
+        && written.sources.len()
+            <= form.source_count() + usize::from(form.places().contains(&Place::UsedBytes));
+    if !counts_fit || !form.describes(&written.description) || !special_fits(function, form, written) {
+        return None;
+    }
+    let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
+    let mut moves = 0;
+    for place in form.places().iter() {
+        match *place {
+            Place::Result(bits) if !is_register(function, *results.next()?, bits) => return None,
+            place if place.is_source() => match fit(function, form, place, *sources.next()?) {
+                Fit::Good => {}
+                Fit::AfterMove => moves += 1,
+                Fit::Bad => return None,
+            },
+            _ => {}
+        }
+    }
+    Some(moves)
+}
+
+pub(super) fn special_fits(function: &Function, form: &Form, written: &Written<'_>) -> bool {
+    form.special.is_none_or(|special| {
+        written.sources.last().is_some_and(|source| match source.kind() {
+            OperandKind::Special(id) => function.special_data(id) == Special::SpecialRegister(special),
+            _ => false,
+        })
+    })
+}
+
+pub(super) fn is_register(function: &Function, operand: Operand, bits: u8) -> bool {
+    let register = operand.as_register().filter(|_| !operand.is_modified());
+    register.is_some_and(|register| function.register(register).bits == u16::from(bits))
+}
+
+pub(super) fn fit(function: &Function, form: &Form, place: Place, operand: Operand) -> Fit {
+    let good = |fits: bool| if fits { Fit::Good } else { Fit::Bad };
+    let is_symbol = || match operand.kind() {
+        OperandKind::Special(id) => matches!(
+            function.special_data(id),
+            Special::Symbol { .. } | Special::Frame(_)
+        ),
+        _ => false,
+    };
+    match place {
+        Place::Register(bits) if is_register(function, operand, bits) => Fit::Good,
+        Place::Register(bits) if is_constant(function, form, operand, bits) => Fit::AfterMove,
+        Place::Constant(bits) => good(is_constant(function, form, operand, bits)),
+        Place::Value(bits) => {
+            good(is_register(function, operand, bits) || is_constant(function, form, operand, bits))
+        }
+        Place::Symbol => good(is_symbol()),
+        Place::Base => {
+            good(is_symbol() || is_register(function, operand, 64) || is_register(function, operand, 32))
+        }
+        Place::Count | Place::UsedBytes => good(function.integer(operand).is_some()),
+        Place::Register(_) | Place::Result(_) | Place::Modifier(_) => Fit::Bad,
+    }
+}
+
+/// Is it a constant that an operand of so many bits can be?
+fn is_constant(function: &Function, form: &Form, operand: Operand, width: u8) -> bool {
+    if let Some(value) = function.integer(operand) {
+        return !is_of_floats(form) && integer_fits(value, width);
+    }
+    let OperandKind::Constant(constant) = operand.kind() else {
+        return false;
+    };
+    match function.constant_data(constant) {
+        Constant::Bits { kind, bits, .. } => {
+            let is_float = !matches!(kind, ConstantKind::Integer | ConstantKind::Other);
+            is_float && bits == u32::from(width)
+        }
+        Constant::Integer(_) => false,
+    }
+}
+
+/// How an operand suits a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    Good,
+    /// A constant where a register is wanted.
+    AfterMove,
+    Bad,
+}
+
+/// What an instruction is beside its operands.
+pub(super) fn description_of(function: &Function, instruction: Instruction) -> Description {
+    Description {
+        data_type: function.data_type(instruction),
+        source_type: function.source_type(instruction),
+        modifiers: function.modifiers(instruction),
+    }
+}
+
+/// Types, modifiers and sources of the same instruction with the first two sources exchanged.
+fn swapped(operation: Operation, written: &Written<'_>) -> Option<(Description, SmallVec<[Operand; 4]>)> {
+    let mut description = written.description;
+    match operation {
+        Operation::Isetp | Operation::Fsetp => {
+            description.modifiers.comparison = description.modifiers.comparison.swapped();
+        }
+        // The first two differ in type.
+        Operation::Fadd if description.source_type != DataType::None => return None,
+        _ if operation.is_commutative() => {}
+        _ => return None,
+    }
+    let mut sources: SmallVec<[Operand; 4]> = written.sources.iter().copied().collect();
+    sources.swap(0, 1);
+    Some((description, sources))
+}
+
+/// Do the constants of a form stand for floating-point numbers?
+fn is_of_floats(form: &Form) -> bool {
+    let Description {
+        data_type,
+        source_type,
+        ..
+    } = form.description;
+    // What a store or a load moves is bits.
+    let of_sources = if source_type == DataType::None {
+        data_type
+    } else {
+        source_type
+    };
+    of_sources.is_float()
+}
+
+fn integer_fits(value: i64, bits: u8) -> bool {
+    match bits {
+        64.. => true,
+        // A predicate is set by one or by all ones.
+        bits => (-(1i64 << (bits - 1))..1i64 << bits).contains(&value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_function;
+
+    #[test]
+    fn constants_fit_where_llvm_has_an_opcode() {
+        let text = "\
+kernel \"k\" sm_80 ssa {
+    declare %0:R32, %1:R32
+bix0:
+    %2:R32 = IADD.b32 %0, %1
+    %3:R32 = ISUB.b32 %0, %1
+    %4:R32 = POPC.b32.b32 %0
+    %5:R32 = FADD.contract.f32 %0, %1
+    RET
+}
+";
+        let mut function = parse_function(text).expect("it is well formed");
+        let (integer, float) = (function.integer_operand(7), function.single_operand(7.0));
+        let all: Vec<Instruction> = function.instructions(function.entry()).collect();
+        let [add, sub, popc, fadd] = all[..4] else {
+            panic!("four instructions")
+        };
+        let fits = |instruction, number, operand| takes_directly(&function, instruction, number, operand);
+        // The first source of a sum gives its place to the constant; a bit count has no form for one.
+        assert!(fits(add, 0, integer) && fits(add, 1, integer));
+        assert!(fits(sub, 1, integer));
+        assert!(!fits(popc, 0, integer));
+        // An integer is no constant of a sum of floats, and the other way round.
+        assert!(fits(fadd, 1, float) && !fits(fadd, 1, integer) && !fits(add, 1, float));
+    }
+}

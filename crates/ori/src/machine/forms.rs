@@ -1,0 +1,139 @@
+//! The table from LLVM's opcodes to Ori.
+//!
+//! A [`Form`] says what an opcode is for Ori: operation, types, modifiers, and what each operand is. The
+//! same form reads a machine instruction and writes one, so the two directions cannot disagree. The
+//! build makes the table of the patterns in `patterns/`; a test compares every form with LLVM's own
+//! description of the opcode and with what LLVM prints for it.
+
+use super::place::{Description, Encoding, Place};
+use crate::modifiers::{
+    AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
+};
+use crate::operation::Operation;
+use crate::types::DataType;
+use std::ops::Range;
+
+// `NAMES`, the names of all forms, one behind the other; `PLACES`, their places; `FORMS`, by operation and type, best first; `BY_NAME`,
+// their numbers in the order of the names. None has an address in it, which the loader of every process would have to put there.
+include!(concat!(env!("OUT_DIR"), "/forms.rs"));
+
+/// What one of LLVM's opcodes is for Ori.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Start and length in `NAMES`.
+    name: (u16, u8),
+    /// What it does.
+    pub operation: Operation,
+    /// Types, and the modifiers that are the same for every instruction with this opcode.
+    pub description: Description,
+    /// Start and length in `PLACES`.
+    places: (u16, u8),
+    results: u8,
+    sources: u8,
+    /// The source that no operand stands for: a register that the hardware keeps.
+    pub special: Option<SpecialRegister>,
+}
+
+fn range((start, length): (u16, u8)) -> Range<usize> {
+    let start = usize::from(start);
+    start..start + usize::from(length)
+}
+
+impl Form {
+    /// LLVM's name of the opcode; of one without a proper name its PTX mnemonic and a letter for
+    /// each operand, as the snapshot's opcode table has it.
+    pub fn name(&self) -> &'static str {
+        &NAMES[range(self.name)]
+    }
+
+    /// What its operands are, in order.
+    pub fn places(&self) -> &'static [Place] {
+        &PLACES[range(self.places)]
+    }
+
+    /// How many results it has.
+    pub fn result_count(&self) -> usize {
+        usize::from(self.results)
+    }
+
+    /// How many sources it has; a load may have one more.
+    pub fn source_count(&self) -> usize {
+        usize::from(self.sources)
+    }
+
+    /// Can an instruction that `description` describes have this opcode, as far as types and
+    /// modifiers go?
+    pub fn describes(&self, description: &Description) -> bool {
+        if description.data_type != self.description.data_type {
+            return false;
+        }
+        let mut rest = Modifiers {
+            flags: description.modifiers.flags - ModifierFlags::CONTRACT,
+            ..description.modifiers
+        };
+        let mut source_type_is_open = false;
+        for place in self.places() {
+            if let Place::Modifier(encoding) = *place {
+                if encoding
+                    .encode(description, &self.description.modifiers)
+                    .is_none()
+                {
+                    return false;
+                }
+                rest = encoding.without(rest);
+                source_type_is_open |= encoding.is_of_source_type();
+            }
+        }
+        // What an encoding covers may be fixed as well: satfinite of some conversions.
+        rest.flags |= description.modifiers.flags & self.description.modifiers.flags;
+        let (given, own) = (description.source_type, self.description.source_type);
+        let source_type_fits = if source_type_is_open {
+            own == DataType::None || own.bits() == given.bits()
+        } else {
+            own == given
+        };
+        source_type_fits && rest == self.description.modifiers
+    }
+}
+
+/// Every form.
+pub fn all_forms() -> impl Iterator<Item = &'static Form> {
+    FORMS.iter()
+}
+
+/// The form of an opcode.
+pub fn form_named(name: &str) -> Option<&'static Form> {
+    let form = |number: u16| &FORMS[usize::from(number)];
+    let found = BY_NAME.binary_search_by(|&number| form(number).name().cmp(name));
+    found.ok().map(|place| form(BY_NAME[place]))
+}
+
+/// The forms of an operation and type, best first.
+pub fn forms_of(operation: Operation, data_type: DataType) -> impl Iterator<Item = &'static Form> {
+    let key = |form: &Form| (form.operation, form.description.data_type);
+    let first = FORMS.partition_point(|form| key(form) < (operation, data_type));
+    let is_of_key = move |form: &&Form| key(form) == (operation, data_type);
+    FORMS[first..].iter().take_while(is_of_key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_form_is_found_and_none_twice() {
+        let names: BTreeSet<&str> = all_forms().map(|form| form.name()).collect();
+        assert_eq!(names.len(), all_forms().count());
+        for form in all_forms() {
+            assert!(
+                std::ptr::eq(form_named(form.name()).unwrap(), form),
+                "{}",
+                form.name()
+            );
+            let mut alike = forms_of(form.operation, form.description.data_type);
+            assert!(alike.any(|other| std::ptr::eq(other, form)), "{}", form.name());
+        }
+        assert!(form_named("ADD32").is_none() && form_named("").is_none());
+    }
+}

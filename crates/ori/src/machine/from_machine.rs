@@ -1,0 +1,679 @@
+//! Snapshot to Ori.
+//!
+//! One walk over the snapshot. What each opcode is for Ori is looked up once an opcode; an instruction
+//! whose operands are not exactly what its form says becomes opaque.
+
+use super::forms::{Form, form_named};
+use super::place::{Description, Place};
+use crate::edit::{InstructionBuilder, Position};
+use crate::function::{
+    Constant, Function, FunctionInfo, InstructionFlags, MachineOpcode, MemoryAccess, RegisterFile, Special,
+    StackObject,
+};
+use crate::modifiers::{AddressSpace, ModifierFlags};
+use crate::operand::{Operand, OperandKind as OriKind, SpecialId};
+use crate::operation::Operation;
+use crate::types::DataType;
+use oriel_engine::entity::{
+    Block, EntityRef, FrameObject, Instruction as MachineInstruction, Opcode, PackedOption, PhysicalRegister,
+    Register, Symbol, from_one_based,
+};
+use oriel_engine::snapshot::abi::{
+    Behavior, BlockFlags, ConstantKind, FrameFlags, MemoryFlags, MemoryOperandRecord, OpcodeFlags,
+    OperandFlags, OperandKind, OperandRecord, RegisterFile as MachineFile,
+};
+use oriel_engine::snapshot::{InstructionRef, Snapshot};
+use std::borrow::Cow;
+
+/// A function that Ori cannot represent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// Operand words have 24 bits for what they refer to.
+    #[error("it has more than 2^24 {0}")]
+    TooMany(&'static str),
+    /// A block's branches do not say where its edges lead, or stand amid other instructions.
+    #[error("the end of bb.{0} is of no known form")]
+    BlockEnd(usize),
+}
+
+/// LLVM's flag for floating-point operations that may be contracted with others.
+const MI_FLAG_CONTRACT: u32 = 1 << 8;
+
+/// What an opcode is for Ori.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reading {
+    Form(&'static Form),
+    Copy,
+    Phi,
+    ImplicitDef,
+    Branch,
+    ConditionalBranch,
+    TableStart,
+    TableItem,
+    TableEnd,
+    Return,
+    Exit,
+    Debug,
+    InlineAsm,
+    Opaque,
+    OpaqueTerminator,
+}
+
+impl Reading {
+    /// What the opcodes of a snapshot are for Ori.
+    pub(super) fn of_opcodes(snapshot: &Snapshot<'_>) -> Vec<Self> {
+        let opcodes = snapshot.arrays().opcodes;
+        opcodes
+            .iter()
+            .map(|record| {
+                let flags = OpcodeFlags::from_bits_truncate(record.flags);
+                Self::of_opcode(
+                    flags,
+                    &snapshot.string(record.name),
+                    &snapshot.string(record.mnemonic),
+                )
+            })
+            .collect()
+    }
+
+    fn of_opcode(flags: OpcodeFlags, name: &str, mnemonic: &str) -> Self {
+        let is_terminator = flags.contains(OpcodeFlags::TERMINATOR);
+        for (flag, reading) in [
+            (OpcodeFlags::DEBUG, Self::Debug),
+            (OpcodeFlags::PHI, Self::Phi),
+            (OpcodeFlags::COPY, Self::Copy),
+            (OpcodeFlags::IMPLICIT_DEF, Self::ImplicitDef),
+            (OpcodeFlags::INLINE_ASM, Self::InlineAsm),
+        ] {
+            if flags.contains(flag) && !is_terminator {
+                return reading;
+            }
+        }
+        match name {
+            "GOTO" => return Self::Branch,
+            "CBranch" => return Self::ConditionalBranch,
+            "BRX_START" => return Self::TableStart,
+            "BRX_ITEM" => return Self::TableItem,
+            "BRX_END" => return Self::TableEnd,
+            "Return" => return Self::Return,
+            "EXIT" => return Self::Exit,
+            _ => {}
+        }
+        let key = if mnemonic.is_empty() { name } else { mnemonic };
+        match form_named(key) {
+            Some(form) => Self::Form(form),
+            None if is_terminator => Self::OpaqueTerminator,
+            None => Self::Opaque,
+        }
+    }
+}
+
+/// Makes an Ori function of a machine function. Instructions that Ori does not know, or whose operands
+/// are not as it knows them, are [`Operation::Opaque`].
+///
+/// # Errors
+/// It has more registers or blocks than operand words can number, or a block ends in a way that Ori
+/// has no terminator for.
+pub fn from_machine(snapshot: &Snapshot<'_>) -> Result<Function, ImportError> {
+    let mut importer = Importer::new(snapshot)?;
+    importer.import_tables();
+    importer.import_registers();
+    importer.import_blocks();
+    for block in snapshot.blocks() {
+        importer.import_block(block)?;
+    }
+    if importer.too_many_specials {
+        return Err(ImportError::TooMany("operands without a meaning"));
+    }
+    Ok(importer.function)
+}
+
+struct Importer<'a> {
+    snapshot: Snapshot<'a>,
+    readings: Vec<Reading>,
+    function: Function,
+    /// The operand for each symbol without an offset, once there is one.
+    symbols: Vec<PackedOption<SpecialId>>,
+    /// The operand for each constant.
+    constants: Vec<Operand>,
+    too_many_specials: bool,
+}
+
+impl<'a> Importer<'a> {
+    fn new(snapshot: &Snapshot<'a>) -> Result<Self, ImportError> {
+        for (count, what) in [
+            (snapshot.register_count(), "registers"),
+            (snapshot.block_count(), "blocks"),
+            (snapshot.arrays().constants.len(), "constants"),
+        ] {
+            if count >= Operand::INDEX_LIMIT {
+                return Err(ImportError::TooMany(what));
+            }
+        }
+        let record = snapshot.function();
+        let mut function = Function::new(FunctionInfo {
+            name: snapshot.name().into_owned(),
+            stage: snapshot.stage(),
+            sm: record.sm,
+            flags: snapshot.flags(),
+            entry_frequency: record.entry_frequency,
+        });
+        function.instructions.reserve(snapshot.instruction_count());
+        let arrays = snapshot.arrays();
+        function.slots.reserve(arrays.operands.len());
+        function.registers.reserve(snapshot.register_count());
+        function.blocks.reserve(snapshot.block_count());
+        function.layout.reserve(snapshot.block_count());
+        function.opcodes.reserve(arrays.opcodes.len());
+        function.symbols.reserve(arrays.symbols.len());
+        Ok(Self {
+            snapshot: *snapshot,
+            readings: Reading::of_opcodes(snapshot),
+            function,
+            symbols: vec![PackedOption::default(); arrays.symbols.len()],
+            constants: Vec::with_capacity(arrays.constants.len()),
+            too_many_specials: false,
+        })
+    }
+
+    fn import_tables(&mut self) {
+        let arrays = self.snapshot.arrays();
+        for (record, &reading) in arrays.opcodes.iter().zip(&self.readings) {
+            // A form has the name of its opcode already.
+            let named = |name: Cow<'_, str>| match reading {
+                Reading::Form(form) if form.name() == name => Cow::Borrowed(form.name()),
+                _ => Cow::Owned(name.into_owned()),
+            };
+            let mnemonic = self.snapshot.string(record.mnemonic);
+            self.function.opcodes.push(MachineOpcode {
+                name: named(self.snapshot.string(record.name)),
+                mnemonic: (!mnemonic.is_empty()).then(|| named(mnemonic)),
+                flags: OpcodeFlags::from_bits_truncate(record.flags),
+            });
+        }
+        let fixed = arrays.function.fixed_frame_objects as usize;
+        for (number, record) in arrays.frame_objects.iter().enumerate() {
+            let flags = FrameFlags::from_bits_truncate(record.flags);
+            self.function.stack_objects.push(StackObject {
+                size: record.size_bytes,
+                alignment: record.alignment,
+                is_fixed: number < fixed,
+                is_removed: flags.contains(FrameFlags::DEAD),
+            });
+        }
+        for record in arrays.symbols {
+            let name = self.snapshot.string(record.name).into_owned();
+            self.function.symbols.push(name);
+        }
+        for record in arrays.constants {
+            let kind = ConstantKind::from_abi(record.kind).unwrap_or(ConstantKind::Other);
+            let operand = self.function.constant_operand(Constant::Bits {
+                kind,
+                bits: record.bits,
+                low: record.low,
+                high: record.high,
+            });
+            // Of others the value is not known, so that two of them may differ.
+            let is_known = kind != ConstantKind::Other;
+            self.constants
+                .push(if is_known { operand } else { Operand::NONE });
+        }
+    }
+
+    fn import_registers(&mut self) {
+        for register in self.snapshot.registers() {
+            let class = self.snapshot.register_class(register);
+            let record = self.snapshot.class(class);
+            let file = match self.snapshot.register_file(register) {
+                MachineFile::Predicate => RegisterFile::P,
+                MachineFile::General | MachineFile::Special => RegisterFile::R,
+            };
+            self.function
+                .create_register(file, record.bits as u16, Some(class));
+        }
+        self.function.input_registers = self.snapshot.register_count();
+    }
+
+    fn import_blocks(&mut self) {
+        for block in self.snapshot.blocks() {
+            let record = self.snapshot.block(block);
+            let created = self.function.create_block(None);
+            self.function.place_block(created, None);
+            let data = &mut self.function.blocks[created];
+            data.label = record.number;
+            data.frequency = record.frequency;
+            data.is_address_taken = self
+                .snapshot
+                .block_flags(block)
+                .intersects(BlockFlags::ADDRESS_TAKEN | BlockFlags::LANDING_PAD);
+        }
+        self.function.input_blocks = self.snapshot.block_count();
+    }
+
+    fn reading(&self, instruction: MachineInstruction) -> Reading {
+        let record = &self.snapshot.arrays().instructions[instruction.index()];
+        self.readings[record.opcode as usize]
+    }
+
+    fn import_block(&mut self, block: Block) -> Result<(), ImportError> {
+        let is_terminator = |importer: &Self, index: usize| {
+            let instruction = importer.snapshot.instruction(MachineInstruction::new(index));
+            instruction.opcode_flags().contains(OpcodeFlags::TERMINATOR)
+        };
+        let range = self.snapshot.instruction_range(block);
+        let mut index = range.start;
+        while index < range.end && !is_terminator(self, index) {
+            let is_last = index + 1 == range.end;
+            self.import_instruction(block, MachineInstruction::new(index), is_last);
+            index += 1;
+        }
+        let first = index;
+        while index < range.end && is_terminator(self, index) {
+            index += 1;
+        }
+        if self.function.terminator(block).is_none() {
+            let end: Vec<_> = (first..index).map(MachineInstruction::new).collect();
+            self.import_end(block, &end)?;
+        }
+        for index in index..range.end {
+            let instruction = MachineInstruction::new(index);
+            if !matches!(self.reading(instruction), Reading::Debug) {
+                return Err(ImportError::BlockEnd(block.index()));
+            }
+            self.import_instruction(block, instruction, false);
+        }
+        Ok(())
+    }
+
+    /// An instruction that does not end a block, except one after which the thread is gone.
+    fn import_instruction(&mut self, block: Block, instruction: MachineInstruction, is_last: bool) {
+        let new = match self.reading(instruction) {
+            Reading::Form(form) => self.read_form(instruction, form),
+            Reading::Copy => self.read_plain(instruction, Operation::Copy, 1),
+            Reading::ImplicitDef => self.read_plain(instruction, Operation::ImplicitDef, 0),
+            Reading::Phi => self.read_phi(instruction),
+            Reading::Debug => Some(self.read_debug(instruction)),
+            Reading::InlineAsm => Some(self.read_opaque(instruction, Operation::InlineAsm)),
+            Reading::Exit if is_last && self.snapshot.edges(block).is_empty() => {
+                Some(self.start(instruction, Operation::Exit, DataType::None))
+            }
+            _ => None,
+        };
+        let new = new.unwrap_or_else(|| self.read_opaque(instruction, Operation::Opaque));
+        self.function.insert(Position::End(block), new);
+    }
+
+    /// An instruction with everything but operands.
+    fn start(
+        &mut self,
+        instruction: MachineInstruction,
+        operation: Operation,
+        data_type: DataType,
+    ) -> InstructionBuilder {
+        let machine = self.snapshot.instruction(instruction);
+        let mut new = InstructionBuilder::new(operation, data_type);
+        new.flags = InstructionFlags::from_behavior(machine.behavior());
+        new.origin = Some(instruction);
+        new.origin_count = 1;
+        new.opcode = Some(Opcode::new(machine.record().opcode as usize));
+        new.access = match machine.memory_operands() {
+            [only] => Some(self.function.accesses.push(memory_access(only))),
+            // Nothing is known of none; several are not told apart.
+            _ => None,
+        };
+        new
+    }
+
+    fn read_form(&mut self, instruction: MachineInstruction, form: &Form) -> Option<InstructionBuilder> {
+        let machine = self.snapshot.instruction(instruction);
+        let records = machine.operand_records();
+        if records.len() != form.places().len() || !fits(&self.function, form, records) {
+            return None;
+        }
+        let mut description = form.description;
+        let mut used_bytes = None;
+        for (place, record) in form.places().iter().zip(records) {
+            match place {
+                Place::Modifier(encoding) if !encoding.decode(record.value, &mut description) => return None,
+                Place::UsedBytes if record.value != -1 => used_bytes = Some(record.value),
+                _ => {}
+            }
+        }
+        let mut new = self.start(instruction, form.operation, description.data_type);
+        for (number, (place, record)) in form.places().iter().zip(records).enumerate() {
+            match place {
+                Place::Result(_) => new.results.push(self.register(record)),
+                Place::Modifier(_) | Place::UsedBytes => {}
+                _ => new.sources.push(self.operand(instruction, number, record)),
+            }
+        }
+        if let Some(mask) = used_bytes {
+            new.sources.push(self.function.integer_operand(mask));
+        }
+        if let Some(special) = form.special {
+            let special = Special::SpecialRegister(special);
+            new.sources.push(self.function.special_operand(special));
+        }
+        self.adjust_space(form, &mut description, &machine);
+        let may_contract = machine.record().flags & MI_FLAG_CONTRACT != 0;
+        if may_contract && form.description.data_type.is_float() {
+            description.modifiers.flags |= ModifierFlags::CONTRACT;
+        }
+        new.source_type = description.source_type;
+        new.modifiers = description.modifiers;
+        Some(new)
+    }
+
+    /// Tells the parameters of a kernel from those of calls and device functions, which LLVM gives
+    /// the same address space: only loads can be of the former, and a symbol among the latter is
+    /// that of a call.
+    fn adjust_space(&self, form: &Form, description: &mut Description, machine: &InstructionRef<'_>) {
+        let space = &mut description.modifiers.space;
+        let is_access = matches!(form.operation, Operation::Ld | Operation::St);
+        if *space != AddressSpace::EntryParam || !is_access {
+            return;
+        }
+        let is_of_call = |record: &OperandRecord| {
+            record.kind == OperandKind::Symbol as u8
+                && !self.function.symbols[Symbol::from_u32(record.index)].contains("_param_")
+        };
+        let is_load = form.operation == Operation::Ld;
+        if !is_load || !self.snapshot.is_kernel() || machine.operand_records().iter().any(is_of_call) {
+            *space = AddressSpace::DeviceParam;
+        }
+    }
+
+    /// A result and `sources` registers, of the type that the result's register has.
+    fn read_plain(
+        &mut self,
+        instruction: MachineInstruction,
+        operation: Operation,
+        sources: usize,
+    ) -> Option<InstructionBuilder> {
+        let records = self.snapshot.instruction(instruction).operand_records();
+        let (result, rest) = records.split_first()?;
+        if rest.len() != sources || !is_register(result, true) || !rest.iter().all(|o| is_register(o, false))
+        {
+            return None;
+        }
+        let mut new = self.start(instruction, operation, self.type_of(result));
+        new.results.push(self.register(result));
+        new.sources
+            .extend(rest.iter().map(|record| self.register(record)));
+        Some(new)
+    }
+
+    fn read_phi(&mut self, instruction: MachineInstruction) -> Option<InstructionBuilder> {
+        let records = self.snapshot.instruction(instruction).operand_records();
+        let (result, rest) = records.split_first()?;
+        let is_pair = |pair: &[OperandRecord]| matches!(pair, [value, block] if is_register(value, false) && block.kind == OperandKind::Block as u8);
+        if !is_register(result, true) || !rest.chunks(2).all(is_pair) {
+            return None;
+        }
+        let mut new = self.start(instruction, Operation::Phi, self.type_of(result));
+        new.results.push(self.register(result));
+        for pair in rest.chunks_exact(2) {
+            new.sources.push(self.register(&pair[0]));
+            new.sources.push(Operand::target(Block::from_u32(pair[1].index)));
+        }
+        Some(new)
+    }
+
+    /// Its registers are no uses, so all operands stay the machine's.
+    fn read_debug(&mut self, instruction: MachineInstruction) -> InstructionBuilder {
+        let mut new = self.start(instruction, Operation::Debug, DataType::None);
+        let count = self.snapshot.instruction(instruction).operand_records().len();
+        for number in 0..count {
+            new.sources.push(self.machine_operand(instruction, number));
+        }
+        new
+    }
+
+    fn read_opaque(&mut self, instruction: MachineInstruction, operation: Operation) -> InstructionBuilder {
+        let mut new = self.start(instruction, operation, DataType::None);
+        let records = self.snapshot.instruction(instruction).operand_records();
+        for (number, record) in records.iter().enumerate() {
+            let operand = self.operand(instruction, number, record);
+            if is_definition(record) {
+                new.results.push(operand);
+            } else {
+                new.sources.push(operand);
+            }
+        }
+        new
+    }
+
+    fn type_of(&self, record: &OperandRecord) -> DataType {
+        let bits = self.function.registers[Register::from_u32(record.index)].bits;
+        DataType::of_bits(u32::from(bits)).unwrap_or_default()
+    }
+
+    fn register(&self, record: &OperandRecord) -> Operand {
+        let register = self.function.register_operand(Register::from_u32(record.index));
+        let is_undefined = record.flags & OperandFlags::UNDEF.bits() != 0;
+        register.undefined(is_undefined)
+    }
+
+    /// The operand for a machine operand of any kind.
+    fn operand(&mut self, instruction: MachineInstruction, number: usize, record: &OperandRecord) -> Operand {
+        let index = record.index as usize;
+        match OperandKind::from_abi(u32::from(record.kind)) {
+            Some(OperandKind::Register) => self.register(record),
+            Some(OperandKind::NoRegister) => Operand::NONE,
+            Some(OperandKind::Immediate) => self.function.integer_operand(record.value),
+            Some(OperandKind::Constant) if self.constants[index] != Operand::NONE => self.constants[index],
+            Some(OperandKind::Block) => Operand::target(Block::new(index)),
+            Some(OperandKind::Symbol) => self.symbol(Symbol::new(index), record.value),
+            Some(OperandKind::FrameIndex) => self
+                .function
+                .special_operand(Special::Frame(FrameObject::new(index))),
+            Some(OperandKind::Physical) => {
+                let register = PhysicalRegister::new(index);
+                self.function.special_operand(Special::Physical(register))
+            }
+            _ => self.machine_operand(instruction, number),
+        }
+    }
+
+    fn symbol(&mut self, symbol: Symbol, offset: i64) -> Operand {
+        let special = Special::Symbol { symbol, offset };
+        if offset != 0 {
+            return self.function.special_operand(special);
+        }
+        if let Some(known) = self.symbols[symbol.index()].expand() {
+            return Operand::special(known);
+        }
+        let operand = self.function.special_operand(special);
+        if let OriKind::Special(id) = operand.kind() {
+            self.symbols[symbol.index()] = id.into();
+        }
+        operand
+    }
+
+    /// An operand that only the machine instruction can describe; there is never a second of it.
+    fn machine_operand(&mut self, instruction: MachineInstruction, number: usize) -> Operand {
+        if self.function.specials.len() >= Operand::INDEX_LIMIT {
+            self.too_many_specials = true;
+            return Operand::NONE;
+        }
+        let special = self.function.specials.push(Special::Machine {
+            instruction,
+            operand: number as u32,
+        });
+        Operand::special(special)
+    }
+}
+
+/// The ends of blocks.
+impl Importer<'_> {
+    /// The terminator of `block`, which the machine instructions `end` make up.
+    fn import_end(&mut self, block: Block, end: &[MachineInstruction]) -> Result<(), ImportError> {
+        let next = Block::new(block.index() + 1);
+        let fall_through = || Operand::fall_through(next);
+        let readings: Vec<_> = end.iter().map(|&instruction| self.reading(instruction)).collect();
+        let mut operands: Vec<Operand> = Vec::new();
+        let operation = match readings[..] {
+            [] if self.snapshot.edges(block).is_empty() => Operation::End,
+            [] => {
+                operands.push(fall_through());
+                Operation::Bra
+            }
+            [Reading::Branch] => {
+                operands.push(self.only_operand(end[0], 0));
+                Operation::Bra
+            }
+            [Reading::ConditionalBranch] => {
+                operands.extend([
+                    self.only_operand(end[0], 0),
+                    self.only_operand(end[0], 1),
+                    fall_through(),
+                ]);
+                Operation::Bra
+            }
+            [Reading::ConditionalBranch, Reading::Branch] => {
+                operands.extend([self.only_operand(end[0], 0), self.only_operand(end[0], 1)]);
+                operands.push(self.only_operand(end[1], 0));
+                Operation::Bra
+            }
+            [Reading::TableStart, .., Reading::TableEnd] => {
+                if !readings[1..end.len() - 1]
+                    .iter()
+                    .all(|reading| matches!(reading, Reading::TableItem))
+                {
+                    return Err(ImportError::BlockEnd(block.index()));
+                }
+                let last = end[end.len() - 1];
+                operands.push(self.only_operand(last, 1));
+                for &item in &end[1..] {
+                    operands.push(self.only_operand(item, 0));
+                }
+                // The table's number, which its start and end have to have in common.
+                operands.push(self.machine_operand(end[0], 0));
+                Operation::Brx
+            }
+            [Reading::Return] => Operation::Ret,
+            [Reading::OpaqueTerminator] => return self.import_opaque_end(block, end[0]),
+            _ => return Err(ImportError::BlockEnd(block.index())),
+        };
+        self.check_edges(block, operands.iter().filter_map(|operand| operand.as_block()))?;
+        let mut new = match end.first() {
+            Some(&first) => self.start(first, operation, DataType::None),
+            None => InstructionBuilder::new(operation, DataType::None),
+        };
+        if end.is_empty() {
+            new.flags = InstructionFlags::empty();
+        }
+        new.origin_count = end.len() as u32;
+        let attachments = |instruction: &MachineInstruction| {
+            self.snapshot
+                .instruction(*instruction)
+                .behavior()
+                .contains(Behavior::ATTACHMENTS)
+        };
+        if end.iter().any(attachments) {
+            new.flags |= InstructionFlags::ATTACHMENTS;
+        }
+        new.sources.extend(operands);
+        self.function.insert(Position::End(block), new);
+        Ok(())
+    }
+
+    fn import_opaque_end(
+        &mut self,
+        block: Block,
+        instruction: MachineInstruction,
+    ) -> Result<(), ImportError> {
+        let mut new = self.read_opaque(instruction, Operation::OpaqueTerminator);
+        let next = Block::new(block.index() + 1);
+        let names = |block: Block| new.sources.iter().any(|source| source.as_block() == Some(block));
+        if self.snapshot.successors(block).any(|successor| successor == next) && !names(next) {
+            new.sources.push(Operand::fall_through(next));
+        }
+        self.check_edges(block, new.sources.iter().filter_map(|source| source.as_block()))?;
+        self.function.insert(Position::End(block), new);
+        Ok(())
+    }
+
+    /// One operand of a branch.
+    fn only_operand(&mut self, instruction: MachineInstruction, number: usize) -> Operand {
+        let records = self.snapshot.instruction(instruction).operand_records();
+        self.operand(instruction, number, &records[number])
+    }
+
+    /// Do a block's branches lead where its edges lead?
+    fn check_edges(&self, block: Block, targets: impl Iterator<Item = Block>) -> Result<(), ImportError> {
+        let mut named: smallvec::SmallVec<[Block; 4]> = targets.collect();
+        let mut edges: smallvec::SmallVec<[Block; 4]> = self.snapshot.successors(block).collect();
+        for blocks in [&mut named, &mut edges] {
+            blocks.sort_unstable();
+            blocks.dedup();
+        }
+        if named == edges {
+            Ok(())
+        } else {
+            Err(ImportError::BlockEnd(block.index()))
+        }
+    }
+}
+
+fn has_flags(record: &OperandRecord, flags: OperandFlags) -> bool {
+    record.flags & flags.bits() != 0
+}
+
+fn is_definition(record: &OperandRecord) -> bool {
+    has_flags(record, OperandFlags::DEF)
+}
+
+/// Is it a virtual register, written or read, and nothing special about it?
+fn is_register(record: &OperandRecord, written: bool) -> bool {
+    let special = OperandFlags::IMPLICIT
+        | OperandFlags::EARLY_CLOBBER
+        | OperandFlags::DEBUG
+        | OperandFlags::INTERNAL_READ;
+    record.kind == OperandKind::Register as u8
+        && is_definition(record) == written
+        && !has_flags(record, special)
+        && record.tied_to == 0
+        && !(written && has_flags(record, OperandFlags::UNDEF))
+}
+
+/// Are the operands what the form says?
+fn fits(function: &Function, form: &Form, records: &[OperandRecord]) -> bool {
+    let has_bits = |record: &OperandRecord, bits: u8| {
+        function.registers[Register::from_u32(record.index)].bits == u16::from(bits)
+    };
+    let is = |record: &OperandRecord, kind: OperandKind| record.kind == kind as u8;
+    let is_constant =
+        |record: &OperandRecord| is(record, OperandKind::Immediate) || is(record, OperandKind::Constant);
+    let is_symbol =
+        |record: &OperandRecord| is(record, OperandKind::Symbol) || is(record, OperandKind::FrameIndex);
+    form.places()
+        .iter()
+        .zip(records)
+        .all(|(place, record)| match *place {
+            Place::Result(bits) => is_register(record, true) && has_bits(record, bits),
+            Place::Register(bits) => is_register(record, false) && has_bits(record, bits),
+            Place::Constant(_) => is_constant(record),
+            Place::Value(bits) => {
+                is_constant(record) || (is_register(record, false) && has_bits(record, bits))
+            }
+            Place::Symbol => is_symbol(record),
+            Place::Base => is_symbol(record) || is_register(record, false),
+            Place::Count | Place::UsedBytes | Place::Modifier(_) => is(record, OperandKind::Immediate),
+        })
+}
+
+/// What a memory operand says.
+fn memory_access(record: &MemoryOperandRecord) -> MemoryAccess {
+    let flags = MemoryFlags::from_bits_truncate(record.flags);
+    MemoryAccess {
+        base: record.base_value.checked_sub(1),
+        symbol: from_one_based(record.base_symbol),
+        offset: record.offset,
+        size: flags
+            .contains(MemoryFlags::SIZE_KNOWN)
+            .then_some(record.size_bytes),
+        log2_alignment: record.log2_alignment,
+        flags,
+    }
+}

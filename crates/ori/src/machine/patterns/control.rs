@@ -1,0 +1,48 @@
+//! Forms of calls and of what else stops or parts control. Branches are more than one instruction each
+//! and have no forms; see `from_machine.rs`.
+
+use super::Forms;
+use crate::modifiers::ModifierFlags;
+use crate::operation::Operation;
+use crate::types::DataType;
+
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    calls_and_traps(forms);
+}
+
+fn calls_and_traps(forms: &mut Forms) {
+    let none = ModifierFlags::empty();
+    let uniform = ModifierFlags::UNIFORM;
+    let convergent = ModifierFlags::CONVERGENT;
+    for (name, operation, words, flags) in [
+        ("Callseq_Start", Operation::CallStart, "count count", none),
+        ("Callseq_End", Operation::CallEnd, "count count", none),
+        (
+            "DECLARE_PARAM_scalar",
+            Operation::DeclareParam,
+            "symbol count",
+            none,
+        ),
+        (
+            "DECLARE_PARAM_array",
+            Operation::DeclareParam,
+            "symbol count count",
+            none,
+        ),
+        ("CALL_PROTOTYPE", Operation::Prototype, "symbol", none),
+        // Function, results, parameters; by address also the prototype.
+        ("CALL_UNI", Operation::Call, "base count count", uniform),
+        (
+            "CALL_UNI_conv",
+            Operation::Call,
+            "base count count",
+            uniform | convergent,
+        ),
+        ("CALL", Operation::Call, "base count count count", none),
+        ("CALL_conv", Operation::Call, "base count count count", convergent),
+        ("trapinst", Operation::Trap, "", none),
+    ] {
+        forms.add(name, operation, DataType::None, words).flags(flags);
+    }
+}

@@ -1,0 +1,126 @@
+//! Forms of loads, stores and addresses.
+
+use super::{Forms, Words};
+use crate::machine::place::Place;
+use crate::modifiers::{AddressSpace, ModifierFlags};
+use crate::operation::Operation;
+use crate::types::DataType;
+
+/// Widths of elements and the vectors that loads and stores have of them.
+const VECTORS: [(DataType, &[usize]); 3] = [
+    (DataType::B16, &[1, 2, 4]),
+    (DataType::B32, &[1, 2, 4, 8]),
+    (DataType::B64, &[1, 2, 4]),
+];
+
+/// Adds all of them; of an operation's forms that are equally good, the first is taken.
+pub(super) fn add(forms: &mut Forms) {
+    scalar_accesses(forms);
+    vector_accesses(forms);
+    read_only_accesses(forms);
+    addresses(forms);
+}
+
+fn vectors() -> impl Iterator<Item = (DataType, usize)> {
+    let of_type =
+        |(data_type, counts): (_, &'static [usize])| counts.iter().map(move |&count| (data_type, count));
+    VECTORS.into_iter().flat_map(of_type)
+}
+
+fn scalar_accesses(forms: &mut Forms) {
+    for (data_type, count) in vectors().filter(|&(_, count)| count == 1) {
+        accesses(forms, data_type, count);
+    }
+}
+
+fn vector_accesses(forms: &mut Forms) {
+    for (data_type, count) in vectors().filter(|&(_, count)| count > 1) {
+        accesses(forms, data_type, count);
+    }
+}
+
+fn read_only_accesses(forms: &mut Forms) {
+    for (data_type, count) in vectors() {
+        read_only(forms, data_type, count);
+    }
+}
+
+fn addresses(forms: &mut Forms) {
+    for (suffix, data_type, words) in [
+        ("", DataType::B32, "=32 base offset"),
+        ("64", DataType::B64, "=64 base offset"),
+    ] {
+        forms.add(
+            format_args!("LEA_ADDRi{suffix}"),
+            Operation::Lea,
+            data_type,
+            words,
+        );
+    }
+    for (suffix, data_type, words) in [
+        ("", DataType::B32, "=32 count"),
+        ("_64", DataType::B64, "=64 count"),
+    ] {
+        forms.add(
+            format_args!("MOV_DEPOT_ADDR{suffix}"),
+            Operation::FrameAddress,
+            data_type,
+            words,
+        );
+    }
+}
+
+fn accesses(forms: &mut Forms, data_type: DataType, count: usize) {
+    let width = data_type.bits();
+    let (letter, suffix) = if count == 1 {
+        ("", String::new())
+    } else {
+        ("V", format!("_v{count}"))
+    };
+    let results = Words::repeated(Place::Result(width as u8), count);
+    forms.add(
+        format_args!("LD{letter}_i{width}{suffix}"),
+        Operation::Ld,
+        data_type,
+        results + "ordering scope space class width bytes base offset",
+    );
+    let values = Words::repeated(Place::Value(width as u8), count);
+    forms.add(
+        format_args!("ST{letter}_i{width}{suffix}"),
+        Operation::St,
+        data_type,
+        values + "ordering scope space width base offset",
+    );
+}
+
+/// Loads of global memory that does not change.
+fn read_only(forms: &mut Forms, data_type: DataType, count: usize) {
+    let width = data_type.bits();
+    let vector = if count == 1 {
+        String::new()
+    } else {
+        format!("v{count}")
+    };
+    let results = Words::repeated(Place::Result(width as u8), count);
+    let mut add = |name: String, words: &str, flags: ModifierFlags| {
+        forms
+            .add(name, Operation::Ld, data_type, results.clone() + words)
+            .space(AddressSpace::Global)
+            .flags(ModifierFlags::INVARIANT | flags);
+    };
+    let words = "class width bytes base offset";
+    add(
+        format!("LD_GLOBAL_NC_{vector}i{width}"),
+        words,
+        ModifierFlags::empty(),
+    );
+    if width * count as u32 <= 128 {
+        // All threads of a warp have to load from one address.
+        let words = "width base offset";
+        add(
+            format!("LDU_GLOBAL_{vector}i{width}"),
+            words,
+            ModifierFlags::UNIFORM,
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! The patterns that the forms of LLVM's opcodes come from, by subject, and the table that they make.
+//!
+//! The build runs this and compiles the table in: there are many more forms than the code of one process has opcodes, and every process
+//! that compiles something would wait for all of them. The library itself has none of it.
+
+mod atomics;
+mod control;
+mod conversion;
+mod float;
+mod integer;
+mod memory;
+mod table;
+mod threads;
+mod words;
+
+use super::place::Description;
+use crate::modifiers::{
+    AddressSpace, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
+};
+use crate::operation::Operation;
+use crate::types::DataType;
+use std::fmt::Display;
+pub use table::source_of_table;
+use words::{Words, sources_of, words};
+
+/// A row of the table: a `Form` of `forms.rs`.
+struct Pattern {
+    name: String,
+    operation: Operation,
+    description: Description,
+    places: Words,
+    special: Option<SpecialRegister>,
+}
+
+/// The forms that were added so far.
+#[derive(Default)]
+struct Forms(Vec<Pattern>);
+
+impl Forms {
+    /// All there are.
+    fn all() -> Self {
+        let mut forms = Self::default();
+        for add in [
+            integer::add,
+            float::add,
+            conversion::add,
+            memory::add,
+            atomics::add,
+            threads::add,
+            control::add,
+        ] {
+            add(&mut forms);
+        }
+        forms
+    }
+
+    /// Adds a form whose places are written as words; see `words.rs`.
+    fn add(
+        &mut self,
+        name: impl Display,
+        operation: Operation,
+        data_type: DataType,
+        places: impl Into<Words>,
+    ) -> Added<'_> {
+        self.0.push(Pattern {
+            name: name.to_string(),
+            operation,
+            description: Description {
+                data_type,
+                ..Description::default()
+            },
+            places: places.into(),
+            special: None,
+        });
+        Added {
+            form: self.0.last_mut().expect("one was added"),
+        }
+    }
+}
+
+/// A form that was added, for what is not as usual.
+struct Added<'a> {
+    form: &'a mut Pattern,
+}
+
+impl Added<'_> {
+    fn modifiers(&mut self) -> &mut Modifiers {
+        &mut self.form.description.modifiers
+    }
+
+    fn from(self, source_type: DataType) -> Self {
+        self.form.description.source_type = source_type;
+        self
+    }
+
+    fn flags(mut self, flags: ModifierFlags) -> Self {
+        self.modifiers().flags |= flags;
+        self
+    }
+
+    fn rounding(mut self, rounding: Rounding) -> Self {
+        self.modifiers().rounding = rounding;
+        self
+    }
+
+    fn space(mut self, space: AddressSpace) -> Self {
+        self.modifiers().space = space;
+        self
+    }
+
+    fn ordering(mut self, ordering: Ordering) -> Self {
+        self.modifiers().ordering = ordering;
+        self
+    }
+
+    fn scope(mut self, scope: Scope) -> Self {
+        self.modifiers().scope = scope;
+        self
+    }
+
+    fn variant(mut self, variant: Variant) -> Self {
+        self.modifiers().variant = variant;
+        self
+    }
+
+    fn special(self, special: SpecialRegister) -> Self {
+        self.form.special = Some(special);
+        self
+    }
+}

@@ -1,0 +1,297 @@
+//! Operands as packed words.
+//!
+//! | bits | meaning |
+//! |---|---|
+//! | 31 | the value read does not matter |
+//! | 28–30 | [tag](OperandKind) |
+//! | 27 | reserved, zero |
+//! | 26 | bitwise complement or, of a predicate, negation |
+//! | 25 | absolute value |
+//! | 24 | negation |
+//! | 0–23 | index or small immediate |
+//!
+//! Tag numbers, the 24 index bits and the two tags of branch targets (4 and 6 in the top bits) are the
+//! reference's; it gives the remaining tags several meanings, of which one was chosen.
+
+use oriel_engine::entity::{Block, EntityRef, Register, entity_impl};
+use std::fmt::{self, Debug, Formatter};
+
+/// A constant of a function, too wide for an operand word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConstantId(u32);
+entity_impl!(ConstantId, "constant");
+
+/// An operand that only the machine function can describe.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpecialId(u32);
+entity_impl!(SpecialId, "special");
+
+/// An operand of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Operand(u32);
+
+const _: () = assert!(size_of::<Operand>() == 4);
+
+const INDEX_BITS: u32 = 24;
+const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
+const NEGATE: u32 = 1 << 24;
+const ABSOLUTE: u32 = 1 << 25;
+const COMPLEMENT: u32 = 1 << 26;
+const MODIFIERS: u32 = NEGATE | ABSOLUTE | COMPLEMENT;
+const TAG_SHIFT: u32 = 28;
+const UNDEFINED: u32 = 1 << 31;
+
+const NONE: u32 = 0;
+const REGISTER: u32 = 1;
+const IMMEDIATE: u32 = 2;
+const CONSTANT: u32 = 3;
+const TARGET: u32 = 4;
+const PREDICATE: u32 = 5;
+const FALL_THROUGH: u32 = 6;
+const SPECIAL: u32 = 7;
+
+/// What an operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperandKind {
+    /// Nothing: LLVM's `$noreg`.
+    None,
+    /// A data register.
+    Register(Register),
+    /// An integer of 24 bits, with sign.
+    Immediate(i32),
+    /// A constant of the function's table.
+    Constant(ConstantId),
+    /// A block that the instruction names: a branch target, or the source of a PHI's value.
+    Target(Block),
+    /// A predicate register.
+    Predicate(Register),
+    /// The block that control goes on to without being sent there.
+    FallThrough(Block),
+    /// A symbol, a stack object, or what has no meaning for Ori.
+    Special(SpecialId),
+}
+
+impl Operand {
+    /// Entities with this index and above have no operand word.
+    pub const INDEX_LIMIT: usize = 1 << INDEX_BITS;
+
+    /// No operand.
+    pub const NONE: Self = Self(NONE);
+
+    fn with_index(tag: u32, index: usize) -> Self {
+        assert!(
+            index < Self::INDEX_LIMIT,
+            "operand words have {INDEX_BITS} index bits"
+        );
+        Self(tag << TAG_SHIFT | index as u32)
+    }
+
+    /// A data register.
+    pub fn register(register: Register) -> Self {
+        Self::with_index(REGISTER, register.index())
+    }
+
+    /// A predicate register.
+    pub fn predicate(register: Register) -> Self {
+        Self::with_index(PREDICATE, register.index())
+    }
+
+    /// An integer, if 24 bits hold it.
+    pub fn immediate(value: i64) -> Option<Self> {
+        let fits = (-(1 << (INDEX_BITS - 1))..1 << (INDEX_BITS - 1)).contains(&value);
+        fits.then_some(Self(IMMEDIATE << TAG_SHIFT | value as u32 & INDEX_MASK))
+    }
+
+    /// A constant of the function's table.
+    pub fn constant(constant: ConstantId) -> Self {
+        Self::with_index(CONSTANT, constant.index())
+    }
+
+    /// A block that is named.
+    pub fn target(block: Block) -> Self {
+        Self::with_index(TARGET, block.index())
+    }
+
+    /// A block that control falls through to.
+    pub fn fall_through(block: Block) -> Self {
+        Self::with_index(FALL_THROUGH, block.index())
+    }
+
+    /// An operand that the machine function describes.
+    pub fn special(special: SpecialId) -> Self {
+        Self::with_index(SPECIAL, special.index())
+    }
+
+    /// The word.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    const fn tag(self) -> u32 {
+        self.0 >> TAG_SHIFT & 7
+    }
+
+    const fn index(self) -> u32 {
+        self.0 & INDEX_MASK
+    }
+
+    /// What it is.
+    pub fn kind(self) -> OperandKind {
+        let index = self.index();
+        match self.tag() {
+            REGISTER => OperandKind::Register(Register::from_u32(index)),
+            IMMEDIATE => OperandKind::Immediate((index << (32 - INDEX_BITS)) as i32 >> (32 - INDEX_BITS)),
+            CONSTANT => OperandKind::Constant(ConstantId::from_u32(index)),
+            TARGET => OperandKind::Target(Block::from_u32(index)),
+            PREDICATE => OperandKind::Predicate(Register::from_u32(index)),
+            FALL_THROUGH => OperandKind::FallThrough(Block::from_u32(index)),
+            SPECIAL => OperandKind::Special(SpecialId::from_u32(index)),
+            _ => OperandKind::None,
+        }
+    }
+
+    /// The register of either file.
+    pub fn as_register(self) -> Option<Register> {
+        matches!(self.tag(), REGISTER | PREDICATE).then(|| Register::from_u32(self.index()))
+    }
+
+    /// The block, named or fallen through to.
+    pub fn as_block(self) -> Option<Block> {
+        matches!(self.tag(), TARGET | FALL_THROUGH).then(|| Block::from_u32(self.index()))
+    }
+
+    /// Is it an integer in the word or a constant of the table?
+    pub const fn is_constant(self) -> bool {
+        matches!(self.tag(), IMMEDIATE | CONSTANT)
+    }
+
+    /// The same kind of operand, modifiers and all, with another register.
+    ///
+    /// # Panics
+    /// It is no register.
+    #[must_use]
+    pub fn with_register(self, register: Register) -> Self {
+        assert!(self.as_register().is_some(), "{self:?} is no register");
+        let new = Self::with_index(self.tag(), register.index());
+        Self(new.0 | self.0 & MODIFIERS)
+    }
+
+    /// The same way to reach a block, with another block.
+    ///
+    /// # Panics
+    /// It is no block.
+    #[must_use]
+    pub fn with_block(self, block: Block) -> Self {
+        assert!(self.as_block().is_some(), "{self:?} is no block");
+        Self::with_index(self.tag(), block.index())
+    }
+
+    /// Is its sign turned?
+    pub const fn is_negated(self) -> bool {
+        self.0 & NEGATE != 0
+    }
+
+    /// Is its sign dropped?
+    pub const fn is_absolute(self) -> bool {
+        self.0 & ABSOLUTE != 0
+    }
+
+    /// Are its bits complemented?
+    pub const fn is_complemented(self) -> bool {
+        self.0 & COMPLEMENT != 0
+    }
+
+    /// Does it carry a modifier?
+    pub const fn is_modified(self) -> bool {
+        self.0 & MODIFIERS != 0
+    }
+
+    /// With or without negation.
+    #[must_use]
+    pub const fn negated(self, negate: bool) -> Self {
+        Self(self.0 & !NEGATE | if negate { NEGATE } else { 0 })
+    }
+
+    /// With or without absolute value.
+    #[must_use]
+    pub const fn absolute(self, absolute: bool) -> Self {
+        Self(self.0 & !ABSOLUTE | if absolute { ABSOLUTE } else { 0 })
+    }
+
+    /// With or without complement.
+    #[must_use]
+    pub const fn complemented(self, complement: bool) -> Self {
+        Self(self.0 & !COMPLEMENT | if complement { COMPLEMENT } else { 0 })
+    }
+
+    /// Is any value as good as another?
+    pub const fn is_undefined(self) -> bool {
+        self.0 & UNDEFINED != 0
+    }
+
+    /// With or without a value that matters.
+    #[must_use]
+    pub const fn undefined(self, undefined: bool) -> Self {
+        Self(self.0 & !UNDEFINED | if undefined { UNDEFINED } else { 0 })
+    }
+}
+
+impl Debug for Operand {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        for (is_set, name) in [
+            (self.is_undefined(), "undef "),
+            (self.is_negated(), "-"),
+            (self.is_absolute(), "abs "),
+            (self.is_complemented(), "~"),
+        ] {
+            if is_set {
+                out.write_str(name)?;
+            }
+        }
+        self.kind().fmt(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_give_back_what_they_were_made_of() {
+        let register = Register::from_u32(0xAB_CDEF);
+        assert_eq!(
+            Operand::register(register).kind(),
+            OperandKind::Register(register)
+        );
+        assert_eq!(
+            Operand::predicate(register).kind(),
+            OperandKind::Predicate(register)
+        );
+        let block = Block::from_u32(7);
+        assert_eq!(Operand::target(block).bits(), 0x4000_0007);
+        assert_eq!(Operand::fall_through(block).bits(), 0x6000_0007);
+        assert_eq!(Operand::NONE.kind(), OperandKind::None);
+    }
+
+    #[test]
+    fn immediates_have_24_bits_and_a_sign() {
+        for value in [0, 1, -1, 0x7F_FFFF, -0x80_0000] {
+            let word = Operand::immediate(value).expect("it fits");
+            assert_eq!(word.kind(), OperandKind::Immediate(value as i32));
+        }
+        assert_eq!(Operand::immediate(0x80_0000), None);
+        assert_eq!(Operand::immediate(-0x80_0001), None);
+    }
+
+    #[test]
+    fn modifiers_stay_with_the_place() {
+        let word = Operand::register(Register::from_u32(1))
+            .negated(true)
+            .absolute(true);
+        let other = word.with_register(Register::from_u32(2));
+        assert!(other.is_negated() && other.is_absolute() && !other.is_complemented());
+        assert_eq!(other.kind(), OperandKind::Register(Register::from_u32(2)));
+        assert!(!word.negated(false).absolute(false).is_modified());
+    }
+}

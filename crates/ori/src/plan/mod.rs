@@ -1,0 +1,83 @@
+//! The write-back plan: what becomes of a machine function.
+//!
+//! A plan is data. The shim checks it whole before it touches anything, and applies it in one pass;
+//! see `cpp-shim/PlanChecker.cpp` and `cpp-shim/PlanApplier.cpp`.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `abi.rs` | the records and their layout |
+//! | `editor.rs` | from edits of the input to a plan |
+//! | `control_flow.rs` | edits of blocks and branches |
+//! | `script.rs` | edits written as text, for tests and experiments |
+//! | `fault.rs` | plans damaged on purpose, for tests |
+//! | `tests.rs` | unit tests |
+
+pub mod abi;
+mod control_flow;
+mod editor;
+pub mod fault;
+pub mod script;
+#[cfg(test)]
+mod tests;
+
+pub use editor::{EditError, Editor, NewInstruction, Node, Operand, Position};
+
+use abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
+use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::{ConstantRecord, EdgeRecord, OperandRecord, StringRecord};
+
+/// The new body of a function, as the ABI's arrays. `blocks` and `instructions` end with a sentinel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Blocks in layout order, and a sentinel.
+    pub blocks: Vec<PlanBlockRecord>,
+    /// Edges, grouped by source block.
+    pub successors: Vec<EdgeRecord>,
+    /// Instructions in layout order, and a sentinel.
+    pub instructions: Vec<PlanInstructionRecord>,
+    /// Operands of instructions that are not kept as they are.
+    pub operands: Vec<OperandRecord>,
+    /// Input instructions that others stand for, grouped by those.
+    pub merged: Vec<u32>,
+    /// The class of each new register.
+    pub new_registers: Vec<u32>,
+    /// Names of new instructions' opcodes: LLVM's, or mnemonics as the snapshot's opcode table has them.
+    pub opcode_names: Vec<StringRecord>,
+    /// Floating-point numbers that the snapshot does not have; their indices continue its.
+    pub constants: Vec<ConstantRecord>,
+    /// Frame objects of the snapshot that the function loses, in ascending order: nothing uses them any more.
+    pub removed_frame_objects: Vec<u32>,
+    /// The bytes of the opcode names.
+    pub strings: Vec<u8>,
+}
+
+impl Plan {
+    /// The plan that leaves everything as it is.
+    pub fn identity(snapshot: &Snapshot<'_>) -> Self {
+        let arrays = snapshot.arrays();
+        let block = |(index, record): (usize, &oriel_engine::snapshot::abi::BlockRecord)| PlanBlockRecord {
+            block: index as u32,
+            origin: 0,
+            first_instruction: record.first_instruction,
+            first_successor: record.first_successor,
+        };
+        let keep = |index: usize| PlanInstructionRecord {
+            action: PlanAction::Keep as u32,
+            source: index as u32 + 1,
+            ..PlanInstructionRecord::default()
+        };
+        let mut instructions: Vec<_> = (0..snapshot.instruction_count()).map(keep).collect();
+        instructions.push(PlanInstructionRecord::default());
+        Self {
+            blocks: arrays.blocks.iter().enumerate().map(block).collect(),
+            successors: arrays.edges.to_vec(),
+            instructions,
+            ..Self::default()
+        }
+    }
+
+    /// Number of instructions of the new body.
+    pub fn instruction_count(&self) -> usize {
+        self.instructions.len() - 1
+    }
+}

@@ -1,0 +1,408 @@
+//! The live registers of all files, kept together while a walk goes through a block.
+//!
+//! The borders of blocks are rows of bits, from [`Liveness`]. Inside a block one register comes and goes at a time, and
+//! what is asked for is counts, members and membership; so the moving sets are sparse sets (P. Briggs and L. Torczon, "An
+//! Efficient Representation for Sparse Sets", LOPLAS 2, 1993), which are emptied and listed in the time that their
+//! members take. The reference's manager (`sub_A7BC80`) keeps bit vectors here too.
+//!
+//! With a divergence analysis the uniform registers are counted in files of their own, UR and UP. Whether one value for the
+//! warp is enough for every one of them is up to who assigns registers; see [`Divergence`].
+
+use super::divergence::Divergence;
+use super::function::{Function, Instruction, RegisterFile};
+use super::liveness::Liveness;
+use super::operand::Operand;
+use super::operation::Operation;
+use oriel_engine::entity::{Block, EntityRef, Register};
+use smallvec::SmallVec;
+
+/// How many units each file holds, in the order of [`RegisterFile::ALL`]: R and UR in units of 32 bits (b16 and b32
+/// take one, b64 two, b128 four), the others in registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Units([u32; RegisterFile::ALL.len()]);
+
+impl Units {
+    /// The units of one file.
+    pub const fn of(self, file: RegisterFile) -> u32 {
+        self.0[file as usize]
+    }
+
+    /// The units of the data registers, uniform ones included.
+    pub const fn data(self) -> u32 {
+        self.of(RegisterFile::R) + self.of(RegisterFile::Ur)
+    }
+
+    fn add(&mut self, file: RegisterFile, units: u32) {
+        self.0[file as usize] += units;
+    }
+
+    fn subtract(&mut self, file: RegisterFile, units: u32) {
+        self.0[file as usize] -= units;
+    }
+
+    /// The greater of both, for each file.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        let mut most = self;
+        for (most, other) in most.0.iter_mut().zip(other.0) {
+            *most = (*most).max(other);
+        }
+        most
+    }
+}
+
+/// How many units a register takes in its file.
+pub fn units_of(function: &Function, register: Register) -> u32 {
+    let data = function.register(register);
+    match data.file {
+        RegisterFile::R | RegisterFile::Ur => u32::from(data.bits).div_ceil(32).max(1),
+        RegisterFile::P | RegisterFile::Up | RegisterFile::B => 1,
+    }
+}
+
+/// The live registers of every file at one place of a function.
+#[derive(Clone, Debug)]
+pub struct RegisterSets<'a> {
+    function: &'a Function,
+    liveness: &'a Liveness,
+    /// By register: its file, uniform registers in files of their own.
+    files: Vec<RegisterFile>,
+    /// By register: where in the list of its file it is, if it is there.
+    places: Vec<u32>,
+    /// The lists of the files; those that the function has no registers of stay without memory.
+    live: [Vec<Register>; RegisterFile::ALL.len()],
+    units: Units,
+    /// For the walk forward: registers that an instruction mentions and nothing behind it needs, the first instruction's
+    /// last.
+    ends: Vec<(Instruction, Register)>,
+}
+
+impl<'a> RegisterSets<'a> {
+    /// Empty sets. Without a divergence analysis uniform registers are counted with the others.
+    pub fn new(function: &'a Function, liveness: &'a Liveness, divergence: Option<&Divergence>) -> Self {
+        let file_of = |register: Register| {
+            let file = function.register(register).file;
+            let is_uniform = divergence.is_some_and(|divergence| divergence.is_uniform(register));
+            match (file, is_uniform) {
+                (RegisterFile::R, true) => RegisterFile::Ur,
+                (RegisterFile::P, true) => RegisterFile::Up,
+                (file, _) => file,
+            }
+        };
+        Self {
+            function,
+            liveness,
+            files: function.registers().map(file_of).collect(),
+            places: vec![0; function.register_limit()],
+            live: Default::default(),
+            units: Units::default(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// The file that a register is counted in.
+    pub fn file(&self, register: Register) -> RegisterFile {
+        self.files[register.index()]
+    }
+
+    /// The live registers of a file, in no order.
+    pub fn live(&self, file: RegisterFile) -> &[Register] {
+        &self.live[file as usize]
+    }
+
+    /// Is a register live?
+    pub fn contains(&self, register: Register) -> bool {
+        let place = self.places[register.index()] as usize;
+        self.live(self.file(register)).get(place) == Some(&register)
+    }
+
+    /// Units of the registers that are live.
+    pub fn units(&self) -> Units {
+        self.units
+    }
+
+    fn insert(&mut self, register: Register) {
+        if self.contains(register) {
+            return;
+        }
+        let file = self.file(register);
+        let list = &mut self.live[file as usize];
+        self.places[register.index()] = list.len() as u32;
+        list.push(register);
+        self.units.add(file, units_of(self.function, register));
+    }
+
+    fn remove(&mut self, register: Register) {
+        if !self.contains(register) {
+            return;
+        }
+        let file = self.file(register);
+        let list = &mut self.live[file as usize];
+        let place = self.places[register.index()];
+        list.swap_remove(place as usize);
+        if let Some(&moved) = list.get(place as usize) {
+            self.places[moved.index()] = place;
+        }
+        self.units.subtract(file, units_of(self.function, register));
+    }
+
+    fn assign(&mut self, registers: impl Iterator<Item = Register>) {
+        self.live.iter_mut().for_each(Vec::clear);
+        self.units = Units::default();
+        for register in registers {
+            self.insert(register);
+        }
+    }
+}
+
+/// Walks. Debug instructions use and define nothing; PHIs are passed like others, but their sources are used where the
+/// predecessors end.
+impl RegisterSets<'_> {
+    /// Goes to the end of a block: what is live out of it.
+    pub fn enter_end(&mut self, block: Block) {
+        let liveness = self.liveness;
+        self.assign(liveness.live_out(block));
+    }
+
+    /// Goes from behind an instruction to before it.
+    pub fn step_back(&mut self, instruction: Instruction) {
+        let function = self.function;
+        if function.operation(instruction).is_debug() {
+            return;
+        }
+        for register in results_of(function, instruction) {
+            self.remove(register);
+        }
+        used_registers(function, instruction).for_each(|register| self.insert(register));
+    }
+
+    /// Goes to the start of a block, before its PHIs: what is live into it.
+    pub fn enter_start(&mut self, block: Block) {
+        let (function, liveness) = (self.function, self.liveness);
+        self.enter_end(block);
+        self.ends.clear();
+        for instruction in function.instructions(block).rev() {
+            if !function.operation(instruction).is_debug() {
+                let mentioned =
+                    results_of(function, instruction).chain(used_registers(function, instruction));
+                let ends = mentioned.filter(|&register| !self.contains(register));
+                self.ends.extend_from_slice(
+                    &ends
+                        .map(|register| (instruction, register))
+                        .collect::<SmallVec<[_; 8]>>(),
+                );
+            }
+            self.step_back(instruction);
+        }
+        self.assign(liveness.live_in(block));
+    }
+
+    /// Goes from before an instruction to behind it, in a walk that [`enter_start`](Self::enter_start) began and that has
+    /// passed every instruction before it.
+    pub fn step_forward(&mut self, instruction: Instruction) {
+        let function = self.function;
+        if function.operation(instruction).is_debug() {
+            return;
+        }
+        for register in results_of(function, instruction) {
+            self.insert(register);
+        }
+        while let Some((_, register)) = self.ends.pop_if(|(ends_at, _)| *ends_at == instruction) {
+            self.remove(register);
+        }
+    }
+
+    /// Units where an instruction's results are defined, in a walk that stands behind it: what is live there, and
+    /// results that nothing uses. A register counts once, however often the instruction writes it.
+    pub fn units_with_results(&self, instruction: Instruction) -> Units {
+        let mut units = self.units;
+        for (number, register) in results_of(self.function, instruction).enumerate() {
+            let is_again = || {
+                results_of(self.function, instruction)
+                    .take(number)
+                    .any(|other| other == register)
+            };
+            if !self.contains(register) && !is_again() {
+                units.add(self.file(register), units_of(self.function, register));
+            }
+        }
+        units
+    }
+}
+
+fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
+    let results = function.results(instruction).iter();
+    results.filter_map(Operand::as_register)
+}
+
+/// The registers that an instruction uses where it stands.
+fn used_registers(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
+    let is_phi = function.operation(instruction) == Operation::Phi;
+    let sources = function.sources(instruction).iter();
+    sources
+        .filter(move |source| !is_phi && !source.is_undefined())
+        .filter_map(Operand::as_register)
+}
+
+/// A place where registers are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Where a block begins.
+    Start(Block),
+    /// Where the results of an instruction are defined. PHIs define theirs one after the other, as live intervals have it.
+    At(Instruction),
+}
+
+/// The most units of each file live at once, over the function and by block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterPressure {
+    /// Of the function.
+    pub peak: Units,
+    /// Of data registers in both of their files at one point, where `peak` has each file's fullest.
+    pub peak_data: u32,
+    /// By block; zero of those that are not in the layout.
+    blocks: Vec<Units>,
+}
+
+impl RegisterPressure {
+    /// Counts the registers of a function. With a divergence analysis the uniform ones are counted apart.
+    pub fn compute(function: &Function, liveness: &Liveness, divergence: Option<&Divergence>) -> Self {
+        let mut sets = RegisterSets::new(function, liveness, divergence);
+        let mut pressure = Self {
+            peak: Units::default(),
+            peak_data: 0,
+            blocks: vec![Units::default(); function.block_limit()],
+        };
+        for &block in function.blocks() {
+            let most = &mut pressure.blocks[block.index()];
+            each_point(&mut sets, block, |_, units, _| {
+                *most = most.max(units);
+                pressure.peak_data = pressure.peak_data.max(units.data());
+            });
+            pressure.peak = pressure.peak.max(*most);
+        }
+        pressure
+    }
+
+    /// The most units live at once in a block.
+    pub fn of_block(&self, block: Block) -> Units {
+        self.blocks[block.index()]
+    }
+}
+
+/// Calls `found` for every point of a block, from its end to its start, with the units there and the sets, which are those
+/// behind the instruction. Units where a result is used by nobody have it; the sets don't.
+pub fn each_point(
+    sets: &mut RegisterSets<'_>,
+    block: Block,
+    mut found: impl FnMut(Point, Units, &RegisterSets<'_>),
+) {
+    let function = sets.function;
+    sets.enter_end(block);
+    for instruction in function.instructions(block).rev() {
+        if !function.operation(instruction).is_debug() {
+            found(Point::At(instruction), sets.units_with_results(instruction), sets);
+            sets.step_back(instruction);
+        }
+    }
+    found(Point::Start(block), sets.units(), sets);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ControlFlow;
+    use crate::parse_function;
+    use crate::random_function::random_function;
+    use oriel_engine::graph::Traversal;
+    use oriel_engine::snapshot::abi::Stage;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn analyze(function: &Function) -> (Liveness, Divergence) {
+        let flow = ControlFlow::analyze(function, Traversal::default());
+        let liveness = Liveness::compute(function, &flow);
+        let divergence = Divergence::compute(function, &flow, &liveness);
+        (liveness, divergence)
+    }
+
+    #[test]
+    fn files_are_counted_apart() {
+        let text = "\
+kernel \"k\" sm_80 ssa {
+bix0:
+    %0:R32 = S2R.b32 tid.x
+    %1:R64 = LD.param::entry.b64 [&k_param_0]
+    %2:R32 = S2R.b32 ctaid.x
+    %3:P = ISETP.lt.s32 %2, 7
+    %4:P = ISETP.lt.s32 %0, 7
+    %5:R32 = SEL.b32 %0, %2, %3
+    %6:R32 = SEL.b32 %0, %5, %4
+    ST.global.b32 %6, [%1]
+    RET
+}
+";
+        let function = parse_function(text).unwrap();
+        let (liveness, divergence) = analyze(&function);
+        let together = RegisterPressure::compute(&function, &liveness, None);
+        let apart = RegisterPressure::compute(&function, &liveness, Some(&divergence));
+        let of = |units: Units| RegisterFile::ALL.map(|file| units.of(file));
+        assert_eq!(of(together.peak), [4, 0, 2, 0, 0]);
+        assert_eq!(of(apart.peak), [2, 3, 1, 1, 0]);
+        assert_eq!(apart.of_block(function.entry()), apart.peak);
+    }
+
+    fn members(sets: &RegisterSets<'_>) -> [BTreeSet<Register>; 5] {
+        RegisterFile::ALL.map(|file| sets.live(file).iter().copied().collect())
+    }
+
+    proptest! {
+        /// Both walks pass the same sets, those of the borders at their ends, and units are those of the members.
+        #[test]
+        fn walks_in_both_directions_agree(seed: u64, is_late: bool) {
+            let function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
+            let (liveness, divergence) = analyze(&function);
+            let mut sets = RegisterSets::new(&function, &liveness, Some(&divergence));
+            for &block in function.blocks() {
+                let mut backward = Vec::new();
+                sets.enter_end(block);
+                for instruction in function.instructions(block).rev() {
+                    backward.push(members(&sets));
+                    sets.step_back(instruction);
+                }
+                let live_in: BTreeSet<Register> = liveness.live_in(block).collect();
+                let at_start: BTreeSet<Register> = members(&sets).into_iter().flatten().collect();
+                prop_assert_eq!(at_start, live_in);
+                sets.enter_start(block);
+                for instruction in function.instructions(block) {
+                    sets.step_forward(instruction);
+                    prop_assert_eq!(Some(members(&sets)), backward.pop());
+                    for file in RegisterFile::ALL {
+                        let members = sets.live(file).iter();
+                        let sum: u32 = members.map(|&register| units_of(&function, register)).sum();
+                        prop_assert_eq!(sets.units().of(file), sum);
+                        prop_assert!(sets.live(file).iter().all(|&register| sets.contains(register)));
+                    }
+                }
+            }
+        }
+
+        /// Uniform registers are apart, and nothing is lost.
+        #[test]
+        fn files_add_up(seed: u64) {
+            let function = random_function(seed, Stage::Ssa);
+            let (liveness, divergence) = analyze(&function);
+            let mut together = RegisterSets::new(&function, &liveness, None);
+            let mut apart = RegisterSets::new(&function, &liveness, Some(&divergence));
+            for &block in function.blocks() {
+                let mut points = Vec::new();
+                each_point(&mut together, block, |point, units, _| points.push((point, units.data())));
+                let mut points = points.into_iter();
+                each_point(&mut apart, block, |point, units, _| {
+                    let (same, other) = points.next().expect("both walks pass the same points");
+                    assert_eq!((same, other), (point, units.data()));
+                });
+            }
+        }
+    }
+}

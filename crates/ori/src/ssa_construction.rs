@@ -1,0 +1,401 @@
+//! SSA construction: variables with several definitions become registers with one.
+//!
+//! ```text
+//! bix0: x := %1; BRA %p, bix2, fall bix1          bix0: BRA %p, bix2, fall bix1
+//! bix1: x := %2; BRA fall bix2             ─▶     bix1: BRA fall bix2
+//! bix2: use x                                     bix2: %3 = PHI %1, bix0, %2, bix1; use %3
+//! ```
+//!
+//! A phase that takes values out of memory, or gives a register another definition, names its variables and where they
+//! are defined and used. Joins go to the iterated dominance frontier of the definitions (Cytron and others 1991), as far as the
+//! variable is live there (*pruned* form: Choi, Cytron and Ferrante 1991). Then one walk over the dominator tree carries the
+//! values from definitions to uses. A PHI whose values are one and the same goes again at the end; a value that no
+//! definition reaches is undefined.
+//!
+//! What it needs: the function's control flow, in which nothing changes meanwhile.
+
+use super::control_flow::ControlFlow;
+use super::edit::{InstructionBuilder, Position};
+use super::function::{Function, Instruction, RegisterFile};
+use super::operand::Operand;
+use super::operation::Operation;
+use super::types::DataType;
+use oriel_engine::entity::{Block, EntitySet, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
+use oriel_engine::graph::DominanceFrontier;
+
+/// A variable to be put into registers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Variable(u32);
+entity_impl!(Variable, "variable");
+
+/// What registers hold a variable.
+#[derive(Clone, Copy, Debug)]
+pub struct VariableData {
+    /// Its values: plain bits.
+    pub data_type: DataType,
+    /// A register that holds it somewhere, of the class that others shall have; none: any class of the width.
+    pub model: Option<Register>,
+}
+
+impl VariableData {
+    fn create_register(&self, function: &mut Function) -> Register {
+        match self.model {
+            Some(model) => function.create_register_like(model),
+            None => function.create_register(RegisterFile::R, self.data_type.bits() as u16, None),
+        }
+    }
+}
+
+/// Where a variable is live and where its values meet.
+#[derive(Clone, Debug, Default)]
+pub struct Joins {
+    /// Blocks that begin with a PHI.
+    pub joins: Vec<Block>,
+    /// Blocks at whose beginning the variable is live.
+    pub live_in: EntitySet<Block>,
+}
+
+/// Finds where the values of variables meet.
+#[derive(Debug)]
+pub struct JoinPlacer<'a> {
+    flow: &'a ControlFlow,
+    frontier: DominanceFrontier<Block>,
+    pending: Vec<Block>,
+}
+
+impl<'a> JoinPlacer<'a> {
+    /// For a function with this control flow.
+    pub fn new(flow: &'a ControlFlow) -> Self {
+        Self {
+            frontier: DominanceFrontier::new(&flow.graph, &flow.dominators),
+            pending: Vec::new(),
+            flow,
+        }
+    }
+
+    /// Places the joins of a variable: `defining` are the blocks with a definition, `using` those with a use that no
+    /// definition in the block comes before.
+    pub fn place(&mut self, defining: &EntitySet<Block>, using: &EntitySet<Block>) -> Joins {
+        let mut live_in = EntitySet::new();
+        self.pending.extend(using.iter());
+        while let Some(block) = self.pending.pop() {
+            if live_in.insert(block) {
+                let before = self.flow.graph.predecessors(block).iter().copied();
+                self.pending
+                    .extend(before.filter(|&from| !defining.contains(from)));
+            }
+        }
+        let mut joins = Vec::new();
+        let mut reached = EntitySet::new();
+        self.pending.extend(defining.iter());
+        while let Some(block) = self.pending.pop() {
+            for &join in self.frontier.of(block) {
+                if reached.insert(join) {
+                    self.pending.push(join);
+                    joins.extend(live_in.contains(join).then_some(join));
+                }
+            }
+        }
+        joins.sort_unstable();
+        Joins { joins, live_in }
+    }
+}
+
+/// The values of variables at one place of the walk.
+#[derive(Debug, Default)]
+pub struct Values {
+    current: SecondaryMap<Variable, PackedOption<Register>>,
+    /// What was overwritten, latest last.
+    undo: Vec<(Variable, PackedOption<Register>)>,
+}
+
+impl Values {
+    /// The register that holds a variable here; none: its value is undefined.
+    pub fn get(&self, variable: Variable) -> Option<Register> {
+        self.current[variable].expand()
+    }
+
+    /// A definition: from here on a variable is in this register, or undefined.
+    pub fn set(&mut self, variable: Variable, value: Option<Register>) {
+        self.undo.push((variable, self.current[variable]));
+        self.current[variable] = value.into();
+    }
+
+    fn go_back_to(&mut self, depth: usize) {
+        for (variable, value) in self.undo.drain(depth..).rev() {
+            self.current[variable] = value;
+        }
+    }
+}
+
+/// A PHI that was made for a variable, and its values as far as they are known.
+#[derive(Debug)]
+struct Join {
+    variable: Variable,
+    phi: Instruction,
+    result: Register,
+    sources: Vec<(Block, Register)>,
+}
+
+/// Variables on their way into registers.
+#[derive(Debug)]
+pub struct SsaConstruction<'a> {
+    flow: &'a ControlFlow,
+    variables: &'a PrimaryMap<Variable, VariableData>,
+    joins: Vec<Join>,
+    /// By block: its joins' places among all.
+    joins_of: SecondaryMap<Block, Vec<u32>>,
+}
+
+impl<'a> SsaConstruction<'a> {
+    /// Makes PHIs without values at the joins.
+    pub fn new(
+        function: &mut Function,
+        flow: &'a ControlFlow,
+        variables: &'a PrimaryMap<Variable, VariableData>,
+        joins: impl IntoIterator<Item = (Variable, Block)>,
+    ) -> Self {
+        let mut construction = Self {
+            flow,
+            variables,
+            joins: Vec::new(),
+            joins_of: SecondaryMap::new(),
+        };
+        for (variable, block) in joins {
+            let data = variables[variable];
+            let result = data.create_register(function);
+            let new = InstructionBuilder::new(Operation::Phi, data.data_type)
+                .result(function.register_operand(result));
+            let phi = function.insert(Position::Start(block), new);
+            construction.joins_of[block].push(construction.joins.len() as u32);
+            construction.joins.push(Join {
+                variable,
+                phi,
+                result,
+                sources: Vec::new(),
+            });
+        }
+        construction
+    }
+
+    /// Walks the blocks that control can come to, each behind those that dominate it, and calls `rewrite` with each of the
+    /// `mentions` of the block in their order: it reads the values of variables and sets them. Then gives the PHIs their
+    /// values; how many are left.
+    pub fn run(
+        mut self,
+        function: &mut Function,
+        mentions: &SecondaryMap<Block, Vec<Instruction>>,
+        mut rewrite: impl FnMut(&mut Function, Instruction, &mut Values),
+    ) -> usize {
+        let flow = self.flow;
+        let mut values = Values::default();
+        // The blocks above the present one, with how much there was to undo before them.
+        let mut path: Vec<(Block, usize)> = Vec::new();
+        for &block in flow.dominators.preorder() {
+            while let Some(&(above, depth)) = path.last()
+                && !flow.dominators.dominates(above, block)
+            {
+                values.go_back_to(depth);
+                path.pop();
+            }
+            path.push((block, values.undo.len()));
+            for &join in &self.joins_of[block] {
+                let Join { variable, result, .. } = self.joins[join as usize];
+                values.set(variable, Some(result));
+            }
+            for &mention in &mentions[block] {
+                rewrite(function, mention, &mut values);
+            }
+            self.leave(function, block, &values);
+        }
+        self.finish(function)
+    }
+
+    /// Gives PHIs behind a block the values that come from there.
+    fn leave(&mut self, function: &mut Function, block: Block, values: &Values) {
+        let mut successors: Vec<Block> = function.successors(block).collect();
+        successors.sort_unstable();
+        successors.dedup();
+        for successor in successors {
+            for &number in &self.joins_of[successor] {
+                let join = &mut self.joins[number as usize];
+                let value = values
+                    .get(join.variable)
+                    .unwrap_or_else(|| undefined_value(function, block, &self.variables[join.variable]));
+                join.sources.push((block, value));
+            }
+        }
+    }
+
+    fn finish(mut self, function: &mut Function) -> usize {
+        for join in &mut self.joins {
+            let block = function.block_of(join.phi).expect("the PHI is in its block");
+            let mut from: Vec<Block> = self.flow.graph.predecessors(block).to_vec();
+            from.sort_unstable();
+            from.dedup();
+            // Control does not come from an unreachable block, but the PHI has to name it.
+            for unreachable in from
+                .into_iter()
+                .filter(|&from| !self.flow.order.is_reachable(from))
+            {
+                let value = undefined_value(function, unreachable, &self.variables[join.variable]);
+                join.sources.push((unreachable, value));
+            }
+            join.sources.sort_unstable();
+            let sources = join.sources.iter();
+            let sources: Vec<Operand> = sources
+                .flat_map(|&(from, value)| [function.register_operand(value), Operand::target(from)])
+                .collect();
+            function.set_sources(join.phi, &sources);
+        }
+        remove_trivial_phis(function, &self.joins)
+    }
+}
+
+/// A register of its own for a value that nothing defines, at the end of a block.
+fn undefined_value(function: &mut Function, block: Block, data: &VariableData) -> Register {
+    let register = data.create_register(function);
+    let new = InstructionBuilder::new(Operation::ImplicitDef, data.data_type)
+        .result(function.register_operand(register));
+    let end = function.terminator(block).expect("a block ends in a terminator");
+    function.insert(Position::Before(end), new);
+    register
+}
+
+/// Replaces PHIs that choose between one value and themselves by that value; how many are left. Each round but the last
+/// removes one.
+fn remove_trivial_phis(function: &mut Function, joins: &[Join]) -> usize {
+    let mut left: Vec<&Join> = joins.iter().collect();
+    loop {
+        let before = left.len();
+        left.retain(|join| match only_value(function, join) {
+            None => true,
+            Some(value) => {
+                function.replace_uses(join.result, value);
+                function.remove(join.phi);
+                false
+            }
+        });
+        if left.len() == before {
+            return before;
+        }
+    }
+}
+
+fn only_value(function: &Function, join: &Join) -> Option<Operand> {
+    let own = function.register_operand(join.result);
+    let values = function.sources(join.phi).iter().step_by(2);
+    let mut others = values.filter(|&value| value != own);
+    let first = others.next()?;
+    others.all(|value| value == first).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_function;
+    use oriel_engine::entity::EntityRef;
+    use oriel_engine::graph::Traversal;
+
+    const DIAMOND: &str = "\
+kernel \"k\" sm_80 ssa {
+    declare %1:R32, %2:R32, %3:P
+bix0:
+    BRA %3, bix2, fall bix1
+bix1:
+    BRA fall bix3
+bix2:
+    BRA bix3
+bix3:
+    RET
+}
+";
+
+    fn set(blocks: &[u32]) -> EntitySet<Block> {
+        let mut set = EntitySet::new();
+        set.extend(blocks.iter().map(|&block| Block::from_u32(block)));
+        set
+    }
+
+    #[test]
+    fn joins_are_where_values_meet_and_matter() {
+        let function = parse_function(DIAMOND).unwrap();
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let mut placer = JoinPlacer::new(&flow);
+        assert_eq!(
+            placer.place(&set(&[0, 1]), &set(&[3])).joins,
+            [Block::from_u32(3)]
+        );
+        assert_eq!(placer.place(&set(&[0, 1]), &set(&[])).joins, []);
+        assert_eq!(placer.place(&set(&[0]), &set(&[3])).joins, []);
+        let live = placer.place(&set(&[0]), &set(&[3])).live_in;
+        assert_eq!(
+            live.iter().map(|block| block.index()).collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
+    }
+
+    /// Defines a variable as a register at the end of each given block, and copies it in the last one.
+    fn construct(function: &mut Function, definitions: &[(u32, u32)]) -> usize {
+        let flow = ControlFlow::analyze(function, Traversal::default());
+        let mut variables = PrimaryMap::new();
+        let model = Register::from_u32(1);
+        let variable = variables.push(VariableData {
+            data_type: DataType::B32,
+            model: Some(model),
+        });
+        let mut mentions: SecondaryMap<Block, Vec<Instruction>> = SecondaryMap::new();
+        let mut defined = std::collections::HashMap::new();
+        for &(block, register) in definitions {
+            let block = Block::from_u32(block);
+            let end = function.terminator(block).unwrap();
+            mentions[block].push(end);
+            defined.insert(end, Register::from_u32(register));
+        }
+        let last = Block::from_u32(3);
+        let use_at = function.terminator(last).unwrap();
+        mentions[last].push(use_at);
+        let blocks: Vec<u32> = definitions.iter().map(|&(block, _)| block).collect();
+        let joins = JoinPlacer::new(&flow).place(&set(&blocks), &set(&[3])).joins;
+        let joins = joins.into_iter().map(|block| (variable, block));
+        let construction = SsaConstruction::new(function, &flow, &variables, joins);
+        construction.run(function, &mentions, |function, mention, values| {
+            match defined.get(&mention) {
+                Some(&register) => values.set(variable, Some(register)),
+                None => {
+                    let value = values.get(variable).expect("it is defined");
+                    let copy = function.create_register_like(model);
+                    let new = InstructionBuilder::new(Operation::Mov, DataType::B32)
+                        .result(function.register_operand(copy))
+                        .source(function.register_operand(value));
+                    function.insert(Position::Before(mention), new);
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn values_that_meet_get_a_phi() {
+        let mut function = parse_function(DIAMOND).unwrap();
+        assert_eq!(construct(&mut function, &[(1, 1), (2, 2)]), 1);
+        let text = function.to_string();
+        assert!(text.contains("PHI.b32 %1, bix1, %2, bix2"), "{text}");
+    }
+
+    #[test]
+    fn one_value_on_all_ways_needs_no_phi() {
+        let mut function = parse_function(DIAMOND).unwrap();
+        assert_eq!(construct(&mut function, &[(1, 2), (2, 2)]), 0);
+        let text = function.to_string();
+        assert!(!text.contains("PHI") && text.contains("MOV.b32 %2"), "{text}");
+    }
+
+    #[test]
+    fn a_way_without_definition_brings_an_undefined_value() {
+        let mut function = parse_function(DIAMOND).unwrap();
+        assert_eq!(construct(&mut function, &[(1, 1)]), 1);
+        let text = function.to_string();
+        assert!(text.contains("bix2:\n    %5:R32 = UNDEF.b32"), "{text}");
+        assert!(text.contains("PHI.b32 %1, bix1, %5, bix2"), "{text}");
+    }
+}

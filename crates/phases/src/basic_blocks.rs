@@ -1,0 +1,32 @@
+//! What phases of liveness begin with: blocks and control flow as they are now.
+
+use super::{Analyses, PhaseContext};
+use oriel_ori::{ControlFlow, Function};
+use std::rc::Rc;
+
+/// How much is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RebuildMode {
+    /// Edges and orders, for walks against the order. The reference's mode 0.
+    Reset,
+    /// First, blocks that control cannot come to go. The reference's mode 1.
+    Full,
+}
+
+/// Control flow of the function as it is, after what the mode says; the number of blocks that went.
+///
+/// The reference also refreshes lists and counts of instructions here; in Ori no edit leaves them stale.
+pub(super) fn rebuild_basic_blocks(
+    function: &mut Function,
+    mode: RebuildMode,
+    context: &mut PhaseContext<'_>,
+) -> (Rc<ControlFlow>, usize) {
+    let removed = match mode {
+        RebuildMode::Reset => 0,
+        RebuildMode::Full => function.remove_unreachable_blocks(),
+    };
+    if removed != 0 {
+        context.keep_only(Analyses::empty());
+    }
+    (context.control_flow(function), removed)
+}

@@ -1,0 +1,502 @@
+//! Which instructions compute what nothing needs, and their removal.
+//!
+//! An instruction is *needed* if it does something beside giving results, or if one of its results reaches an
+//! operand of a needed instruction. So a counter that is only ever added to is dead, though each addition uses
+//! the one before.
+//!
+//! That is liveness where only needed instructions use their operands (*strongly live variables*): walking a block
+//! backward, an instruction whose results are all dead where it stands makes none of its operands live. One walk
+//! decides and carries liveness on, so that what only dead instructions use is dead in the same walk. The sets at
+//! the borders of blocks begin empty and grow to the least fixed point.
+//!
+//! In SSA form need is passed on from uses to definitions instead, which finds the same and is faster. So it is in late form
+//! beyond some thousand blocks, since the sets take the square of a function's size; of a register with several definitions
+//! all are needed then if one is.
+
+use super::knobs::Budget;
+use super::{PhaseContext, RemarkKind};
+use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
+use oriel_engine::dataflow::{Direction, fixed_point};
+use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register};
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::{ControlFlow, Function, Instruction, Member, Operation, each_border_use, matrix_bytes};
+
+/// Registers that live across borders of blocks, by number.
+pub(super) struct BorderRegisters {
+    registers: PrimaryMap<Member, Register>,
+    /// By register.
+    members: Vec<PackedOption<Member>>,
+}
+
+impl BorderRegisters {
+    pub(super) fn find(function: &Function) -> Self {
+        let mut registers: PrimaryMap<Member, Register> = PrimaryMap::new();
+        let mut members = vec![PackedOption::default(); function.register_limit()];
+        each_border_use(function, |register, _| {
+            let member = &mut members[register.index()];
+            if member.is_none() {
+                *member = registers.push(register).into();
+            }
+        });
+        Self { registers, members }
+    }
+
+    fn member(&self, register: Register) -> Option<Member> {
+        self.members[register.index()].expand()
+    }
+}
+
+/// What a walk over a block knows to be live.
+pub(super) trait LiveSet {
+    fn contains(&self, register: Register) -> bool;
+    fn insert(&mut self, register: Register);
+    fn remove(&mut self, register: Register);
+    /// A PHI uses the register where control leaves `from`.
+    fn insert_at_end(&mut self, from: Block, register: Register);
+}
+
+/// What is live in one block as far as that block shows: what lives across a border is live everywhere.
+pub(super) struct LocalLiveSet<'a> {
+    border: &'a BorderRegisters,
+    local: EntityBitSet<Register>,
+}
+
+impl<'a> LocalLiveSet<'a> {
+    pub(super) fn new(function: &Function, border: &'a BorderRegisters) -> Self {
+        Self {
+            border,
+            local: EntityBitSet::with_room(function.register_limit()),
+        }
+    }
+}
+
+impl LiveSet for LocalLiveSet<'_> {
+    fn contains(&self, register: Register) -> bool {
+        self.border.member(register).is_some() || self.local.contains(register)
+    }
+
+    fn insert(&mut self, register: Register) {
+        self.local.insert(register);
+    }
+
+    fn remove(&mut self, register: Register) {
+        self.local.remove(register);
+    }
+
+    fn insert_at_end(&mut self, _: Block, register: Register) {
+        debug_assert!(self.border.member(register).is_some());
+    }
+}
+
+/// Walks a block backward, from what is live at its end to what is live at its beginning.
+///
+/// `dead` gets the instructions that nothing needs. Those of `kept` count as needed whatever uses them.
+pub(super) fn walk_backward(
+    function: &Function,
+    block: Block,
+    live: &mut impl LiveSet,
+    kept: &EntitySet<Instruction>,
+    mut dead: impl FnMut(Instruction),
+) {
+    for instruction in function.instructions(block).rev() {
+        let operation = function.operation(instruction);
+        if operation.is_debug() {
+            continue;
+        }
+        if is_dead(function, instruction, live, kept) {
+            dead(instruction);
+            continue;
+        }
+        for result in function.results(instruction) {
+            if let Some(register) = result.as_register() {
+                live.remove(register);
+            }
+        }
+        let sources = function.sources(instruction);
+        for (number, source) in sources.iter().enumerate() {
+            let Some(register) = source.as_register().filter(|_| !source.is_undefined()) else {
+                continue;
+            };
+            if operation == Operation::Phi {
+                let from = sources.get(number + 1).as_block();
+                live.insert_at_end(from.expect("the source of a PHI has a block"), register);
+            } else {
+                live.insert(register);
+            }
+        }
+    }
+}
+
+/// Is none of its results live behind it, and does it nothing else?
+fn is_dead(
+    function: &Function,
+    instruction: Instruction,
+    live: &impl LiveSet,
+    kept: &EntitySet<Instruction>,
+) -> bool {
+    let results = function.results(instruction);
+    let is_dead_result = |result: oriel_ori::Operand| {
+        let register = result.as_register();
+        register.is_some_and(|register| !live.contains(register))
+    };
+    !results.is_empty()
+        && results.iter().all(is_dead_result)
+        && function.is_removable_if_unused(instruction)
+        && !kept.contains(instruction)
+}
+
+/// Strongly live registers at the borders of all blocks.
+struct StrongLiveness {
+    border: BorderRegisters,
+    live_in: EntityBitMatrix<Block, Member>,
+    live_out: EntityBitMatrix<Block, Member>,
+    /// Registers live at one place; empty between visits.
+    live: EntityBitSet<Register>,
+    /// Those of them that live across borders, and some that were live before.
+    touched: Vec<(Register, Member)>,
+    /// Did the sets at the end of other blocks grow during a visit?
+    changed: bool,
+}
+
+impl LiveSet for StrongLiveness {
+    fn contains(&self, register: Register) -> bool {
+        self.live.contains(register)
+    }
+
+    fn insert(&mut self, register: Register) {
+        if self.live.insert(register)
+            && let Some(member) = self.border.member(register)
+        {
+            self.touched.push((register, member));
+        }
+    }
+
+    fn remove(&mut self, register: Register) {
+        self.live.remove(register);
+    }
+
+    fn insert_at_end(&mut self, from: Block, register: Register) {
+        let member = self.border.member(register);
+        let member = member.expect("what a PHI uses lives across a border");
+        self.changed |= self.live_out.insert(from, member);
+    }
+}
+
+impl StrongLiveness {
+    fn solve(function: &Function, flow: &ControlFlow, kept: &EntitySet<Instruction>) -> Self {
+        let border = BorderRegisters::find(function);
+        let (rows, columns) = (function.block_limit(), border.registers.len());
+        let mut sets = Self {
+            border,
+            live_in: EntityBitMatrix::new(rows, columns),
+            live_out: EntityBitMatrix::new(rows, columns),
+            live: EntityBitSet::with_room(function.register_limit()),
+            touched: Vec::new(),
+            changed: false,
+        };
+        // A visit that changes something adds at least one register at one border.
+        let limit = 2 * rows * columns + 2;
+        loop {
+            let visit = |block: Block| sets.visit(function, flow, kept, block, |_| {});
+            fixed_point(&flow.graph, &flow.order, Direction::Backward, limit, visit)
+                .expect("sets of registers only grow");
+            if !sets.solve_unreachable(function, flow, kept) {
+                return sets;
+            }
+        }
+    }
+
+    /// Blocks that the entry does not reach are there because something beside branches refers to them: whatever
+    /// they use may come from anywhere. Did that make anything live elsewhere?
+    fn solve_unreachable(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        kept: &EntitySet<Instruction>,
+    ) -> bool {
+        let blocks = function.blocks().iter().rev();
+        let unreachable: Vec<Block> = blocks
+            .copied()
+            .filter(|&block| !flow.order.is_reachable(block))
+            .collect();
+        let mut used: EntityBitSet<Member> = EntityBitSet::new();
+        let mut visit = |block: &Block| self.visit(function, flow, kept, *block, |_| {});
+        while unreachable
+            .iter()
+            .fold(false, |changed, block| visit(block) | changed)
+        {}
+        for &block in &unreachable {
+            used.or(self.live_in.row(block));
+        }
+        let mut changed = false;
+        for &block in function.blocks() {
+            for member in &used {
+                changed |= self.live_out.insert(block, member);
+            }
+        }
+        changed
+    }
+
+    /// Carries liveness through a block; did what its predecessors can see of it change?
+    fn visit(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        kept: &EntitySet<Instruction>,
+        block: Block,
+        dead: impl FnMut(Instruction),
+    ) -> bool {
+        for &successor in flow.graph.successors(block) {
+            self.live_out.row_mut(block).or(self.live_in.row(successor));
+        }
+        for member in self.live_out.row(block) {
+            let register = self.border.registers[member];
+            self.live.insert(register);
+            self.touched.push((register, member));
+        }
+        self.changed = false;
+        walk_backward(function, block, self, kept, dead);
+        // What is left lives across the border, since whatever else is used here is defined here first.
+        for (register, member) in self.touched.drain(..) {
+            if self.live.remove(register) {
+                self.changed |= self.live_in.insert(block, member);
+            }
+        }
+        debug_assert!(self.live.is_empty());
+        self.changed
+    }
+}
+
+/// Bytes of a matrix of all blocks by the registers that live across borders, of which strong liveness has two.
+const MATRIX_LIMIT: usize = 4 << 20;
+
+/// The instructions that nothing needs, in no order that matters; each of them can go only with those that use it.
+pub(super) fn find_dead(
+    function: &Function,
+    flow: &ControlFlow,
+    kept: &EntitySet<Instruction>,
+) -> Vec<Instruction> {
+    if function.info.stage == Stage::Ssa || matrix_bytes(function) > MATRIX_LIMIT {
+        return find_dead_by_chains(function, kept);
+    }
+    find_dead_by_liveness(function, flow, kept)
+}
+
+/// The same from what is strongly live where each instruction stands.
+fn find_dead_by_liveness(
+    function: &Function,
+    flow: &ControlFlow,
+    kept: &EntitySet<Instruction>,
+) -> Vec<Instruction> {
+    let mut sets = StrongLiveness::solve(function, flow, kept);
+    let mut dead = Vec::new();
+    for &block in function.blocks() {
+        sets.visit(function, flow, kept, block, |instruction| dead.push(instruction));
+    }
+    dead
+}
+
+/// The same from use to definition, without the sets at borders.
+fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
+    let mut needed = EntitySet::with_capacity(function.instruction_limit());
+    let blocks = function.blocks().iter();
+    let code = || blocks.clone().flat_map(|&block| function.instructions(block));
+    let goes_if_unused = |instruction: Instruction| {
+        let results = function.results(instruction);
+        !results.is_empty()
+            && results.iter().all(|result| result.as_register().is_some())
+            && function.is_removable_if_unused(instruction)
+            && !kept.contains(instruction)
+    };
+    let mut pending: Vec<Instruction> = code()
+        .filter(|&instruction| !function.operation(instruction).is_debug() && !goes_if_unused(instruction))
+        .collect();
+    needed.extend(pending.iter().copied());
+    while let Some(user) = pending.pop() {
+        let sources = function.sources(user).iter();
+        let used = sources.filter(|source| !source.is_undefined());
+        for register in used.filter_map(|source| source.as_register()) {
+            for (definition, _) in function.definitions(register) {
+                if needed.insert(definition) {
+                    pending.push(definition);
+                }
+            }
+        }
+    }
+    let is_dead = |instruction: &Instruction| {
+        !function.operation(*instruction).is_debug() && !needed.contains(*instruction)
+    };
+    code().filter(is_dead).collect()
+}
+
+/// The instructions that may go, found by `find` given those that have to stay: no more than the budget has left.
+pub(super) fn within_budget(
+    mut budget: Budget,
+    find: impl Fn(&EntitySet<Instruction>) -> Vec<Instruction>,
+) -> Vec<Instruction> {
+    let mut kept = EntitySet::new();
+    let dead = find(&kept);
+    for &instruction in &dead {
+        if !budget.spend() {
+            kept.insert(instruction);
+        }
+    }
+    if kept.is_empty() {
+        return dead;
+    }
+    // What the others use has to stay, too.
+    find(&kept)
+}
+
+/// Removes instructions, and says so.
+pub(super) fn remove_dead(function: &mut Function, context: &mut PhaseContext<'_>, dead: &[Instruction]) {
+    for &instruction in dead {
+        context.remark(
+            RemarkKind::Passed,
+            "DeadInstruction",
+            function,
+            Some(instruction),
+            || {
+                let operation = function.operation(instruction).name();
+                format!("removed {operation}, whose result nothing needs")
+            },
+        );
+        function.remove(instruction);
+    }
+    context.count("removed-instructions", dead.len() as u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mark_and_sweep::marked;
+    use crate::registry::{self, PHASES};
+    use crate::{PhaseOptions, Statistics};
+    use oriel_engine::graph::Traversal;
+    use oriel_ori::OperationFlags;
+    use oriel_ori::random_function::random_function;
+    use std::collections::BTreeSet;
+
+    fn instructions(function: &Function) -> BTreeSet<Instruction> {
+        let blocks = function.blocks().iter();
+        blocks.flat_map(|&block| function.instructions(block)).collect()
+    }
+
+    fn run(name: &str, function: &mut Function, knob: Option<&str>) -> u64 {
+        let phase = registry::named(name).next().expect("a phase");
+        let mut options = PhaseOptions::default();
+        if let Some(knob) = knob {
+            options.knobs.set(knob).expect("a knob");
+        }
+        let mut statistics = Statistics::default();
+        crate::run(phase, function, &options, &mut statistics);
+        statistics.counter(phase.name, "removed-instructions")
+    }
+
+    /// Both stages of many random functions, without what control cannot come to.
+    fn on_random_functions(mut test: impl FnMut(Function)) {
+        for seed in 0..1000 {
+            for stage in [Stage::Ssa, Stage::Late] {
+                let mut function = random_function(seed, stage);
+                function.remove_unreachable_blocks();
+                test(function);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_what_mark_and_sweep_marks() {
+        let mut removed = 0;
+        on_random_functions(|mut function| {
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            if flow.order.len() != function.blocks().len() {
+                return;
+            }
+            let wanted = marked(&function);
+            removed += run("OriPerformLiveDeadFirst", &mut function, None);
+            assert_eq!(instructions(&function), wanted, "{function}");
+            assert_eq!(function.verify(), []);
+        });
+        assert!(removed > 1000, "only {removed} instructions were dead");
+    }
+
+    #[test]
+    fn chains_find_the_same_in_ssa_form_and_a_part_of_it_in_late_form() {
+        on_random_functions(|function| {
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            if flow.order.len() != function.blocks().len() {
+                return;
+            }
+            let found = |dead: Vec<Instruction>| dead.into_iter().collect::<BTreeSet<_>>();
+            let whole = found(find_dead_by_liveness(&function, &flow, &EntitySet::new()));
+            let by_chains = found(find_dead_by_chains(&function, &EntitySet::new()));
+            match function.info.stage {
+                Stage::Ssa => assert_eq!(by_chains, whole, "{function}"),
+                Stage::Late => assert!(by_chains.is_subset(&whole), "{function}"),
+            }
+        });
+    }
+
+    #[test]
+    fn nothing_with_effects_goes() {
+        let effects = OperationFlags::WRITES
+            | OperationFlags::SIDE_EFFECTS
+            | OperationFlags::CONVERGENT
+            | OperationFlags::TERMINATOR
+            | OperationFlags::CALL_SEQUENCE;
+        on_random_functions(|function| {
+            for name in ["EarlyOriSimpleLiveDead", "OriPerformLiveDeadFourth"] {
+                let mut after = function.clone();
+                run(name, &mut after, None);
+                for instruction in instructions(&function).difference(&instructions(&after)) {
+                    assert!(!function.effects(*instruction).intersects(effects));
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn the_local_phase_removes_a_part_and_what_it_leaves_verifies() {
+        let (mut local, mut global) = (0, 0);
+        on_random_functions(|function| {
+            let [mut early, mut whole] = [function.clone(), function];
+            local += run("EarlyOriSimpleLiveDead", &mut early, None);
+            global += run("OriPerformLiveDeadFirst", &mut whole, None);
+            assert!(instructions(&whole).is_subset(&instructions(&early)), "{early}");
+            assert_eq!(early.verify(), []);
+        });
+        assert!(0 < local && local < global, "{local} of {global}");
+    }
+
+    #[test]
+    fn a_budget_is_kept_and_what_it_leaves_verifies() {
+        on_random_functions(|function| {
+            for budget in [0, 1, 3] {
+                let mut after = function.clone();
+                let knob = format!("OriPerformLiveDeadBudget={budget}");
+                let removed = run("OriPerformLiveDeadSecond", &mut after, Some(&knob));
+                assert!(removed <= budget);
+                assert_eq!(after.verify(), []);
+            }
+        });
+    }
+
+    #[test]
+    fn the_instances_of_the_global_phase_are_one_phase() {
+        let instances = PHASES.iter().filter(|phase| phase.is_named("OriPerformLiveDead"));
+        assert_eq!(instances.count(), 4);
+    }
+
+    #[test]
+    fn unreachable_code_stays_consistent() {
+        for seed in 0..300 {
+            let function = random_function(seed, Stage::Late);
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let mut after = function.clone();
+            for instruction in find_dead(&function, &flow, &EntitySet::new()) {
+                after.remove(instruction);
+            }
+            assert_eq!(after.verify(), []);
+        }
+    }
+}

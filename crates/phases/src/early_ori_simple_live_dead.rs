@@ -1,0 +1,43 @@
+//! Phase 10, EarlyOriSimpleLiveDead: removes what a look at one block shows to be dead.
+//!
+//! ```text
+//! %1 = IMUL %0, 3
+//! %2 = IADD %1, 1        ─▶   ST %0, ...
+//! ST %0, ...
+//! ```
+//!
+//! A register that no other block uses is dead where nothing behind it in its block uses it. One that other
+//! blocks use, or a PHI, counts as live wherever the block ends. One backward walk a block, so that what only
+//! dead instructions used goes with them; no dataflow. What goes round a loop is for [`OriPerformLiveDead`].
+//!
+//! [`OriPerformLiveDead`]: super::ori_perform_live_dead
+
+use super::dead_code::{BorderRegisters, LocalLiveSet, remove_dead, walk_backward, within_budget};
+use super::knobs::Knob;
+use super::{PhaseContext, PhaseResult};
+use oriel_engine::entity::EntitySet;
+use oriel_ori::{Function, Instruction};
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let border = BorderRegisters::find(function);
+    let budget = context.options.knobs.budget(Knob::OriPerformLiveDeadBudget);
+    let dead = within_budget(budget, |kept| find_dead(function, &border, kept));
+    remove_dead(function, context, &dead);
+    PhaseResult::of(!dead.is_empty())
+}
+
+fn find_dead(
+    function: &Function,
+    border: &BorderRegisters,
+    kept: &EntitySet<Instruction>,
+) -> Vec<Instruction> {
+    let mut dead = Vec::new();
+    let mut live = LocalLiveSet::new(function, border);
+    for &block in function.blocks() {
+        walk_backward(function, block, &mut live, kept, |instruction| {
+            dead.push(instruction);
+        });
+    }
+    dead
+}

@@ -1,0 +1,210 @@
+//! Expressions: which instructions are nothing but the value that they compute, and when two of them compute the same.
+//!
+//! An instruction is described by words: operation and types, modifiers, kinds of its results, and its sources, with
+//! what the caller takes to be the value of each register in the register's place. Equal words mean equal values. The
+//! address space is among the modifiers and predicates are sources, so that accesses to different memories and choices
+//! by different predicates are different. A load also has the versions of the memory that it reads.
+//!
+//! Never an expression: what is convergent, ordered or volatile, atomic, part of a call, a terminator, unknown to Ori,
+//! carries what only LLVM can copy, or reads a register whose value does not matter.
+
+use oriel_engine::entity::{EntitySet, Register};
+use oriel_engine::snapshot::abi::MemoryFlags;
+use oriel_ori::{
+    AddressSpace, ControlFlow, DataType, Function, Instruction, InstructionFlags, Liveness, MemoryAccess,
+    MemoryKinds, MemoryVersions, Operand, OperandKind, Operation, OperationFlags, Ordering, Special,
+    memory_kinds,
+};
+
+/// Kinds of expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExpressionKind {
+    /// Another name for a register's value.
+    Copy,
+    /// A constant or an address, which costs less to make again than to hold.
+    Constant,
+    /// A value that depends on the edge that control came by.
+    Phi,
+    /// Memory that is read.
+    Load,
+    /// An operation of the special function unit.
+    SpecialFunction,
+    /// All else.
+    Arithmetic,
+}
+
+/// What kind of expression an instruction is; none if it is not just a value.
+pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> Option<ExpressionKind> {
+    let operation = function.operation(instruction);
+    let never = OperationFlags::WRITES
+        | OperationFlags::SIDE_EFFECTS
+        | OperationFlags::CONVERGENT
+        | OperationFlags::TERMINATOR
+        | OperationFlags::CALL_SEQUENCE
+        | OperationFlags::OPAQUE
+        | OperationFlags::DEBUG;
+    if operation.flags().intersects(never)
+        || matches!(operation, Operation::ImplicitDef | Operation::Nop)
+        || function.effects(instruction).intersects(never)
+        || function
+            .flags(instruction)
+            .contains(InstructionFlags::ATTACHMENTS)
+    {
+        return None;
+    }
+    let is_result = |result: Operand| result.as_register().is_some();
+    let mut results = function.results(instruction).iter();
+    let mut has_registers = false;
+    let mut is_known = |source: Operand| {
+        has_registers |= source.as_register().is_some();
+        match source.kind() {
+            OperandKind::Special(special) => !matches!(
+                function.special_data(special),
+                Special::Machine { .. } | Special::Physical(_)
+            ),
+            _ => !source.is_undefined(),
+        }
+    };
+    if !function.sources(instruction).iter().all(&mut is_known) || !results.all(is_result) {
+        return None;
+    }
+    Some(match operation {
+        Operation::Phi => ExpressionKind::Phi,
+        Operation::Ld if !is_plain_load(function, instruction) => return None,
+        Operation::Ld => ExpressionKind::Load,
+        Operation::Frsqrt
+        | Operation::Fsin
+        | Operation::Fcos
+        | Operation::Flg2
+        | Operation::Fex2
+        | Operation::Ftanh => ExpressionKind::SpecialFunction,
+        // Reading a register that the hardware keeps takes as long as a load.
+        Operation::S2r => ExpressionKind::Arithmetic,
+        _ if has_registers && operation.is_copy() => ExpressionKind::Copy,
+        _ if has_registers => ExpressionKind::Arithmetic,
+        _ => ExpressionKind::Constant,
+    })
+}
+
+/// Is it a load that may be left out if its value is known? Parameters of calls, and of the function if it is no kernel,
+/// stay: they lie among calls' own.
+fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
+    let modifiers = function.modifiers(instruction);
+    matches!(modifiers.ordering, Ordering::None | Ordering::Weak)
+        && !matches!(modifiers.space, AddressSpace::DeviceParam | AddressSpace::None)
+}
+
+/// Does a load depend on what was written before? Not if its memory is never written, or not as long as the kernel runs.
+pub(super) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
+    let is_invariant = |access: &MemoryAccess| access.flags.contains(MemoryFlags::INVARIANT);
+    !memory_kinds(function, load).0.is_empty() && !function.access(load).is_some_and(is_invariant)
+}
+
+/// The versions of memory, if the function has expressions that depend on them.
+pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<MemoryVersions> {
+    let depends = |instruction: Instruction| {
+        function.operation(instruction) == Operation::Ld
+            && is_plain_load(function, instruction)
+            && depends_on_writes(function, instruction)
+    };
+    let mut all = flow.order.as_slice().iter();
+    let has_loads = all.any(|&block| function.instructions(block).any(depends));
+    has_loads.then(|| MemoryVersions::compute(function, flow))
+}
+
+/// The registers whose value is the same wherever they are live: with one definition that comes before every use.
+pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
+    let mut found = EntitySet::with_capacity(function.register_limit());
+    let is_single = |&register: &Register| {
+        function.unique_definition(register).is_some()
+            && !liveness.is_live_in(function, register, function.entry())
+    };
+    found.extend(function.registers().filter(is_single));
+    found
+}
+
+/// May the first two sources change places? Not where the first has a type of its own.
+pub(super) fn is_commutative(function: &Function, instruction: Instruction) -> bool {
+    let operation = function.operation(instruction);
+    let is_mixed = operation == Operation::Fadd && function.source_type(instruction) != DataType::None;
+    operation.is_commutative() && !is_mixed
+}
+
+/// The register in a copy's source, if the copy leaves all of it as it is.
+pub(super) fn copied_register(function: &Function, instruction: Instruction) -> Option<Register> {
+    let (source, result) = (function.source(instruction, 0), function.result(instruction, 0));
+    let (source_register, result_register) = (source.as_register()?, result.as_register()?);
+    let kind = |register| {
+        let data = function.register(register);
+        (data.file, data.bits, data.class)
+    };
+    (!source.is_modified() && kind(source_register) == kind(result_register)).then_some(source_register)
+}
+
+/// The registers that an expression defines.
+pub(super) fn result_registers(
+    function: &Function,
+    instruction: Instruction,
+) -> impl Iterator<Item = Register> + '_ {
+    let results = function.results(instruction).iter();
+    results.filter_map(Operand::as_register)
+}
+
+/// Writes the words that describe an expression. `value` is what a register is taken for; `versions` are needed for
+/// loads of memory that is written.
+pub(super) fn describe(
+    function: &Function,
+    instruction: Instruction,
+    versions: Option<&MemoryVersions>,
+    value: impl Fn(Register) -> Register,
+    words: &mut Vec<u32>,
+) {
+    words.clear();
+    let operation = function.operation(instruction);
+    let types = [function.data_type(instruction), function.source_type(instruction)];
+    words.push(operation as u32 | (types[0] as u32) << 16 | (types[1] as u32) << 24);
+    let modifiers = function.modifiers(instruction);
+    words.push(
+        u32::from(modifiers.flags.bits())
+            | (modifiers.rounding as u32) << 16
+            | (modifiers.comparison as u32) << 24,
+    );
+    words.push(
+        modifiers.space as u32
+            | (modifiers.ordering as u32) << 8
+            | (modifiers.scope as u32) << 16
+            | (modifiers.variant as u32) << 24,
+    );
+    for register in function
+        .results(instruction)
+        .iter()
+        .filter_map(Operand::as_register)
+    {
+        let data = function.register(register);
+        let class = data.class.expand().map_or(0, |class| class.as_u32() + 1);
+        words.push(data.file as u32 | u32::from(data.bits) << 8 | class << 20);
+    }
+    let first_source = words.len();
+    for source in function.sources(instruction) {
+        words.push(match source.as_register() {
+            Some(register) => source.with_register(value(register)).bits(),
+            None => source.bits(),
+        });
+    }
+    if is_commutative(function, instruction) && words[first_source] > words[first_source + 1] {
+        words.swap(first_source, first_source + 1);
+    }
+    match operation {
+        Operation::Ld if depends_on_writes(function, instruction) => {
+            let version = |kind| versions.and_then(|versions| versions.read(instruction, kind));
+            words.extend(
+                MemoryKinds::all()
+                    .iter()
+                    .map(|kind| version(kind).map_or(0, |version| version.as_u32() + 1)),
+            );
+        }
+        // Which edge control came by is known only in one block.
+        Operation::Phi => words.extend(function.block_of(instruction).map(|block| block.as_u32())),
+        _ => {}
+    }
+}

@@ -1,0 +1,392 @@
+//! Phase 29, GeneralOptimize: predicates that are known, and the selects and branches that go by them.
+//!
+//! ```text
+//! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2
+//!       BRA %3, bix2, fall bix1                 BRA %3, bix2, fall bix1
+//! bix1: %4 = ISETP.ge %1, %2        ─▶    bix1: ST %1, [%6]
+//!       %5 = SEL %1, %2, %4                     BRA fall bix2
+//!       ST %5, [%6]
+//!       BRA fall bix2
+//! ```
+//!
+//! A forward walk decides and marks, and an apply step rewrites and consumes the marks; that is repeated until nothing is found. The walk goes
+//! from block to block, the reference's definition anchors, and looks at
+//!
+//! - *operations that set predicates*: one that an earlier one makes redundant is propagated (0x100); one that is known, or a combination
+//!   with one that is known, is propagated under it (0x400): what goes by it is rewritten, and it goes (0x200) when nothing does any more;
+//! - *selects*: with equal arms, or a predicate that the simplifier knows, they are an arm (0x100), or a move of it
+//!   if that is a constant (0x200);
+//! - *conditional branches* on a predicate that is known lose a target;
+//! - everything else only for whether something needs it.
+//!
+//! What it needs: SSA form. What it leaves true: no instruction is added, none has a mark.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `frame.rs` | fixed points and what is reported of them, for all bundles |
+//! | `values.rs`, `condition.rs`, `facts.rs` | structural equivalence; what predicates say; what branches have decided |
+//! | `redundant.rs` | comparisons and selects computed twice |
+//! | `eligibility.rs`, `simplifier.rs` | what may fold; is a predicate known? |
+//! | `suite.rs` | the sub-passes together, for phases 46 and 65 |
+//!
+//! Departures from the reference (`sub_908EB0` and what it calls):
+//!
+//! - Marks are consumed by the apply step of [OriCopyProp](super::ori_copy_prop); the reference leaves that to later passes.
+//! - That a fold is legal is proved here, where the reference only looks for a chain that is eligible; so tier 0, which commits
+//!   without a look, and the tiers above differ in how far is looked: with `limit-fold-fp` (tier 1) comparisons of floats
+//!   decide nothing, selects of floats fold only if the simplifier knows the predicate, and those of integers only
+//!   on GPUs that [back ends](super::backend) call conservative.
+//! - `sub_7DDB50`, which one part of the text calls the number of functions, is the level of optimisation, as the table of options says.
+//! - Option 461 is a gate whose pass condition is not given; 0 closes it.
+
+pub(super) mod condition;
+mod eligibility;
+pub(super) mod facts;
+pub(super) mod frame;
+pub(super) mod redundant;
+mod simplifier;
+pub(super) mod suite;
+pub(super) mod values;
+
+use super::backend::is_conservative;
+use super::copies::is_alike;
+use super::knobs::Knob;
+use super::ori_copy_prop::marks::{apply_marks, clear_marks};
+use super::replacement::Replacement;
+use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
+use eligibility::{arms, is_foldable_predicate, is_foldable_select};
+use facts::{Facts, Place, conditional_branch, parts};
+use frame::Record;
+use oriel_engine::entity::Block;
+use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation};
+use redundant::{Pair, Redundancy};
+use simplifier::simplify;
+use std::rc::Rc;
+use values::Values;
+
+/// Iterations at most; each but the last removes an instruction or an edge.
+const ITERATIONS: u32 = 16;
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let knobs = &context.options.knobs;
+    let is_open = knobs.is_on(Knob::GeneralOptimize)
+        && !knobs.is_on(Knob::DisableRedundantBarrierRemoval)
+        && knobs.integer(Knob::MembarFlowControl) != 0;
+    if !is_open || context.optimization_level() <= 1 {
+        return PhaseResult::Unchanged;
+    }
+    let mut record = Record::default();
+    record.fixed_point(ITERATIONS, None, |record, _| {
+        simplify_predicates(function, context, record)
+    });
+    record.finish(function, context)
+}
+
+/// One walk and what it finds; was there anything?
+pub(super) fn simplify_predicates(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    record: &mut Record,
+) -> bool {
+    clear_marks(function);
+    let flow = context.control_flow(function);
+    let limits_floats = context.options.knobs.is_on(Knob::LimitFoldFp);
+    let mut values = Values::default();
+    let mut walk = Walk {
+        facts: Facts::new(function, &flow, &mut values, !limits_floats),
+        flow,
+        values,
+        redundancy: Redundancy::default(),
+        limits_floats,
+    };
+    let found = walk.decide_all(function);
+    if found.is_empty() {
+        return false;
+    }
+    let mut changed = apply_all(function, context, record, &found);
+    record.count("removed-instructions", apply_marks(function, context).removed);
+    let unneeded = found
+        .iter()
+        .filter(|(_, decision)| matches!(decision, Decision::Unneeded));
+    let unneeded = remove_unneeded(function, unneeded.map(|&(instruction, _)| instruction).collect());
+    record.count("unneeded-instructions", unneeded);
+    changed |= unneeded != 0;
+    let removed_blocks = function.remove_unreachable_blocks();
+    record.count("removed-blocks", removed_blocks as u64);
+    context.keep_only(Analyses::empty());
+    changed | (removed_blocks != 0)
+}
+
+/// Does what was decided; was anything done?
+///
+/// Selects come before comparisons that others make redundant, since these may change arms over; branches come last, since liveness
+/// is asked for up to there.
+fn apply_all(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    record: &mut Record,
+    found: &[(Instruction, Decision)],
+) -> bool {
+    let mut replacement = Replacement::new(false);
+    let mut changed = false;
+    for step in 0..3 {
+        if changed && step == 1 {
+            context.keep_only(Analyses::CONTROL_FLOW);
+        }
+        for &(instruction, decision) in found.iter().filter(|(_, decision)| decision.step() == step) {
+            let is_done = apply(function, context, &mut replacement, instruction, decision);
+            record.count(decision.counter(), u64::from(is_done));
+            changed |= is_done;
+        }
+    }
+    changed
+}
+
+/// What becomes of an instruction.
+#[derive(Clone, Copy, Debug)]
+enum Decision {
+    /// An earlier one does its work.
+    Redundant(Pair),
+    /// A select is its arm of this number.
+    Arm(usize),
+    /// A combination of predicates is its source of this number.
+    Part(usize),
+    /// A branch goes to this block only.
+    Branch(Block),
+    /// Nothing needs it: liveness gates what goes.
+    Unneeded,
+}
+
+impl Decision {
+    /// When it is done.
+    const fn step(self) -> u32 {
+        match self {
+            Self::Arm(_) | Self::Part(_) | Self::Unneeded => 0,
+            Self::Redundant(_) => 1,
+            Self::Branch(_) => 2,
+        }
+    }
+
+    /// The counter of what is done by it.
+    const fn counter(self) -> &'static str {
+        match self {
+            Self::Redundant(_) => "redundant-computations",
+            Self::Arm(_) => "folded-selects",
+            Self::Part(_) => "simplified-predicates",
+            Self::Branch(_) => "decided-branches",
+            Self::Unneeded => "unneeded-instructions",
+        }
+    }
+}
+
+struct Walk {
+    flow: Rc<ControlFlow>,
+    facts: Facts,
+    values: Values,
+    redundancy: Redundancy,
+    /// The tier: 1 with `limit-fold-fp`, else 0.
+    limits_floats: bool,
+}
+
+impl Walk {
+    fn decide_all(&mut self, function: &Function) -> Vec<(Instruction, Decision)> {
+        let mut found = Vec::new();
+        for &anchor in Rc::clone(&self.flow).order.as_slice() {
+            for instruction in function.instructions(anchor) {
+                if let Some(decision) = self.decide(function, instruction, anchor) {
+                    found.push((instruction, decision));
+                }
+            }
+        }
+        found
+    }
+
+    fn decide(&mut self, function: &Function, instruction: Instruction, anchor: Block) -> Option<Decision> {
+        if is_foldable_predicate(function, instruction) {
+            return self.decide_predicate(function, instruction, anchor);
+        }
+        match function.operation(instruction) {
+            Operation::Sel => self.decide_select(function, instruction, anchor),
+            Operation::Bra => {
+                let (predicate, [taken, other]) = conditional_branch(function, anchor)?;
+                let holds = simplify(function, &self.flow, &self.facts, predicate, anchor)?;
+                Some(Decision::Branch(if holds { taken } else { other }))
+            }
+            _ => is_unneeded(function, instruction).then_some(Decision::Unneeded),
+        }
+    }
+
+    fn decide_predicate(
+        &mut self,
+        function: &Function,
+        instruction: Instruction,
+        anchor: Block,
+    ) -> Option<Decision> {
+        if is_unneeded(function, instruction) {
+            return Some(Decision::Unneeded);
+        }
+        let result = function.result(instruction, 0).as_register()?;
+        if let Some((Operation::And | Operation::Or, [first, second])) = parts(function, result) {
+            let place = Place::In(anchor);
+            let is_and = function.operation(instruction) == Operation::And;
+            let known = |operand| self.facts.value_of_operand(function, &self.flow, operand, place);
+            // What does not decide the combination leaves the other.
+            let rest = match (known(first), known(second)) {
+                (Some(value), None) if value == is_and => 1,
+                (None, Some(value)) if value == is_and => 0,
+                _ if first == second => 0,
+                _ => return None,
+            };
+            let operand = function.source(instruction, rest);
+            let is_plain = !operand.is_modified() && !operand.is_undefined();
+            return is_plain.then_some(Decision::Part(rest));
+        }
+        let pair = self
+            .redundancy
+            .visit(function, &self.flow, &self.facts, &mut self.values, instruction)?;
+        Some(Decision::Redundant(pair))
+    }
+
+    fn decide_select(&mut self, function: &Function, select: Instruction, anchor: Block) -> Option<Decision> {
+        if is_unneeded(function, select) {
+            return Some(Decision::Unneeded);
+        }
+        if is_foldable_select(function, select)
+            && let Some(arm) = self.arm(function, select, anchor)
+        {
+            return Some(Decision::Arm(arm));
+        }
+        let pair = self
+            .redundancy
+            .visit(function, &self.flow, &self.facts, &mut self.values, select)?;
+        Some(Decision::Redundant(pair))
+    }
+
+    /// The number of the arm that a select is, as far as the tier looks.
+    fn arm(&mut self, function: &Function, select: Instruction, anchor: Block) -> Option<usize> {
+        let [first, second] = arms(function, select);
+        let is_float = function.data_type(select).is_float();
+        if self.limits_floats && !is_float && !is_conservative(function.info.sm) {
+            return None;
+        }
+        if !(self.limits_floats && is_float) && self.is_same(function, first, second) {
+            return Some(0);
+        }
+        let predicate = function.source(select, 2);
+        let holds = simplify(function, &self.flow, &self.facts, predicate, anchor)?;
+        Some(usize::from(!holds))
+    }
+
+    fn is_same(&mut self, function: &Function, first: Operand, second: Operand) -> bool {
+        match (first.as_register(), second.as_register()) {
+            (Some(first), Some(second)) => {
+                self.values.of(function, first) == self.values.of(function, second)
+            }
+            _ => first == second,
+        }
+    }
+}
+
+/// Does nothing need an instruction?
+fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
+    let results = function.results(instruction);
+    let is_unused = |result: Operand| {
+        result
+            .as_register()
+            .is_some_and(|register| function.is_unused(register))
+    };
+    !results.is_empty() && results.iter().all(is_unused) && function.is_removable_if_unused(instruction)
+}
+
+/// Removes instructions that nothing needs, and what only they needed; how many.
+pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruction>) -> u64 {
+    let mut removed = 0;
+    while let Some(instruction) = pending.pop() {
+        if function.block_of(instruction).is_none() || !is_unneeded(function, instruction) {
+            continue;
+        }
+        let sources = function.sources(instruction).iter();
+        pending.extend(sources.filter_map(|source| function.unique_definition(source.as_register()?)));
+        function.remove(instruction);
+        removed += 1;
+    }
+    removed
+}
+
+/// Rewrites what a decision is about, and marks the instruction; was it done?
+fn apply(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    replacement: &mut Replacement,
+    instruction: Instruction,
+    decision: Decision,
+) -> bool {
+    let Some(block) = function.block_of(instruction) else {
+        return false;
+    };
+    let is_done = match decision {
+        Decision::Redundant(pair) => {
+            return function.block_of(pair.leader).is_some()
+                && redundant::replace(function, context, replacement, pair);
+        }
+        Decision::Branch(target) => function.make_unconditional(block, target).is_ok(),
+        // These go behind the others.
+        Decision::Unneeded => return false,
+        Decision::Part(number) => {
+            let marks = InstructionFlags::MARK_PREDICATED | InstructionFlags::MARK_DEFERRED;
+            replace_by_source(function, instruction, number, marks)
+        }
+        Decision::Arm(number) => match function.source(instruction, number) {
+            arm if arm.as_register().is_some() => {
+                replace_by_source(function, instruction, number, InstructionFlags::MARK_PROPAGATED)
+            }
+            arm => {
+                function.set_operation(instruction, Operation::Mov);
+                function.set_sources(instruction, &[arm]);
+                function.set_marks(instruction, InstructionFlags::MARK_DEFERRED, true);
+                true
+            }
+        },
+    };
+    if is_done {
+        context.remark(
+            RemarkKind::Passed,
+            "Predicate",
+            function,
+            Some(instruction),
+            || match decision {
+                Decision::Arm(_) => "the select is one of its arms".to_owned(),
+                Decision::Part(_) => "the predicate is one of its parts".to_owned(),
+                Decision::Branch(target) => format!("control always goes to bix{}", target.as_u32()),
+                Decision::Redundant(_) | Decision::Unneeded => unreachable!("these have returned"),
+            },
+        );
+    }
+    is_done
+}
+
+/// Makes uses of an instruction's result uses of a source of its kind, and marks it.
+fn replace_by_source(
+    function: &mut Function,
+    instruction: Instruction,
+    number: usize,
+    marks: InstructionFlags,
+) -> bool {
+    let result = function.result(instruction, 0).as_register();
+    let source = function.source(instruction, number).as_register();
+    let (Some(result), Some(source)) = (result, source) else {
+        return false;
+    };
+    if result == source || !is_alike(function, result, source) {
+        return false;
+    }
+    function.replace_uses(result, function.register_operand(source));
+    function.set_marks(instruction, marks, true);
+    true
+}
+
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;

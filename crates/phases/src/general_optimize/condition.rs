@@ -1,0 +1,357 @@
+//! Conditions: what a predicate says of two values, as the set of outcomes that it holds for.
+//!
+//! Two numbers are less, equal, greater, or, floats with a NaN, unordered. A comparison holds for a set of these outcomes, its
+//! inverse for the others; so whether one comparison of two values decides another is a question of sets. A predicate that is
+//! no such comparison is a condition of its own, with the outcomes "holds" and "does not".
+
+use super::values::Values;
+use bitflags::bitflags;
+use oriel_engine::entity::Register;
+use oriel_ori::{
+    Comparison, DataType, Function, Instruction, ModifierFlags, Operand, Operation, Role, TypeClass,
+};
+
+bitflags! {
+    /// Outcomes of a comparison.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub(crate) struct Outcomes: u8 {
+        /// The first value is less.
+        const LESS = 1 << 0;
+        /// Both are equal; of a predicate that is no comparison: it holds.
+        const EQUAL = 1 << 1;
+        /// The first value is greater.
+        const GREATER = 1 << 2;
+        /// One is NaN.
+        const UNORDERED = 1 << 3;
+        /// A predicate that is no comparison does not hold.
+        const NOT = 1 << 4;
+    }
+}
+
+impl Outcomes {
+    /// What integers can compare as.
+    const INTEGERS: Self = Self::LESS.union(Self::EQUAL).union(Self::GREATER);
+    /// What floats can compare as.
+    const FLOATS: Self = Self::INTEGERS.union(Self::UNORDERED);
+    /// What a predicate can be.
+    const PREDICATE: Self = Self::EQUAL.union(Self::NOT);
+
+    /// What is left of a comparison of integers if their signs mean something else.
+    pub fn without_sign(self) -> Self {
+        let (is_equal, is_different) = (
+            self.contains(Self::EQUAL),
+            self.intersects(Self::LESS | Self::GREATER),
+        );
+        let different = Self::EQUAL.complement();
+        match (is_equal, is_different) {
+            (true, true) => Self::all(),
+            (true, false) => different.complement(),
+            (false, true) => different,
+            (false, false) => Self::empty(),
+        }
+    }
+
+    /// The outcomes that a comparison holds for; none if nothing is compared.
+    fn of(comparison: Comparison) -> Option<Self> {
+        let ordered = |comparison| {
+            Some(match comparison {
+                Comparison::Eq => Self::EQUAL,
+                Comparison::Ne => Self::LESS | Self::GREATER,
+                Comparison::Lt => Self::LESS,
+                Comparison::Le => Self::LESS | Self::EQUAL,
+                Comparison::Gt => Self::GREATER,
+                Comparison::Ge => Self::GREATER | Self::EQUAL,
+                Comparison::Num => Self::INTEGERS,
+                Comparison::Nan => Self::UNORDERED,
+                _ => return None,
+            })
+        };
+        let unordered = match comparison {
+            Comparison::Equ => Comparison::Eq,
+            Comparison::Neu => Comparison::Ne,
+            Comparison::Ltu => Comparison::Lt,
+            Comparison::Leu => Comparison::Le,
+            Comparison::Gtu => Comparison::Gt,
+            Comparison::Geu => Comparison::Ge,
+            other => return ordered(other),
+        };
+        Some(ordered(unordered)? | Self::UNORDERED)
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Compared {
+    /// A register's value, as [`Values`] has it.
+    Register(Register),
+    /// The bits of a constant.
+    Constant(u64),
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Order {
+    /// Integers with sign, of so many bits.
+    Signed(u32),
+    /// Integers without sign, of so many bits.
+    Unsigned(u32),
+    /// Floats; subnormals may count as zero.
+    Float(DataType, bool),
+    /// They are not: a predicate by itself, with itself in both places.
+    Predicate,
+}
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Subject {
+    /// How the values are compared.
+    pub order: Order,
+    /// The values, the lesser by their own order first.
+    pub values: [Compared; 2],
+}
+
+impl Subject {
+    /// What is possible if nothing else is known.
+    pub fn possible(&self) -> Outcomes {
+        let [first, second] = self.values;
+        let is_same = first == second;
+        match self.order {
+            Order::Predicate => Outcomes::PREDICATE,
+            Order::Float(..) if is_same => Outcomes::EQUAL | Outcomes::UNORDERED,
+            Order::Float(..) => Outcomes::FLOATS,
+            Order::Signed(_) | Order::Unsigned(_) if is_same => Outcomes::EQUAL,
+            Order::Signed(bits) => of_constants(first, second, |bits_of| {
+                (bits_of << (64 - bits)) as i64 >> (64 - bits)
+            }),
+            Order::Unsigned(bits) => of_constants(first, second, |bits_of| {
+                i128::from(bits_of << (64 - bits) >> (64 - bits))
+            }),
+        }
+    }
+
+    /// Integers that are equal or not are so whatever their signs mean: the subject with the other order.
+    pub fn with_other_sign(self) -> Option<Self> {
+        let order = match self.order {
+            Order::Signed(bits) => Order::Unsigned(bits),
+            Order::Unsigned(bits) => Order::Signed(bits),
+            Order::Float(..) | Order::Predicate => return None,
+        };
+        Some(Self { order, ..self })
+    }
+}
+
+fn of_constants<T: Ord>(first: Compared, second: Compared, value: impl Fn(u64) -> T) -> Outcomes {
+    let (Compared::Constant(first), Compared::Constant(second)) = (first, second) else {
+        return Outcomes::INTEGERS;
+    };
+    match value(first).cmp(&value(second)) {
+        std::cmp::Ordering::Less => Outcomes::LESS,
+        std::cmp::Ordering::Equal => Outcomes::EQUAL,
+        std::cmp::Ordering::Greater => Outcomes::GREATER,
+    }
+}
+
+/// A predicate: it holds if the comparison of a subject has one of the outcomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    /// What it is about.
+    pub subject: Subject,
+    /// The outcomes that it holds for.
+    pub holds: Outcomes,
+}
+
+impl Condition {
+    /// The condition that a predicate register stands for.
+    pub fn of(function: &Function, values: &mut Values, predicate: Register) -> Self {
+        let comparison = function
+            .unique_definition(predicate)
+            .and_then(|definition| Self::of_comparison(function, values, definition));
+        comparison.unwrap_or_else(|| {
+            let value = Compared::Register(values.of(function, predicate));
+            Self {
+                subject: Subject {
+                    order: Order::Predicate,
+                    values: [value; 2],
+                },
+                holds: Outcomes::EQUAL,
+            }
+        })
+    }
+
+    fn of_comparison(function: &Function, values: &mut Values, definition: Instruction) -> Option<Self> {
+        let modifiers = function.modifiers(definition);
+        let data_type = function.operand_type(definition, Role::Source, 0)?;
+        let order = match function.operation(definition) {
+            Operation::Isetp if data_type.lanes() == 1 => match data_type.class() {
+                TypeClass::Signed => Order::Signed(data_type.bits()),
+                _ => Order::Unsigned(data_type.bits()),
+            },
+            Operation::Fsetp if function.results(definition).len() == 1 && data_type.lanes() == 1 => {
+                Order::Float(data_type, modifiers.flags.contains(ModifierFlags::FTZ))
+            }
+            _ => return None,
+        };
+        let is_known = modifiers.flags.difference(ModifierFlags::FTZ).is_empty();
+        let mut comparison = Some(modifiers.comparison).filter(|_| is_known)?;
+        let mut compared = |number| {
+            compared(
+                function,
+                values,
+                function.source(definition, number),
+                data_type.bits(),
+            )
+        };
+        let mut pair = [compared(0)?, compared(1)?];
+        if pair[0] > pair[1] {
+            pair.swap(0, 1);
+            comparison = comparison.swapped();
+        }
+        Some(Self {
+            subject: Subject { order, values: pair },
+            holds: Outcomes::of(comparison)?,
+        })
+    }
+
+    /// Is it a plain predicate, of which nothing but its value is known?
+    pub fn is_plain(&self) -> bool {
+        self.subject.order == Order::Predicate
+    }
+
+    /// Does it hold, if only these outcomes are possible?
+    pub fn among(&self, possible: Outcomes) -> Option<bool> {
+        match (self.holds & possible, possible) {
+            // Control cannot come here, and nothing has to be known.
+            (_, possible) if possible.is_empty() => None,
+            (held, possible) if held == possible => Some(true),
+            (held, _) if held.is_empty() => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The outcomes that are left if it holds or does not.
+    pub fn outcomes(&self, value: bool) -> Outcomes {
+        match value {
+            true => self.holds,
+            false => self.holds.complement(),
+        }
+    }
+
+    /// Is it a comparison of floats?
+    pub fn is_float(&self) -> bool {
+        matches!(self.subject.order, Order::Float(..))
+    }
+}
+
+fn compared(function: &Function, values: &mut Values, operand: Operand, bits: u32) -> Option<Compared> {
+    if operand.is_modified() || operand.is_undefined() || bits > 64 {
+        return None;
+    }
+    let Some(register) = operand.as_register() else {
+        return constant_bits(function, operand, bits).map(Compared::Constant);
+    };
+    let moved = function
+        .unique_definition(register)
+        .filter(|&definition| function.operation(definition).is_copy())
+        .map(|definition| function.source(definition, 0))
+        .filter(|source| !source.is_modified())
+        .and_then(|source| constant_bits(function, source, bits));
+    Some(match moved {
+        Some(bits) => Compared::Constant(bits),
+        None => Compared::Register(values.of(function, register)),
+    })
+}
+
+/// The low bits of a constant.
+fn constant_bits(function: &Function, operand: Operand, bits: u32) -> Option<u64> {
+    let value = function.constant_bits(operand)?;
+    Some(value << (64 - bits) >> (64 - bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriel_engine::entity::EntityRef;
+    use oriel_ori::parse_function;
+
+    fn conditions(lines: &str, predicates: [usize; 2]) -> [Condition; 2] {
+        let text = format!(
+            "kernel \"k\" sm_80 ssa {{\nbix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n\
+             {lines}    RET\n}}\n"
+        );
+        let function = parse_function(&text).expect("it is well formed");
+        let mut values = Values::default();
+        predicates.map(|predicate| Condition::of(&function, &mut values, Register::new(predicate)))
+    }
+
+    /// Every comparison holds for the outcomes that Rust's comparison of floats gives.
+    #[test]
+    fn outcomes_are_those_of_numbers() {
+        for (first, second, outcome) in [
+            (1.0, 2.0, Outcomes::LESS),
+            (1.0, 1.0, Outcomes::EQUAL),
+            (2.0, 1.0, Outcomes::GREATER),
+            (f64::NAN, 1.0, Outcomes::UNORDERED),
+        ] {
+            let is_nan = f64::is_nan(first);
+            for (comparison, expected) in [
+                (Comparison::Eq, first == second),
+                (Comparison::Ne, first != second && !is_nan),
+                (Comparison::Lt, first < second),
+                (Comparison::Le, first <= second),
+                (Comparison::Gt, first > second),
+                (Comparison::Ge, first >= second),
+                (Comparison::Equ, first == second || is_nan),
+                (Comparison::Neu, first != second),
+                (Comparison::Ltu, first < second || is_nan),
+                (Comparison::Leu, first <= second || is_nan),
+                (Comparison::Gtu, first > second || is_nan),
+                (Comparison::Geu, first >= second || is_nan),
+                (Comparison::Num, !is_nan),
+                (Comparison::Nan, is_nan),
+            ] {
+                let outcomes = Outcomes::of(comparison).expect("a comparison");
+                assert_eq!(outcomes.contains(outcome), expected, "{comparison:?}");
+                let inverse = Outcomes::of(comparison.inverse(true)).expect("a comparison");
+                assert_eq!(inverse, outcomes.complement() & Outcomes::FLOATS);
+            }
+        }
+    }
+
+    #[test]
+    fn operands_changed_over_are_one_subject() {
+        let [less, greater] = conditions(
+            "    %3:P = ISETP.lt.s32 %1, %2\n    %4:P = ISETP.ge.s32 %2, %1\n",
+            [3, 4],
+        );
+        assert_eq!(less.subject, greater.subject);
+        assert_eq!(less.among(greater.outcomes(false)), Some(false));
+        assert_eq!(greater.among(less.outcomes(true)), Some(true));
+        assert_eq!(
+            greater.among(less.outcomes(false) & greater.subject.possible()),
+            None
+        );
+    }
+
+    #[test]
+    fn types_and_modifiers_keep_subjects_apart() {
+        for lines in [
+            "    %3:P = ISETP.lt.s32 %1, %2\n    %4:P = ISETP.lt.u32 %1, %2\n",
+            "    %3:P = FSETP.lt.f32 %1, %2\n    %4:P = FSETP.lt.ftz.f32 %1, %2\n",
+            "    %3:P = FSETP.lt.f32 %1, %2\n    %4:P = FSETP.lt.f32 -%1, %2\n",
+            "    %3:P = ISETP.lt.s32 %1, 5\n    %4:P = ISETP.lt.s32 %1, 6\n",
+        ] {
+            let [one, other] = conditions(lines, [3, 4]);
+            assert_ne!(one.subject, other.subject, "{lines}");
+        }
+    }
+
+    #[test]
+    fn constants_are_compared_with_their_sign() {
+        let lines = "    %3:R32 = MOV.b32 -1\n    %4:P = ISETP.lt.s32 %3, 1\n    %5:P = ISETP.lt.u32 %3, 1\n";
+        let values = conditions(lines, [4, 5]).map(|it| it.among(it.subject.possible()));
+        assert_eq!(values, [Some(true), Some(false)]);
+        let same = "    %3:P = ISETP.le.u32 %1, %1\n    %4:P = FSETP.eq.f32 %1, %1\n";
+        let values = conditions(same, [3, 4]).map(|it| it.among(it.subject.possible()));
+        assert_eq!(values, [Some(true), None]);
+    }
+}

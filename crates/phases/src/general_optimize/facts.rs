@@ -1,0 +1,273 @@
+//! What branches have decided: which conditions hold in a block because control came there by one side of a branch.
+//!
+//! ```text
+//! bix0: BRA %1, bix2, fall bix1          %1 = ISETP.lt %3, %4
+//! bix1: ...                              here %3 >= %4
+//! ```
+//!
+//! A block that one side of a branch alone leads to, and everything that it dominates, knows the branch's condition. All such facts
+//! on the way from the entry are put together: after "not less" and "not greater" two numbers are equal. That predicates of equal
+//! values are one condition is told by [`Values`], by which a predicate need not be the branch's own to be decided.
+//!
+//! Facts stay right when branches lose edges that control could not take: dominators only become more. Where a branch goes one way
+//! for another reason, what it had decided is known no longer, and has to be [forgotten](Facts::forget).
+
+use super::condition::{Condition, Outcomes, Subject};
+use super::values::Values;
+use oriel_engine::entity::{Block, Register};
+use oriel_engine::hash::NumberMap;
+use oriel_ori::{ControlFlow, Function, Operand, OperandKind, Operation};
+use smallvec::SmallVec;
+
+/// How many facts of one subject are looked at.
+const SCANNED: usize = 64;
+
+/// How many levels of operations on predicates are looked through.
+const DEPTH: u32 = 4;
+
+/// What branches have decided.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// By predicate: most registers are none.
+    conditions: NumberMap<Register, Condition>,
+    decided: NumberMap<Subject, SmallVec<[Decided; 2]>>,
+    takes_floats: bool,
+}
+
+/// One side of a branch.
+#[derive(Clone, Copy, Debug)]
+struct Decided {
+    from: Block,
+    to: Block,
+    /// What is possible on it.
+    possible: Outcomes,
+    /// Does nothing else lead to the block?
+    is_only_way: bool,
+}
+
+/// Where a predicate is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Anywhere in a block.
+    In(Block),
+    /// Where control goes from a block to another.
+    Edge(Block, Block),
+}
+
+impl Place {
+    /// The block at whose end it is, or in which.
+    const fn block(self) -> Block {
+        match self {
+            Self::In(block) | Self::Edge(block, _) => block,
+        }
+    }
+}
+
+impl Facts {
+    /// Collects what all branches decide. Without `takes_floats` comparisons of floats decide nothing.
+    pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
+        let mut facts = Self {
+            conditions: NumberMap::default(),
+            decided: NumberMap::default(),
+            takes_floats,
+        };
+        for register in function.registers() {
+            if function.register(register).file.is_predicate()
+                && function.unique_definition(register).is_some()
+            {
+                let condition = Condition::of(function, values, register);
+                facts.conditions.insert(register, condition);
+            }
+        }
+        for &block in flow.order.as_slice() {
+            if let Some((predicate, [taken, other])) = conditional_branch(function, block)
+                && taken != other
+                && let Some(register) = predicate.as_register()
+            {
+                for (to, side) in [(taken, true), (other, false)] {
+                    let value = side != predicate.is_complemented();
+                    facts.record(function, flow, register, value, (block, to), DEPTH);
+                }
+            }
+        }
+        facts
+    }
+
+    fn condition_of(&self, predicate: Register) -> Option<Condition> {
+        self.conditions.get(&predicate).copied()
+    }
+
+    /// Takes note that a predicate has a value on an edge, and what it is made of.
+    fn record(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        predicate: Register,
+        value: bool,
+        (from, to): (Block, Block),
+        depth: u32,
+    ) {
+        let Some(condition) = self
+            .condition_of(predicate)
+            .filter(|it| self.takes_floats || !it.is_float())
+        else {
+            return;
+        };
+        let facts = self.decided.entry(condition.subject).or_default();
+        if facts.len() < SCANNED {
+            facts.push(Decided {
+                from,
+                to,
+                possible: condition.outcomes(value),
+                is_only_way: flow.graph.predecessors(to).len() == 1 && to != function.entry(),
+            });
+        }
+        let Some(depth) = depth.checked_sub(1) else {
+            return;
+        };
+        let implied = parts(function, predicate).filter(|(operation, _)| match operation {
+            Operation::Not => true,
+            Operation::And => value,
+            Operation::Or => !value,
+            _ => false,
+        });
+        if let Some((operation, operands)) = implied {
+            for operand in operands {
+                let value = (value != (operation == Operation::Not)) != operand.is_complemented();
+                if let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) {
+                    self.record(function, flow, register, value, (from, to), depth);
+                }
+            }
+        }
+    }
+
+    /// The branch at the end of a block goes one way now, whatever its condition: nothing follows from that it was come by.
+    pub fn forget(&mut self, branch: Block) {
+        for facts in self.decided.values_mut() {
+            facts.retain(|decided| decided.from != branch);
+        }
+    }
+
+    /// The condition that a predicate stands for; none for one that was made since.
+    pub fn condition(&self, predicate: Register) -> Option<Condition> {
+        self.condition_of(predicate)
+            .filter(|it| self.takes_floats || !it.is_float())
+    }
+
+    /// Does a predicate hold at a place, if that is known?
+    pub fn value(
+        &self,
+        function: &Function,
+        flow: &ControlFlow,
+        predicate: Register,
+        place: Place,
+    ) -> Option<bool> {
+        self.value_to_depth(function, flow, predicate, place, DEPTH)
+    }
+
+    /// Does a predicate operand hold?
+    pub fn value_of_operand(
+        &self,
+        function: &Function,
+        flow: &ControlFlow,
+        operand: Operand,
+        place: Place,
+    ) -> Option<bool> {
+        let register = operand.as_register().filter(|_| !operand.is_undefined())?;
+        let value = self.value(function, flow, register, place)?;
+        Some(value != operand.is_complemented())
+    }
+
+    fn value_to_depth(
+        &self,
+        function: &Function,
+        flow: &ControlFlow,
+        predicate: Register,
+        place: Place,
+        depth: u32,
+    ) -> Option<bool> {
+        if let Some(value) = constant_predicate(function, predicate) {
+            return Some(value);
+        }
+        if let Some(condition) = self.condition(predicate)
+            && let Some(value) = condition.among(self.possible(flow, &condition, place))
+        {
+            return Some(value);
+        }
+        let depth = depth.checked_sub(1)?;
+        let (operation, operands) = parts(function, predicate)?;
+        let known = operands.map(|operand| {
+            let register = operand.as_register().filter(|_| !operand.is_undefined())?;
+            let value = self.value_to_depth(function, flow, register, place, depth)?;
+            Some(value != operand.is_complemented())
+        });
+        match (operation, known) {
+            (Operation::Not, [value, _]) => value.map(|value| !value),
+            (Operation::And, [Some(false), _] | [_, Some(false)]) => Some(false),
+            (Operation::Or, [Some(true), _] | [_, Some(true)]) => Some(true),
+            (Operation::And, [Some(true), Some(true)]) => Some(true),
+            (Operation::Or, [Some(false), Some(false)]) => Some(false),
+            (Operation::Xor, [Some(one), Some(other)]) => Some(one != other),
+            _ => None,
+        }
+    }
+
+    /// The outcomes of a condition that are possible at a place.
+    fn possible(&self, flow: &ControlFlow, condition: &Condition, place: Place) -> Outcomes {
+        let subject = condition.subject;
+        let possible = subject.possible() & self.decided_outcomes(flow, &subject, place);
+        match subject.with_other_sign() {
+            None => possible,
+            // Integers are equal or not whatever their signs mean.
+            Some(other) => possible & self.decided_outcomes(flow, &other, place).without_sign(),
+        }
+    }
+
+    /// The outcomes that branches have left.
+    fn decided_outcomes(&self, flow: &ControlFlow, subject: &Subject, place: Place) -> Outcomes {
+        let facts = self.decided.get(subject).into_iter().flatten();
+        let here = facts.filter(|fact| {
+            place == Place::Edge(fact.from, fact.to)
+                || fact.is_only_way && flow.dominators.dominates(fact.to, place.block())
+        });
+        here.fold(Outcomes::all(), |possible, fact| possible & fact.possible)
+    }
+}
+
+/// The predicate and the two targets of a block's conditional branch.
+pub(crate) fn conditional_branch(function: &Function, block: Block) -> Option<(Operand, [Block; 2])> {
+    let branch = function.terminator(block)?;
+    let sources = function.sources(branch);
+    if function.operation(branch) != Operation::Bra || sources.len() != 3 {
+        return None;
+    }
+    let predicate = sources.get(0);
+    let targets = [sources.get(1).as_block()?, sources.get(2).as_block()?];
+    (predicate.as_register().is_some() && !predicate.is_undefined()).then_some((predicate, targets))
+}
+
+/// What a predicate is made of, if it is a combination of predicates; of one operand, that in both places.
+pub(crate) fn parts(function: &Function, predicate: Register) -> Option<(Operation, [Operand; 2])> {
+    let definition = function.unique_definition(predicate)?;
+    let operation = function.operation(definition);
+    let sources = function.sources(definition);
+    match operation {
+        Operation::Not => Some((operation, [sources.get(0); 2])),
+        Operation::And | Operation::Or | Operation::Xor => {
+            Some((operation, [sources.get(0), sources.get(1)]))
+        }
+        _ => None,
+    }
+}
+
+/// The constant that a predicate is.
+pub(crate) fn constant_predicate(function: &Function, predicate: Register) -> Option<bool> {
+    let definition = function.unique_definition(predicate)?;
+    if !function.operation(definition).is_copy() {
+        return None;
+    }
+    match function.source(definition, 0).kind() {
+        OperandKind::Immediate(value) => Some(value & 1 != 0),
+        _ => None,
+    }
+}

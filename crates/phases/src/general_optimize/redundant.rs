@@ -1,0 +1,165 @@
+//! Comparisons and selects that an instruction before them computes already, or a comparison computes the complement of.
+//!
+//! ```text
+//! %3 = ISETP.lt %1, %2            %3 = ISETP.lt %1, %2
+//! %4 = ISETP.le %2, %1      ─▶
+//! %5 = SEL %1, %2, %4             %5 = SEL %2, %1, %3
+//! ```
+//!
+//! Of two that dominate each other by the walk's order the later is redundant, if the earlier one's register has room up to there.
+
+use super::condition::{Condition, Outcomes, Subject};
+use super::facts::Facts;
+use super::values::Values;
+use crate::PhaseContext;
+use crate::copies::is_alike;
+use crate::replacement::Replacement;
+use oriel_engine::entity::{Block, Register};
+use oriel_engine::hash::NumberMap;
+use oriel_ori::{ControlFlow, Function, Instruction, Operation};
+use smallvec::SmallVec;
+
+/// How many earlier instructions of one kind are looked at.
+const SCANNED: usize = 16;
+
+/// An instruction that another one makes redundant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    /// What can go.
+    pub redundant: Instruction,
+    /// What computes its value, or the complement.
+    pub leader: Instruction,
+    /// Is it the complement?
+    pub is_inverse: bool,
+}
+
+/// An instruction that may make others redundant.
+#[derive(Clone, Copy, Debug)]
+struct Leader {
+    instruction: Instruction,
+    register: Register,
+    block: Block,
+}
+
+/// The comparisons and selects that a walk in reverse post-order has met.
+#[derive(Debug, Default)]
+pub(crate) struct Redundancy {
+    comparisons: NumberMap<Subject, SmallVec<[(Leader, Outcomes); 2]>>,
+    selects: NumberMap<Register, SmallVec<[Leader; 1]>>,
+}
+
+impl Redundancy {
+    /// What makes an instruction redundant; if nothing does, it may make later ones so.
+    pub fn visit(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        facts: &Facts,
+        values: &mut Values,
+        instruction: Instruction,
+    ) -> Option<Pair> {
+        let block = function.block_of(instruction)?;
+        if !function.is_removable_if_unused(instruction) {
+            return None;
+        }
+        let leads = |leader: &Leader| {
+            // What came before in the same block comes before here.
+            function.block_of(leader.instruction) == Some(leader.block)
+                && flow.dominators.dominates(leader.block, block)
+        };
+        let pair = |leader: &Leader, is_inverse| Pair {
+            redundant: instruction,
+            leader: leader.instruction,
+            is_inverse,
+        };
+        match function.operation(instruction) {
+            Operation::Isetp | Operation::Fsetp => {
+                let register = function.result(instruction, 0).as_register()?;
+                let Condition { subject, holds } = facts.condition(register).filter(|it| !it.is_plain())?;
+                let complement = subject.possible() & holds.complement();
+                let known = self.comparisons.entry(subject).or_default();
+                let found = known.iter().rev().take(SCANNED).find_map(|(leader, outcomes)| {
+                    let is_inverse = *outcomes == complement;
+                    let is_same = *outcomes == holds;
+                    ((is_same || is_inverse)
+                        && is_alike(function, register, leader.register)
+                        && leads(leader))
+                    .then(|| pair(leader, !is_same))
+                });
+                if found.is_none() {
+                    let leader = Leader {
+                        instruction,
+                        register,
+                        block,
+                    };
+                    known.push((leader, holds));
+                }
+                found
+            }
+            Operation::Sel => {
+                let register = function.result(instruction, 0).as_register()?;
+                let known = self.selects.entry(values.of(function, register)).or_default();
+                let mut recent = known.iter().rev().take(SCANNED);
+                let found =
+                    recent.find(|leader| is_alike(function, register, leader.register) && leads(leader));
+                let found = found.map(|leader| pair(leader, false));
+                if found.is_none() {
+                    known.push(Leader {
+                        instruction,
+                        register,
+                        block,
+                    });
+                }
+                found
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Lets the leader stand for the redundant instruction, which goes; if there is room and, of complements, all uses can take the
+/// other side for nothing.
+pub(crate) fn replace(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    replacement: &mut Replacement,
+    pair: Pair,
+) -> bool {
+    let Pair {
+        redundant,
+        leader,
+        is_inverse,
+    } = pair;
+    if !is_inverse {
+        return replacement.replace(function, context, redundant, leader);
+    }
+    let register_of = |instruction| function.result(instruction, 0).as_register();
+    let (Some(old), Some(new)) = (register_of(redundant), register_of(leader)) else {
+        return false;
+    };
+    let uses: SmallVec<[(Instruction, usize); 4]> = function.uses(old).collect();
+    if !uses
+        .iter()
+        .all(|&(user, number)| takes_complement(function, user, number))
+        || !replacement.has_room(function, context, redundant, [(new, Some(old))].into_iter())
+    {
+        return false;
+    }
+    for (user, _) in uses {
+        take_complement(function, user, new);
+    }
+    function.merge_into(redundant, leader);
+    true
+}
+
+/// Can a use go by the complement of its predicate without another instruction? A select can. LLVM's branches have no
+/// complement: the target that comes next would have to be gone to, and which it is, block placement decides later.
+fn takes_complement(function: &Function, user: Instruction, number: usize) -> bool {
+    function.operation(user) == Operation::Sel && number == 2
+}
+
+/// Makes a select one by the complement of another predicate.
+fn take_complement(function: &mut Function, select: Instruction, predicate: Register) {
+    let [first, second, condition] = [0, 1, 2].map(|number| function.source(select, number));
+    function.set_sources(select, &[second, first, condition.with_register(predicate)]);
+}

@@ -1,0 +1,160 @@
+//! Structural equivalence: which registers hold equal values because they are computed alike.
+//!
+//! The reference compares two chains in nine steps. What each asks is part of the key that a value is looked up by here, so that
+//! no pair has to be compared with every other:
+//!
+//! | step | where it is |
+//! |---|---|
+//! | def-chain, register resolution | the one definition that SSA form gives a register |
+//! | pair detection, first and second | the lookup: the first register with a key stands for all others |
+//! | predicates are compatible | predicates are operands, and so part of the key |
+//! | operand formats | the operands' kinds are |
+//! | equal registers | so are the values that operands stand for |
+//! | negation, absolute value | so are the operands' modifiers |
+//! | sub-DAG to depth 2, alias hazard | operands are taken for what computes them, two levels down; a load that a write may change stands for itself |
+//!
+//! Values that are equal by this are equal wherever both are live: what they are computed from dominates them.
+
+use crate::expressions::{ExpressionKind, copied_register, depends_on_writes, describe, expression_kind};
+use oriel_engine::entity::{PackedOption, Register, SecondaryMap};
+use oriel_engine::hash::NumberMap;
+use oriel_ori::{Function, Instruction, Operation};
+use smallvec::SmallVec;
+
+/// How many levels of definitions are looked at.
+const DEPTH: usize = 2;
+
+/// The registers that stand for others, found as they are asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    levels: [Level; DEPTH],
+    words: Vec<u32>,
+}
+
+/// What is known when so many levels of definitions are looked at.
+#[derive(Debug, Default)]
+struct Level {
+    /// By register: the first one with the same key.
+    leaders: SecondaryMap<Register, PackedOption<Register>>,
+    keys: NumberMap<SmallVec<[u32; 12]>, Register>,
+}
+
+impl Values {
+    /// The register that stands for all with the value of this one.
+    pub fn of(&mut self, function: &Function, register: Register) -> Register {
+        self.leader(function, register, DEPTH)
+    }
+
+    /// The leader of a register among those that are alike to this depth.
+    fn leader(&mut self, function: &Function, register: Register, depth: usize) -> Register {
+        let register = origin_of(function, register);
+        let Some(level) = depth.checked_sub(1) else {
+            return register;
+        };
+        if let Some(leader) = self.levels[level].leaders[register].expand() {
+            return leader;
+        }
+        let leader = match transparent_definition(function, register) {
+            None => register,
+            Some(definition) => {
+                let sources = function.sources(definition).iter();
+                let operands: SmallVec<[(Register, Register); 4]> = sources
+                    .filter_map(|source| source.as_register())
+                    .map(|source| (source, self.leader(function, source, level)))
+                    .collect();
+                let value = |source| {
+                    let known = operands.iter().find(|(operand, _)| *operand == source);
+                    known.expect("it is a source").1
+                };
+                describe(function, definition, None, value, &mut self.words);
+                let results = function.results(definition).iter();
+                let number = results
+                    .map(|result| result.as_register())
+                    .position(|result| result == Some(register));
+                self.words.push(number.map_or(0, |number| number as u32));
+                let keys = &mut self.levels[level].keys;
+                match keys.get(self.words.as_slice()) {
+                    Some(&leader) => leader,
+                    None => {
+                        keys.insert(SmallVec::from_slice(&self.words), register);
+                        register
+                    }
+                }
+            }
+        };
+        self.levels[level].leaders[register] = leader.into();
+        leader
+    }
+}
+
+/// The register that this one is a copy of in the end.
+fn origin_of(function: &Function, mut register: Register) -> Register {
+    // A cycle of copies has no definition that dominates it; verified functions have none.
+    for _ in 0..function.register_limit() {
+        let source = function
+            .unique_definition(register)
+            .filter(|&definition| matches!(function.operation(definition), Operation::Mov | Operation::Copy))
+            .filter(|&definition| !function.source(definition, 0).is_undefined())
+            .and_then(|definition| copied_register(function, definition));
+        match source {
+            Some(source) => register = source,
+            None => break,
+        }
+    }
+    register
+}
+
+/// The definition of a register, if equal operands make equal values of it wherever it stands.
+fn transparent_definition(function: &Function, register: Register) -> Option<Instruction> {
+    let definition = function.unique_definition(register)?;
+    match expression_kind(function, definition)? {
+        ExpressionKind::Phi => None,
+        ExpressionKind::Load if depends_on_writes(function, definition) => None,
+        _ => Some(definition),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriel_engine::entity::EntityRef;
+    use oriel_ori::parse_function;
+
+    fn equal(lines: &str, one: usize, other: usize) -> bool {
+        let text = format!("kernel \"k\" sm_80 ssa {{\nbix0:\n{lines}    RET\n}}\n");
+        let function = parse_function(&text).expect("it is well formed");
+        let mut values = Values::default();
+        values.of(&function, Register::new(one)) == values.of(&function, Register::new(other))
+    }
+
+    #[test]
+    fn equal_trees_are_equal_to_the_second_level() {
+        let tree = "    %1:R32 = LD.global.b32 [0]\n\
+                    \x20   %2:R32 = IADD.b32 %1, 1\n    %3:R32 = SHL.b32 %2, 2\n    %4:P = ISETP.lt.s32 %3, 7\n\
+                    \x20   %5:R32 = IADD.b32 %1, 1\n    %6:R32 = SHL.b32 %5, 2\n    %7:P = ISETP.lt.s32 %6, 7\n";
+        assert!(equal(tree, 2, 5) && equal(tree, 3, 6));
+        // The third level is not looked at.
+        assert!(!equal(tree, 4, 7));
+        assert!(!equal(tree, 2, 3));
+    }
+
+    #[test]
+    fn modifiers_and_formats_keep_values_apart() {
+        let lines = "    %1:R32 = LD.global.b32 [0]\n\
+                     \x20   %2:R32 = FADD.rn.f32 %1, %1\n    %3:R32 = FADD.rn.f32 -%1, %1\n    %4:R32 = FADD.rn.f32 |%1|, %1\n\
+                     \x20   %5:R32 = FADD.rn.ftz.f32 %1, %1\n    %6:R32 = IADD.b32 %1, 5\n    %7:R32 = IADD.b32 %1, %1\n";
+        for other in [3, 4, 5] {
+            assert!(!equal(lines, 2, other), "{other}");
+        }
+        assert!(!equal(lines, 6, 7));
+    }
+
+    #[test]
+    fn what_may_be_written_in_between_is_not_equal() {
+        let lines = "    %1:R32 = LD.global.b32 [0]\n    ST.global.b32 %1, [4]\n    %2:R32 = LD.global.b32 [0]\n\
+                     \x20   %3:R32 = LD.param::entry.b32 [0]\n    %4:R32 = LD.param::entry.b32 [0]\n    %5:R32 = COPY.b32 %1\n";
+        assert!(!equal(lines, 1, 2));
+        assert!(equal(lines, 3, 4));
+        assert!(equal(lines, 1, 5));
+    }
+}

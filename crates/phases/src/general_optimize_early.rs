@@ -1,0 +1,196 @@
+//! Phase 13, GeneralOptimizeEarly: conditional flow that is equivalent to other flow merges with it.
+//!
+//! ```text
+//! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2
+//!       BRA %3, bix3, fall bix1                 BRA %3, bix3, fall bix1
+//! bix1: %4 = ISETP.gt %2, %1        ─▶    bix1: BRA fall bix2
+//!       BRA %4, bix3, fall bix2           bix2: ...
+//! bix2: ...
+//! ```
+//!
+//! and a branch between two ways that do the same becomes a way:
+//!
+//! ```text
+//! bix0: BRA %3, bix1, fall bix2           bix0: BRA fall bix1
+//! bix1: %5 = IADD %1, 1                   bix1: %5 = IADD %1, 1
+//!       BRA bix3                    ─▶          BRA bix3
+//! bix2: %6 = IADD %1, 1                   bix3: ...
+//!       BRA fall bix3
+//! bix3: %7 = PHI %5, bix1, %6, bix2
+//! ```
+//!
+//! Block by block, a match is looked for and applied until there is none (knob 464 says how many in a function):
+//!
+//! - a comparison or select that is computed already, or whose complement is;
+//! - a branch on a condition that a branch on the way here has decided: two exits in a row on the same condition;
+//! - a branch whose two ways lead through empty blocks to one block where PHIs have equal values, or are blocks with
+//!   equal instructions.
+//!
+//! What it needs: SSA form. What it leaves true: no instruction is added, copied or moved; convergent instructions stay where they are, and
+//! two of them never become one.
+//!
+//! At level 1 only branches that are decided are taken, as for what the reference calls the path for a single function. The state that
+//! the reference keeps of a chain (`sub_753600`) is a match here, and its flag for functions that were processed
+//! already is not needed, as the manager runs the phase once.
+
+mod targets;
+
+use super::general_optimize::facts::{Facts, Place, conditional_branch};
+use super::general_optimize::frame::Record;
+use super::general_optimize::redundant::{self, Redundancy};
+use super::general_optimize::remove_unneeded;
+use super::general_optimize::values::Values;
+use super::knobs::Knob;
+use super::replacement::Replacement;
+use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
+use oriel_engine::entity::Block;
+use oriel_ori::{ControlFlow, Function, Instruction};
+use std::rc::Rc;
+use targets::EqualTargets;
+
+/// Iterations for a block at most.
+const ITERATIONS: u32 = 1000;
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let knobs = &context.options.knobs;
+    if knobs.is_on(Knob::DisableMergeEquivalentConditionalFlow) || !knobs.is_on(Knob::GeneralOptimize) {
+        return PhaseResult::Unchanged;
+    }
+    let mut budget = knobs.budget(Knob::MergeEquivalentConditionalFlowBudget);
+    let is_whole = match context.optimization_level() {
+        0 => return PhaseResult::Unchanged,
+        level => level > 1,
+    };
+    let flow = context.control_flow(function);
+    let mut matcher = Matcher::new(function, Rc::clone(&flow), is_whole);
+    let mut record = Record::default();
+    for &block in flow.order.as_slice() {
+        let mut next = function.first(block);
+        record.fixed_point(ITERATIONS, Some(&mut budget), |record, may_change| {
+            while let Some(found) = matcher.find(function, block, &mut next) {
+                if !may_change() {
+                    return false;
+                }
+                let predicate = conditional_branch(function, block).map(|(predicate, _)| predicate);
+                if matcher.apply(function, context, block, found) {
+                    record.count(found.counter(), 1);
+                    let definition = predicate.and_then(|it| function.unique_definition(it.as_register()?));
+                    let unneeded = remove_unneeded(function, definition.into_iter().collect());
+                    record.count("unneeded-instructions", unneeded);
+                    return true;
+                }
+            }
+            false
+        });
+    }
+    if record.has_changes() {
+        record.count("removed-blocks", function.remove_unreachable_blocks() as u64);
+        context.keep_only(Analyses::empty());
+    }
+    record.finish(function, context)
+}
+
+/// What is equivalent to something else.
+#[derive(Clone, Copy, Debug)]
+enum Match {
+    /// A comparison or select.
+    Computation(redundant::Pair),
+    /// The branch always goes to this block.
+    Decided(Block),
+    /// Both ways do the same.
+    Targets(EqualTargets),
+}
+
+impl Match {
+    const fn counter(self) -> &'static str {
+        match self {
+            Self::Computation(_) => "redundant-computations",
+            Self::Decided(_) => "decided-branches",
+            Self::Targets(EqualTargets::Tail(_)) => "empty-diamonds",
+            Self::Targets(EqualTargets::Blocks { .. }) => "equal-blocks",
+        }
+    }
+}
+
+struct Matcher {
+    flow: Rc<ControlFlow>,
+    facts: Facts,
+    values: Values,
+    redundancy: Redundancy,
+    replacement: Replacement,
+    /// Is more done than at level 1?
+    is_whole: bool,
+}
+
+impl Matcher {
+    fn new(function: &Function, flow: Rc<ControlFlow>, is_whole: bool) -> Self {
+        let mut values = Values::default();
+        Self {
+            facts: Facts::new(function, &flow, &mut values, true),
+            flow,
+            values,
+            redundancy: Redundancy::default(),
+            replacement: Replacement::new(false),
+            is_whole,
+        }
+    }
+
+    /// The next match in a block; `next` is the first instruction that was not looked at.
+    fn find(&mut self, function: &Function, block: Block, next: &mut Option<Instruction>) -> Option<Match> {
+        while let Some(instruction) = next.filter(|_| self.is_whole) {
+            *next = function.next(instruction);
+            let pair =
+                self.redundancy
+                    .visit(function, &self.flow, &self.facts, &mut self.values, instruction);
+            if let Some(pair) = pair {
+                return Some(Match::Computation(pair));
+            }
+        }
+        let (predicate, targets) = conditional_branch(function, block)?;
+        let holds = self
+            .facts
+            .value_of_operand(function, &self.flow, predicate, Place::In(block));
+        if let Some(holds) = holds {
+            return Some(Match::Decided(targets[usize::from(!holds)]));
+        }
+        let equal = targets::find_equal(function, &self.flow, &mut self.values, block, targets);
+        equal.filter(|_| self.is_whole).map(Match::Targets)
+    }
+
+    /// Rewrites what a match is about; was it done?
+    fn apply(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        block: Block,
+        found: Match,
+    ) -> bool {
+        let branch = function.terminator(block);
+        let (is_done, what) = match found {
+            Match::Computation(pair) => {
+                let replacement = &mut self.replacement;
+                return redundant::replace(function, context, replacement, pair);
+            }
+            Match::Decided(target) => (
+                function.make_unconditional(block, target).is_ok(),
+                "another branch has decided it",
+            ),
+            Match::Targets(equal) => (targets::merge(function, block, equal), "both ways do the same"),
+        };
+        if is_done {
+            if matches!(found, Match::Targets(_)) {
+                self.facts.forget(block);
+            }
+            // Liveness, if it is asked for, is that of the new edges.
+            context.keep_only(Analyses::empty());
+            context.remark(RemarkKind::Passed, "Branch", function, branch, || {
+                format!("the branch at the end of bix{} goes: {what}", block.as_u32())
+            });
+        }
+        is_done
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! Values get numbers, and what computes a value that is at hand is found.
+//!
+//! The walk is in preorder of the dominator tree, whose children are in reverse post-order, so that it is a reverse
+//! post-order itself. It leaves the subtree of a block for good: one instruction for each value, the *leader*, is
+//! enough, and one that is not visible any more gives way to the one that is met next.
+
+use super::mode::Mode;
+use super::scope::Scope;
+use super::scope_tree::ScopeTree;
+use super::value_table::{Leader, ValueTable};
+use crate::expressions::{
+    ExpressionKind, copied_register, describe, expression_kind, result_registers, versions_for,
+};
+use crate::knobs::Budget;
+use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
+use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, Variant};
+
+/// An instruction that computes what another has computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Redundant {
+    pub instruction: Instruction,
+    pub leader: Instruction,
+}
+
+/// The values of a function.
+pub(super) struct Numbering {
+    /// By register: the register that stands for its value, the first one that had it.
+    values: Vec<Register>,
+    redundant: Vec<Redundant>,
+    /// By block: its part of the list.
+    parts: SecondaryMap<Block, (u32, u32)>,
+    /// Blocks with redundant instructions.
+    scope_tree: ScopeTree,
+    /// How many expressions got a number.
+    pub numbered: u64,
+}
+
+impl Numbering {
+    /// Numbers the values of a function. The gate is spent by each expression; behind the one that finds it shut the
+    /// rest of its block is left out.
+    pub fn run(function: &Function, flow: &ControlFlow, mode: Mode, gate: Budget) -> Self {
+        let mut numbering = Self {
+            values: function.registers().collect(),
+            redundant: Vec::new(),
+            parts: SecondaryMap::new(),
+            scope_tree: ScopeTree::default(),
+            numbered: 0,
+        };
+        let mut walk = Walk {
+            function,
+            versions: versions_for(function, flow),
+            scope: Scope::new(function, flow, mode),
+            gate,
+            table: ValueTable::default(),
+            words: Vec::new(),
+            place: 0,
+        };
+        for &block in flow.dominators.preorder() {
+            let first = numbering.redundant.len() as u32;
+            walk.number_block(&mut numbering, block);
+            let end = numbering.redundant.len() as u32;
+            if end > first {
+                numbering.parts[block] = (first, end);
+                numbering.scope_tree.insert(block);
+            }
+        }
+        numbering
+    }
+
+    /// The redundant instructions of the next block that has some, blocks in ascending order.
+    pub fn next_block(&mut self) -> Option<&[Redundant]> {
+        let block = self.scope_tree.pop()?;
+        let (first, end) = self.parts[block];
+        Some(&self.redundant[first as usize..end as usize])
+    }
+}
+
+struct Walk<'a> {
+    function: &'a Function,
+    versions: Option<MemoryVersions>,
+    scope: Scope<'a>,
+    gate: Budget,
+    table: ValueTable,
+    words: Vec<u32>,
+    place: u32,
+}
+
+impl Walk<'_> {
+    fn number_block(&mut self, numbering: &mut Numbering, block: Block) {
+        self.scope.enter(block, self.place);
+        for instruction in self.function.instructions(block) {
+            self.place += 1;
+            if is_waiting_barrier(self.function, instruction) {
+                self.scope.pass_barrier(self.place);
+            }
+            let Some(kind) = expression_kind(self.function, instruction) else {
+                continue;
+            };
+            if !self.scope.takes(instruction, kind) {
+                continue;
+            }
+            if !self.gate.spend() {
+                return;
+            }
+            numbering.numbered += 1;
+            self.number(numbering, instruction, kind);
+        }
+    }
+
+    fn number(&mut self, numbering: &mut Numbering, instruction: Instruction, kind: ExpressionKind) {
+        let function = self.function;
+        if kind == ExpressionKind::Copy
+            && let Some(source) = copied_register(function, instruction)
+        {
+            let result = result_registers(function, instruction).next();
+            let result = result.expect("a copy has a result");
+            numbering.values[result.index()] = numbering.values[source.index()];
+            return;
+        }
+        let value_of = |register: Register| numbering.values[register.index()];
+        describe(
+            function,
+            instruction,
+            self.versions.as_ref(),
+            value_of,
+            &mut self.words,
+        );
+        let leader = Leader {
+            instruction,
+            place: self.place,
+        };
+        let (value, is_known) = self.table.find_or_insert(&self.words, leader);
+        if !is_known {
+            return;
+        }
+        let founder = self.table.founder(value);
+        for (result, founding) in
+            result_registers(function, instruction).zip(result_registers(function, founder))
+        {
+            numbering.values[result.index()] = founding;
+        }
+        let known = self.table.leader(value);
+        if !self.scope.is_visible(function, known, self.place) {
+            self.table.set_leader(value, leader);
+        } else if kind != ExpressionKind::Constant {
+            numbering.redundant.push(Redundant {
+                instruction,
+                leader: known.instruction,
+            });
+        }
+    }
+}
+
+/// Is it a barrier at which threads wait? One that is only announced orders nothing behind it.
+fn is_waiting_barrier(function: &Function, instruction: Instruction) -> bool {
+    match function.operation(instruction) {
+        Operation::Bar => function.modifiers(instruction).variant != Variant::Arrive,
+        operation => matches!(operation, Operation::BarRed | Operation::WarpSync),
+    }
+}

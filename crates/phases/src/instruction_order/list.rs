@@ -1,0 +1,430 @@
+//! List scheduling from the end of a block to its start.
+//!
+//! Of the instructions whose successors have their places, a [`Policy`] says which one is next upwards; of equals it is the last one of
+//! the present order. What most of them ask is how many more registers an instruction makes live than it frees (it frees those of
+//! its results and takes those of its sources that nothing further down reads), and when its result was asked for: to take the latest
+//! first puts together what computes one value (Sethi and Ullman's order, but that the children of a node are not weighed).
+//!
+//! What an instruction adds changes only when one of its sources becomes live, once for each reader, so that the whole takes
+//! time n log n.
+//!
+//! # Registers with several definitions
+//!
+//! A definition of a register that has another stays behind all that stand before it. So a debug instruction that comes behind
+//! what it stood behind finds what it found before in every register, whichever one it names.
+
+use super::weights::Weights;
+use super::{Policy, is_load};
+use oriel_engine::entity::{Block, EntityRef, PrimaryMap, Register, SecondaryMap, entity_impl};
+use oriel_ori::analysis::{DependencyGraph, DependencyNode};
+use oriel_ori::{Function, Instruction, Liveness};
+use oriel_random::{Random, Stream};
+use smallvec::SmallVec;
+use std::collections::{BinaryHeap, HashMap};
+
+/// About how many cycles pass before the result of a load can be read, and of anything else.
+const LOAD_LATENCY: i64 = 30;
+const LATENCY: i64 = 4;
+
+/// What a register holds from one of its definitions in the block on, or from before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Value(u32);
+entity_impl!(Value, "value");
+
+#[derive(Clone, Debug, Default)]
+struct ValueData {
+    weight: i64,
+    definition: Option<DependencyNode>,
+    readers: SmallVec<[DependencyNode; 4]>,
+    /// Is it live above what has its place?
+    is_live: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct NodeData {
+    reads: SmallVec<[Value; 4]>,
+    writes: SmallVec<[Value; 2]>,
+    /// Units that are live above it and not below.
+    adds: i64,
+    /// When one of its results was asked for last, counted in places; zero: they live on behind the block, or there are none.
+    asked: u32,
+    /// How many have to have places before it.
+    waits_for: usize,
+    is_placed: bool,
+}
+
+/// An instruction that can be next, by what decides; the greatest is next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    /// What the policy looks at first.
+    rank: i64,
+    asked: u32,
+    node: DependencyNode,
+}
+
+/// The nodes of a block's graph in a new order.
+pub(super) fn order(
+    policy: Policy,
+    function: &Function,
+    liveness: &Liveness,
+    weights: &Weights,
+    block: Block,
+    graph: &DependencyGraph,
+) -> Vec<DependencyNode> {
+    let mut list = List {
+        policy,
+        ranks: fixed_ranks(policy, function, block, graph),
+        graph,
+        values: PrimaryMap::new(),
+        nodes: SecondaryMap::with_capacity(graph.nodes().len()),
+        redefinitions: Vec::new(),
+        ready: BinaryHeap::new(),
+        order: Vec::with_capacity(graph.nodes().len()),
+    };
+    list.name_values(function, liveness, weights, block);
+    list.run(function);
+    list.order.reverse();
+    list.order
+}
+
+/// Does it define a register that has other definitions?
+fn redefines(function: &Function, instruction: Instruction) -> bool {
+    let mut results = function
+        .results(instruction)
+        .iter()
+        .filter_map(|result| result.as_register());
+    results.any(|register| function.unique_definition(register).is_none())
+}
+
+/// The ranks that a policy gives nodes once and for all; none if it looks at what they add.
+fn fixed_ranks(policy: Policy, function: &Function, block: Block, graph: &DependencyGraph) -> Vec<i64> {
+    let by_load = |of_load, of_others| {
+        let is_load = |node| is_load(function, graph.instruction(node));
+        let rank = |node| if is_load(node) { of_load } else { of_others };
+        graph.nodes().map(rank).collect()
+    };
+    match policy {
+        Policy::Pressure | Policy::FreeFirst | Policy::FewestAdded => Vec::new(),
+        Policy::AskedLast => vec![0; graph.nodes().len()],
+        Policy::LoadsEarly => by_load(0, 1),
+        Policy::LoadsLate => by_load(1, 0),
+        Policy::LongestPath => {
+            let mut depths = vec![0; graph.nodes().len()];
+            for node in graph.nodes() {
+                let instruction = graph.instruction(node);
+                let latency = if is_load(function, instruction) {
+                    LOAD_LATENCY
+                } else {
+                    LATENCY
+                };
+                for &(later, _) in graph.successors(node) {
+                    depths[later.index()] = depths[later.index()].max(depths[node.index()] + latency);
+                }
+            }
+            depths
+        }
+        Policy::Random(seed) => {
+            // Each block has an order of its own.
+            let seed = seed ^ (block.index() as u64).rotate_left(32);
+            let mut random = Random::new(seed, Stream::InstructionOrder);
+            graph.nodes().map(|_| random.below(1 << 32) as i64).collect()
+        }
+    }
+}
+
+struct List<'a> {
+    policy: Policy,
+    /// By node; empty if ranks change.
+    ranks: Vec<i64>,
+    graph: &'a DependencyGraph,
+    values: PrimaryMap<Value, ValueData>,
+    nodes: SecondaryMap<DependencyNode, NodeData>,
+    /// What stays behind all that stand before it, ascending.
+    redefinitions: Vec<DependencyNode>,
+    ready: BinaryHeap<Candidate>,
+    /// The last one first.
+    order: Vec<DependencyNode>,
+}
+
+impl List<'_> {
+    /// Finds what each instruction reads and writes, and what is live at the end.
+    fn name_values(&mut self, function: &Function, liveness: &Liveness, weights: &Weights, block: Block) {
+        let mut current: HashMap<Register, Value> = HashMap::new();
+        let new_value = |values: &mut PrimaryMap<Value, ValueData>, register, definition| {
+            values.push(ValueData {
+                weight: i64::from(weights.get(register)),
+                definition,
+                ..ValueData::default()
+            })
+        };
+        for node in self.graph.nodes() {
+            let instruction = self.graph.instruction(node);
+            for register in registers_read(function, instruction) {
+                let value = *current
+                    .entry(register)
+                    .or_insert_with(|| new_value(&mut self.values, register, None));
+                if !self.nodes[node].reads.contains(&value) {
+                    self.nodes[node].reads.push(value);
+                    self.values[value].readers.push(node);
+                }
+            }
+            let results = function.results(instruction).iter();
+            for register in results.filter_map(|result| result.as_register()) {
+                let value = new_value(&mut self.values, register, Some(node));
+                current.insert(register, value);
+                self.nodes[node].writes.push(value);
+            }
+        }
+        for node in self.graph.nodes() {
+            let reads = self.nodes[node].reads.iter();
+            self.nodes[node].adds = reads.map(|&value| self.values[value].weight).sum();
+        }
+        let at_end = function.terminator(block).into_iter();
+        let at_end = at_end.flat_map(|terminator| registers_read(function, terminator));
+        for register in liveness.live_out(block).chain(at_end) {
+            if let Some(&value) = current.get(&register) {
+                self.make_live(value, 0);
+            }
+        }
+    }
+
+    fn run(&mut self, function: &Function) {
+        let graph = self.graph;
+        self.redefinitions = graph
+            .nodes()
+            .filter(|&node| redefines(function, graph.instruction(node)))
+            .collect();
+        let last = self.redefinitions.last().map_or(0, |last| last.index());
+        for node in graph.nodes() {
+            self.nodes[node].waits_for = graph.successors(node).len() + usize::from(node.index() < last);
+        }
+        for node in graph.nodes() {
+            if self.nodes[node].waits_for == 0 {
+                self.make_ready(node);
+            }
+        }
+        while let Some(candidate) = self.ready.pop() {
+            // It may be there twice, the first time with a higher rank.
+            if !std::mem::replace(&mut self.nodes[candidate.node].is_placed, true) {
+                self.place(candidate.node);
+            }
+        }
+        debug_assert_eq!(self.order.len(), graph.nodes().len(), "a dependency goes round");
+    }
+
+    fn place(&mut self, node: DependencyNode) {
+        self.order.push(node);
+        let now = self.order.len() as u32;
+        let NodeData { reads, writes, .. } = std::mem::take(&mut self.nodes[node]);
+        self.nodes[node].is_placed = true;
+        for value in writes {
+            self.values[value].is_live = false;
+        }
+        for value in reads {
+            if !self.values[value].is_live {
+                self.make_live(value, now);
+            }
+        }
+        let graph = self.graph;
+        for &earlier in graph.predecessors(node) {
+            self.release(earlier);
+        }
+        if let Ok(at) = self.redefinitions.binary_search(&node) {
+            let first = at
+                .checked_sub(1)
+                .map_or(0, |before| self.redefinitions[before].index());
+            for earlier in (first..node.index()).map(DependencyNode::new) {
+                self.release(earlier);
+            }
+        }
+    }
+
+    /// One of those that a node waited for has its place.
+    fn release(&mut self, node: DependencyNode) {
+        self.nodes[node].waits_for -= 1;
+        if self.nodes[node].waits_for == 0 {
+            self.make_ready(node);
+        }
+    }
+
+    fn make_ready(&mut self, node: DependencyNode) {
+        self.ready.push(self.candidate(node));
+    }
+
+    fn candidate(&self, node: DependencyNode) -> Candidate {
+        let NodeData { adds, asked, .. } = self.nodes[node];
+        let rank = match self.policy {
+            Policy::Pressure | Policy::FreeFirst => i64::from(adds <= 0),
+            Policy::FewestAdded => -adds,
+            _ => self.ranks[node.index()],
+        };
+        let looks_at_asked = matches!(self.policy, Policy::Pressure | Policy::AskedLast);
+        Candidate {
+            rank,
+            asked: if looks_at_asked { asked } else { 0 },
+            node,
+        }
+    }
+
+    /// Takes note that from here upwards a value is live.
+    fn make_live(&mut self, value: Value, now: u32) {
+        let data = &mut self.values[value];
+        data.is_live = true;
+        let (weight, definition, readers) = (data.weight, data.definition, data.readers.len());
+        if let Some(definition) = definition {
+            let data = &mut self.nodes[definition];
+            data.adds -= weight;
+            data.asked = data.asked.max(now);
+        }
+        for number in 0..readers {
+            let reader = self.values[value].readers[number];
+            let before = self.candidate(reader);
+            let data = &mut self.nodes[reader];
+            data.adds -= weight;
+            let is_ready = data.waits_for == 0 && !data.is_placed && now > 0;
+            let after = self.candidate(reader);
+            if is_ready && after > before {
+                self.ready.push(after);
+            }
+        }
+    }
+}
+
+/// The registers whose values an instruction reads.
+fn registers_read(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
+    let sources = function.sources(instruction).iter();
+    sources
+        .filter(|source| !source.is_undefined())
+        .filter_map(|source| source.as_register())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::policies;
+    use super::*;
+    use oriel_engine::graph::Traversal;
+    use oriel_engine::snapshot::abi::Stage;
+    use oriel_ori::random_function::random_function;
+    use oriel_ori::{ControlFlow, parse_function};
+    use proptest::prelude::*;
+
+    /// The order of the entry block of a kernel in late form, by number in the present one.
+    fn numbers(policy: Policy, body: &str) -> Vec<usize> {
+        let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
+        let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let liveness = Liveness::compute(&function, &flow);
+        let graph = DependencyGraph::compute(&function, function.entry());
+        let weights = Weights::of(&function);
+        let order = order(policy, &function, &liveness, &weights, function.entry(), &graph);
+        order.into_iter().map(EntityRef::index).collect()
+    }
+
+    #[test]
+    fn what_computes_one_value_stands_together() {
+        let found = numbers(
+            Policy::Pressure,
+            "    %1:R32 = LD.global.b32.b32 [0]
+    %2:R32 = LD.global.b32.b32 [4]
+    %3:R32 = LD.global.b32.b32 [8]
+    %4:R32 = IADD.b32 %1, 1
+    %5:R32 = IADD.b32 %2, 2
+    %6:R32 = IADD.b32 %3, 3
+    %7:R32 = IADD.b32 %4, %5
+    %8:R32 = IADD.b32 %7, %6
+    ST.shared.b32.b32 %8, [0]
+",
+        );
+        assert_eq!(found, [0, 3, 1, 4, 6, 2, 5, 7, 8]);
+    }
+
+    #[test]
+    fn what_frees_registers_comes_before_what_takes_them() {
+        // Upwards: the second load frees one as soon as its value was asked for.
+        let found = numbers(
+            Policy::Pressure,
+            "    %1:R32 = LD.global.b32.b32 [0]
+    %2:R32 = LD.global.b32.b32 [4]
+    %3:R32 = IADD.b32 %1, 1
+    ST.shared.b32.b32 %3, [0]
+    %4:R32 = IADD.b32 %1, %2
+    ST.local.b32.b32 %4, [0]
+",
+        );
+        assert_eq!(found, [0, 2, 3, 1, 4, 5]);
+    }
+
+    #[test]
+    fn each_policy_has_its_order() {
+        let body = "    %1:R64 = LD.param::entry.b64.b64 [0]
+    %2:R32 = LD.global.b32.b32 [%1]
+    %3:R32 = LD.global.b32.b32 [4]
+    %4:R32 = IADD.b32 %2, 1
+    %5:R32 = IADD.b32 %3, 2
+    %6:R32 = IMUL.b32 %4, %4
+    %7:R32 = IADD.b32 %5, %6
+    ST.shared.b32.b32 %7, [0]
+";
+        let orders = [
+            (Policy::AskedLast, [2, 4, 0, 1, 3, 5, 6, 7]),
+            (Policy::LongestPath, [0, 2, 1, 4, 3, 5, 6, 7]),
+            (Policy::LoadsEarly, [0, 1, 2, 3, 4, 5, 6, 7]),
+            (Policy::LoadsLate, [0, 1, 3, 2, 4, 5, 6, 7]),
+        ];
+        for (policy, order) in orders {
+            assert_eq!(numbers(policy, body), order, "{policy:?}");
+        }
+        let random = |seed| numbers(Policy::Random(seed), body);
+        assert!((1..20).any(|seed| random(seed) != random(0)));
+    }
+
+    #[test]
+    fn a_register_is_defined_again_behind_all_before() {
+        let found = numbers(
+            Policy::Pressure,
+            "    %1:R32 = MOV.b32 1
+    %2:R32 = LD.global.b32.b32 [0]
+    %3:R32 = LD.global.b32.b32 [4]
+    %1:R32 = MOV.b32 2
+    %4:R32 = IADD.b32 %2, %3
+    ST.shared.b32.b32 %4, [0]
+    ST.shared.b32.b32 %1, [4]
+",
+        );
+        let place = |number: usize| found.iter().position(|&other| other == number).unwrap();
+        assert!(
+            [0, 1, 2].iter().all(|&earlier| place(earlier) < place(3)),
+            "{found:?}"
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        #[test]
+        fn every_order_keeps_the_dependences(seed: u64, late: bool, policy in policies()) {
+            let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let liveness = Liveness::compute(&function, &flow);
+            let weights = Weights::of(&function);
+            for &block in function.blocks() {
+                let graph = DependencyGraph::compute(&function, block);
+                let order = order(policy, &function, &liveness, &weights, block, &graph);
+                let mut places = SecondaryMap::with_default(None);
+                for (place, &node) in order.iter().enumerate() {
+                    prop_assert_eq!(places[node].replace(place), None);
+                }
+                prop_assert_eq!(order.len(), graph.nodes().len());
+                for node in graph.nodes() {
+                    for &(later, _) in graph.successors(node) {
+                        prop_assert!(places[node] < places[later]);
+                    }
+                    if redefines(&function, graph.instruction(node)) {
+                        let mut before = graph.nodes().take(node.index());
+                        prop_assert!(before.all(|earlier| places[earlier] < places[node]));
+                    }
+                }
+            }
+        }
+    }
+}

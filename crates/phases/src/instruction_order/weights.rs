@@ -1,0 +1,74 @@
+//! What registers weigh.
+
+use oriel_engine::entity::{EntityRef, Register};
+use oriel_ori::{AddressSpace, Function, Operand, OperandKind, Operation, RegisterFile, Special, units_of};
+
+/// How many of ptxas' registers each register takes, in 32-bit units: none, if it is a predicate or if ptxas has its value as an
+/// operand, as it has immediates, addresses of variables and parameters of kernels.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights {
+    /// By register.
+    units: Vec<u32>,
+}
+
+impl Weights {
+    /// Those of a function's registers.
+    pub fn of(function: &Function) -> Self {
+        let mut weights = Self {
+            units: vec![0; function.register_limit()],
+        };
+        for register in function.registers() {
+            if is_data(function, register) && !is_operand(function, register) {
+                weights.units[register.index()] = units_of(function, register);
+            }
+        }
+        weights
+    }
+
+    /// That of a register.
+    pub fn get(&self, register: Register) -> u32 {
+        self.units[register.index()]
+    }
+}
+
+fn is_data(function: &Function, register: Register) -> bool {
+    matches!(
+        function.register(register).file,
+        RegisterFile::R | RegisterFile::Ur
+    )
+}
+
+/// Is the register's only value one that instructions have as an operand?
+fn is_operand(function: &Function, register: Register) -> bool {
+    let Some(definition) = function.unique_definition(register) else {
+        return false;
+    };
+    let is_parameter = |instruction| {
+        function.operation(instruction) == Operation::Ld
+            && function.modifiers(instruction).space == AddressSpace::EntryParam
+    };
+    let source = function.sources(definition).iter().next();
+    match function.operation(definition) {
+        Operation::ImplicitDef | Operation::Lea | Operation::FrameAddress => true,
+        Operation::Mov | Operation::Copy => source.is_some_and(|source| is_constant(function, source)),
+        Operation::Ld => is_parameter(definition),
+        // A pointer that the kernel was given is the same number in each space.
+        Operation::Cvta => {
+            let pointer = source.and_then(Operand::as_register);
+            let pointer = pointer.and_then(|pointer| function.unique_definition(pointer));
+            pointer.is_some_and(is_parameter)
+        }
+        _ => false,
+    }
+}
+
+fn is_constant(function: &Function, operand: Operand) -> bool {
+    match operand.kind() {
+        OperandKind::Immediate(_) | OperandKind::Constant(_) => true,
+        OperandKind::Special(special) => matches!(
+            function.special_data(special),
+            Special::Symbol { .. } | Special::Frame(_)
+        ),
+        _ => false,
+    }
+}

@@ -1,0 +1,464 @@
+//! Knobs: numbers and switches inside phases that a compiler engineer may turn.
+//!
+//! One table has every knob with its name, the index that ptxas has it under where the reference gives one, its
+//! kind, its default and the phases that read it. `-oriel-knob=NAME=VALUE` takes the name, the name in ROT13
+//! (ptxas hides its names that way) or the index; `oriel knobs` lists the table.
+
+use serde::Serialize;
+use std::fmt;
+
+/// What values a knob takes, by the type names of ptxas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnobKind {
+    /// `OKT_NONE`: on or off.
+    Switch,
+    /// `OKT_INT`: a number.
+    Integer,
+    /// `OKT_BDGT`: how often something may be done to a function; without a value as often as it can.
+    Budget,
+    /// `OKT_DBL`: a number that need not be whole.
+    Double,
+}
+
+impl KnobKind {
+    /// The type name of ptxas.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switch => "OKT_NONE",
+            Self::Integer => "OKT_INT",
+            Self::Budget => "OKT_BDGT",
+            Self::Double => "OKT_DBL",
+        }
+    }
+
+    /// What its values look like.
+    const fn values(self) -> &'static str {
+        match self {
+            Self::Switch => "0 or 1, or nothing for 1",
+            Self::Integer => "a whole number",
+            Self::Budget => "a whole number from 0 up",
+            Self::Double => "a number",
+        }
+    }
+}
+
+/// The value of a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum KnobValue {
+    /// Of a switch.
+    Switch(bool),
+    /// Of an integer.
+    Integer(i64),
+    /// Of a budget; none: no limit.
+    Budget(Option<u64>),
+    /// Of a number that need not be whole.
+    Double(f64),
+}
+
+impl KnobValue {
+    /// The kind that has such values.
+    pub const fn kind(self) -> KnobKind {
+        match self {
+            Self::Switch(_) => KnobKind::Switch,
+            Self::Integer(_) => KnobKind::Integer,
+            Self::Budget(_) => KnobKind::Budget,
+            Self::Double(_) => KnobKind::Double,
+        }
+    }
+}
+
+impl fmt::Display for KnobValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Switch(is_on) => write!(formatter, "{}", u8::from(*is_on)),
+            Self::Integer(value) => write!(formatter, "{value}"),
+            Self::Budget(Some(limit)) => write!(formatter, "{limit}"),
+            Self::Budget(None) => write!(formatter, "unlimited"),
+            Self::Double(value) => write!(formatter, "{value}"),
+        }
+    }
+}
+
+/// A row of the table of knobs.
+#[derive(Clone, Copy, Debug)]
+pub struct KnobSpec {
+    /// Which knob.
+    pub knob: Knob,
+    /// Its name.
+    pub name: &'static str,
+    /// ptxas' number, where the reference gives one.
+    pub index: Option<u16>,
+    /// Its value where nothing else is said.
+    pub default: KnobValue,
+    /// The phases that read it, by name or group.
+    pub readers: &'static [&'static str],
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Declares the knobs: name, index, default, readers, help.
+macro_rules! knobs {
+    ($( $variant:ident $index:expr, $default:expr, [$($reader:literal)*], $help:literal; )*) => {
+        /// A knob.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Knob {
+            $( #[doc = $help] $variant, )*
+        }
+
+        /// Every knob.
+        pub static KNOBS: &[KnobSpec] = &[$(
+            KnobSpec {
+                knob: Knob::$variant,
+                name: stringify!($variant),
+                index: $index,
+                default: $default,
+                readers: &[$($reader),*],
+                help: $help,
+            },
+        )*];
+    };
+}
+
+knobs! {
+    OriSplitLiveRanges Some(456), KnobValue::Switch(true), ["OriSplitLiveRanges"],
+        "Whether OriSplitLiveRanges splits where it runs";
+    EnableGvnCse None, KnobValue::Switch(true), ["GvnCse"],
+        "Whether GvnCse does anything where it runs";
+    EnableGvnCseMode Some(402), KnobValue::Integer(5), ["GvnCse"],
+        "How far GvnCse looks: 0 not at all, 1 in the block, 2 in dominators for what ends in loads, 3 and 4 for all, \
+         5 and 6 also for special functions";
+    EnableGvnCsePerInstr Some(257), KnobValue::Budget(None), ["GvnCse"],
+        "How many expressions of a function GvnCse takes; the rest of the block that the last of them is in is left out";
+    AllowReassociateCSE None, KnobValue::Switch(true), ["OriReassociateAndCommon"],
+        "Whether OriReassociateAndCommon does anything where it runs";
+    GeneralOptimize Some(487), KnobValue::Switch(true),
+        ["GeneralOptimizeEarly" "GeneralOptimize" "GeneralOptimizeMid"],
+        "Whether GeneralOptimize bundles do anything where they run";
+    OptBudget Some(499), KnobValue::Budget(None),
+        ["GeneralOptimizeEarly" "GeneralOptimize" "GeneralOptimizeLate" "GeneralOptimizeLate2"],
+        "How many phases of a function may learn that the level of optimisation is above 1; the others take it for 1";
+    DisableMergeEquivalentConditionalFlow Some(214), KnobValue::Switch(false), ["GeneralOptimizeEarly"],
+        "Whether GeneralOptimizeEarly is left out";
+    MergeEquivalentConditionalFlowBudget Some(464), KnobValue::Budget(None), ["GeneralOptimizeEarly"],
+        "How many matches of a function GeneralOptimizeEarly applies";
+    DisableRedundantBarrierRemoval Some(231), KnobValue::Switch(false), ["GeneralOptimize"],
+        "Whether GeneralOptimize is left out, so that the code before it can be looked at";
+    MembarFlowControl Some(461), KnobValue::Integer(1), ["GeneralOptimize"],
+        "Whether GeneralOptimize passes its second gate: not with 0";
+    LimitFoldFp None, KnobValue::Switch(false),
+        ["GeneralOptimize" "GeneralOptimizeMid2" "GeneralOptimizeLate2" "OriPeephole"],
+        "limit-fold-fp: whether floats are left alone: their identities and constants, and what their comparisons decide";
+    GeneralOptimizeLateGate Some(31), KnobValue::Integer(0), ["GeneralOptimizeLate"],
+        "What GeneralOptimizeLate takes: 1 and, in the bits above, an extra word other than zero let it follow moves with \
+         several uses, on GPUs that issue two instructions at once";
+    GeneralOptimizeLateFixedWindow Some(605), KnobValue::Switch(false), ["GeneralOptimizeLate"],
+        "Whether the window of GeneralOptimizeLate keeps to the moves that the block begins with";
+    ReassociateCSEBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
+        "How many instructions of a function OriReassociateAndCommon looks at";
+    ReassociateCSEWindow None, KnobValue::Integer(512), ["OriReassociateAndCommon"],
+        "How many instructions back OriReassociateAndCommon looks for a common value";
+    ReassociateCSESkip None, KnobValue::Integer(0), ["OriReassociateAndCommon"],
+        "How many instructions at the beginning of a function OriReassociateAndCommon leaves as they are";
+    ReassociateLargeImmInUIADD64 None, KnobValue::Switch(false), ["OriReassociateAndCommon"],
+        "Whether a constant that OriReassociateAndCommon makes for 64 bits may need more than 32";
+    DistributeAndReassociateMulBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
+        "How many sums of products of a function become one product";
+    SpeculativeHoistCommonInsts None, KnobValue::Switch(true), ["SpeculativeHoistCommonInsts"],
+        "Whether SpeculativeHoistCommonInsts does anything where it runs";
+    ForceLateCommoning Some(487), KnobValue::Switch(false), ["LateOriCommoning"],
+        "Whether LateOriCommoning keeps values live where the register budget has no room for them";
+    DisableMoveCommoning None, KnobValue::Switch(false), ["LateOriCommoning"],
+        "Whether LateOriCommoning takes a copy for another value than its source";
+    MovWeightForConvertMemToReg Some(474), KnobValue::Double(0.25), ["GeneralOptimizeMid"],
+        "What a move or PHI costs that promotion to registers leaves, where a load or store costs 1; also what a round of it \
+         has to save for another one to follow";
+    ConvertMemToRegCostRatio Some(136), KnobValue::Double(0.93), ["GeneralOptimizeMid"],
+        "The part of its costs in memory that a stack object may cost in registers";
+    ConvertMemoryToRegIndexedSizeLimit Some(135), KnobValue::Integer(0), ["GeneralOptimizeMid"],
+        "Up to how many bytes a stack object is promoted although an index chooses the place of accesses, whatever that costs: \
+         each of them looks at all elements";
+    OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
+        "How many instructions each run may remove from a function; to find by halves the one that was missed";
+    BackCopyPropBudget Some(808), KnobValue::Budget(None), ["AdvancedPhaseBackPropVReg"],
+        "How many copies are propagated backward in a function";
+    CopyPropBudget None, KnobValue::Budget(None), ["OriCopyProp"],
+        "How many copies each run propagates in a function";
+    CopyPropGlobalBudget None, KnobValue::Budget(None), ["OriCopyProp"],
+        "How many of these have uses in other blocks";
+    CopyPropForceGlobal None, KnobValue::Switch(false), ["OriCopyProp"],
+        "Whether values are made to live on whatever the pressure is";
+    CopyPropAddr None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether what addresses are made of is replaced; in the late stage only behind phase 83";
+    CopyPropConstantBank None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether copies of kernel parameters and of constant memory are propagated";
+    CopyPropUseReachingDefs None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether copies between registers with several definitions are propagated";
+    CopyPropPreAllocReg None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether reads of registers that the hardware keeps count as copies of these";
+    CopyPropNoWriteNonRR None, KnobValue::Switch(false), ["OriCopyProp"],
+        "Whether constants stay out of operands where a register was";
+    CopyPropNonRegMultiDef None, KnobValue::Switch(true), ["OriCopyProp"],
+        "Whether constants are followed through registers with several definitions";
+    CopyPropNoMmaCb None, KnobValue::Switch(false), ["OriCopyProp"],
+        "Whether constants and values of constant banks stay out of matrix operations";
+    LateCopyPropComplPred None, KnobValue::Switch(true), ["OriCopyPropLate"],
+        "Whether branches and selects on the complement of a predicate go by the predicate, in the late stage";
+    InstructionOrder None, KnobValue::Integer(1), ["ReorderInstructions"],
+        "The order: 1 with few live registers, 2 all at its first use, 3 what frees registers last, 4 what adds the fewest last, 5 \
+         what others wait for longest first, 6 loads early, 7 loads late, 8 at random; any other number: as it is";
+    InstructionOrderSeed None, KnobValue::Integer(0), ["ReorderInstructions"],
+        "Which of the random orders";
+}
+
+impl KnobSpec {
+    /// The name, each letter moved by thirteen places.
+    pub fn rot13(&self) -> String {
+        rot13(self.name)
+    }
+}
+
+fn rot13(name: &str) -> String {
+    let turn = |letter: char| match letter {
+        'a'..='m' | 'A'..='M' => (letter as u8 + 13) as char,
+        'n'..='z' | 'N'..='Z' => (letter as u8 - 13) as char,
+        other => other,
+    };
+    name.chars().map(turn).collect()
+}
+
+impl Knob {
+    /// The knob's row.
+    pub fn spec(self) -> &'static KnobSpec {
+        &KNOBS[self as usize]
+    }
+}
+
+/// The values of all knobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Knobs {
+    values: Vec<KnobValue>,
+}
+
+impl Default for Knobs {
+    fn default() -> Self {
+        Self {
+            values: KNOBS.iter().map(|spec| spec.default).collect(),
+        }
+    }
+}
+
+impl Knobs {
+    /// Sets a knob as in `OriPerformLiveDeadBudget=3`, by name, ROT13 name or index; a switch needs no value.
+    ///
+    /// # Errors
+    /// There is no such knob, or the value is not one of its kind.
+    pub fn set(&mut self, assignment: &str) -> Result<(), String> {
+        let (name, value) = match assignment.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (assignment, None),
+        };
+        for spec in find(name)? {
+            let value = parse(spec.default.kind(), value).ok_or_else(|| {
+                let given = value.map_or("no value".to_owned(), |value| format!("'{value}'"));
+                format!(
+                    "{} takes {}, not {given}",
+                    spec.name,
+                    spec.default.kind().values()
+                )
+            })?;
+            self.values[spec.knob as usize] = value;
+        }
+        Ok(())
+    }
+
+    /// The value of a knob.
+    pub fn value(&self, knob: Knob) -> KnobValue {
+        self.values[knob as usize]
+    }
+
+    /// Is a switch on?
+    ///
+    /// # Panics
+    /// The knob is no switch.
+    pub fn is_on(&self, knob: Knob) -> bool {
+        match self.value(knob) {
+            KnobValue::Switch(is_on) => is_on,
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+
+    /// The value of an integer.
+    ///
+    /// # Panics
+    /// The knob is no integer.
+    pub fn integer(&self, knob: Knob) -> i64 {
+        match self.value(knob) {
+            KnobValue::Integer(value) => value,
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+
+    /// What is left to spend at the beginning.
+    ///
+    /// # Panics
+    /// The knob is no budget.
+    pub fn budget(&self, knob: Knob) -> Budget {
+        match self.value(knob) {
+            KnobValue::Budget(limit) => Budget { left: limit },
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+
+    /// The value of a number that need not be whole.
+    ///
+    /// # Panics
+    /// The knob is no such number.
+    pub fn double(&self, knob: Knob) -> f64 {
+        match self.value(knob) {
+            KnobValue::Double(value) => value,
+            other => panic!("{knob:?} is {}", other.kind().name()),
+        }
+    }
+}
+
+/// The knobs that a name or number means: several that share a number, if phases read one knob of ptxas differently.
+fn find(name: &str) -> Result<Vec<&'static KnobSpec>, String> {
+    let plain = name.replace('-', "");
+    let is_named = |spec: &&KnobSpec| {
+        spec.name.eq_ignore_ascii_case(&plain)
+            || spec.rot13().eq_ignore_ascii_case(&plain)
+            || spec.index.is_some_and(|index| name.parse() == Ok(index))
+    };
+    let found: Vec<_> = KNOBS.iter().filter(is_named).collect();
+    if found.is_empty() {
+        let names: Vec<&str> = KNOBS.iter().map(|spec| spec.name).collect();
+        return Err(format!("'{name}' is no knob; knobs are: {}", names.join(", ")));
+    }
+    Ok(found)
+}
+
+fn parse(kind: KnobKind, value: Option<&str>) -> Option<KnobValue> {
+    Some(match (kind, value) {
+        (KnobKind::Switch, None | Some("1" | "true")) => KnobValue::Switch(true),
+        (KnobKind::Switch, Some("0" | "false")) => KnobValue::Switch(false),
+        (KnobKind::Integer, Some(value)) => KnobValue::Integer(value.parse().ok()?),
+        (KnobKind::Budget, Some("unlimited")) => KnobValue::Budget(None),
+        (KnobKind::Budget, Some(value)) => KnobValue::Budget(Some(value.parse().ok()?)),
+        (KnobKind::Double, Some(value)) => {
+            KnobValue::Double(value.parse().ok().filter(|value: &f64| value.is_finite())?)
+        }
+        (KnobKind::Switch | KnobKind::Integer | KnobKind::Budget | KnobKind::Double, _) => return None,
+    })
+}
+
+/// How often something may still be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    left: Option<u64>,
+}
+
+impl Budget {
+    /// Spends one, if one is left.
+    pub fn spend(&mut self) -> bool {
+        match &mut self.left {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+
+    #[test]
+    fn names_are_unique_and_readers_exist() {
+        for (number, spec) in KNOBS.iter().enumerate() {
+            assert_eq!(spec.knob as usize, number);
+            for name in [spec.name, &spec.rot13()] {
+                let [found] = find(name).unwrap()[..] else {
+                    panic!("{name} means several knobs");
+                };
+                assert!(std::ptr::eq(found, spec));
+            }
+            if let Some(index) = spec.index {
+                let sharing = find(&index.to_string()).unwrap();
+                assert!(
+                    sharing
+                        .iter()
+                        .all(|other| other.default.kind() == spec.default.kind())
+                );
+                assert!(sharing.iter().any(|&found| std::ptr::eq(found, spec)));
+            }
+            assert!(!spec.readers.is_empty());
+            for reader in spec.readers {
+                assert!(
+                    registry::named(reader).any(|phase| phase.run.is_some()),
+                    "{reader}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_knob_is_set_by_each_of_its_names() {
+        for name in [
+            "OriPerformLiveDeadBudget",
+            "oriperformlivedeadbudget",
+            "BevCresbezYvirQrnqOhqtrg",
+        ] {
+            let mut knobs = Knobs::default();
+            knobs.set(&format!("{name}=1")).unwrap();
+            let mut budget = knobs.budget(Knob::OriPerformLiveDeadBudget);
+            assert!(budget.spend());
+            assert!(!budget.spend());
+        }
+        assert!(Knobs::default().budget(Knob::OriPerformLiveDeadBudget).spend());
+    }
+
+    #[test]
+    fn a_number_sets_all_knobs_that_have_it() {
+        let mut knobs = Knobs::default();
+        knobs.set("487=0").unwrap();
+        assert!(!knobs.is_on(Knob::GeneralOptimize) && !knobs.is_on(Knob::ForceLateCommoning));
+        knobs.set("487").unwrap();
+        assert!(knobs.is_on(Knob::GeneralOptimize) && knobs.is_on(Knob::ForceLateCommoning));
+        knobs.set("limit-fold-fp").unwrap();
+        assert!(knobs.is_on(Knob::LimitFoldFp));
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        let error = |assignment: &str| Knobs::default().set(assignment).unwrap_err();
+        assert!(error("Speed=1").starts_with("'Speed' is no knob; knobs are: Ori"));
+        assert_eq!(
+            error("OriPerformLiveDeadBudget=-1"),
+            "OriPerformLiveDeadBudget takes a whole number from 0 up, not '-1'"
+        );
+        assert_eq!(
+            error("OriPerformLiveDeadBudget"),
+            "OriPerformLiveDeadBudget takes a whole number from 0 up, not no value"
+        );
+    }
+
+    #[test]
+    fn every_kind_has_its_values() {
+        let parsed = |kind, value| parse(kind, value).map(|value| value.to_string());
+        assert_eq!(parsed(KnobKind::Switch, None).as_deref(), Some("1"));
+        assert_eq!(parsed(KnobKind::Switch, Some("2")), None);
+        assert_eq!(parsed(KnobKind::Integer, Some("-3")).as_deref(), Some("-3"));
+        assert_eq!(
+            parsed(KnobKind::Budget, Some("unlimited")).as_deref(),
+            Some("unlimited")
+        );
+        assert_eq!(parsed(KnobKind::Double, Some("0.25")).as_deref(), Some("0.25"));
+        assert_eq!(parsed(KnobKind::Double, Some("NaN")), None);
+        assert_eq!(parsed(KnobKind::Double, None), None);
+    }
+}

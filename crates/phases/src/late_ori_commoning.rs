@@ -1,0 +1,192 @@
+//! LateOriCommoning, phase 64: what predication and lowering made equal becomes one.
+//!
+//! ```text
+//! %3 = COPY %0
+//! %4 = SHL %0, 2            %3 = COPY %0
+//! ...                  ─▶   %4 = SHL %0, 2
+//! %5 = SHL %3, 2            ...
+//! ST %5, [%1]               ST %4, [%1]
+//! ```
+//!
+//! One walk of the dominator tree. Each expression gets a hash, in which registers are replaced by their
+//! *representatives*: through copies, the register whose value they have. A table of classes, bits that were met on
+//! the way from the entry, says whether there can be an equal at all; then the chain of those with the hash is gone
+//! through, and the first that dominates and is equivalent takes its place.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `classes.rs` | bits that say what an instruction is, and the table of those that were met |
+//! | `equivalence.rs` | when two instructions compute the same |
+//!
+//! What it needs: nothing; in late form it takes registers with one definition only. What it leaves true: control flow.
+//! No instruction is added or moved. An expression stays where its value, kept from before, would have no room in the
+//! register budget, unless ForceLateCommoning is on.
+//!
+//! Departures from the reference (`sub_9055F0` and what it calls):
+//!
+//! - C1 asks that two equal instructions be in different blocks, which leaves those of one block to a table that is not
+//!   described; here both are found in one table.
+//! - Its accumulator of classes begins anew at selects and is kept at PHIs, in the order of the code; here it goes
+//!   down the dominator tree, so that it knows exactly the blocks that values can come from.
+//! - C3 asks the scheduler for dependences; here loads have the versions of memory that they read.
+//! - Remapping writes the representative into the operands, which copies only profit from if nothing else needs
+//!   them; here it is for comparison, and copy propagation does the rest.
+//! - Commutative operands may stand in either order.
+//! - The hash is the one of code caching, as that of `sub_748440` is not given.
+
+mod classes;
+mod equivalence;
+
+use super::expressions::{
+    ExpressionKind, copied_register, describe, expression_kind, result_registers, single_valued, versions_for,
+};
+use super::knobs::Knob;
+use super::replacement::Replacement;
+use super::{PhaseContext, PhaseResult};
+use classes::{ClassTable, class_of};
+use equivalence::Equivalence;
+use oriel_engine::entity::{EntityRef, EntitySet, PackedOption, Register, SecondaryMap};
+use oriel_engine::hash::CodeHash;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operand};
+use std::rc::Rc;
+
+/// How many instructions with one hash are compared at most.
+const LONGEST_SEARCH: usize = 16;
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let mut set = WorkingSet::new(function, context);
+    let mut replacement = Replacement::new(context.options.knobs.is_on(Knob::ForceLateCommoning));
+    for &block in Rc::clone(&set.flow).dominators.preorder() {
+        set.classes.enter(set.flow.dominators.immediate(block));
+        let mut next = function.first(block);
+        while let Some(instruction) = next {
+            next = function.next(instruction);
+            if let Some(leader) = set.visit(function, instruction) {
+                replacement.replace(function, context, instruction, leader);
+            }
+        }
+        set.classes.leave(block);
+    }
+    context.count("filtered-expressions", set.filtered);
+    replacement.count(context);
+    PhaseResult::of(replacement.replaced() > 0)
+}
+
+/// What the walk knows.
+struct WorkingSet {
+    flow: Rc<ControlFlow>,
+    versions: Option<MemoryVersions>,
+    /// Registers with one definition, which comes before each use; none: all are like that.
+    single_valued: Option<EntitySet<Register>>,
+    follows_moves: bool,
+    /// By register: the register that stands for its value.
+    representatives: Vec<Register>,
+    classes: ClassTable,
+    /// By hash: the last instruction that has it.
+    heads: Vec<PackedOption<Instruction>>,
+    /// By instruction: the one before it with such a hash.
+    links: SecondaryMap<Instruction, PackedOption<Instruction>>,
+    words: Vec<u32>,
+    /// Expressions that the classes showed to be without equals.
+    filtered: u64,
+}
+
+impl WorkingSet {
+    fn new(function: &Function, context: &mut PhaseContext<'_>) -> Self {
+        let flow = context.control_flow(function);
+        let single_valued = (function.info.stage == Stage::Late)
+            .then(|| single_valued(function, &context.liveness(function)));
+        let buckets = function.instruction_limit().next_power_of_two();
+        Self {
+            versions: versions_for(function, &flow),
+            flow,
+            single_valued,
+            follows_moves: !context.options.knobs.is_on(Knob::DisableMoveCommoning),
+            representatives: function.registers().collect(),
+            classes: ClassTable::default(),
+            heads: vec![PackedOption::default(); buckets],
+            links: SecondaryMap::new(),
+            words: Vec::new(),
+            filtered: 0,
+        }
+    }
+
+    /// Takes note of an instruction; the one that computes the same and dominates it, if there is one.
+    fn visit(&mut self, function: &Function, instruction: Instruction) -> Option<Instruction> {
+        let kind = expression_kind(function, instruction)?;
+        if kind == ExpressionKind::Constant || !self.has_single_values(function, instruction) {
+            return None;
+        }
+        if kind == ExpressionKind::Copy
+            && let Some(source) = copied_register(function, instruction)
+        {
+            if self.follows_moves {
+                let result = result_registers(function, instruction).next();
+                let result = result.expect("a copy has a result");
+                self.representatives[result.index()] = self.representatives[source.index()];
+            }
+            return None;
+        }
+        let representatives = &self.representatives;
+        let value = |register: Register| representatives[register.index()];
+        describe(
+            function,
+            instruction,
+            self.versions.as_ref(),
+            value,
+            &mut self.words,
+        );
+        let hash = CodeHash::new().words(&self.words).finish();
+        let bucket = (hash ^ hash >> 16) as usize & (self.heads.len() - 1);
+        let found = if self.classes.meet(class_of(function, instruction, hash)) {
+            self.find(function, bucket, instruction)
+        } else {
+            self.filtered += 1;
+            None
+        };
+        if found.is_none() {
+            self.links[instruction] = self.heads[bucket];
+            self.heads[bucket] = instruction.into();
+        }
+        found
+    }
+
+    /// Searches the chain of a bucket. What does not dominate the place of the walk never will again: the chain loses
+    /// it.
+    fn find(&mut self, function: &Function, bucket: usize, instruction: Instruction) -> Option<Instruction> {
+        let equivalence = Equivalence {
+            dominators: &self.flow.dominators,
+            versions: self.versions.as_ref(),
+            representatives: &self.representatives,
+        };
+        while let Some(head) = self.heads[bucket].expand()
+            && !equivalence.comes_first(function, head, instruction)
+        {
+            self.heads[bucket] = self.links[head];
+        }
+        let links = &self.links;
+        let chain = std::iter::successors(self.heads[bucket].expand(), |&at| links[at].expand());
+        chain.take(LONGEST_SEARCH).find(|&candidate| {
+            equivalence.comes_first(function, candidate, instruction)
+                && equivalence.holds(function, candidate, instruction)
+        })
+    }
+
+    /// Is every register that it mentions one with a single value?
+    fn has_single_values(&self, function: &Function, instruction: Instruction) -> bool {
+        let Some(single_valued) = &self.single_valued else {
+            return true;
+        };
+        let sources = function.sources(instruction).iter();
+        let mut mentioned = function.results(instruction).iter().chain(sources);
+        mentioned.all(|operand: Operand| {
+            let register = operand.as_register();
+            register.is_none_or(|register| single_valued.contains(register))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

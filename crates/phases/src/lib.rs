@@ -1,0 +1,157 @@
+//! The phases, and the manager that runs them in ptxas' order.
+//!
+//! One phase is one file with one name, which is the name in the [registry], in options, dumps and
+//! tests. A phase gets a function and says whether it changed it.
+//!
+//! ```
+//! use oriel_ori::parse_function;
+//! use oriel_phases::registry::named;
+//! use oriel_phases::{PhaseOptions, PhaseResult, Statistics, run};
+//!
+//! let text = "kernel \"k\" sm_80 ssa {
+//! bix0:
+//!     %1:R32 = S2R.b32 tid.x
+//!     %2:R32 = IADD.b32 %1, 0
+//!     ST.global.b32.b32 %2, [64]
+//!     RET
+//! }
+//! ";
+//! let mut function = parse_function(text)?;
+//! let phase = named("OriPeephole").next().expect("it is in the table");
+//! let result = run(phase, &mut function, &PhaseOptions::default(), &mut Statistics::default());
+//! assert_eq!(result, PhaseResult::Changed);
+//! assert!(!function.to_string().contains("IADD"), "{function}");
+//! # Ok::<(), oriel_ori::ParseError>(())
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `registry.rs` | the table of phases: number, name, forms, profiles, analyses |
+//! | `manager.rs` | runs them; what a phase may ask for while it runs |
+//! | `backend.rs` | which phases ptxas' back ends provide |
+//! | `never_worse.rs` | takes back what a profile made worse |
+//! | `analyses.rs` | what stays known from phase to phase |
+//! | `knobs.rs` | the table of knobs |
+//! | `progress.rs` | how far the pipeline has come |
+//! | `selection.rs` | names in options |
+//! | `statistics.rs`, `remarks.rs` | what phases count and say |
+//! | `effects.rs` | what each phase did to size and pressure, for those who ask |
+//! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
+//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
+//! | `instruction_order/` | orders of the instructions of a block |
+//! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
+//! | `peephole/` | constant folding and identities, for phases that want them |
+
+pub mod advanced_phase_back_prop_v_reg;
+mod analyses;
+pub mod analyze_control_flow;
+pub mod backend;
+mod basic_blocks;
+mod copies;
+mod dead_code;
+pub mod early_ori_simple_live_dead;
+mod effects;
+mod expressions;
+pub mod general_optimize;
+pub mod general_optimize_early;
+pub mod general_optimize_late;
+pub mod general_optimize_late2;
+pub mod general_optimize_mid;
+pub mod general_optimize_mid2;
+pub mod gvn_cse;
+mod instruction_order;
+mod irreducible_cycles;
+pub mod knobs;
+pub mod late_ori_commoning;
+pub mod loop_make_single_entry;
+mod manager;
+pub mod mark_additional_cold_blocks;
+#[cfg(any(test, feature = "testing"))]
+pub mod mark_and_sweep;
+mod memory_to_register;
+pub mod merge_basic_blocks;
+pub mod never_worse;
+pub mod optimize_hot_cold_flow;
+pub mod optimize_hot_cold_in_loop;
+pub mod ori_back_copy_propagate;
+pub mod ori_common_constants;
+pub mod ori_copy_prop;
+pub mod ori_peephole;
+pub mod ori_perform_live_dead;
+pub mod ori_reassociate_and_common;
+pub mod ori_split_high_pressure_live_ranges;
+pub mod ori_split_live_ranges;
+pub mod peephole;
+pub mod place_blocks_in_source_order;
+pub mod progress;
+pub mod registry;
+mod remarks;
+pub mod remove_unreachable_blocks;
+pub mod reorder_instructions;
+mod replacement;
+pub mod schedule_for_pressure;
+mod selection;
+pub mod set_after_legalization;
+pub mod set_control_flow_op_last_in_bb;
+pub mod speculative_hoist_common_insts;
+mod statistics;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use analyses::Analyses;
+pub use effects::{Extent, PhaseEffect, StageEffects};
+pub use manager::{Manager, PhaseContext, run};
+pub use memory_to_register::unread_stores;
+pub use remarks::{Remark, RemarkKind};
+pub use selection::Selected;
+pub use statistics::Statistics;
+
+use knobs::Knobs;
+use oriel_engine::graph::Traversal;
+use oriel_engine::live::pressure::DEFAULT_BUDGET;
+
+/// Did a phase change the function?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseResult {
+    /// It is as it was.
+    Unchanged,
+    /// It is not.
+    Changed,
+}
+
+impl PhaseResult {
+    /// The result of a phase that changed something or not.
+    pub const fn of(changed: bool) -> Self {
+        if changed { Self::Changed } else { Self::Unchanged }
+    }
+}
+
+/// What the user asks of phases beyond which of them run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseOptions {
+    /// Does MergeBasicBlocks leave blocks as they are?
+    pub dont_merge_basic_blocks: bool,
+    /// The walk that blocks are numbered by.
+    pub traversal: Traversal,
+    /// LLVM's level of optimisation of the function's code, 0 to 3.
+    pub optimization_level: u32,
+    /// Units of data registers that a function may have live at once, as far as splitting can do it.
+    pub register_budget: u32,
+    /// The values of the knobs.
+    pub knobs: Knobs,
+}
+
+/// What LLVM takes without a word on the level.
+const DEFAULT_OPTIMIZATION_LEVEL: u32 = 2;
+
+impl Default for PhaseOptions {
+    fn default() -> Self {
+        Self {
+            dont_merge_basic_blocks: false,
+            traversal: Traversal::default(),
+            optimization_level: DEFAULT_OPTIMIZATION_LEVEL,
+            register_budget: DEFAULT_BUDGET,
+            knobs: Knobs::default(),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! LoopMakeSingleEntry, the transformation of LoopStructurePass: loops are entered in one place, by one
+//! edge.
+//!
+//! ```text
+//! bix0: BRA %p, bix2, fall bix1        bix0: BRA %p, bix3, fall bix1
+//! bix1: BRA fall bix2                  bix1: BRA bix3
+//! bix2: %3 = PHI %1, bix0,        ─▶   bix3: %5 = PHI %1, bix0, %2, bix1
+//!                %2, bix1,                   BRA fall bix2
+//!                %4, bix2              bix2: %3 = PHI %5, bix3, %4, bix2
+//!       BRA %q, bix2, fall bix4              BRA %q, bix2, fall bix4
+//! ```
+//!
+//! A natural loop that several edges enter gets a *preheader*: a new block that they lead to instead and
+//! whose only edge goes on to the header. Phases that move code out of loops put it there. In SSA form
+//! a PHI of the header parts in two, what comes from outside and what comes round.
+//!
+//! A cycle that is entered in several blocks is no natural loop. In late form it becomes one: see
+//! `irreducible_cycles.rs`. In SSA form it stays and is counted: values defined in one part of it would
+//! need PHIs in the new header.
+//!
+//! Nothing is duplicated. A loop stays as it is where the entry of the function is its header, or where
+//! something unknown leads to it: a branch of no known form, or a reference from outside.
+//!
+//! Follows the reference in what is achieved. It recognises headers and latches by the operations that
+//! its earlier phases leave there as marks; here dominators tell. Its gate, knob 487, is off unless asked
+//! for, and so is this phase.
+
+use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
+use oriel_engine::entity::{Block, SecondaryMap};
+use oriel_engine::graph::Loop;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let mut flow = context.control_flow(function);
+    let mut changed = false;
+    if flow.irreducible_edges().next().is_some() {
+        let cycles = irreducible_cycles::find(function, &flow);
+        let found = cycles.len() as u64;
+        let liveness = context.liveness(function);
+        let made_single = match function.info.stage {
+            Stage::Ssa => 0,
+            Stage::Late => cycles
+                .iter()
+                .map(|entries| {
+                    u64::from(irreducible_cycles::add_dispatch(
+                        function, &flow, &liveness, entries,
+                    ))
+                })
+                .sum(),
+        };
+        context.count("dispatch-blocks", made_single);
+        context.count("missed-irreducible-cycles", found - made_single);
+        if made_single != 0 {
+            changed = true;
+            context.keep_only(Analyses::empty());
+            flow = context.control_flow(function);
+        }
+    }
+    let mut preheaders = Preheaders::default();
+    for natural_loop in flow.loops.loops() {
+        let entering = entering_edges(&flow, natural_loop);
+        let header = flow.loops.header(natural_loop);
+        if entering.len() < 2 {
+            continue;
+        }
+        if can_redirect(function, header, &entering) {
+            preheaders.add(function, &flow, natural_loop, entering);
+        } else {
+            context.count("missed-loops", 1);
+        }
+    }
+    context.count("preheaders", preheaders.count);
+    changed |= preheaders.count != 0;
+    preheaders.place(function);
+    PhaseResult::of(changed)
+}
+
+/// The sources of the edges that enter a loop, with repetitions.
+fn entering_edges(flow: &ControlFlow, natural_loop: Loop) -> Vec<Block> {
+    let header = flow.loops.header(natural_loop);
+    let predecessors = flow.graph.predecessors(header).iter().copied();
+    predecessors
+        .filter(|&block| !flow.loops.contains(natural_loop, block))
+        .collect()
+}
+
+/// Can all ways into a block be led elsewhere, if these blocks lead there?
+pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[Block]) -> bool {
+    let is_known = |&block: &Block| {
+        let terminator = function.terminator(block);
+        terminator.is_some_and(|end| function.operation(end) != Operation::OpaqueTerminator)
+    };
+    target != function.entry() && !function.is_address_taken(target) && predecessors.iter().all(is_known)
+}
+
+/// New blocks before loops, and where they go in the layout.
+#[derive(Default)]
+struct Preheaders {
+    count: u64,
+    before: SecondaryMap<Block, Option<Block>>,
+    after: SecondaryMap<Block, Vec<Block>>,
+}
+
+impl Preheaders {
+    fn add(
+        &mut self,
+        function: &mut Function,
+        flow: &ControlFlow,
+        natural_loop: Loop,
+        mut entering: Vec<Block>,
+    ) {
+        entering.sort_unstable();
+        entering.dedup();
+        let header = flow.loops.header(natural_loop);
+        let preheader = function.create_block(Some(header));
+        function.place_block(preheader, None);
+        function.append_fall_through(preheader, header);
+        for phi in function.phis(header).collect::<Vec<_>>() {
+            part_phi(function, phi, preheader, &entering);
+        }
+        for &block in &entering {
+            function
+                .redirect_edge(block, header, preheader)
+                .expect("the edge is there and can be led elsewhere");
+        }
+        self.count += 1;
+        // Where control fell into the loop it still does; a latch goes on falling through to the header.
+        let falls_in = |&&block: &&Block| {
+            let terminator = function.terminator(block).expect("an edge leads on from here");
+            let mut targets = function.target_operands(terminator);
+            targets.any(|operand| operand == Operand::fall_through(preheader))
+        };
+        match entering.iter().find(falls_in) {
+            Some(&block) => self.after[block].push(preheader),
+            None => self.before[header] = Some(preheader),
+        }
+    }
+
+    /// Puts the new blocks, which are at the end of the layout, to their places.
+    fn place(self, function: &mut Function) {
+        if self.count == 0 {
+            return;
+        }
+        let old = function.blocks().len() - self.count as usize;
+        let mut layout = Vec::with_capacity(function.blocks().len());
+        for &block in &function.blocks()[..old] {
+            layout.extend(self.before[block]);
+            layout.push(block);
+            layout.extend(&self.after[block]);
+        }
+        function.set_layout(layout);
+    }
+}
+
+/// Values of a header's PHI from outside the loop meet in the preheader.
+fn part_phi(function: &mut Function, phi: Instruction, preheader: Block, entering: &[Block]) {
+    let values: Vec<Operand> = entering
+        .iter()
+        .map(|&block| {
+            function
+                .phi_value(phi, block)
+                .expect("a PHI has a value for every edge")
+        })
+        .collect();
+    let value = if values.iter().all(|&value| value == values[0]) {
+        values[0]
+    } else {
+        let result = function
+            .result(phi, 0)
+            .as_register()
+            .expect("the result of a PHI is a register");
+        let outer = function.create_register_like(result);
+        let result = function.register_operand(outer);
+        let mut new = InstructionBuilder::new(Operation::Phi, function.data_type(phi))
+            .result(result)
+            .in_place_of(function.origin(phi));
+        for (&value, &block) in values.iter().zip(entering) {
+            new = new.source(value).source(Operand::target(block));
+        }
+        let terminator = function
+            .terminator(preheader)
+            .expect("the preheader has its branch");
+        function.insert(Position::Before(terminator), new);
+        result
+    };
+    let mut sources: Vec<Operand> = function.sources(phi).iter().collect();
+    sources.extend([value, Operand::target(preheader)]);
+    function.set_sources(phi, &sources);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{
+        append_phi, block, count_of, edges, function, numbers, on_random_functions, run_phase,
+    };
+    use oriel_engine::graph::Traversal;
+
+    #[test]
+    fn edges_into_a_loop_meet_in_its_preheader() {
+        let mut function = function(&[&[2, 1], &[2], &[2, 3], &[]]);
+        let (phi, _) = append_phi(&mut function, 2, &[0, 1, 2]);
+        let value = |function: &Function, number| function.phi_value(phi, block(number));
+        let [first, second, round] = [0, 1, 2].map(|number| value(&function, number).unwrap());
+        assert!(run_phase(super::run, &mut function));
+        assert_eq!(numbers(function.blocks()), [0, 1, 4, 2, 3]);
+        assert_eq!(edges(&function), [(0, 4), (0, 1), (1, 4), (4, 2), (2, 2), (2, 3)]);
+        let outer = function.phis(block(4)).next().unwrap();
+        assert_eq!(function.phi_value(outer, block(0)), Some(first));
+        assert_eq!(function.phi_value(outer, block(1)), Some(second));
+        assert_eq!(value(&function, 4), Some(function.result(outer, 0)));
+        assert_eq!(value(&function, 2), Some(round));
+        assert_eq!(function.sources(phi).len(), 4);
+        assert!(!run_phase(super::run, &mut function));
+    }
+
+    #[test]
+    fn one_value_from_outside_needs_no_phi() {
+        let mut function = function(&[&[2, 1], &[2], &[2, 3], &[]]);
+        let (phi, _) = append_phi(&mut function, 2, &[0, 1, 2]);
+        let value = function.source(phi, 0);
+        function.set_source(phi, 2, value);
+        assert!(run_phase(super::run, &mut function));
+        assert_eq!(function.phis(block(4)).count(), 0);
+        assert_eq!(function.phi_value(phi, block(4)), Some(value));
+    }
+
+    #[test]
+    fn a_loop_with_one_edge_into_it_stays() {
+        let mut function = function(&[&[1, 3], &[2], &[1, 3], &[]]);
+        assert!(!run_phase(super::run, &mut function));
+    }
+
+    #[test]
+    fn irreducible_cycles_stay_in_ssa_form() {
+        let mut function = function(&[&[2, 1], &[2], &[1, 3], &[]]);
+        assert_eq!(
+            count_of(super::run, &mut function, "missed-irreducible-cycles"),
+            1
+        );
+        assert_eq!(edges(&function), [(0, 2), (0, 1), (1, 2), (2, 1), (2, 3)]);
+    }
+
+    /// Every loop is entered by one edge, and in late form nothing is irreducible.
+    fn check_random(stage: Stage) {
+        on_random_functions(|mut function, _| {
+            function.info.stage = stage;
+            if stage == Stage::Late {
+                for block in function.blocks().to_vec() {
+                    for phi in function.phis(block).collect::<Vec<_>>() {
+                        function.remove(phi);
+                    }
+                }
+            }
+            let entry = function.entry();
+            run_phase(super::run, &mut function);
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let enters_entry = !flow.graph.predecessors(entry).is_empty();
+            for natural_loop in flow.loops.loops() {
+                let header = flow.loops.header(natural_loop);
+                assert!(header == entry || entering_edges(&flow, natural_loop).len() <= 1);
+            }
+            let is_reducible = flow.irreducible_edges().next().is_none();
+            assert!(stage == Stage::Ssa || enters_entry || is_reducible);
+            for &block in function.blocks() {
+                for phi in function.phis(block) {
+                    let mut from: Vec<Block> = flow.graph.predecessors(block).to_vec();
+                    from.sort_unstable();
+                    from.dedup();
+                    let mut known: Vec<Block> = function
+                        .sources(phi)
+                        .iter()
+                        .filter_map(Operand::as_block)
+                        .collect();
+                    known.sort_unstable();
+                    assert_eq!(known, from);
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn random_loops_in_ssa_form_are_entered_by_one_edge() {
+        check_random(Stage::Ssa);
+    }
+
+    #[test]
+    fn random_cycles_in_late_form_are_entered_by_one_edge() {
+        check_random(Stage::Late);
+    }
+}

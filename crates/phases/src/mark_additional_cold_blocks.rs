@@ -1,0 +1,208 @@
+//! MarkAdditionalColdBlocks: which blocks are rarely run?
+//!
+//! ```text
+//! bix0: BRA %p, bix2, fall bix1
+//! bix1: ... RET
+//! bix2: ... BRA fall bix3          cold: all that follows is
+//! bix3: TRAP                       cold: the kernel ends here
+//! ```
+//!
+//! A block is cold if
+//!
+//! - the thread ends in it otherwise than by returning: in a trap, an exit, or a call that does not come
+//!   back;
+//! - LLVM's block frequencies are known and it runs less than once for [`HOT_RATIO`] runs of the entry;
+//! - all its successors are cold, or all its predecessors.
+//!
+//! The entry is never cold. Where everything that can follow a block that is not cold would be, none of
+//! it is: a function that always ends in a trap has no rarely used part.
+//!
+//! The reference names the pass and the kinds of blocks, error handlers and asserts; it gives no
+//! formulas. It is no phase of its own: phases 108 and 109 ask it.
+
+use oriel_engine::entity::{Block, EntitySet, SecondaryMap};
+use oriel_ori::{Function, Operation};
+
+/// So many times less often than another block does a block run that is cold beside it.
+pub const HOT_RATIO: u64 = 100;
+
+/// The blocks that are rarely run.
+pub fn cold_blocks(function: &Function) -> EntitySet<Block> {
+    let mut marking = Marking::new(function);
+    for &block in function.blocks() {
+        let is_rare = is_colder(function.frequency(block), function.info.entry_frequency);
+        if is_rare || ends_the_thread(function, block) {
+            marking.mark(block);
+        }
+    }
+    marking.spread();
+    marking.keep_a_way_on();
+    marking.cold
+}
+
+/// Is a frequency that of a cold block beside one with the other frequency? No if one is not known.
+pub(super) fn is_colder(frequency: u64, beside: u64) -> bool {
+    frequency != 0 && frequency.saturating_mul(HOT_RATIO) < beside
+}
+
+/// Does nothing follow the block, though it does not return?
+fn ends_the_thread(function: &Function, block: Block) -> bool {
+    let Some(end) = function.terminator(block) else {
+        return false;
+    };
+    let has_trap = || {
+        function
+            .instructions(block)
+            .any(|instruction| function.operation(instruction) == Operation::Trap)
+    };
+    match function.operation(end) {
+        Operation::Exit | Operation::End => true,
+        Operation::Ret => has_trap(),
+        _ => false,
+    }
+}
+
+struct Marking<'a> {
+    function: &'a Function,
+    predecessors: SecondaryMap<Block, Vec<Block>>,
+    cold: EntitySet<Block>,
+    /// Marked, but what follows from it is still to be seen.
+    pending: Vec<Block>,
+}
+
+impl<'a> Marking<'a> {
+    fn new(function: &'a Function) -> Self {
+        Self {
+            function,
+            predecessors: function.predecessors(),
+            cold: EntitySet::with_capacity(function.block_limit()),
+            pending: Vec::new(),
+        }
+    }
+
+    fn mark(&mut self, block: Block) {
+        if block != self.function.entry() && self.cold.insert(block) {
+            self.pending.push(block);
+        }
+    }
+
+    /// Marks blocks with only cold ones around them.
+    fn spread(&mut self) {
+        // By block: how many of its edges lead to blocks that are not cold, or come from there.
+        let mut ways_out: SecondaryMap<Block, usize> = SecondaryMap::new();
+        let mut ways_in: SecondaryMap<Block, usize> = SecondaryMap::new();
+        for &block in self.function.blocks() {
+            ways_out[block] = self.function.successors(block).count();
+            ways_in[block] = self.predecessors[block].len();
+        }
+        while let Some(block) = self.pending.pop() {
+            for successor in self.function.successors(block) {
+                ways_in[successor] -= 1;
+                if ways_in[successor] == 0 {
+                    self.mark(successor);
+                }
+            }
+            for index in 0..self.predecessors[block].len() {
+                let predecessor = self.predecessors[block][index];
+                ways_out[predecessor] -= 1;
+                if ways_out[predecessor] == 0 {
+                    self.mark(predecessor);
+                }
+            }
+        }
+    }
+
+    /// Takes the marks back where a block that is not cold would lead only to cold ones.
+    fn keep_a_way_on(&mut self) {
+        let mut seen = EntitySet::with_capacity(self.function.block_limit());
+        let mut pending = vec![self.function.entry()];
+        seen.insert(self.function.entry());
+        while let Some(block) = pending.pop() {
+            let successors: Vec<Block> = self.function.successors(block).collect();
+            let is_way_out = successors.iter().all(|&successor| self.cold.contains(successor));
+            for &successor in &successors {
+                if is_way_out {
+                    self.cold.remove(successor);
+                }
+                if !self.cold.contains(successor) && seen.insert(successor) {
+                    pending.push(successor);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{block, function, on_random_functions};
+    use oriel_engine::entity::EntityRef;
+    use oriel_ori::{DataType, InstructionBuilder, Position};
+
+    fn cold(function: &Function) -> Vec<usize> {
+        let cold = cold_blocks(function);
+        let blocks = function.blocks().iter().filter(|&&block| cold.contains(block));
+        blocks.map(|block| block.index()).collect()
+    }
+
+    fn end_by(function: &mut Function, number: usize, operation: Operation) {
+        let new = InstructionBuilder::new(operation, DataType::None);
+        if operation == Operation::Trap {
+            function.insert(Position::Start(block(number)), new);
+            return;
+        }
+        let end = function.terminator(block(number)).unwrap();
+        function.remove(end);
+        function.insert(Position::End(block(number)), new);
+    }
+
+    #[test]
+    fn ways_to_a_trap_are_cold() {
+        let mut function = function(&[&[2, 1], &[], &[4, 3], &[4], &[]]);
+        assert!(cold(&function).is_empty());
+        end_by(&mut function, 4, Operation::Trap);
+        assert_eq!(cold(&function), [2, 3, 4]);
+    }
+
+    #[test]
+    fn so_is_what_follows_a_cold_block_only() {
+        let mut function = function(&[&[2, 1], &[], &[3], &[]]);
+        for number in 0..4 {
+            function.set_frequency(block(number), if number == 2 { 9 } else { 1000 });
+        }
+        function.info.entry_frequency = 1000;
+        assert_eq!(cold(&function), [2, 3]);
+        function.info.entry_frequency = 900;
+        assert!(cold(&function).is_empty());
+    }
+
+    #[test]
+    fn a_function_that_always_traps_is_not_cold() {
+        let mut function = function(&[&[2, 1], &[3], &[3], &[5, 4], &[], &[]]);
+        end_by(&mut function, 4, Operation::Exit);
+        end_by(&mut function, 5, Operation::End);
+        assert!(cold(&function).is_empty());
+    }
+
+    #[test]
+    fn there_is_always_a_way_that_is_not_cold() {
+        on_random_functions(|mut function, random| {
+            for index in 0..function.blocks().len() {
+                let block = function.blocks()[index];
+                function.set_frequency(block, random.pick(&[0, 1, 1000]));
+            }
+            function.info.entry_frequency = 1000;
+            let cold = cold_blocks(&function);
+            assert!(!cold.contains(function.entry()));
+            let mut pending = vec![function.entry()];
+            let mut seen = EntitySet::new();
+            while let Some(block) = pending.pop() {
+                let mut successors = function.successors(block).peekable();
+                let leads_on = successors.peek().is_some();
+                let hot: Vec<_> = successors.filter(|&block| !cold.contains(block)).collect();
+                assert_eq!(leads_on, !hot.is_empty());
+                pending.extend(hot.into_iter().filter(|&block| seen.insert(block)));
+            }
+        });
+    }
+}

@@ -1,0 +1,373 @@
+//! What is done with the address of each stack object.
+//!
+//! From where an address is made, its register is followed through additions of constants and conversions between
+//! address spaces to loads and stores; in small objects, through the addition of one index as well. Whatever else uses it is an
+//! obstacle: nobody knows then what lies in the object.
+
+use super::indexed::Index;
+use oriel_engine::entity::{FrameObject, Register, SecondaryMap};
+use oriel_ori::{
+    AddressSpace, DataType, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation,
+    OperationFlags, Ordering, Special,
+};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// Why the values of an object cannot be in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Something gets hold of the address.
+    Escape,
+    /// An offset that is no constant is added to the address, and the object is larger than such ones may be; or one of several
+    /// addresses is taken.
+    Index,
+    /// The access is volatile, atomic or orders others.
+    Ordered,
+    /// The access is not wholly inside the object.
+    OutOfBounds,
+}
+
+impl Obstacle {
+    /// The name of its counter.
+    pub const fn counter(self) -> &'static str {
+        match self {
+            Self::Escape => "address-escapes",
+            Self::Index => "indexed",
+            Self::Ordered => "ordered-access",
+            Self::OutOfBounds => "out-of-bounds",
+        }
+    }
+
+    /// What it is, for remarks.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Escape => "its address is used here",
+            Self::Index => "its address is computed here with an offset that is not constant",
+            Self::Ordered => "this access is volatile or atomic",
+            Self::OutOfBounds => "this access is not inside it",
+        }
+    }
+}
+
+/// A plain load or store of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// Bytes from the start of the object to the first element, as far as they are constant.
+    pub offset: i64,
+    /// What else is added.
+    pub index: Option<Index>,
+}
+
+/// All that happens to one object.
+#[derive(Clone, Debug, Default)]
+pub struct Use {
+    /// Loads and stores, in the order of the layout.
+    pub accesses: Vec<Access>,
+    /// Instructions that compute its address.
+    pub addresses: Vec<Instruction>,
+    /// Those that compute one with an index, each behind what it is computed from.
+    pub indexed_addresses: Vec<Instruction>,
+    /// What keeps it in memory, the first that was found, and where.
+    pub obstacle: Option<(Obstacle, Instruction)>,
+}
+
+impl Use {
+    /// Is it accessed at places that an index chooses?
+    pub fn is_indexed(&self) -> bool {
+        self.accesses.iter().any(|access| access.index.is_some())
+    }
+}
+
+/// What happens to each object of a function.
+#[derive(Debug, Default)]
+pub struct FrameObjects {
+    uses: SecondaryMap<FrameObject, Use>,
+}
+
+/// The number of the source that is the base of a load's or store's address.
+pub(super) fn base_number(function: &Function, instruction: Instruction) -> Option<usize> {
+    match function.operation(instruction) {
+        Operation::Ld => Some(0),
+        Operation::St => Some(function.sources(instruction).len() - 2),
+        _ => None,
+    }
+}
+
+impl FrameObjects {
+    /// Follows the addresses of all objects. In one of at most `indexed_limit` bytes an index may choose the place.
+    pub fn find(function: &Function, indexed_limit: u64) -> Self {
+        let mut tracer = Tracer {
+            function,
+            indexed_limit,
+            objects: Self::default(),
+            addresses: HashMap::new(),
+            pending: Vec::new(),
+        };
+        tracer.find_roots();
+        while let Some(register) = tracer.pending.pop() {
+            tracer.follow(register);
+        }
+        tracer.collect_accesses();
+        tracer.objects
+    }
+
+    /// What happens to an object.
+    pub fn of(&self, object: FrameObject) -> &Use {
+        &self.uses[object]
+    }
+}
+
+/// Where an address points.
+#[derive(Clone, Copy)]
+struct Target {
+    object: FrameObject,
+    offset: i64,
+    index: Option<Index>,
+}
+
+impl Target {
+    fn start_of(object: FrameObject) -> Self {
+        Self {
+            object,
+            offset: 0,
+            index: None,
+        }
+    }
+}
+
+struct Tracer<'f> {
+    function: &'f Function,
+    indexed_limit: u64,
+    objects: FrameObjects,
+    addresses: HashMap<Register, Target>,
+    pending: Vec<Register>,
+}
+
+impl Tracer<'_> {
+    fn frame_object(&self, operand: Operand) -> Option<FrameObject> {
+        match operand.kind() {
+            OperandKind::Special(special) => match self.function.special_data(special) {
+                Special::Frame(object) => Some(object),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn object_in(&mut self, object: FrameObject, obstacle: Obstacle, at: Instruction) {
+        self.objects.uses[object].obstacle.get_or_insert((obstacle, at));
+    }
+
+    /// Finds the instructions that name objects.
+    fn find_roots(&mut self) {
+        let function = self.function;
+        for &block in function.blocks() {
+            for instruction in function.instructions(block) {
+                if function.operation(instruction).is_debug() {
+                    continue;
+                }
+                for (number, source) in function.sources(instruction).iter().enumerate() {
+                    if let Some(object) = self.frame_object(source) {
+                        self.note_use(instruction, number, Target::start_of(object));
+                    }
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, register: Register) {
+        let target = self.addresses[&register];
+        let uses: Vec<(Instruction, usize)> = self.function.uses(register).collect();
+        for (instruction, number) in uses {
+            self.note_use(instruction, number, target);
+        }
+    }
+
+    /// Takes note of what an instruction does with an address, which is one of its sources.
+    fn note_use(&mut self, instruction: Instruction, number: usize, target: Target) {
+        let function = self.function;
+        let operation = function.operation(instruction);
+        if operation.is_debug() || base_number(function, instruction) == Some(number) {
+            return;
+        }
+        match self.derived(instruction, number, target) {
+            Ok(derived) => {
+                let result = function.result(instruction, 0).as_register();
+                let register = result.expect("an address is computed into a register");
+                let found = &mut self.objects.uses[target.object];
+                match derived.index {
+                    None => found.addresses.push(instruction),
+                    Some(_) => found.indexed_addresses.push(instruction),
+                }
+                if self.addresses.insert(register, derived).is_none() {
+                    self.pending.push(register);
+                }
+            }
+            Err(obstacle) => self.object_in(target.object, obstacle, instruction),
+        }
+    }
+
+    /// Where the address points that an instruction makes of another one.
+    fn derived(&self, instruction: Instruction, number: usize, target: Target) -> Result<Target, Obstacle> {
+        let function = self.function;
+        let sources = function.sources(instruction);
+        let is_plain = |operand: Operand| !operand.is_modified() && !operand.is_undefined();
+        if !sources.iter().all(is_plain)
+            || function
+                .flags(instruction)
+                .contains(InstructionFlags::ATTACHMENTS)
+        {
+            return Err(Obstacle::Escape);
+        }
+        let mut index = None;
+        let added = match function.operation(instruction) {
+            Operation::Mov | Operation::Copy => Some(0),
+            Operation::Cvta if function.modifiers(instruction).space == AddressSpace::Local => Some(0),
+            Operation::Lea if number == 0 => function.integer(sources.get(1)),
+            Operation::Iadd if function.data_type(instruction).bits() >= 32 => {
+                let other = sources.get(1 - number);
+                if let Some(register) = other.as_register() {
+                    index = Some(Index::of_register(function, register));
+                    Some(0)
+                } else {
+                    function.integer(other)
+                }
+            }
+            Operation::ImadWide if number == 2 => {
+                index = Index::of_product(function, instruction);
+                index.map(|_| 0)
+            }
+            Operation::Isub | Operation::Imad | Operation::ImadWide | Operation::Sel | Operation::Phi => None,
+            _ => return Err(Obstacle::Escape),
+        };
+        let offset = added.and_then(|added| target.offset.checked_add(added));
+        let size = function.stack_object(target.object).size;
+        if index.is_some() && (target.index.is_some() || size > self.indexed_limit) {
+            return Err(Obstacle::Index);
+        }
+        Ok(Target {
+            offset: offset.ok_or(Obstacle::Index)?,
+            index: index.or(target.index),
+            ..target
+        })
+    }
+
+    /// Collects loads and stores whose base is known, in the order of the layout.
+    fn collect_accesses(&mut self) {
+        let function = self.function;
+        for &block in function.blocks() {
+            for instruction in function.instructions(block) {
+                let Some(number) = base_number(function, instruction) else {
+                    continue;
+                };
+                let base = function.source(instruction, number);
+                let target = match base.as_register() {
+                    Some(register) => self.addresses.get(&register).copied(),
+                    None => self.frame_object(base).map(Target::start_of),
+                };
+                if let Some(target) = target {
+                    match self.access(instruction, number, target) {
+                        Ok(access) => self.objects.uses[target.object].accesses.push(access),
+                        Err(obstacle) => self.object_in(target.object, obstacle, instruction),
+                    }
+                }
+            }
+        }
+    }
+
+    fn access(&self, instruction: Instruction, number: usize, target: Target) -> Result<Access, Obstacle> {
+        let function = self.function;
+        let modifiers = function.modifiers(instruction);
+        if function
+            .effects(instruction)
+            .contains(OperationFlags::SIDE_EFFECTS)
+            || !matches!(modifiers.ordering, Ordering::None | Ordering::Weak)
+            || function
+                .flags(instruction)
+                .contains(InstructionFlags::ATTACHMENTS)
+        {
+            return Err(Obstacle::Ordered);
+        }
+        if !matches!(modifiers.space, AddressSpace::Local | AddressSpace::Generic) {
+            return Err(Obstacle::Escape);
+        }
+        let added = function.integer(function.source(instruction, number + 1));
+        let offset = added.and_then(|added| target.offset.checked_add(added));
+        let access = Access {
+            instruction,
+            offset: offset.ok_or(Obstacle::Index)?,
+            index: target.index,
+        };
+        let object = function.stack_object(target.object);
+        let bytes = access.bytes(function);
+        if access.index.is_some() {
+            // The places are known by the alignment that the access needs.
+            let is_aligned = bytes.is_power_of_two() && bytes <= u64::from(object.alignment);
+            return if is_aligned {
+                Ok(access)
+            } else {
+                Err(Obstacle::Index)
+            };
+        }
+        let start = u64::try_from(access.offset).map_err(|_| Obstacle::OutOfBounds)?;
+        match start.checked_add(bytes) {
+            Some(end) if end <= object.size => Ok(access),
+            _ => Err(Obstacle::OutOfBounds),
+        }
+    }
+}
+
+impl Access {
+    /// Does it write?
+    pub fn is_store(&self, function: &Function) -> bool {
+        function.operation(self.instruction) == Operation::St
+    }
+
+    /// What its values are, one after the other: results of a load, sources of a store.
+    pub fn values(&self, function: &Function) -> SmallVec<[Operand; 4]> {
+        if self.is_store(function) {
+            let sources = function.sources(self.instruction);
+            sources.iter().take(sources.len() - 2).collect()
+        } else {
+            function.results(self.instruction).iter().collect()
+        }
+    }
+
+    /// Bytes of one element in memory.
+    pub fn element_bytes(&self, function: &Function) -> u64 {
+        u64::from(memory_type(function, self.instruction).bits() / 8)
+    }
+
+    /// Where the first element lies, in bytes from the start of the object.
+    ///
+    /// # Panics
+    /// An index chooses the place.
+    pub fn start(&self) -> u64 {
+        assert!(self.index.is_none(), "{} has an index", self.instruction);
+        self.offset.try_into().expect("an access is inside the object")
+    }
+
+    /// Where its elements lie, in bytes from the start of the object.
+    ///
+    /// # Panics
+    /// An index chooses the place.
+    pub fn offsets(&self, function: &Function) -> impl Iterator<Item = u64> + use<> {
+        let (offset, bytes) = (self.start(), self.element_bytes(function));
+        (0..self.values(function).len() as u64).map(move |number| offset + number * bytes)
+    }
+
+    /// Bytes of all elements.
+    pub fn bytes(&self, function: &Function) -> u64 {
+        self.element_bytes(function) * self.values(function).len() as u64
+    }
+}
+
+/// What lies in the memory that a load or store accesses.
+pub(super) fn memory_type(function: &Function, instruction: Instruction) -> DataType {
+    match function.source_type(instruction) {
+        DataType::None => function.data_type(instruction),
+        source_type => source_type,
+    }
+}

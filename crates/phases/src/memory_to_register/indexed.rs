@@ -1,0 +1,292 @@
+//! Accesses whose place in an object an index chooses become accesses of each place that it may choose.
+//!
+//! ```text
+//! %4 = IMUL.WIDE.u64.u32 %1, 4              %6 = ISETP.eq %1, 1
+//! %5 = IADD.b64 %3, %4                      %7 = LD.local.b32 [frame(0)]
+//! %2 = LD.local.b32 [%5]          ─▶        %8 = LD.local.b32 [frame(0)+4]
+//!                                           %2 = SEL.b32 %8, %7, %6
+//! ```
+//!
+//! Of a load, the element is selected whose number the index has; a store stores to each element what is new or what was there.
+//! With constant offsets alone, the object can be promoted. An address outside the object, or one that the access is not
+//! aligned to, is an error of the program, so an index has the number of an element.
+
+use super::frame_objects::{Access, Use, memory_type};
+use super::rewrite::{insert_as, moved_constant};
+use oriel_engine::entity::{FrameObject, Register};
+use oriel_ori::{
+    Comparison, DataType, Function, Instruction, InstructionBuilder, Modifiers, Operand, Operation, Position,
+    RegisterFile, Special,
+};
+use smallvec::SmallVec;
+
+/// What is added to the address of an object besides constants: a register times bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The register, an integer.
+    pub register: Register,
+    /// By how many bytes the address rises when the register rises by one.
+    pub factor: i64,
+    /// The bytes that are added are a multiple of this.
+    pub multiple: u64,
+    /// The values that the register may have, as far as its type tells.
+    pub values: (i64, i64),
+}
+
+impl Index {
+    /// An operand of an addition as an index.
+    pub fn of_register(function: &Function, register: Register) -> Self {
+        let definition = function.unique_definition(register);
+        if let Some(product) = definition
+            && function.operation(product) == Operation::ImulWide
+            && let Some(index) = Self::of_product(function, product)
+        {
+            return index;
+        }
+        let shift = definition
+            .filter(|&shift| function.operation(shift) == Operation::Shl)
+            .and_then(|shift| function.integer(function.source(shift, 1)));
+        Self {
+            register,
+            factor: 1,
+            multiple: shift.map_or(1, |amount| 1 << amount.clamp(0, 16)),
+            values: (i64::MIN, i64::MAX),
+        }
+    }
+
+    /// The product of a register and a constant, which is exact: it is twice as wide. None if that is not what the first two
+    /// sources are.
+    pub fn of_product(function: &Function, instruction: Instruction) -> Option<Self> {
+        let sources = function.sources(instruction);
+        let (register, factor) = (sources.get(0).as_register()?, function.integer(sources.get(1))?);
+        let source_type = function.source_type(instruction);
+        let top = 1_i64 << source_type.bits().checked_sub(1).filter(|&bits| bits < 32)?;
+        let values = if source_type.is_signed() {
+            (-top, top - 1)
+        } else {
+            (0, 2 * top - 1)
+        };
+        (factor > 0).then_some(Self {
+            register,
+            factor,
+            multiple: factor as u64,
+            values,
+        })
+    }
+
+    /// The places that an access may have, in bytes from the start of an object of `size` bytes, and what the register has to be;
+    /// `offset` is what constants add.
+    fn places(self, offset: i64, bytes: u64, size: u64) -> impl Iterator<Item = (u64, i64)> {
+        let last = size.checked_sub(bytes);
+        let places = last
+            .into_iter()
+            .flat_map(move |last| (0..=last).step_by(bytes as usize));
+        places.filter_map(move |place| {
+            let added = i64::try_from(place).ok()?.checked_sub(offset)?;
+            let value = added / self.factor;
+            let is_possible = added % self.factor == 0
+                && added.unsigned_abs().is_multiple_of(self.multiple)
+                && (self.values.0..=self.values.1).contains(&value);
+            is_possible.then_some((place, value))
+        })
+    }
+}
+
+/// Makes accesses at constant places of all those of an object that have an index; how many values are selected. The addresses
+/// with an index go.
+pub fn expand(function: &mut Function, object: FrameObject, found: &Use) -> u64 {
+    let mut expansion = Expansion {
+        base: function.special_operand(Special::Frame(object)),
+        size: function.stack_object(object).size,
+        selected: 0,
+    };
+    for access in &found.accesses {
+        if let Some(index) = access.index {
+            expansion.expand(function, access, index);
+            function.remove(access.instruction);
+        }
+    }
+    // Each is behind those that it is computed from.
+    for &address in found.indexed_addresses.iter().rev() {
+        function.remove(address);
+    }
+    expansion.selected
+}
+
+struct Expansion {
+    /// The object.
+    base: Operand,
+    size: u64,
+    selected: u64,
+}
+
+impl Expansion {
+    fn expand(&mut self, function: &mut Function, access: &Access, index: Index) {
+        let places: Vec<(u64, i64)> = index
+            .places(access.offset, access.bytes(function), self.size)
+            .collect();
+        if access.is_store(function) {
+            for &(place, value) in &places {
+                self.store(function, access, index, place, value);
+            }
+        } else {
+            self.load(function, access, index, &places);
+        }
+    }
+
+    /// Loads all elements and selects one.
+    fn load(&mut self, function: &mut Function, access: &Access, index: Index, places: &[(u64, i64)]) {
+        let load = access.instruction;
+        let results: SmallVec<[Register; 4]> = access
+            .values(function)
+            .iter()
+            .map(|result| result.as_register().expect("a load has registers as results"))
+            .collect();
+        let Some((&(first, _), others)) = places.split_first() else {
+            // There is no such element, so control never comes here.
+            for &result in &results {
+                let new = InstructionBuilder::new(Operation::ImplicitDef, bits_of(function, result));
+                insert_as(function, load, new, result);
+            }
+            return;
+        };
+        let mut selected = self.load_at(function, load, &results, first);
+        for &(place, value) in others {
+            let loaded = self.load_at(function, load, &results, place);
+            let is_chosen = is_equal(function, load, index, value);
+            for (selected, loaded) in selected.iter_mut().zip(loaded) {
+                let into = function.create_register_like(loaded);
+                self.select(function, load, into, [loaded, *selected], is_chosen);
+                *selected = into;
+            }
+        }
+        for (&result, &selected) in results.iter().zip(&selected) {
+            let selected = function.register_operand(selected);
+            function.replace_uses(result, selected);
+        }
+    }
+
+    /// Stores to an element, if it is the one.
+    fn store(&mut self, function: &mut Function, access: &Access, index: Index, place: u64, value: i64) {
+        let store = access.instruction;
+        let data_type = function.data_type(store);
+        let sources = access.values(function);
+        let stored: SmallVec<[Register; 4]> = sources
+            .iter()
+            .map(|&source| stored_register(function, store, source))
+            .collect();
+        let before: SmallVec<[Register; 4]> = stored
+            .iter()
+            .map(|&model| function.create_register_like(model))
+            .collect();
+        let place = function.integer_operand(place as i64);
+        let mut load = InstructionBuilder::new(Operation::Ld, data_type)
+            .source_type(function.source_type(store))
+            .modifiers(function.modifiers(store))
+            .with_sources(&[self.base, place]);
+        for &register in &before {
+            load = load.result(function.register_operand(register));
+        }
+        function.insert(Position::Before(store), load);
+        let is_chosen = is_equal(function, store, index, value);
+        let mut after: SmallVec<[Operand; 6]> = SmallVec::new();
+        for ((&new, &old), source) in stored.iter().zip(&before).zip(&sources) {
+            let into = if source.is_undefined() {
+                old
+            } else {
+                let into = function.create_register_like(new);
+                self.select(function, store, into, [new, old], is_chosen);
+                into
+            };
+            after.push(function.register_operand(into));
+        }
+        after.extend([self.base, place]);
+        let new = InstructionBuilder::copy_of(function, store).with_sources(&after);
+        function.insert(Position::Before(store), new);
+    }
+
+    /// A copy of a load at a place of its own; what it loads.
+    fn load_at(
+        &self,
+        function: &mut Function,
+        load: Instruction,
+        models: &[Register],
+        place: u64,
+    ) -> SmallVec<[Register; 4]> {
+        let mut sources: SmallVec<[Operand; 4]> = function.sources(load).iter().collect();
+        sources[0] = self.base;
+        sources[1] = function.integer_operand(place as i64);
+        let mut new = InstructionBuilder::copy_of(function, load).with_sources(&sources);
+        let mut loaded = SmallVec::new();
+        for &model in models {
+            let register = function.create_register_like(model);
+            new = new.result(function.register_operand(register));
+            loaded.push(register);
+        }
+        function.insert(Position::Before(load), new);
+        loaded
+    }
+
+    /// The first of two values where a predicate holds, the second where not.
+    fn select(
+        &mut self,
+        function: &mut Function,
+        at: Instruction,
+        into: Register,
+        values: [Register; 2],
+        predicate: Operand,
+    ) {
+        let [one, other] = values.map(|value| function.register_operand(value));
+        let new = InstructionBuilder::new(Operation::Sel, bits_of(function, into))
+            .result(function.register_operand(into))
+            .with_sources(&[one, other, predicate])
+            .in_place_of(function.origin(at));
+        function.insert(Position::Before(at), new);
+        self.selected += 1;
+    }
+}
+
+/// A predicate that holds where an index has a value.
+fn is_equal(function: &mut Function, at: Instruction, index: Index, value: i64) -> Operand {
+    let predicate = function.create_register(RegisterFile::P, 1, None);
+    let predicate = function.register_operand(predicate);
+    let modifiers = Modifiers {
+        comparison: Comparison::Eq,
+        ..Modifiers::default()
+    };
+    let sources = [
+        function.register_operand(index.register),
+        function.integer_operand(value),
+    ];
+    let new = InstructionBuilder::new(Operation::Isetp, DataType::B1)
+        .source_type(bits_of(function, index.register))
+        .modifiers(modifiers)
+        .result(predicate)
+        .with_sources(&sources)
+        .in_place_of(function.origin(at));
+    function.insert(Position::Before(at), new);
+    predicate
+}
+
+/// A register with what a store stores.
+fn stored_register(function: &mut Function, store: Instruction, source: Operand) -> Register {
+    if let Some(register) = source.as_register() {
+        return register;
+    }
+    let bits = memory_type(function, store).bits().max(16);
+    let wanted = DataType::of_bits(bits).expect("loads and stores have elements of up to 64 bits");
+    let (data_type, constant) = moved_constant(function, source, wanted);
+    let register = function.create_register_of(wanted);
+    let new = InstructionBuilder::new(Operation::Mov, data_type)
+        .result(function.register_operand(register))
+        .source(constant)
+        .in_place_of(function.origin(store));
+    function.insert(Position::Before(store), new);
+    register
+}
+
+/// The type of what a register holds, as plain bits.
+fn bits_of(function: &Function, register: Register) -> DataType {
+    let bits = function.register(register).bits;
+    DataType::of_bits(bits.into()).expect("registers for data have a width that a type has")
+}

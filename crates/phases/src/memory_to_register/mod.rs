@@ -1,0 +1,36 @@
+//! Promotion of stack objects to registers.
+//!
+//! ```text
+//! %4 = LEA [frame(0)]
+//! %5 = CVTA.to.local %4
+//! ST.local.b32 %1, [%5+8]      ─▶
+//! ...                               ...
+//! %6 = LD.local.b32 [%5+8]
+//! %7 = FADD.f32 %6, %2              %7 = FADD.f32 %1, %2
+//! ```
+//!
+//! An object can be promoted if all that happens to its address is known: constants are added, and plain loads and stores go
+//! there. What is accessed together becomes one [piece], a variable of its own; two pieces do not overlap. The
+//! pieces' values go into registers by [SSA construction](oriel_ori::SsaConstruction), the object leaves the function.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `frame_objects.rs` | what is done with the address of each object |
+//! | `indexed.rs` | accesses with an index become accesses of each element |
+//! | `piece.rs` | the parts of an object that are accessed as one |
+//! | `rewrite.rs` | loads and stores become values |
+//! | `unread.rs` | stores to objects that nothing reads, for a warning |
+
+mod frame_objects;
+mod indexed;
+mod piece;
+mod rewrite;
+#[cfg(test)]
+mod tests;
+mod unread;
+
+pub(super) use frame_objects::{Access, FrameObjects};
+pub(super) use indexed::expand;
+pub(super) use piece::{Piece, find_pieces, pieces_of};
+pub(super) use rewrite::{Promotion, RewriteCounts, promote};
+pub use unread::unread_stores;

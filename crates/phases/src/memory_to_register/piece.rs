@@ -1,0 +1,137 @@
+//! The parts of an object that have values of their own.
+//!
+//! Bytes that are always accessed together are one piece. Where a wide access covers several narrow ones (a structure copied
+//! eight bytes at a time, its members read four bytes at a time), the narrow ones are the pieces, as long as the
+//! wide one consists of two or four of one size: registers are packed of, and unpacked into, such parts.
+
+use super::frame_objects::{Access, Use};
+use oriel_ori::{DataType, Function, Instruction, VariableData};
+use std::collections::BTreeSet;
+
+/// A part of an object that every access to one of its bytes accesses whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Bytes from the start of the object.
+    pub offset: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// What registers hold its values. Those of a byte are wider than it, and the bits above do not matter.
+    pub variable: VariableData,
+    /// How many elements of loads read it.
+    pub loads: u32,
+}
+
+/// Two accesses of some bytes that do not consist of the same pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// The access that overlaps another in part.
+    pub at: Instruction,
+}
+
+/// The pieces of an object without obstacles, by offset.
+///
+/// # Errors
+/// Two accesses overlap in a way that no pieces are made for.
+pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, Overlap> {
+    let cuts = find_cuts(function, object)?;
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut covered = BTreeSet::new();
+    for access in &object.accesses {
+        let bytes = access.element_bytes(function);
+        for start in access.offsets(function) {
+            covered.extend(cuts.range(start..start + bytes));
+        }
+    }
+    for &offset in &covered {
+        let end = cuts
+            .range(offset + 1..)
+            .next()
+            .expect("the end of an access is a cut");
+        pieces.push(Piece {
+            offset,
+            bytes: end - offset,
+            variable: variable_of(end - offset),
+            loads: 0,
+        });
+    }
+    for access in &object.accesses {
+        note_access(function, access, &mut pieces);
+    }
+    Ok(pieces)
+}
+
+/// Where pieces begin and end.
+fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, Overlap> {
+    let mut cuts = BTreeSet::new();
+    for access in &object.accesses {
+        for start in access.offsets(function) {
+            cuts.extend([start, start + access.element_bytes(function)]);
+        }
+    }
+    // Every round but the last adds a cut, and there are no more of them than bytes.
+    loop {
+        let before = cuts.len();
+        for access in &object.accesses {
+            cut_evenly(function, access, &mut cuts)?;
+        }
+        if cuts.len() == before {
+            return Ok(cuts);
+        }
+    }
+}
+
+/// Makes the parts of each element of an access as small as its smallest.
+fn cut_evenly(function: &Function, access: &Access, cuts: &mut BTreeSet<u64>) -> Result<(), Overlap> {
+    let bytes = access.element_bytes(function);
+    for start in access.offsets(function) {
+        let end = start + bytes;
+        let inner: Vec<u64> = cuts.range(start..=end).copied().collect();
+        let sizes = inner.windows(2).map(|pair| pair[1] - pair[0]);
+        let smallest = sizes.min().expect("an element has two ends");
+        if smallest == bytes {
+            continue;
+        }
+        let fills_register = 8 * bytes == u64::from(function.data_type(access.instruction).bits());
+        let is_even = inner.iter().all(|cut| (cut - start).is_multiple_of(smallest));
+        if smallest < 2 || !matches!(bytes / smallest, 2 | 4) || !is_even || !fills_register {
+            return Err(Overlap {
+                at: access.instruction,
+            });
+        }
+        cuts.extend((start..end).step_by(smallest as usize));
+    }
+    Ok(())
+}
+
+/// The numbers of the pieces that an element consists of.
+pub fn pieces_of(pieces: &[Piece], offset: u64, bytes: u64) -> std::ops::Range<usize> {
+    let first = pieces.partition_point(|piece| piece.offset < offset);
+    let end = pieces.partition_point(|piece| piece.offset < offset + bytes);
+    first..end
+}
+
+/// Takes note of loads, and of registers that hold pieces.
+fn note_access(function: &Function, access: &Access, pieces: &mut [Piece]) {
+    let bytes = access.element_bytes(function);
+    let values = access.values(function);
+    for (start, value) in access.offsets(function).zip(values) {
+        let parts = pieces_of(pieces, start, bytes);
+        for piece in &mut pieces[parts] {
+            piece.loads += u32::from(!access.is_store(function));
+            let wanted = piece.variable.data_type.bits();
+            let register = value
+                .as_register()
+                .filter(|&register| u32::from(function.register(register).bits) == wanted);
+            piece.variable.model = piece.variable.model.or(register);
+        }
+    }
+}
+
+/// What registers hold values of so many bytes. There are none of eight bits.
+fn variable_of(bytes: u64) -> VariableData {
+    let data_type = DataType::of_bits(8 * bytes.max(2) as u32);
+    VariableData {
+        data_type: data_type.expect("loads and stores have elements of up to 64 bits"),
+        model: None,
+    }
+}

@@ -1,0 +1,123 @@
+//! Stores to stack objects that nothing reads.
+//!
+//! ```text
+//! %4 = LEA [frame(0)]
+//! ST.local.b32 %1, [%4+8]      no load of frame(0), and its address goes nowhere else
+//! ```
+//!
+//! Every register is followed that an object's address goes into, whatever is added to it. Where all that uses them computes another
+//! address or stores there, nothing reads the object. The function has to be in SSA form, in which an address has one definition.
+
+use super::frame_objects::base_number;
+use oriel_engine::entity::{EntitySet, FrameObject, Register};
+use oriel_ori::{Function, Instruction, OperandKind, Operation, OperationFlags, Special};
+
+/// The stores to objects that are written and never read, in the order of the objects.
+pub fn unread_stores(function: &Function) -> Vec<Instruction> {
+    let roots = roots_of(function);
+    let objects = function.stack_objects().map(|(object, _)| object);
+    objects
+        .flat_map(|object| stores_if_unread(function, object, &roots).unwrap_or_default())
+        .collect()
+}
+
+/// A source of an instruction that is the address of an object.
+struct Root {
+    object: FrameObject,
+    instruction: Instruction,
+    number: usize,
+}
+
+fn roots_of(function: &Function) -> Vec<Root> {
+    let mut roots = Vec::new();
+    for &block in function.blocks() {
+        for instruction in function.instructions(block) {
+            for (number, source) in function.sources(instruction).iter().enumerate() {
+                if let OperandKind::Special(special) = source.kind()
+                    && let Special::Frame(object) = function.special_data(special)
+                {
+                    roots.push(Root {
+                        object,
+                        instruction,
+                        number,
+                    });
+                }
+            }
+        }
+    }
+    roots
+}
+
+/// The stores to an object; none if something may read it.
+fn stores_if_unread(function: &Function, object: FrameObject, roots: &[Root]) -> Option<Vec<Instruction>> {
+    let mut stores = Vec::new();
+    let mut seen: EntitySet<Register> = EntitySet::new();
+    let of_object = roots.iter().filter(|root| root.object == object);
+    let mut pending: Vec<(Instruction, usize)> =
+        of_object.map(|root| (root.instruction, root.number)).collect();
+    while let Some((instruction, number)) = pending.pop() {
+        match function.operation(instruction) {
+            operation if operation.is_debug() => {}
+            Operation::St if base_number(function, instruction) == Some(number) => {
+                if function
+                    .effects(instruction)
+                    .contains(OperationFlags::SIDE_EFFECTS)
+                {
+                    return None;
+                }
+                stores.push(instruction);
+            }
+            Operation::Mov
+            | Operation::Copy
+            | Operation::Cvta
+            | Operation::Lea
+            | Operation::Iadd
+            | Operation::Isub
+            | Operation::Imad
+            | Operation::ImadWide
+            | Operation::Sel
+            | Operation::Phi => {
+                let result = function.result(instruction, 0).as_register()?;
+                if seen.insert(result) {
+                    pending.extend(function.uses(result));
+                }
+            }
+            _ => return None,
+        }
+    }
+    stores.sort_unstable();
+    Some(stores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriel_ori::parse_functions;
+
+    fn found(body: &str) -> usize {
+        let text = format!(
+            "kernel \"k\" sm_80 ssa {{\n    stack frame(0) 16 bytes align 8\nbix0:\n    %1:R32 = S2R.b32 tid.x\n{body}    RET\n}}\n"
+        );
+        let functions = parse_functions(&text).unwrap_or_else(|error| panic!("{error}"));
+        unread_stores(&functions[0]).len()
+    }
+
+    const STORES: &str = "    %2:R64 = LEA.b64 [frame(0)]
+    ST.local.b32.b32 %1, [%2]
+    ST.local.b32.b32 %1, [%2+4]
+";
+
+    #[test]
+    fn stores_without_a_load_are_found() {
+        assert_eq!(found(STORES), 2);
+        assert_eq!(
+            found(&format!("{STORES}    %3:R32 = LD.local.b32.b32 [%2+8]\n")),
+            0
+        );
+    }
+
+    #[test]
+    fn an_address_that_goes_elsewhere_may_be_read() {
+        assert_eq!(found(&format!("{STORES}    ST.global.b64.b64 %2, [64]\n")), 0);
+    }
+}

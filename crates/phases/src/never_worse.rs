@@ -1,0 +1,235 @@
+//! The guard of profiles: what the phases of a stage made worse, all together, stays as LLVM made it.
+//!
+//! Two figures are compared. *Weighted instructions*: those that become PTX, each as often as its block runs for each time that the
+//! function does (by LLVM's frequencies, which it has in the late stage only, else by loops), an access of local memory four times that. *Excess
+//! pressure*: by how much the data registers live at the fullest point exceed the register budget, which is what spills. Less of
+//! one does not buy more of the other.
+
+use oriel_engine::entity::{Block, EntitySet, Register};
+use oriel_ori::analysis::BlockWeights;
+use oriel_ori::{
+    AddressSpace, ControlFlow, Function, Instruction, Liveness, Operand, OperandKind, Operation,
+    RegisterFile, RegisterPressure, each_border_use, units_of,
+};
+use std::rc::Rc;
+
+/// LLVM rounds frequencies, so the targets of a branch may together weigh less than the branch. A part of the weight that is as
+/// small as that is nothing.
+const ROUNDING: f64 = 1.0 / 1024.0;
+
+/// What a load or store of local memory counts, where other instructions count one: a multiprocessor has a quarter as many lanes
+/// for them as for arithmetic.
+const LOCAL_ACCESS: f64 = 4.0;
+
+/// What a function costs, as far as that is known before ptxas has run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// How many instructions run, as far as that is known, for each time that the function does.
+    pub weighted_instructions: f64,
+    /// Units of data registers at the fullest point above the budget.
+    pub excess_pressure: u32,
+}
+
+impl Cost {
+    /// The cost of a function with a budget of registers, from its liveness, which is not always asked for.
+    pub fn of(
+        function: &Function,
+        flow: &ControlFlow,
+        register_budget: u32,
+        liveness: impl FnOnce() -> Rc<Liveness>,
+    ) -> Self {
+        Self {
+            weighted_instructions: weighted_instructions(function, flow),
+            excess_pressure: excess_pressure(function, register_budget, liveness),
+        }
+    }
+
+    /// What makes this cost higher than another; none: nothing.
+    pub fn worse_than(self, other: Self) -> Option<String> {
+        let (before, after) = (other.weighted_instructions, self.weighted_instructions);
+        if after > before + before * ROUNDING {
+            return Some(format!(
+                "weighted instructions {before:.1} before, {after:.1} after phases"
+            ));
+        }
+        let (before, after) = (other.excess_pressure, self.excess_pressure);
+        (after > before).then(|| {
+            format!("the fullest point exceeds the register budget by {before} units before, by {after} after phases")
+        })
+    }
+}
+
+/// The [weighted instructions](Cost::weighted_instructions) of a function.
+pub fn weighted_instructions(function: &Function, flow: &ControlFlow) -> f64 {
+    let weights = BlockWeights::compute(function, flow);
+    let of_block = |block| -> f64 {
+        let code = function
+            .instructions(block)
+            .filter(|&instruction| becomes_code(function, instruction));
+        code.map(|instruction| count_of(function, instruction)).sum()
+    };
+    let blocks = function.blocks().iter();
+    blocks.map(|&block| weights.of(block) * of_block(block)).sum()
+}
+
+/// How many instructions one counts.
+fn count_of(function: &Function, instruction: Instruction) -> f64 {
+    let is_access = matches!(function.operation(instruction), Operation::Ld | Operation::St);
+    if is_access && function.modifiers(instruction).space == AddressSpace::Local {
+        LOCAL_ACCESS
+    } else {
+        1.0
+    }
+}
+
+/// Is an instruction one of PTX?
+fn becomes_code(function: &Function, instruction: Instruction) -> bool {
+    match function.operation(instruction) {
+        Operation::Phi | Operation::ImplicitDef | Operation::Nop => false,
+        // Falling through is no instruction.
+        Operation::Bra => {
+            let mut sources = function.sources(instruction).iter();
+            sources.any(|source| !matches!(source.kind(), OperandKind::FallThrough(_)))
+        }
+        operation => !operation.is_debug(),
+    }
+}
+
+/// The [excess pressure](Cost::excess_pressure) of a function with a budget of registers, from its liveness, which is not always
+/// asked for.
+pub fn excess_pressure(
+    function: &Function,
+    register_budget: u32,
+    liveness: impl FnOnce() -> Rc<Liveness>,
+) -> u32 {
+    let is_data = |register| is_data(function, register);
+    // Liveness takes longer than all else here, and most functions have few registers at all.
+    let registers = function.registers().filter(|&register| is_data(register));
+    let all: u32 = registers.map(|register| units_of(function, register)).sum();
+    if all <= register_budget || most_live(function, is_data) <= register_budget {
+        return 0;
+    }
+    let pressure = RegisterPressure::compute(function, &liveness(), None);
+    pressure.peak_data.saturating_sub(register_budget)
+}
+
+fn is_data(function: &Function, register: Register) -> bool {
+    matches!(
+        function.register(register).file,
+        RegisterFile::R | RegisterFile::Ur
+    )
+}
+
+/// A bound of how many units are live at once: those that live across the border of a block, wherever, and those that are defined
+/// in the fullest block.
+pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
+    let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
+    let mut across = 0;
+    each_border_use(function, |register, _| {
+        if is_data(register) && lives_across.insert(register) {
+            across += units_of(function, register);
+        }
+    });
+    let of_block = |&block: &Block| -> u32 {
+        let results = function
+            .instructions(block)
+            .flat_map(|instruction| function.results(instruction).iter());
+        let registers = results.filter_map(Operand::as_register);
+        registers
+            .filter(|&register| is_data(register) && !lives_across.contains(register))
+            .map(|register| units_of(function, register))
+            .sum()
+    };
+    across + function.blocks().iter().map(of_block).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriel_engine::graph::Traversal;
+    use oriel_engine::snapshot::abi::Stage;
+    use oriel_ori::parse_function;
+    use oriel_ori::random_function::random_function;
+    use proptest::prelude::*;
+
+    const CODE: &str = "\
+kernel \"k\" sm_80 ssa {
+bix0:
+    %1:R64 = LD.global.b64 [0]
+    %2:R32 = LD.global.b32 [8]
+    BRA fall bix1
+bix1:
+    %3:R32 = PHI.b32 %2, bix0
+    ST.global.b32 %3, [%1]
+    RET
+}
+";
+
+    fn cost(text: &str, budget: u32) -> Cost {
+        let function = parse_function(text).expect("it is well formed");
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let liveness = || Rc::new(Liveness::compute(&function, &flow));
+        Cost::of(&function, &flow, budget, liveness)
+    }
+
+    #[test]
+    fn phis_and_falling_through_cost_nothing() {
+        assert_eq!(cost(CODE, 70).weighted_instructions, 4.0);
+        assert_eq!(cost(&CODE.replace("fall ", ""), 70).weighted_instructions, 5.0);
+    }
+
+    #[test]
+    fn what_is_in_a_loop_runs_several_times_where_frequencies_are_not_known() {
+        let around = CODE.replace("    RET\n", "    BRA %4, bix1, fall bix2\nbix2:\n    RET\n");
+        let around = around.replace("PHI.b32 %2, bix0", "PHI.b32 %2, bix0, %3, bix1");
+        let around = around.replace(
+            "kernel \"k\" sm_80 ssa {\n",
+            "kernel \"k\" sm_80 ssa {\n    declare %4:P\n",
+        );
+        // Two loads and the return, and ten times a store and a branch.
+        assert_eq!(cost(&around, 70).weighted_instructions, 23.0);
+    }
+
+    #[test]
+    fn local_memory_costs_more_than_arithmetic() {
+        let local = CODE.replace("ST.global", "ST.local");
+        assert_eq!(cost(&local, 70).weighted_instructions, 3.0 + LOCAL_ACCESS);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_bound_is_one(seed: u64) {
+            for stage in [Stage::Ssa, Stage::Late] {
+                let function = random_function(seed, stage);
+                let flow = ControlFlow::analyze(&function, Traversal::default());
+                let liveness = Liveness::compute(&function, &flow);
+                let peak = RegisterPressure::compute(&function, &liveness, None).peak_data;
+                let bound = most_live(&function, |register| is_data(&function, register));
+                prop_assert!(peak <= bound, "{peak} of {bound}\n{function}");
+            }
+        }
+    }
+
+    #[test]
+    fn pressure_counts_above_the_budget() {
+        assert_eq!(
+            [2, 3, 4].map(|budget| cost(CODE, budget).excess_pressure),
+            [1, 0, 0]
+        );
+    }
+
+    #[test]
+    fn less_of_one_does_not_buy_more_of_the_other() {
+        let cost = |weighted_instructions, excess_pressure| Cost {
+            weighted_instructions,
+            excess_pressure,
+        };
+        assert_eq!(cost(9_000.0, 3).worse_than(cost(10_000.0, 3)), None);
+        assert_eq!(cost(10_009.0, 0).worse_than(cost(10_000.0, 0)), None);
+        let reason = cost(10_010.0, 0).worse_than(cost(10_000.0, 3)).unwrap();
+        assert!(reason.contains("10000.0 before, 10010.0 after"), "{reason}");
+        assert!(cost(9_000.0, 4).worse_than(cost(10_000.0, 3)).is_some());
+    }
+}

@@ -1,0 +1,81 @@
+//! OriCopyProp: forward copy propagation.
+//!
+//! ```text
+//! %2 = MOV %1                           %3 = IADD %1, 1
+//! %3 = IADD %2, 1                  ─▶   BRA %p, bix1, fall bix2
+//! BRA %p, bix1, fall bix2               bix1: ST %1, [%4]
+//! bix1: %5 = SEL %1, %3, %p
+//!       ST %5, [%4]
+//! ```
+//!
+//! and in the late stage, where PHI elimination has left copies and constants that a register holds already:
+//!
+//! ```text
+//! %1 = MOV 0                            %1 = MOV 0
+//! %2 = MOV %1                           %2 = MOV %1
+//! BRA %p, bix2, fall bix1          ─▶   BRA %p, bix2, fall bix1
+//! bix1: %1 = MOV 0                      bix1: BRA fall bix2
+//!       %2 = MOV %1
+//!       BRA fall bix2
+//! ```
+//!
+//! What it needs: nothing. What it leaves true: no instruction is added, and none has a mark of this phase; values reach the
+//! same uses.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `forward.rs` | the instance for SSA form |
+//! | `late.rs`, `holdings.rs` | the late instance; what registers are known to hold |
+//! | `coalesce.rs` | registers that become one |
+//! | `marks.rs` | the apply step |
+//! | `policy.rs` | the knobs |
+//!
+//! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it also has a place of its own in either
+//! stage. Departures from the reference:
+//!
+//! - The reference tells what is a copy by one opcode that it also gives stores and labels; here `MOV` and `COPY` between registers of one
+//!   kind are copies, and so is a `MOV` of a constant.
+//! - A predicated copy has no machine form, and NVPTX guards only branches: a select is two copies under a guard. The
+//!   reference's test which copies may be folded after sm_70 is about encodings; here both registers have to be of one file,
+//!   width and class, on every GPU.
+//! - The reference marks and leaves it at that; here a step applies the marks at once (`marks.rs`).
+//! - It walks the list of instructions once and relies on the bundle's loop for chains; here chains end in one run.
+
+mod coalesce;
+mod forward;
+mod holdings;
+mod late;
+pub(super) mod marks;
+mod policy;
+
+use super::{PhaseContext, PhaseResult};
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::Function;
+use policy::Policy;
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    marks::clear_marks(function);
+    let mut policy = Policy::new(function, context);
+    let mut counts = match function.info.stage {
+        Stage::Ssa => forward::propagate(function, &mut policy, context),
+        Stage::Late => late::propagate(function, &mut policy, context),
+    };
+    if function.info.stage == Stage::Late {
+        counts += coalesce::coalesce(function, &mut policy, context);
+    }
+    context.count("removed-instructions", counts.removed);
+    context.count("replaced-uses", counts.replaced);
+    PhaseResult::of(counts != marks::Counts::default())
+}
+
+/// The instance for SSA form, as a part of others; how many instructions went and uses were replaced.
+pub(super) fn propagate_in_ssa(function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
+    marks::clear_marks(function);
+    let mut policy = Policy::new(function, context);
+    let counts = forward::propagate(function, &mut policy, context);
+    counts.removed + counts.replaced
+}
+
+#[cfg(test)]
+mod tests;

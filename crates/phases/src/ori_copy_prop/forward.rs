@@ -1,0 +1,382 @@
+//! The instance for SSA form: copies and selects, forward through their uses.
+//!
+//! One walk in reverse post-order decides and marks, another applies:
+//!
+//! - a copy of a register is *propagated*: all its uses become uses of its source, through chains at once, since the
+//!   source has been followed to its root when the copy is met;
+//! - a constant is *deferred*: uses that LLVM has an opcode for with the constant in place take it, and the move goes if
+//!   these were all;
+//! - a select whose predicate is known where it stands, or whose arms are one register, is a copy of an arm;
+//! - else it is two copies under a guard, *predicated*: a use where the predicate is known, because a branch on it leads
+//!   there or because a select on the same predicate takes it, becomes a use of the arm. The reference goes over selects
+//!   forward and then backward for that; here where the select stands is asked first, and where its uses stand second.
+//!
+//! Replacing every use of a copy never raises pressure: the source is live where the copy was, and the copy is gone. A use that
+//! is changed while others stay makes the source live further, which is weighed.
+
+use super::marks::{Counts, apply_marks};
+use super::policy::{Policy, Refusal};
+use crate::copies::is_alike;
+use crate::general_optimize::facts::{Facts, Place};
+use crate::general_optimize::values::Values;
+use crate::{PhaseContext, RemarkKind};
+use oriel_engine::entity::{Block, PackedOption, Register, SecondaryMap};
+use oriel_engine::hash::NumberMap;
+use oriel_ori::analysis::PressureMap;
+use oriel_ori::machine::takes_directly;
+use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation};
+use smallvec::SmallVec;
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// Propagates; how many instructions went.
+pub(super) fn propagate(
+    function: &mut Function,
+    policy: &mut Policy,
+    context: &mut PhaseContext<'_>,
+) -> Counts {
+    let flow = context.control_flow(function);
+    let mut walk = Walk {
+        facts: OnceCell::new(),
+        flow,
+        roots: SecondaryMap::with_capacity(function.register_limit()),
+        fixed: NumberMap::default(),
+        map: None,
+    };
+    let mut marked: Vec<(Instruction, Decision)> = Vec::new();
+    for &block in walk.flow.clone().order.as_slice() {
+        for instruction in function.instructions(block) {
+            if let Some(decision) = walk.decide(function, policy, context, instruction, block) {
+                marked.push((instruction, decision));
+            }
+        }
+    }
+    let mut replaced = 0;
+    for (instruction, decision) in marked {
+        replaced += walk.apply(function, policy, context, instruction, decision);
+    }
+    Counts {
+        replaced,
+        ..apply_marks(function, context)
+    }
+}
+
+/// What becomes of the uses of an instruction's result.
+#[derive(Clone, Copy, Debug)]
+enum Decision {
+    /// All can be uses of a register.
+    Register(Register),
+    /// Those that can take a constant get it.
+    Constant(Operand),
+    /// Those where the predicate is known get an arm.
+    Guarded,
+}
+
+struct Walk {
+    flow: Rc<ControlFlow>,
+    /// Made for the first select, before anything is changed.
+    facts: OnceCell<Facts>,
+    /// By result of a copy: what it is a copy of in the end.
+    roots: SecondaryMap<Register, PackedOption<Register>>,
+    /// The first result of each read of a register that the hardware keeps, and where it is.
+    fixed: NumberMap<Operand, SmallVec<[(Register, Block); 1]>>,
+    /// Made when something is to be weighed.
+    map: Option<PressureMap>,
+}
+
+impl Walk {
+    fn root(&self, register: Register) -> Register {
+        self.roots[register].expand().unwrap_or(register)
+    }
+
+    /// Does a predicate hold at a place, if that is known?
+    fn value(&self, function: &Function, predicate: Register, place: Place) -> Option<bool> {
+        let make = || Facts::new(function, &self.flow, &mut Values::default(), true);
+        let facts = self.facts.get_or_init(make);
+        facts.value(function, &self.flow, predicate, place)
+    }
+
+    /// Is an instruction a copy of something, or of one of two?
+    fn decide(
+        &mut self,
+        function: &Function,
+        policy: &mut Policy,
+        context: &mut PhaseContext<'_>,
+        instruction: Instruction,
+        block: Block,
+    ) -> Option<Decision> {
+        let decision = match function.operation(instruction) {
+            Operation::Mov | Operation::Copy => self.decide_copy(function, policy, instruction)?,
+            Operation::Sel => self.decide_select(function, instruction, block)?,
+            Operation::S2r if policy.fixed => {
+                self.decide_fixed(function, policy, context, instruction, block)?
+            }
+            _ => return None,
+        };
+        let result = function.result(instruction, 0).as_register()?;
+        if let Err(refusal) = check(function, policy, decision, result, block) {
+            context.remark(RemarkKind::Missed, "Copy", function, Some(instruction), || {
+                format!("the copy stays: {}", refusal.reason())
+            });
+            return None;
+        }
+        if let Decision::Register(source) = decision {
+            self.roots[result] = source.into();
+        }
+        Some(decision)
+    }
+
+    fn decide_copy(&self, function: &Function, policy: &Policy, copy: Instruction) -> Option<Decision> {
+        let (result, source) = (function.result(copy, 0).as_register()?, function.source(copy, 0));
+        if source.is_modified() || source.is_undefined() {
+            return None;
+        }
+        match source.as_register() {
+            Some(source) => is_alike(function, result, source).then(|| Decision::Register(self.root(source))),
+            None => {
+                (source.is_constant() && !policy.no_constant_operands).then_some(Decision::Constant(source))
+            }
+        }
+    }
+
+    fn decide_select(&self, function: &Function, select: Instruction, block: Block) -> Option<Decision> {
+        let result = function.result(select, 0).as_register()?;
+        let [first, second] = arms(function, select)?;
+        let alike = |arm: Operand| arm.as_register().filter(|&arm| is_alike(function, result, arm));
+        if let (Some(first), Some(second)) = (alike(first), alike(second))
+            && self.root(first) == self.root(second)
+        {
+            return Some(Decision::Register(self.root(first)));
+        }
+        let (predicate, is_turned) = condition(function, select)?;
+        if let Some(value) = self.value(function, predicate, Place::In(block)) {
+            let arm = if value != is_turned { first } else { second };
+            return match alike(arm) {
+                Some(register) => Some(Decision::Register(self.root(register))),
+                None => arm.is_constant().then_some(Decision::Constant(arm)),
+            };
+        }
+        let is_guarded = |(user, number): (Instruction, usize)| {
+            self.arm_at(function, (predicate, is_turned), user, number)
+                .is_some()
+        };
+        function.uses(result).any(is_guarded).then_some(Decision::Guarded)
+    }
+
+    /// A read of a register that the hardware keeps is a copy of what was read before.
+    fn decide_fixed(
+        &mut self,
+        function: &Function,
+        policy: &Policy,
+        context: &mut PhaseContext<'_>,
+        read: Instruction,
+        block: Block,
+    ) -> Option<Decision> {
+        let result = function.result(read, 0).as_register()?;
+        if !function.is_removable_if_unused(read) {
+            return None;
+        }
+        let before = self.fixed.entry(function.source(read, 0)).or_default();
+        let dominating = before.iter().find(|&&(register, home)| {
+            self.flow.dominators.dominates(home, block) && is_alike(function, register, result)
+        });
+        let Some(&(register, _)) = dominating else {
+            before.push((result, block));
+            return None;
+        };
+        // The register has to last until the new read, behind which it takes the place of that.
+        let map = Self::pressure(&mut self.map, function, context);
+        let extension = map.extension(function, register, read);
+        if !policy.forces_global && !extension.fits(policy.room()) {
+            context.remark(RemarkKind::Missed, "Pressure", function, Some(read), || {
+                format!("it is read again: %{} has no room up to here", register.as_u32())
+            });
+            return None;
+        }
+        map.accept(function, &extension, Some(result));
+        Some(Decision::Register(register))
+    }
+
+    fn pressure<'m>(
+        map: &'m mut Option<PressureMap>,
+        function: &Function,
+        context: &mut PhaseContext<'_>,
+    ) -> &'m mut PressureMap {
+        map.get_or_insert_with(|| {
+            PressureMap::new(
+                function,
+                context.control_flow(function),
+                context.liveness(function),
+            )
+        })
+    }
+
+    /// What a use of a select gets from it, if its predicate is known there: the first arm if that holds.
+    fn arm_at(
+        &self,
+        function: &Function,
+        (predicate, is_turned): (Register, bool),
+        user: Instruction,
+        number: usize,
+    ) -> Option<bool> {
+        let holds = match function.operation(user) {
+            Operation::Phi => {
+                let from = function.source(user, number + 1).as_block()?;
+                let to = function.block_of(user)?;
+                self.value(function, predicate, Place::Edge(from, to))
+            }
+            Operation::Sel
+                if number < 2 && condition(function, user).is_some_and(|(other, _)| other == predicate) =>
+            {
+                let (_, is_turned) = condition(function, user)?;
+                Some((number == 0) != is_turned)
+            }
+            _ => self.value(function, predicate, Place::In(function.block_of(user)?)),
+        };
+        holds.map(|holds| holds != is_turned)
+    }
+
+    /// Replaces uses and marks the instruction; how many uses.
+    fn apply(
+        &mut self,
+        function: &mut Function,
+        policy: &Policy,
+        context: &mut PhaseContext<'_>,
+        instruction: Instruction,
+        decision: Decision,
+    ) -> u64 {
+        let result = function.result(instruction, 0).as_register();
+        let result = result.expect("a copy has a result");
+        let uses: SmallVec<[(Instruction, usize); 8]> = function.uses(result).collect();
+        let guard = match decision {
+            Decision::Guarded => condition(function, instruction).zip(arms(function, instruction)),
+            Decision::Register(_) | Decision::Constant(_) => None,
+        };
+        let mut replaced = 0;
+        for &(user, number) in &uses {
+            let new = match decision {
+                Decision::Register(source) => Some(function.register_operand(source)),
+                Decision::Constant(constant) => Some(constant),
+                Decision::Guarded => guard.and_then(|(condition, arms)| {
+                    let is_first = self.arm_at(function, condition, user, number)?;
+                    Some(if is_first { arms[0] } else { arms[1] })
+                }),
+            };
+            let is_whole = matches!(decision, Decision::Register(_));
+            if let Some(new) = new
+                && is_allowed(function, policy, user, number, new)
+                && (is_whole || self.has_room(function, policy, context, (user, number), new))
+            {
+                let old = function.source(user, number);
+                let new = new.as_register().map_or(new, |source| old.with_register(source));
+                function.set_source(user, number, new);
+                replaced += 1;
+            }
+        }
+        let left = uses.len() as u64 - replaced;
+        let marks = match decision {
+            Decision::Register(_) if left == 0 => InstructionFlags::MARK_PROPAGATED,
+            Decision::Register(_) | Decision::Constant(_) => InstructionFlags::MARK_DEFERRED,
+            Decision::Guarded => InstructionFlags::MARK_PREDICATED | InstructionFlags::MARK_DEFERRED,
+        };
+        if replaced != 0 || left == 0 {
+            function.set_marks(instruction, marks, true);
+        }
+        if replaced != 0 {
+            context.remark(RemarkKind::Passed, "Copy", function, Some(instruction), || {
+                let what = match decision {
+                    Decision::Register(source) => format!("%{}", source.as_u32()),
+                    Decision::Constant(_) => "the constant".to_owned(),
+                    Decision::Guarded => "an arm".to_owned(),
+                };
+                format!("{replaced} uses of %{} use {what}, {left} stay", result.as_u32())
+            });
+        }
+        replaced
+    }
+
+    /// Is there room for a value where one of several uses of another becomes one of it?
+    fn has_room(
+        &mut self,
+        function: &Function,
+        policy: &Policy,
+        context: &mut PhaseContext<'_>,
+        (user, number): (Instruction, usize),
+        new: Operand,
+    ) -> bool {
+        let Some(source) = new.as_register() else {
+            return true;
+        };
+        // A PHI uses the value where control comes from.
+        let at = match function.operation(user) {
+            Operation::Phi => function
+                .source(user, number + 1)
+                .as_block()
+                .and_then(|from| function.terminator(from)),
+            _ => Some(user),
+        };
+        let Some(at) = at else {
+            return false;
+        };
+        let map = Self::pressure(&mut self.map, function, context);
+        let extension = map.extension(function, source, at);
+        let fits = policy.forces_global || extension.fits(policy.room());
+        if fits {
+            map.accept(function, &extension, None);
+        } else {
+            context.remark(RemarkKind::Missed, "Pressure", function, Some(user), || {
+                format!("%{} has no room up to here", source.as_u32())
+            });
+        }
+        fits
+    }
+}
+
+/// May the uses of a result in a block or behind it be changed?
+fn check(
+    function: &Function,
+    policy: &mut Policy,
+    decision: Decision,
+    result: Register,
+    block: Block,
+) -> Result<(), Refusal> {
+    if let Decision::Register(source) = decision {
+        policy.check_source(function, source)?;
+        let mut users = function.uses(result);
+        let is_local = users.all(|(user, _)| function.block_of(user) == Some(block));
+        if !is_local && !policy.global.spend() {
+            return Err(Refusal::Budget);
+        }
+    }
+    match policy.copies.spend() {
+        true => Ok(()),
+        false => Err(Refusal::Budget),
+    }
+}
+
+/// May a use become another operand?
+fn is_allowed(function: &Function, policy: &Policy, user: Instruction, number: usize, new: Operand) -> bool {
+    let old = function.source(user, number);
+    match new.as_register() {
+        Some(source) => policy.check_use(function, user, number, Some(source)).is_ok(),
+        None => {
+            !old.is_modified()
+                && policy.check_use(function, user, number, None).is_ok()
+                && takes_directly(function, user, number, new)
+        }
+    }
+}
+
+/// What a select chooses from.
+fn arms(function: &Function, select: Instruction) -> Option<[Operand; 2]> {
+    let arms = [function.source(select, 0), function.source(select, 1)];
+    let is_plain = |arm: &Operand| !arm.is_modified() && !arm.is_undefined();
+    arms.iter().all(is_plain).then_some(arms)
+}
+
+/// The predicate of a select, and whether the select goes by its complement.
+fn condition(function: &Function, select: Instruction) -> Option<(Register, bool)> {
+    let operand = function.source(select, 2);
+    let register = operand.as_register().filter(|_| !operand.is_undefined())?;
+    Some((register, operand.is_complemented()))
+}

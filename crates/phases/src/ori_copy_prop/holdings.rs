@@ -1,0 +1,521 @@
+//! What registers are known to hold: a register's value, a constant, or what the hardware keeps.
+//!
+//! ```text
+//! %1 = MOV 7          %1 holds 7
+//! %2 = MOV %1         %2 holds the value of %1, and 7
+//! %1 = IADD %1, 1     %1 holds nothing that is known, %2 still 7
+//! ```
+//!
+//! A *holding* is a register and what it holds. Two gen/kill problems over all of them, forward:
+//!
+//! ```text
+//! Lost(B, end)   = Kill(B) | (Lost(B, start) & ~Gen(B))       union over predecessors; all are lost at the entry
+//! Reaches(B, end) = Made(B) | (Reaches(B, start) & ~Over(B))  union over predecessors
+//! ```
+//!
+//! Only holdings of registers that live across the borders of blocks take part; others are known within their block. What is
+//! not lost holds on every path: these are the available copies (A. Aho, M. Lam, R. Sethi, J. Ullman,
+//! "Compilers", 2nd edition, 9.1). A holding reaches a place if on some path the register was last written by one of the
+//! instructions that make it hold this. A use that one reaches and where it is lost sees other values as well.
+
+use crate::copies::is_alike;
+use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
+use oriel_engine::dataflow::{Direction, fixed_point};
+use oriel_engine::entity::{Block, EntitySet, PrimaryMap, Register, SecondaryMap, entity_impl};
+use oriel_engine::hash::NumberMap;
+use oriel_ori::{
+    ControlFlow, Function, Instruction, Operand, OperandKind, Operation, Special, each_border_use,
+};
+use smallvec::SmallVec;
+
+/// A register and what it holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct HoldingId(u32);
+entity_impl!(HoldingId, "holding");
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Held {
+    /// The value of another register.
+    Register(Register),
+    /// The complement of a predicate.
+    Complement(Register),
+    /// A constant, by its bits.
+    Bits(u64),
+    /// An address, or a register that the hardware keeps.
+    Special(Operand),
+}
+
+impl Held {
+    /// The register whose value it depends on.
+    fn register(self) -> Option<Register> {
+        match self {
+            Self::Register(register) | Self::Complement(register) => Some(register),
+            Self::Bits(_) | Self::Special(_) => None,
+        }
+    }
+}
+
+/// A register and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Holding {
+    pub register: Register,
+    pub held: Held,
+}
+
+/// Holdings that one register has, and that depend on one register, at most: each use and definition goes through them.
+const HOLDER_LIMIT: usize = 32;
+const SOURCE_LIMIT: usize = 512;
+
+/// Bits of a matrix of holdings by blocks, at most: in larger functions only registers that live and die in a block take part.
+pub(super) const BORDER_LIMIT: usize = 1 << 24;
+
+/// The holdings that an instruction makes.
+type Made = SmallVec<[HoldingId; 2]>;
+
+/// All holdings of a function and where they are lost.
+pub(super) struct Holdings {
+    pub rows: PrimaryMap<HoldingId, Holding>,
+    /// By instruction: what it makes hold, the register's value first.
+    made: SecondaryMap<Instruction, Made>,
+    /// By register: the holdings that a definition of it ends.
+    of_register: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
+    /// By register: the holdings of what it holds itself.
+    by_holder: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
+    ids: NumberMap<Holding, HoldingId>,
+    /// The holdings of registers that live across borders; they have the first numbers.
+    at_borders: EntityBitSet<HoldingId>,
+    /// Over holdings at borders.
+    lost_in: EntityBitMatrix<Block, HoldingId>,
+    /// Likewise.
+    reaches_in: EntityBitMatrix<Block, HoldingId>,
+}
+
+/// Which instructions make holdings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Constants and addresses that registers with several definitions hold.
+    pub constants: bool,
+    /// Registers that the hardware keeps.
+    pub fixed: bool,
+    /// Complements of predicates.
+    pub complements: bool,
+    /// How many bits a matrix of holdings by blocks may have for registers that live across borders to take part.
+    pub border_bits: usize,
+}
+
+impl Holdings {
+    /// Finds what registers hold in a function without PHIs.
+    pub fn compute(function: &Function, flow: &ControlFlow, wanted: Wanted) -> Self {
+        let mut holdings = Self {
+            rows: PrimaryMap::new(),
+            made: SecondaryMap::with_capacity(function.instruction_limit()),
+            of_register: SecondaryMap::with_capacity(function.register_limit()),
+            by_holder: SecondaryMap::with_capacity(function.register_limit()),
+            ids: NumberMap::default(),
+            at_borders: EntityBitSet::new(),
+            lost_in: EntityBitMatrix::default(),
+            reaches_in: EntityBitMatrix::default(),
+        };
+        let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
+        each_border_use(function, |register, _| {
+            lives_across.insert(register);
+        });
+        holdings.collect(function, flow, wanted, |register| lives_across.contains(register));
+        if holdings.rows.len().saturating_mul(function.block_limit()) > wanted.border_bits {
+            holdings.forget_rows();
+        }
+        holdings.at_borders = EntityBitSet::with_room(holdings.rows.len());
+        holdings.at_borders.extend(holdings.rows.keys());
+        holdings.collect(function, flow, wanted, |register| {
+            !lives_across.contains(register)
+        });
+        holdings.solve(function, flow);
+        holdings
+    }
+
+    fn forget_rows(&mut self) {
+        self.rows.clear();
+        self.made.clear();
+        self.of_register.clear();
+        self.by_holder.clear();
+        self.ids.clear();
+    }
+
+    /// Finds what instructions make hold whose result `takes_part`.
+    fn collect(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        wanted: Wanted,
+        takes_part: impl Fn(Register) -> bool,
+    ) {
+        // The constant that a register holds at this place of the block, and the number of the block.
+        let mut local: SecondaryMap<Register, Option<(u32, Held)>> =
+            SecondaryMap::with_capacity(function.register_limit());
+        for (number, &block) in function.blocks().iter().enumerate() {
+            let number = number as u32;
+            for instruction in function.instructions(block) {
+                let held = held_by(function, instruction, wanted);
+                let constant = held.and_then(|held| match held {
+                    Held::Register(source) => local[source]
+                        .filter(|&(block, _)| block == number)
+                        .map(|(_, held)| held)
+                        .or_else(|| only_constant(function, flow, wanted, source, block)),
+                    Held::Complement(_) => None,
+                    Held::Bits(_) | Held::Special(_) => Some(held),
+                });
+                for result in function.results(instruction) {
+                    if let Some(register) = result.as_register() {
+                        local[register] = None;
+                    }
+                }
+                let Some(held) = held else { continue };
+                let register = function.result(instruction, 0).as_register();
+                let register = register.expect("a copy has a result");
+                local[register] = constant.map(|held| (number, held));
+                if !takes_part(register) {
+                    continue;
+                }
+                let of_register = held.register().is_some().then_some(held);
+                for held in of_register.into_iter().chain(constant) {
+                    if let Some(holding) = self.intern(Holding { register, held }) {
+                        self.made[instruction].push(holding);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of a holding; none if its registers have too many.
+    fn intern(&mut self, holding: Holding) -> Option<HoldingId> {
+        if let Some(&id) = self.ids.get(&holding) {
+            return Some(id);
+        }
+        let source = holding.held.register();
+        if self.by_holder[holding.register].len() >= HOLDER_LIMIT
+            || source.is_some_and(|source| self.of_register[source].len() >= SOURCE_LIMIT)
+        {
+            return None;
+        }
+        let id = self.rows.push(holding);
+        self.ids.insert(holding, id);
+        self.of_register[holding.register].push(id);
+        self.by_holder[holding.register].push(id);
+        if let Some(source) = source {
+            self.of_register[source].push(id);
+        }
+        Some(id)
+    }
+
+    fn solve(&mut self, function: &Function, flow: &ControlFlow) {
+        let (rows, columns) = (function.block_limit(), self.at_borders.count());
+        let new = || EntityBitMatrix::<Block, HoldingId>::new(rows, columns);
+        self.lost_in = new();
+        self.reaches_in = new();
+        if columns == 0 {
+            return;
+        }
+        let [mut generated, mut killed, mut made, mut over] = [new(), new(), new(), new()];
+        for &block in function.blocks() {
+            for instruction in function.instructions(block) {
+                for register in results_of(function, instruction) {
+                    for &holding in self.at_border(&self.of_register[register]) {
+                        generated.remove(block, holding);
+                        killed.insert(block, holding);
+                    }
+                    for &holding in self.at_border(&self.by_holder[register]) {
+                        made.remove(block, holding);
+                        over.insert(block, holding);
+                    }
+                }
+                for holding in self.made_anew(instruction) {
+                    if self.at_borders.contains(holding) {
+                        generated.insert(block, holding);
+                        killed.remove(block, holding);
+                        made.insert(block, holding);
+                    }
+                }
+            }
+        }
+        let [mut lost_out, mut reaches_out] = [new(), new()];
+        self.lost_in.row_mut(function.entry()).or(&self.at_borders);
+        let limit = flow.order.len() + 3;
+        let visit = |block: Block| {
+            for &from in flow.graph.predecessors(block) {
+                self.lost_in.row_mut(block).or(lost_out.row(from));
+                self.reaches_in.row_mut(block).or(reaches_out.row(from));
+            }
+            let lost = lost_out.row_mut(block).or_with_and_not_if_changed(
+                killed.row(block),
+                self.lost_in.row(block),
+                generated.row(block),
+            );
+            let reaches = reaches_out.row_mut(block).or_with_and_not_if_changed(
+                made.row(block),
+                self.reaches_in.row(block),
+                over.row(block),
+            );
+            lost | reaches
+        };
+        fixed_point(&flow.graph, &flow.order, Direction::Forward, limit, visit)
+            .expect("sets of holdings only grow");
+    }
+
+    /// Those of a list that are at borders: they were numbered, and so listed, first.
+    fn at_border<'a>(&self, holdings: &'a [HoldingId]) -> &'a [HoldingId] {
+        let end = holdings.partition_point(|&holding| self.at_borders.contains(holding));
+        &holdings[..end]
+    }
+
+    /// What an instruction makes hold: `%1 = MOV %1` and `%1 = NOT %1` say nothing.
+    fn made_anew(&self, instruction: Instruction) -> impl Iterator<Item = HoldingId> + '_ {
+        let made = self.made[instruction].iter().copied();
+        made.filter(|&holding| {
+            let Holding { register, held } = self.rows[holding];
+            held.register() != Some(register)
+        })
+    }
+
+    /// What is known where a block begins.
+    pub fn enter(&self, block: Block, state: &mut State) {
+        state.known.assign(&self.at_borders);
+        state.known.and_not(self.lost_in.row(block));
+        state.reaches.assign(self.reaches_in.row(block));
+    }
+
+    /// What is known behind an instruction, from what is known before it.
+    pub fn step(&self, function: &Function, instruction: Instruction, state: &mut State) {
+        for register in results_of(function, instruction) {
+            for &holding in &self.of_register[register] {
+                state.known.remove(holding);
+            }
+            for &holding in &self.by_holder[register] {
+                state.reaches.remove(holding);
+            }
+        }
+        for holding in self.made_anew(instruction) {
+            state.known.insert(holding);
+            state.reaches.insert(holding);
+        }
+    }
+
+    /// Is nothing that an instruction makes hold known where its block begins?
+    pub fn is_lost_at_start(&self, block: Block, instruction: Instruction) -> bool {
+        let made = self.made[instruction].iter();
+        made.copied()
+            .all(|holding| !self.at_borders.contains(holding) || self.lost_in.contains(block, holding))
+    }
+
+    /// The holdings that an instruction makes.
+    pub fn made_by(&self, instruction: Instruction) -> &[HoldingId] {
+        &self.made[instruction]
+    }
+
+    /// The holdings of a register.
+    pub fn of(&self, register: Register) -> &[HoldingId] {
+        &self.by_holder[register]
+    }
+
+    /// The holding of a register and what it holds, if some instruction makes it.
+    pub fn find(&self, holding: Holding) -> Option<HoldingId> {
+        self.ids.get(&holding).copied()
+    }
+}
+
+/// What is known at one place.
+#[derive(Default)]
+pub(super) struct State {
+    /// Holdings that hold.
+    pub known: EntityBitSet<HoldingId>,
+    /// Holdings whose register was, on some path, last written by an instruction that makes it.
+    pub reaches: EntityBitSet<HoldingId>,
+}
+
+fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
+    let results = function.results(instruction).iter();
+    results.filter_map(Operand::as_register)
+}
+
+/// What the result of an instruction holds behind it.
+fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Option<Held> {
+    let operation = function.operation(instruction);
+    let is_wanted = match operation {
+        Operation::Mov | Operation::Copy => true,
+        Operation::S2r => wanted.fixed && function.is_removable_if_unused(instruction),
+        Operation::Not => wanted.complements,
+        _ => false,
+    };
+    if !is_wanted {
+        return None;
+    }
+    let (result, source) = (function.result(instruction, 0), function.source(instruction, 0));
+    let result = result.as_register()?;
+    if source.is_modified() || source.is_undefined() {
+        return None;
+    }
+    if operation == Operation::Not {
+        let source = source.as_register()?;
+        return function
+            .register(source)
+            .file
+            .is_predicate()
+            .then_some(Held::Complement(source));
+    }
+    if let Some(source) = source.as_register() {
+        return is_alike(function, result, source).then_some(Held::Register(source));
+    }
+    match source.kind() {
+        OperandKind::Special(special) => {
+            let is_known = match function.special_data(special) {
+                Special::Symbol { .. } | Special::Frame(_) => wanted.constants,
+                Special::SpecialRegister(_) => wanted.fixed,
+                Special::Physical(_) | Special::Machine { .. } => false,
+            };
+            is_known.then_some(Held::Special(source))
+        }
+        _ if wanted.constants => {
+            let bits = function.register(result).bits;
+            let mask = u64::MAX
+                .checked_shr(64 - u32::from(bits.min(64)))
+                .unwrap_or_default();
+            let bits = function.constant_bits(source).filter(|_| bits <= 64)?;
+            Some(Held::Bits(bits & mask))
+        }
+        _ => None,
+    }
+}
+
+/// The constant that a register holds where a block begins, because its only definition gives it that and no way here goes
+/// around the definition: on such a way the register would hold anything.
+fn only_constant(
+    function: &Function,
+    flow: &ControlFlow,
+    wanted: Wanted,
+    register: Register,
+    block: Block,
+) -> Option<Held> {
+    let definition = function.unique_definition(register)?;
+    let home = function.block_of(definition)?;
+    let held = held_by(function, definition, wanted)?;
+    let is_constant = matches!(held, Held::Bits(_) | Held::Special(_));
+    (is_constant && flow.dominators.strictly_dominates(home, block)).then_some(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::add_copies;
+    use oriel_engine::graph::Traversal;
+    use oriel_engine::snapshot::abi::Stage;
+    use oriel_ori::parse_function;
+    use oriel_ori::random_function::random_function;
+    use oriel_random::{Random, Stream};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const ALL: Wanted = Wanted {
+        border_bits: BORDER_LIMIT,
+        constants: true,
+        fixed: true,
+        complements: true,
+    };
+
+    /// What may be said of a holding at the start of a block, found by walking every path to it from the end backward:
+    /// whether some path loses it, and whether on some path an instruction that makes it wrote the register last.
+    fn on_paths(function: &Function, holdings: &Holdings, block: Block, id: HoldingId) -> (bool, bool) {
+        let Holding { register, held } = holdings.rows[id];
+        let predecessors = function.predecessors();
+        let (mut is_lost, mut reaches) = (false, false);
+        // Blocks to go through backward, and whether both questions are still open there.
+        let mut pending: Vec<(Block, bool, bool)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let enter = |block: Block, lost: bool, reach: bool, pending: &mut Vec<_>, is_lost: &mut bool| {
+            *is_lost |= lost && block == function.entry();
+            pending.extend(predecessors[block].iter().map(|&from| (from, lost, reach)));
+        };
+        enter(block, true, true, &mut pending, &mut is_lost);
+        while let Some((block, mut asks_lost, mut asks_reach)) = pending.pop() {
+            if !seen.insert((block, asks_lost, asks_reach)) {
+                continue;
+            }
+            for instruction in function.instructions(block).rev() {
+                let writes =
+                    |wanted: Register| results_of(function, instruction).any(|result| result == wanted);
+                let makes = holdings.made_by(instruction).contains(&id) && held.register() != Some(register);
+                let writes_register = writes(register);
+                let writes_source = held.register().is_some_and(writes);
+                if asks_lost && (makes || writes_register || writes_source) {
+                    is_lost |= !makes;
+                    asks_lost = false;
+                }
+                if asks_reach && writes_register {
+                    reaches |= makes;
+                    asks_reach = false;
+                }
+            }
+            if asks_lost || asks_reach {
+                enter(block, asks_lost, asks_reach, &mut pending, &mut is_lost);
+            }
+        }
+        (is_lost, reaches)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn borders_are_what_paths_say(seed: u64) {
+            let mut function = random_function(seed, Stage::Late);
+            function.remove_unreachable_blocks();
+            let mut random = Random::new(seed, Stream::TestOri);
+            add_copies(&mut function, &mut random);
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            prop_assume!(flow.order.len() == function.blocks().len());
+            let holdings = Holdings::compute(&function, &flow, ALL);
+            let mut state = State::default();
+            for &block in function.blocks() {
+                holdings.enter(block, &mut state);
+                for id in holdings.at_borders.iter().take(64) {
+                    let found = (!state.known.contains(id), state.reaches.contains(id));
+                    prop_assert_eq!(found, on_paths(&function, &holdings, block, id), "{} {:?}", block, holdings.rows[id]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn in_large_functions_only_registers_of_one_block_hold_something() {
+        let function = parse_function(
+            "kernel \"k\" sm_80 late {
+bix0:
+    %0:R32 = S2R.b32 tid.x
+    %1:R32 = MOV.b32 %0
+    %2:R32 = MOV.b32 %0
+    %3:R64 = LD.param::entry.b64 [&k_param_0]
+    ST.global.b32 %2, [%3]
+    BRA fall bix1
+bix1:
+    ST.global.b32 %1, [%3]
+    EXIT
+}
+",
+        )
+        .unwrap();
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let holders = |border_bits| {
+            let wanted = Wanted {
+                fixed: false,
+                border_bits,
+                ..ALL
+            };
+            let holdings = Holdings::compute(&function, &flow, wanted);
+            let rows = holdings.rows.values();
+            rows.map(|row| row.register.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(holders(BORDER_LIMIT), ["%1", "%2"]);
+        // One holding at the borders of two blocks.
+        assert_eq!(holders(2), ["%1", "%2"]);
+        assert_eq!(holders(1), ["%2"]);
+    }
+}

@@ -1,0 +1,422 @@
+//! The late instance: copies and constants that registers hold already, and copies whose uses can do with their source.
+//!
+//! Each round computes what registers hold, marks, and applies the marks:
+//!
+//! - an instruction that gives a register what it holds already is *propagated*: it goes;
+//! - a copy is propagated if every use that it reaches can be one of its source, which still has the value there;
+//! - so is a complement of a predicate, if branches and selects take the predicate the other way round for nothing.
+//!
+//! The registers of two copies that a round marks are never in a chain, so no decision changes the facts of another; the
+//! next round takes the chain further.
+
+use super::holdings::{BORDER_LIMIT, Held, Holding, HoldingId, Holdings, State, Wanted};
+use super::marks::{Counts, apply_marks};
+use super::policy::{Policy, Refusal};
+use crate::copies::is_alike;
+use crate::{Analyses, PhaseContext, RemarkKind};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::{Block, EntitySet, PackedOption, Register, SecondaryMap};
+use oriel_ori::analysis::{PressureMap, RangeExtension};
+use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation};
+use smallvec::{SmallVec, smallvec};
+
+/// How often the function is gone through, at most: a chain of copies loses at least every other one each time.
+const ROUNDS: usize = 8;
+
+/// Mentions of a register whose way is looked at, at most: each block on the way goes through them.
+const MENTION_LIMIT: usize = 128;
+
+/// Propagates; how many instructions went.
+pub(super) fn propagate(
+    function: &mut Function,
+    policy: &mut Policy,
+    context: &mut PhaseContext<'_>,
+) -> Counts {
+    let mut total = Counts::default();
+    for _ in 0..ROUNDS {
+        let flow = context.control_flow(function);
+        let outcome = Round::run(function, &flow, policy, context);
+        if outcome.counts == Counts::default() {
+            break;
+        }
+        // A branch that goes by the complement has its targets in another order.
+        context.keep_only(match outcome.turns_branches {
+            true => Analyses::empty(),
+            false => Analyses::CONTROL_FLOW,
+        });
+        total += outcome.counts;
+        if !outcome.postpones {
+            break;
+        }
+    }
+    total
+}
+
+/// What a round did.
+#[derive(Default)]
+struct Outcome {
+    counts: Counts,
+    /// Did a branch change the order of its targets?
+    turns_branches: bool,
+    /// Was a copy left for the next round?
+    postpones: bool,
+}
+
+struct Round<'a> {
+    flow: &'a ControlFlow,
+    holdings: Holdings,
+    /// Holdings of which a use has to stay.
+    refused: EntityBitSet<HoldingId>,
+    /// Holdings whose uses become uses of what is held.
+    chosen: EntityBitSet<HoldingId>,
+    /// The block that follows each in the layout.
+    next_in_layout: SecondaryMap<Block, PackedOption<Block>>,
+    /// Registers that a decision of this round is about.
+    taken: EntitySet<Register>,
+    /// Was a copy left for the next round because of what this one does to its registers?
+    postpones: bool,
+    /// Made when something is to be weighed.
+    map: Option<PressureMap>,
+}
+
+impl<'a> Round<'a> {
+    fn run(
+        function: &mut Function,
+        flow: &'a ControlFlow,
+        policy: &mut Policy,
+        context: &mut PhaseContext<'_>,
+    ) -> Outcome {
+        let wanted = Wanted {
+            constants: policy.several_constants,
+            fixed: policy.fixed,
+            complements: policy.complements,
+            border_bits: BORDER_LIMIT,
+        };
+        let mut round = Self {
+            flow,
+            holdings: Holdings::compute(function, flow, wanted),
+            refused: EntityBitSet::new(),
+            chosen: EntityBitSet::new(),
+            next_in_layout: next_in_layout(function),
+            taken: EntitySet::new(),
+            postpones: false,
+            map: None,
+        };
+        if round.holdings.rows.is_empty() {
+            return Outcome::default();
+        }
+        round.survey(function, policy, context);
+        round.choose(function, policy, context);
+        let (replaced, turns_branches) = round.replace_uses(function);
+        let counts = Counts {
+            replaced,
+            ..apply_marks(function, context)
+        };
+        Outcome {
+            counts,
+            turns_branches,
+            postpones: round.postpones,
+        }
+    }
+
+    fn reachable(&self, function: &Function) -> Vec<Block> {
+        let blocks = function.blocks().iter().copied();
+        blocks
+            .filter(|&block| self.flow.order.is_reachable(block))
+            .collect()
+    }
+
+    /// Marks what gives registers what they hold, and notes which uses have to stay.
+    fn survey(&mut self, function: &mut Function, policy: &mut Policy, context: &mut PhaseContext<'_>) {
+        let mut state = State::default();
+        let mut redundant = Vec::new();
+        for block in self.reachable(function) {
+            self.holdings.enter(block, &mut state);
+            for instruction in function.instructions(block) {
+                if !function.operation(instruction).is_debug() {
+                    self.survey_uses(function, policy, instruction, &state);
+                    if self.is_redundant(function, instruction, &state) {
+                        let is_local = self.holdings.is_lost_at_start(block, instruction);
+                        redundant.push((instruction, is_local));
+                    }
+                }
+                self.holdings.step(function, instruction, &mut state);
+            }
+        }
+        for (instruction, is_local) in redundant {
+            let register = function.result(instruction, 0).as_register();
+            let register = register.expect("a copy has a result");
+            if let Err(refusal) = self.check_held(function, policy, context, instruction, is_local) {
+                missed(function, context, instruction, refusal);
+                continue;
+            }
+            function.set_marks(instruction, InstructionFlags::MARK_PROPAGATED, true);
+            self.taken.insert(register);
+            context.remark(
+                RemarkKind::Passed,
+                "HeldAlready",
+                function,
+                Some(instruction),
+                || format!("%{} holds this value already", register.as_u32()),
+            );
+        }
+    }
+
+    /// May an instruction go whose register holds the value already, and would be live further for it?
+    fn check_held(
+        &mut self,
+        function: &Function,
+        policy: &mut Policy,
+        context: &mut PhaseContext<'_>,
+        instruction: Instruction,
+        is_local: bool,
+    ) -> Result<(), Refusal> {
+        let register = function.result(instruction, 0).as_register();
+        let register = register.expect("a copy has a result");
+        let mentions = function.uses(register).chain(function.definitions(register));
+        if !policy.forces_global && mentions.take(MENTION_LIMIT + 1).count() > MENTION_LIMIT {
+            return Err(Refusal::Mentions);
+        }
+        let map = self.map.get_or_insert_with(|| {
+            let flow = context.control_flow(function);
+            PressureMap::new(function, flow, context.liveness(function))
+        });
+        let extensions = extensions_before(function, self.flow, map, register, instruction);
+        let has_room = |extension: &RangeExtension| extension.fits(policy.room());
+        if !policy.forces_global && !extensions.iter().all(has_room) {
+            return Err(Refusal::Pressure);
+        }
+        if !policy.copies.spend() || (!is_local && !policy.global.spend()) {
+            return Err(Refusal::Budget);
+        }
+        for extension in &extensions {
+            map.accept(function, extension, None);
+        }
+        Ok(())
+    }
+
+    /// Does an instruction give its register what that holds already?
+    fn is_redundant(&self, function: &Function, instruction: Instruction, state: &State) -> bool {
+        let made = self.holdings.made_by(instruction);
+        let holds = |holding: &HoldingId| match self.holdings.rows[*holding].held {
+            Held::Complement(_) => false,
+            Held::Register(source) => {
+                let register = self.holdings.rows[*holding].register;
+                let reverse = Holding {
+                    register: source,
+                    held: Held::Register(register),
+                };
+                let reverse = self.holdings.find(reverse);
+                source == register
+                    || state.known.contains(*holding)
+                    || reverse.is_some_and(|reverse| state.known.contains(reverse))
+            }
+            Held::Bits(_) | Held::Special(_) => state.known.contains(*holding),
+        };
+        made.iter().any(holds) && function.is_removable_if_unused(instruction)
+    }
+
+    /// Can an instruction use the complement of the predicate that is one of its sources, for nothing?
+    fn can_turn(&self, function: &Function, user: Instruction, number: usize) -> bool {
+        let sources = function.sources(user);
+        if sources.get(number).is_modified() {
+            return false;
+        }
+        match function.operation(user) {
+            Operation::Sel => {
+                let arms = [sources.get(0), sources.get(1)];
+                number == 2 && arms.iter().all(|arm| arm.as_register().is_some())
+            }
+            // LLVM's branches have no complement. If one of the targets follows, another instruction would be needed.
+            Operation::Bra => {
+                let block = function.block_of(user).expect("the branch is in a block");
+                let next = self.next_in_layout[block].expand();
+                let follows = |target: Operand| target.as_block() == next;
+                let is_named = |target: Operand| matches!(target.kind(), OperandKind::Target(_));
+                sources.len() == 3
+                    && number == 0
+                    && sources
+                        .iter()
+                        .skip(1)
+                        .all(|target| is_named(target) && !follows(target))
+            }
+            _ => false,
+        }
+    }
+
+    fn survey_uses(&mut self, function: &Function, policy: &Policy, user: Instruction, state: &State) {
+        let sources = function.sources(user);
+        for (number, operand) in sources.iter().enumerate() {
+            let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) else {
+                continue;
+            };
+            for &holding in self.holdings.of(register) {
+                if !state.reaches.contains(holding) || self.refused.contains(holding) {
+                    continue;
+                }
+                let can_change = state.known.contains(holding)
+                    && match self.holdings.rows[holding].held {
+                        Held::Register(source) => {
+                            policy.check_use(function, user, number, Some(source)).is_ok()
+                        }
+                        Held::Complement(_) => self.can_turn(function, user, number),
+                        Held::Bits(_) | Held::Special(_) => false,
+                    };
+                if !can_change {
+                    self.refused.insert(holding);
+                }
+            }
+        }
+    }
+
+    /// Chooses the copies whose uses become uses of their sources, and marks them.
+    fn choose(&mut self, function: &mut Function, policy: &mut Policy, context: &mut PhaseContext<'_>) {
+        for block in self.reachable(function) {
+            let mut next = function.first(block);
+            while let Some(instruction) = next {
+                next = function.next(instruction);
+                let Some(&holding) = self.holdings.made_by(instruction).first() else {
+                    continue;
+                };
+                let is_marked = function
+                    .flags(instruction)
+                    .contains(InstructionFlags::MARK_PROPAGATED);
+                if is_marked || self.refused.contains(holding) {
+                    continue;
+                }
+                let Holding { register, held } = self.holdings.rows[holding];
+                let (Held::Register(source) | Held::Complement(source)) = held else {
+                    continue;
+                };
+                if !self.chosen.contains(holding) {
+                    if self.taken.contains(register) || self.taken.contains(source) {
+                        self.postpones = true;
+                        continue;
+                    }
+                    if let Err(refusal) = self.check(function, policy, block, register, source) {
+                        missed(function, context, instruction, refusal);
+                        continue;
+                    }
+                    self.chosen.insert(holding);
+                    self.taken.insert(register);
+                    self.taken.insert(source);
+                }
+                function.set_marks(instruction, InstructionFlags::MARK_PROPAGATED, true);
+                context.remark(RemarkKind::Passed, "Copy", function, Some(instruction), || {
+                    format!("uses of %{} use %{}", register.as_u32(), source.as_u32())
+                });
+            }
+        }
+    }
+
+    /// May the uses of a register in a block or behind it become uses of another?
+    fn check(
+        &self,
+        function: &Function,
+        policy: &mut Policy,
+        home: Block,
+        register: Register,
+        source: Register,
+    ) -> Result<(), Refusal> {
+        policy.check_source(function, source)?;
+        if !policy.reaching_definitions && function.unique_definition(register).is_none() {
+            return Err(Refusal::SeveralDefinitions);
+        }
+        let mut users = function.uses(register);
+        let is_local = users.all(|(user, _)| function.block_of(user) == Some(home));
+        if !policy.copies.spend() || (!is_local && !policy.global.spend()) {
+            return Err(Refusal::Budget);
+        }
+        Ok(())
+    }
+
+    /// Changes the uses that chosen holdings reach; how many, and whether one was that of a branch.
+    fn replace_uses(&self, function: &mut Function) -> (u64, bool) {
+        if self.chosen.is_empty() {
+            return (0, false);
+        }
+        let mut state = State::default();
+        let (mut replaced, mut turns_branches) = (0, false);
+        for block in self.reachable(function) {
+            self.holdings.enter(block, &mut state);
+            let mut next = function.first(block);
+            while let Some(user) = next {
+                next = function.next(user);
+                if !function.operation(user).is_debug() {
+                    for number in 0..function.sources(user).len() {
+                        let is_changed = self.replace_use(function, user, number, &state);
+                        replaced += u64::from(is_changed);
+                        turns_branches |= is_changed && function.operation(user) == Operation::Bra;
+                    }
+                }
+                self.holdings.step(function, user, &mut state);
+            }
+        }
+        (replaced, turns_branches)
+    }
+
+    fn replace_use(&self, function: &mut Function, user: Instruction, number: usize, state: &State) -> bool {
+        let operand = function.source(user, number);
+        let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) else {
+            return false;
+        };
+        let reaches =
+            |holding: &&HoldingId| self.chosen.contains(**holding) && state.reaches.contains(**holding);
+        let Some(&holding) = self.holdings.of(register).iter().find(reaches) else {
+            return false;
+        };
+        match self.holdings.rows[holding].held {
+            Held::Register(source) => {
+                debug_assert!(is_alike(function, register, source));
+                function.set_source(user, number, operand.with_register(source));
+            }
+            Held::Complement(source) => turn(function, user, number, source),
+            Held::Bits(_) | Held::Special(_) => unreachable!("only registers are chosen"),
+        }
+        true
+    }
+}
+
+fn next_in_layout(function: &Function) -> SecondaryMap<Block, PackedOption<Block>> {
+    let mut next = SecondaryMap::with_capacity(function.block_limit());
+    for pair in function.blocks().windows(2) {
+        next[pair[0]] = pair[1].into();
+    }
+    next
+}
+
+/// What it takes to keep a register live up to where an instruction writes it.
+fn extensions_before(
+    function: &Function,
+    flow: &ControlFlow,
+    map: &mut PressureMap,
+    register: Register,
+    instruction: Instruction,
+) -> SmallVec<[RangeExtension; 2]> {
+    let block = function
+        .block_of(instruction)
+        .expect("the instruction is in a block");
+    let mut before = std::iter::successors(function.previous(instruction), |&next| function.previous(next));
+    if let Some(before) = before.find(|&before| !function.operation(before).is_debug()) {
+        return smallvec![map.extension(function, register, before)];
+    }
+    let ends = flow.graph.predecessors(block).iter();
+    ends.filter_map(|&from| function.terminator(from))
+        .map(|end| map.extension(function, register, end))
+        .collect()
+}
+
+fn missed(function: &Function, context: &mut PhaseContext<'_>, copy: Instruction, refusal: Refusal) {
+    context.remark(RemarkKind::Missed, "Copy", function, Some(copy), || {
+        format!("the copy stays: {}", refusal.reason())
+    });
+}
+
+/// Makes an instruction use the complement of its predicate: what it does when that holds and when not change places.
+fn turn(function: &mut Function, user: Instruction, number: usize, predicate: Register) {
+    let pair = if number == 0 { (1, 2) } else { (0, 1) };
+    let (one, other) = (function.source(user, pair.0), function.source(user, pair.1));
+    function.set_source(user, number, Operand::predicate(predicate));
+    function.set_source(user, pair.0, other);
+    function.set_source(user, pair.1, one);
+}

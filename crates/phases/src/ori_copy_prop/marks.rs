@@ -1,0 +1,90 @@
+//! The apply step: what becomes of instructions with marks.
+//!
+//! | bit | mark | what becomes of the instruction |
+//! |---|---|---|
+//! | 0x100 | propagated | it goes: every use has its value from elsewhere |
+//! | 0x200 | deferred | it goes if nothing uses it, else it stays |
+//! | 0x400 | predicated | its uses under its predicate have been changed; with 0x200 it goes if these were all |
+//!
+//! The reference sets these bits on operands and folds nothing ("does not fold"); here the step that consumes them follows
+//! at once, and no mark is left behind.
+
+use crate::PhaseContext;
+use oriel_ori::{Function, Instruction, InstructionFlags};
+use std::ops::AddAssign;
+
+/// What a pass over a function did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Instructions that went.
+    pub removed: u64,
+    /// Uses that became others.
+    pub replaced: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.removed += other.removed;
+        self.replaced += other.replaced;
+    }
+}
+
+const MARKS: InstructionFlags = InstructionFlags::MARK_PROPAGATED
+    .union(InstructionFlags::MARK_DEFERRED)
+    .union(InstructionFlags::MARK_PREDICATED);
+
+/// Clears marks that somebody else has left.
+pub(crate) fn clear_marks(function: &mut Function) {
+    for index in 0..function.blocks().len() {
+        let mut next = function.first(function.blocks()[index]);
+        while let Some(instruction) = next {
+            if function.flags(instruction).intersects(MARKS) {
+                function.set_marks(instruction, MARKS, false);
+            }
+            next = function.next(instruction);
+        }
+    }
+}
+
+/// Applies and clears the marks of a function; how many instructions went.
+pub(crate) fn apply_marks(function: &mut Function, context: &mut PhaseContext<'_>) -> Counts {
+    let mut counts = Counts::default();
+    for index in 0..function.blocks().len() {
+        let block = function.blocks()[index];
+        // Backward, so that what uses a deferred instruction goes before it.
+        let mut next = function.last(block);
+        while let Some(instruction) = next {
+            next = function.previous(instruction);
+            let marks = function.flags(instruction) & MARKS;
+            if marks.is_empty() {
+                continue;
+            }
+            for (mark, name) in [
+                (InstructionFlags::MARK_PROPAGATED, "propagated"),
+                (InstructionFlags::MARK_DEFERRED, "deferred"),
+                (InstructionFlags::MARK_PREDICATED, "predicated"),
+            ] {
+                context.count(name, u64::from(marks.contains(mark)));
+            }
+            let goes = function.is_removable_if_unused(instruction)
+                && (marks.contains(InstructionFlags::MARK_PROPAGATED)
+                    || marks.contains(InstructionFlags::MARK_DEFERRED) && is_unused(function, instruction));
+            if goes {
+                function.remove(instruction);
+                counts.removed += 1;
+            } else {
+                function.set_marks(instruction, marks, false);
+            }
+        }
+    }
+    counts
+}
+
+fn is_unused(function: &Function, instruction: Instruction) -> bool {
+    let mut results = function.results(instruction).iter();
+    results.all(|result| {
+        result
+            .as_register()
+            .is_some_and(|register| function.is_unused(register))
+    })
+}

@@ -1,0 +1,158 @@
+//! Beginnings of chains that were met, and how one chain takes its beginning from another.
+
+use super::chain::{Chain, Leaf};
+use crate::gvn_cse::{Leader, Value, ValueTable};
+use oriel_engine::entity::{Block, PrimaryMap, Register, SecondaryMap, entity_impl};
+use oriel_engine::graph::DominatorTree;
+use oriel_ori::{Function, InstructionBuilder, Operation, Position};
+use smallvec::SmallVec;
+
+/// A chain of the table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ChainId(u32);
+entity_impl!(ChainId, "chain");
+
+/// A chain that others can begin with.
+struct Known {
+    chain: Chain,
+    /// The registers of its beginnings; none until it is built that way.
+    built: Option<Built>,
+}
+
+/// The registers of the beginnings of a chain that was built from left to right.
+pub(super) struct Built {
+    /// Leaves of the shortest beginning that it has a register for.
+    first_length: usize,
+    registers: SmallVec<[Register; 4]>,
+}
+
+/// A beginning of a known chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    chain: ChainId,
+    /// How many leaves it has.
+    pub length: usize,
+}
+
+/// Beginnings by their leaves.
+#[derive(Default)]
+pub(super) struct Prefixes {
+    chains: PrimaryMap<ChainId, Known>,
+    table: ValueTable,
+    /// By entry of the table, whose leader is the root of the chain.
+    of_value: SecondaryMap<Value, Option<Prefix>>,
+    words: Vec<u32>,
+}
+
+impl Prefixes {
+    /// The longest beginning that a chain shares with one that dominates it and is not further away than the window.
+    pub fn longest(
+        &mut self,
+        function: &Function,
+        dominators: &DominatorTree<Block>,
+        chain: &Chain,
+        place: u32,
+        window: u32,
+    ) -> Option<Prefix> {
+        let mut longest = None;
+        self.words.clear();
+        self.words.extend(chain.key(function));
+        self.words.extend(chain.leaves[0].key());
+        for length in 2..=chain.leaves.len() {
+            self.words.extend(chain.leaves[length - 1].key());
+            let Some(value) = self.table.find(&self.words) else {
+                break;
+            };
+            let leader = self.table.leader(value);
+            let is_near = place - leader.place <= window;
+            let blocks = [leader.instruction, chain.root].map(|root| function.block_of(root));
+            if let [Some(from), Some(to)] = blocks
+                && is_near
+                && dominators.dominates(from, to)
+            {
+                longest = self.of_value[value];
+            }
+        }
+        longest
+    }
+
+    /// Enters the beginnings that a chain computes, in the place of those of chains that were met before.
+    pub fn enter(&mut self, function: &Function, chain: Chain, built: Option<Built>, place: u32) {
+        let id = self.chains.next_key();
+        let leader = Leader {
+            instruction: chain.root,
+            place,
+        };
+        let first_length = built.as_ref().map_or(2, |built| built.first_length);
+        self.words.clear();
+        self.words.extend(chain.key(function));
+        for (number, leaf) in chain.leaves.iter().enumerate() {
+            self.words.extend(leaf.key());
+            let length = number + 1;
+            if length >= first_length {
+                let (value, _) = self.table.find_or_insert(&self.words, leader);
+                self.table.set_leader(value, leader);
+                self.of_value[value] = Some(Prefix { chain: id, length });
+            }
+        }
+        self.chains.push(Known { chain, built });
+    }
+
+    /// The register that has the value of a beginning. The chain is built anew if it computes its leaves in another
+    /// order; was it?
+    pub fn register(&mut self, function: &mut Function, prefix: Prefix) -> (Register, bool) {
+        let known = &mut self.chains[prefix.chain];
+        if prefix.length == known.chain.leaves.len() {
+            return (known.chain.result(function), false);
+        }
+        let is_new = known.built.is_none();
+        let make = || build(function, &known.chain, None);
+        let built = known.built.get_or_insert_with(make);
+        (built.registers[prefix.length - built.first_length], is_new)
+    }
+}
+
+/// Builds a chain from left to right in canonical order, in front of its root and with it. `begin` is a register that
+/// has its first leaves, and how many.
+pub(super) fn build(function: &mut Function, chain: &Chain, begin: Option<(Register, usize)>) -> Built {
+    let result = chain.result(function);
+    let mut registers: SmallVec<[Register; 4]> = SmallVec::new();
+    let (mut value, length) = match begin {
+        Some((register, length)) => (function.register_operand(register), length),
+        None => (chain.leaves[0].operand, 1),
+    };
+    let rest = chain.leaves[length..].split_last();
+    let (last, between) = rest.expect("the root has work to do");
+    for leaf in between {
+        let register = function.create_register_like(result);
+        let operand = function.register_operand(register);
+        let new = InstructionBuilder::new(operation_with(chain, *leaf), chain.data_type)
+            .result(operand)
+            .source(value)
+            .source(leaf.operand)
+            .in_place_of(function.origin(chain.root));
+        function.insert(Position::Before(chain.root), new);
+        registers.push(register);
+        value = operand;
+    }
+    let operation = operation_with(chain, *last);
+    if function.operation(chain.root) != operation {
+        function.set_operation(chain.root, operation);
+    }
+    function.set_sources(chain.root, &[value, last.operand]);
+    registers.push(result);
+    for &inner in &chain.inner {
+        function.remove(inner);
+    }
+    Built {
+        first_length: length + 1,
+        registers,
+    }
+}
+
+fn operation_with(chain: &Chain, leaf: Leaf) -> Operation {
+    match leaf.is_negative {
+        true => Operation::Isub,
+        false => chain.operation,
+    }
+}

@@ -1,0 +1,113 @@
+//! Which registers can be split, by the kind of their definition.
+
+use oriel_engine::entity::{EntitySet, Register};
+use oriel_ori::{AddressSpace, Function, Instruction, Operand, Operation, OperationFlags, RegisterFile};
+use smallvec::SmallVec;
+
+/// How a value comes again where it is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A constant, an address, a register that the hardware keeps, a parameter: made anew from nothing.
+    Move,
+    /// A copy, or a PHI of one value: the register at the end of the chain takes its place.
+    Chain(Register),
+    /// Cheap arithmetic: made anew from these registers.
+    MultiOperand(SmallVec<[Register; 2]>),
+}
+
+impl Kind {
+    /// The registers that have to be live where the value comes again.
+    pub fn needs(&self) -> &[Register] {
+        match self {
+            Self::Move => &[],
+            Self::Chain(root) => std::slice::from_ref(root),
+            Self::MultiOperand(sources) => sources,
+        }
+    }
+}
+
+/// Copies and PHIs that a chain is followed over.
+const LONGEST_CHAIN: usize = 16;
+
+/// How the value of a register can come again; none if it cannot, or would cost more than holding it.
+pub(super) fn classify(
+    function: &Function,
+    single_valued: &EntitySet<Register>,
+    register: Register,
+) -> Option<Kind> {
+    if function.register(register).file != RegisterFile::R || !single_valued.contains(register) {
+        return None;
+    }
+    let root = chain_root(function, single_valued, register);
+    if root != register {
+        return Some(Kind::Chain(root));
+    }
+    let definition = function.unique_definition(register)?;
+    if !is_cheap(function, definition) {
+        return None;
+    }
+    let mut sources: SmallVec<[Register; 2]> = SmallVec::new();
+    for source in function.sources(definition) {
+        match source.as_register() {
+            Some(source_register) => {
+                if source.is_undefined() || !single_valued.contains(source_register) {
+                    return None;
+                }
+                sources.push(source_register);
+            }
+            None => continue,
+        }
+    }
+    sources.sort_unstable();
+    sources.dedup();
+    Some(match sources.is_empty() {
+        true => Kind::Move,
+        false => Kind::MultiOperand(sources),
+    })
+}
+
+/// The register that a chain of copies, and of PHIs with one value, begins with.
+fn chain_root(function: &Function, single_valued: &EntitySet<Register>, register: Register) -> Register {
+    let mut root = register;
+    for _ in 0..LONGEST_CHAIN {
+        let Some(definition) = function.unique_definition(root) else {
+            break;
+        };
+        let mut values: SmallVec<[Operand; 4]> = match function.operation(definition) {
+            Operation::Copy | Operation::Mov => function.sources(definition).iter().collect(),
+            Operation::Phi => function.sources(definition).iter().step_by(2).collect(),
+            _ => break,
+        };
+        values.retain(|value| value.as_register() != Some(root));
+        let Some((&first, rest)) = values.split_first() else {
+            break;
+        };
+        let Some(source) = first.as_register() else { break };
+        let (of_root, of_source) = (function.register(root), function.register(source));
+        if rest.iter().any(|&value| value != first)
+            || first.is_modified()
+            || first.is_undefined()
+            || !single_valued.contains(source)
+            || (of_root.bits, of_root.class) != (of_source.bits, of_source.class)
+        {
+            break;
+        }
+        root = source;
+    }
+    root
+}
+
+/// Is it cheaper to execute once more than to hold its result in a register?
+fn is_cheap(function: &Function, definition: Instruction) -> bool {
+    if function.results(definition).len() != 1 || !function.is_removable_if_unused(definition) {
+        return false;
+    }
+    let operation = function.operation(definition);
+    if operation == Operation::Ld {
+        // Parameters lie in constant memory, and an instruction takes them from there.
+        let mut sources = function.sources(definition).iter();
+        return function.modifiers(definition).space == AddressSpace::EntryParam
+            && sources.all(|source| source.as_register().is_none());
+    }
+    operation.flags().contains(OperationFlags::REMATERIALIZABLE)
+}

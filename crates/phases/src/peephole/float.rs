@@ -1,0 +1,185 @@
+//! Identities of floating point that leave every bit as it is.
+//!
+//! Signs are bits, and turning one twice gives back what was there, if no subnormals are flushed on the way. Arithmetic of 16
+//! and 32 bits gives one NaN whatever its operands were, so that their signs may change; that of 64 bits keeps them. `x * 1`
+//! makes another NaN of `x`, unless `x` comes from such arithmetic already.
+
+use super::matcher::Matcher;
+use super::rewrite::{Rewrite, Value, node, value};
+use super::rule::{Governs, Rule};
+use oriel_arithmetic::Form;
+use oriel_ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Rounding};
+
+/// A rule about floats.
+const fn rule(
+    name: &'static str,
+    roots: &'static [Operation],
+    rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
+    examples: &'static [&'static str],
+) -> Rule {
+    Rule {
+        governed_by: Governs::ExactFloats,
+        ..Rule::plain(name, roots, &[16, 32, 64], rewrite, examples)
+    }
+}
+
+pub(super) const RULES: &[Rule] = &[
+    rule(
+        "sign-of-sign",
+        &[Operation::Fneg, Operation::Fabs],
+        sign_of_sign,
+        &[
+            "%8:R32 = FNEG.f32 %4\n%9:R32 = FNEG.f32 %8",
+            "%8:R64 = FNEG.f64 %3\n%9:R64 = FABS.f64 %8",
+            "%8:R32 = FABS.f32 %4\n%9:R32 = FABS.f32 %8",
+        ],
+    ),
+    rule(
+        "add-negated-float",
+        &[Operation::Fadd, Operation::Fsub],
+        add_negated,
+        &[
+            "%8:R32 = FNEG.f32 %4\n%9:R32 = FADD.f32 %5, %8",
+            "%8:R32 = FNEG.f32 %4\n%9:R32 = FADD.rn.ftz.f32 %8, %5",
+            "%8:R32 = FNEG.f32 %4\n%9:R32 = FSUB.f32 %5, %8",
+        ],
+    ),
+    rule(
+        "product-of-negated",
+        &[Operation::Fmul, Operation::Ffma],
+        multiply_negated,
+        &[
+            "%8:R32 = FNEG.f32 %4\n%7:R32 = FNEG.f32 %5\n%9:R32 = FMUL.f32 %8, %7",
+            "%8:R32 = FNEG.f32 %4\n%7:R32 = FNEG.f32 %5\n%9:R32 = FFMA.rn.f32 %8, %7, %4",
+            "%8:R32 = FNEG.f32 %4\n%9:R32 = FMUL.f32 %8, 1.5f32",
+        ],
+    ),
+    rule(
+        "float-with-neutral",
+        &[Operation::Fadd, Operation::Fsub, Operation::Fmul],
+        with_neutral,
+        &[
+            "%8:R32 = FADD.f32 %4, %5\n%9:R32 = FMUL.f32 %8, 1.0f32",
+            "%8:R32 = FMUL.f32 %4, %5\n%9:R32 = FADD.f32 %8, -0.0f32",
+            "%8:R32 = FMUL.ftz.f32 %4, %5\n%9:R32 = FSUB.ftz.f32 %8, 0.0f32",
+        ],
+    ),
+];
+
+/// Does an instruction have no flags but these?
+fn has_only(form: Form, flags: ModifierFlags) -> bool {
+    (flags | ModifierFlags::CONTRACT).contains(form.modifiers.flags)
+}
+
+/// Does arithmetic in this type give the same NaN for all?
+fn has_one_nan(data_type: DataType) -> bool {
+    matches!(data_type, DataType::F32 | DataType::F16 | DataType::Bf16)
+}
+
+/// What is negated, bit for bit, in a type.
+fn negated(matcher: &Matcher<'_>, operand: Operand, data_type: DataType) -> Option<Operand> {
+    let negation = matcher.definition(operand)?;
+    let form = matcher.form(negation);
+    let is_exact = form.operation == Operation::Fneg
+        && form.data_type == data_type
+        && has_only(form, ModifierFlags::empty());
+    is_exact.then(|| matcher.source(negation, 0))
+}
+
+fn sign_of_sign(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
+    let form = matcher.form(root);
+    let operand = matcher.source(root, 0);
+    let inner = matcher.definition(operand)?;
+    let of_inner = matcher.form(inner);
+    let is_exact = |form| has_only(form, ModifierFlags::empty());
+    if of_inner.data_type != form.data_type || !is_exact(form) || !is_exact(of_inner) {
+        return None;
+    }
+    let leaf = matcher.source(inner, 0);
+    match (form.operation, of_inner.operation) {
+        (Operation::Fneg, Operation::Fneg) => value(root, leaf),
+        (Operation::Fabs, Operation::Fabs) => value(root, operand),
+        (Operation::Fabs, Operation::Fneg) => node(root, form, &[leaf.into()]),
+        _ => None,
+    }
+}
+
+/// Is it arithmetic of one type, in which signs of NaNs do not matter?
+fn is_simple(form: Form) -> bool {
+    has_one_nan(form.data_type) && form.source_type == DataType::None
+}
+
+fn add_negated(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
+    let form = matcher.form(root);
+    if !is_simple(form) {
+        return None;
+    }
+    let other = |operation| Form { operation, ..form };
+    let [a, b] = matcher.two(root);
+    if let Some(b) = negated(matcher, b, form.data_type) {
+        let turned = match form.operation {
+            Operation::Fadd => Operation::Fsub,
+            _ => Operation::Fadd,
+        };
+        return node(root, other(turned), &[a.into(), b.into()]);
+    }
+    if form.operation != Operation::Fadd {
+        return None;
+    }
+    let a = negated(matcher, a, form.data_type)?;
+    node(root, other(Operation::Fsub), &[b.into(), a.into()])
+}
+
+fn multiply_negated(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
+    let form = matcher.form(root);
+    let [a, b] = matcher.two(root);
+    if !is_simple(form) {
+        return None;
+    }
+    let of_a = negated(matcher, a, form.data_type);
+    if let (Some(a), Some(b)) = (of_a, negated(matcher, b, form.data_type)) {
+        let third = matcher.function.sources(root).iter().skip(2);
+        let sources: Vec<Value> = [a, b].into_iter().chain(third).map(Value::from).collect();
+        return node(root, form, &sources);
+    }
+    if form.data_type != DataType::F32 || form.operation != Operation::Fmul {
+        return None;
+    }
+    let constant = matcher.constant(b, 32)?;
+    node(root, form, &[of_a?.into(), Value::Bits(constant ^ 1 << 31)])
+}
+
+/// Is a value the result of arithmetic, with the one NaN, and flushed if `flushes` says that it will be?
+fn is_arithmetic(matcher: &Matcher<'_>, operand: Operand, data_type: DataType, flushes: bool) -> bool {
+    matcher.definition(operand).is_some_and(|definition| {
+        let form = matcher.form(definition);
+        let is_one = matches!(
+            form.operation,
+            Operation::Fadd | Operation::Fsub | Operation::Fmul | Operation::Ffma
+        );
+        is_one
+            && form.data_type == data_type
+            && (!flushes || form.modifiers.flags.contains(ModifierFlags::FTZ))
+    })
+}
+
+fn with_neutral(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
+    let form = matcher.form(root);
+    let is_nearest = matches!(form.modifiers.rounding, Rounding::None | Rounding::Rn);
+    if form.data_type != DataType::F32
+        || !is_simple(form)
+        || !is_nearest
+        || !has_only(form, ModifierFlags::FTZ)
+    {
+        return None;
+    }
+    let [a, b] = matcher.two(root);
+    let neutral = match form.operation {
+        Operation::Fadd => -0.0f32,
+        Operation::Fsub => 0.0,
+        _ => 1.0,
+    };
+    let is_neutral = matcher.constant(b, 32) == Some(u64::from(neutral.to_bits()));
+    let flushes = form.modifiers.flags.contains(ModifierFlags::FTZ);
+    (is_neutral && is_arithmetic(matcher, a, form.data_type, flushes)).then(|| value(root, a))?
+}

@@ -1,0 +1,222 @@
+//! Constant folding and algebraic identities, as one table of rules that an engine applies.
+//!
+//! ```text
+//! %3 = CVT.s64.s32 %1                 %4 = IMUL.WIDE.s64.s32 %1, 8
+//! %4 = SHL.b64 %3, 3          ─▶      %6 = ISETP.ge.s32 %1, 7
+//! %5 = ISETP.lt.s32 %1, 7
+//! %6 = NOT.b1 %5
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `rule.rs` | what a rule is; the table |
+//! | `constants.rs`, `integer.rs`, `shifts.rs`, `logic.rs`, `predicates.rs`, `conversions.rs`, `narrowing.rs`, `float.rs`, `address.rs` | the rules, by family |
+//! | `matcher.rs` | what rules ask of a function |
+//! | `rewrite.rs` | what a rule wants done, as data |
+//! | `weigh.rs` | whether that is for the better |
+//! | `apply.rs` | does it |
+//!
+//! A rule looks at one instruction, its *root*, and at what defines its sources, and answers with what they could become;
+//! it changes nothing. The engine weighs every answer in the same way, so that no rule can make code worse:
+//!
+//! - LLVM has an opcode for each new instruction, with its constants in place;
+//! - *the measure falls*: the number of instructions, those counted that nothing uses afterwards; or, with as many, the sum of
+//!   their ranks (`weigh.rs`). It is a pair of natural numbers, so that rewriting ends whatever the rules are;
+//! - a block does not get more instructions than it loses, so that nothing moves into a loop;
+//! - what lives on further is no wider than what goes, or there is room for it in the budget of registers.
+//!
+//! Constants are folded by the interpreter's own arithmetic. Floats are folded where the result has the same bits: of LLVM's
+//! flags Ori keeps that for contraction only, and what LLVM contracts it has contracted before.
+//!
+//! What it needs: SSA form. What it leaves true: control flow, but for the order of the edges of branches that it turns; where it
+//! turns one, it forgets what the context knows of the flow.
+//!
+//! In the reference, the bundles of GeneralOptimize hand identities to a peephole of which it says no more than that.
+//! `limit-fold-fp` is the knob `LimitFoldFp` here: with it, no rule about floats is used.
+
+mod address;
+mod apply;
+mod constants;
+mod conversions;
+mod float;
+mod integer;
+mod logic;
+mod matcher;
+mod narrowing;
+mod predicates;
+#[cfg(test)]
+mod proof;
+mod rewrite;
+mod rule;
+mod shifts;
+#[cfg(test)]
+mod tests;
+mod weigh;
+
+use super::knobs::Knob;
+use super::{Analyses, PhaseContext, RemarkKind};
+use matcher::Matcher;
+use oriel_engine::entity::{Block, EntitySet};
+use oriel_ori::{Function, Instruction, InstructionFlags, Operation};
+use rewrite::Rewrite;
+use rule::{Governs, RuleNumber, table};
+use weigh::Scale;
+
+/// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and read what it counted. Once
+/// blocks or edges were changed, make another: it keeps the pressure that it knows.
+#[derive(Debug)]
+pub struct Peephole {
+    /// Are rules about floats used?
+    folds_floats: bool,
+    /// By rule: how often it was applied.
+    counts: Vec<u64>,
+    scale: Scale,
+    /// Instructions to look at, the next one last.
+    pending: Vec<Instruction>,
+    is_pending: EntitySet<Instruction>,
+}
+
+impl Peephole {
+    /// A rewriter that has done nothing yet.
+    pub fn new(context: &PhaseContext<'_>) -> Self {
+        Self {
+            folds_floats: !context.options.knobs.is_on(Knob::LimitFoldFp),
+            counts: vec![0; table().len()],
+            scale: Scale::new(context.options.register_budget),
+            pending: Vec::new(),
+            is_pending: EntitySet::new(),
+        }
+    }
+
+    /// Applies rules to the instructions of a block, and to what that gives rise to in others, until none applies; how many
+    /// times it did.
+    pub fn simplify_block(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        block: Block,
+    ) -> u64 {
+        for instruction in function.instructions(block).rev() {
+            Self::push(&mut self.pending, &mut self.is_pending, instruction);
+        }
+        self.run(function, context)
+    }
+
+    /// Applies rules to a whole function until none applies; how many times it did.
+    pub fn simplify_function(&mut self, function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
+        for &block in function.blocks().iter().rev() {
+            for instruction in function.instructions(block).rev() {
+                Self::push(&mut self.pending, &mut self.is_pending, instruction);
+            }
+        }
+        self.run(function, context)
+    }
+
+    /// The name of each rule that was applied, and how often.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let counts = self.counts.iter().enumerate();
+        counts
+            .filter(|&(_, &count)| count != 0)
+            .map(|(number, &count)| (table().rule(number).name, count))
+    }
+
+    /// Adds what was counted to the counters of the phase.
+    pub fn report(&self, context: &mut PhaseContext<'_>) {
+        for (name, count) in self.counts() {
+            context.count(name, count);
+        }
+        context.count("kept-for-pressure", self.scale.kept_for_pressure());
+    }
+
+    fn push(
+        pending: &mut Vec<Instruction>,
+        is_pending: &mut EntitySet<Instruction>,
+        instruction: Instruction,
+    ) {
+        if is_pending.insert(instruction) {
+            pending.push(instruction);
+        }
+    }
+
+    fn run(&mut self, function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
+        let mut applied = 0;
+        while let Some(instruction) = self.pending.pop() {
+            self.is_pending.remove(instruction);
+            // It may have gone since it was put there.
+            while function.block_of(instruction).is_some() && self.visit(function, context, instruction) {
+                applied += 1;
+            }
+        }
+        applied
+    }
+
+    /// Applies the first rule that is for the better; was there one?
+    fn visit(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        instruction: Instruction,
+    ) -> bool {
+        let rules = table().starting_at(function.operation(instruction));
+        let is_fixed = function
+            .flags(instruction)
+            .contains(InstructionFlags::ATTACHMENTS);
+        if rules.is_empty() || is_fixed || !(Matcher { function }).has_plain_sources(instruction) {
+            return false;
+        }
+        let width = match function.operation(instruction) {
+            Operation::Isetp | Operation::Fsetp => function.source_type(instruction).bits(),
+            _ => function.data_type(instruction).bits(),
+        };
+        let is_plain = (Matcher { function }).is_plain(instruction);
+        for &number in rules {
+            let rule = table().rule(number);
+            let is_governed = match rule.governed_by {
+                Governs::PlainIntegers => is_plain,
+                Governs::ExactFloats => self.folds_floats,
+                Governs::RuleAlone => true,
+            };
+            if is_governed
+                && (rule.widths.is_empty() || rule.widths.contains(&width))
+                && let Some(rewrite) = (rule.rewrite)(&Matcher { function }, instruction)
+                && self.apply(function, context, number, instruction, &rewrite)
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Weighs a rewrite and does it, if it is for the better.
+    fn apply(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        number: RuleNumber,
+        root: Instruction,
+        rewrite: &Rewrite,
+    ) -> bool {
+        let Some(planned) = apply::plan(function, rewrite) else {
+            return false;
+        };
+        let Some(gone) = self.scale.weigh(function, context, &planned) else {
+            return false;
+        };
+        let name = table().rule(number).name;
+        context.remark(RemarkKind::Passed, "Peephole", function, Some(root), || {
+            format!("{}: {name}", function.operation(root).name())
+        });
+        let touched = apply::apply(function, &planned, &gone);
+        // A branch that is turned has its edges in another order.
+        let kept = match function.operation(root).is_terminator() {
+            true => Analyses::empty(),
+            false => Analyses::CONTROL_FLOW,
+        };
+        context.keep_only(kept);
+        self.counts[number] += 1;
+        for instruction in touched {
+            Self::push(&mut self.pending, &mut self.is_pending, instruction);
+        }
+        true
+    }
+}

@@ -1,0 +1,129 @@
+//! What a rule wants done, as data: nothing is changed before it was weighed.
+
+use oriel_arithmetic::Form;
+use oriel_ori::{Comparison, DataType, Instruction, Modifiers, Operand, Operation, Variant};
+use smallvec::{SmallVec, smallvec};
+
+/// A source of a new instruction, or what takes the place of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value {
+    /// What is there already.
+    Operand(Operand),
+    /// An integer.
+    Integer(i64),
+    /// The bits of a float of the result's type.
+    Bits(u64),
+    /// The result of an earlier node of the same change.
+    Node(usize),
+}
+
+impl From<Operand> for Value {
+    fn from(operand: Operand) -> Self {
+        Self::Operand(operand)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+/// An instruction to make.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub form: Form,
+    pub sources: SmallVec<[Value; 4]>,
+}
+
+/// What becomes of one instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub target: Instruction,
+    pub becomes: Becomes,
+}
+
+/// What an instruction becomes.
+#[derive(Clone, Debug)]
+pub(super) enum Becomes {
+    /// Uses of its result become uses of this.
+    Value(Value),
+    /// The last of these; the others come before it.
+    Nodes(SmallVec<[Node; 1]>),
+    /// What it is, with other sources.
+    Sources(SmallVec<[Value; 4]>),
+}
+
+/// What a rule does: one change, or several that only make sense together.
+pub(super) type Rewrite = SmallVec<[Change; 1]>;
+
+/// A rewrite of one instruction into a value.
+pub(super) fn value(target: Instruction, value: impl Into<Value>) -> Option<Rewrite> {
+    let becomes = Becomes::Value(value.into());
+    Some(smallvec![Change { target, becomes }])
+}
+
+/// A rewrite of one instruction into another.
+pub(super) fn node(target: Instruction, form: Form, sources: &[Value]) -> Option<Rewrite> {
+    nodes(target, smallvec![Node::new(form, sources)])
+}
+
+/// A rewrite of one instruction into several.
+pub(super) fn nodes(target: Instruction, nodes: SmallVec<[Node; 1]>) -> Option<Rewrite> {
+    let becomes = Becomes::Nodes(nodes);
+    Some(smallvec![Change { target, becomes }])
+}
+
+/// A rewrite of the sources of one instruction.
+pub(super) fn sources(target: Instruction, sources: SmallVec<[Value; 4]>) -> Option<Rewrite> {
+    let becomes = Becomes::Sources(sources);
+    Some(smallvec![Change { target, becomes }])
+}
+
+impl Node {
+    pub fn new(form: Form, sources: &[Value]) -> Self {
+        Self {
+            form,
+            sources: SmallVec::from_slice(sources),
+        }
+    }
+}
+
+/// An operation of one type without modifiers.
+pub(super) fn plain(operation: Operation, data_type: DataType) -> Form {
+    typed(operation, data_type, DataType::None)
+}
+
+/// An operation with a type of its sources.
+pub(super) fn typed(operation: Operation, data_type: DataType, source_type: DataType) -> Form {
+    Form {
+        operation,
+        data_type,
+        source_type,
+        modifiers: Modifiers::default(),
+    }
+}
+
+/// A comparison.
+pub(super) fn compare(operation: Operation, source_type: DataType, comparison: Comparison) -> Form {
+    let modifiers = Modifiers {
+        comparison,
+        ..Modifiers::default()
+    };
+    Form {
+        modifiers,
+        ..typed(operation, DataType::B1, source_type)
+    }
+}
+
+/// A member of a family of operations.
+pub(super) fn variant(operation: Operation, data_type: DataType, variant: Variant) -> Form {
+    let modifiers = Modifiers {
+        variant,
+        ..Modifiers::default()
+    };
+    Form {
+        modifiers,
+        ..plain(operation, data_type)
+    }
+}

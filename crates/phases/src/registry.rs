@@ -1,0 +1,557 @@
+//! The table of phases, in ptxas' order.
+//!
+//! Every phase that the reference names has a row. One without a `run` is a place in the order that
+//! Oriel has nothing for.
+
+use super::backend::Hooks;
+use super::{Analyses, PhaseContext, PhaseResult};
+use bitflags::bitflags;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::Function;
+
+bitflags! {
+    /// The forms of a function that a phase accepts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Forms: u8 {
+        /// One definition a register, with PHIs.
+        const SSA = 1 << 0;
+        /// Without PHIs; registers may have several definitions.
+        const LATE = 1 << 1;
+    }
+}
+
+impl Forms {
+    /// The form that functions have at a stage.
+    pub const fn at(stage: Stage) -> Self {
+        match stage {
+            Stage::Ssa => Self::SSA,
+            Stage::Late => Self::LATE,
+        }
+    }
+}
+
+bitflags! {
+    /// Sets of phases that run without being asked for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Profiles: u8 {
+        /// As ptxas gates them.
+        const PTXAS = 1 << 0;
+        /// All that are safe and were measured to make code better.
+        const MAX = 1 << 1;
+    }
+}
+
+/// What a phase does to a function.
+pub type Run = fn(&mut Function, &mut PhaseContext<'_>) -> PhaseResult;
+
+/// A phase: a row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Phase {
+    /// ptxas' number, where the reference gives one.
+    pub number: Option<u16>,
+    /// Where it runs if nothing else is asked for.
+    pub stage: Stage,
+    /// Its name; the file of the phase has the same.
+    pub name: &'static str,
+    /// The name that addresses all instances of a phase that runs several times.
+    pub group: Option<&'static str>,
+    /// The forms that it accepts.
+    pub forms: Forms,
+    /// What it does; none: it is not part of Oriel.
+    pub run: Option<Run>,
+    /// Where it runs without being asked for.
+    pub profiles: Profiles,
+    /// What profile `ptxas` asks of the back end before it runs the phase.
+    pub hooks: Hooks,
+    /// The analyses that are made for it before it runs.
+    pub needs: Analyses,
+    /// The analyses that are still right when it has changed a function.
+    pub keeps: Analyses,
+}
+
+impl Phase {
+    /// Does a name, in whatever case, mean this phase?
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+            || self.group.is_some_and(|group| group.eq_ignore_ascii_case(name))
+    }
+}
+
+/// A row for a place that Oriel has nothing for.
+const fn place(number: u16, name: &'static str) -> Phase {
+    let mut phase = phase(number, name, Forms::empty(), nothing);
+    phase.run = None;
+    phase
+}
+
+/// Rows are the same if their names are.
+impl PartialEq for Phase {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Phase {}
+
+/// Never runs: a constant function has to name something.
+fn nothing(_: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
+    PhaseResult::Unchanged
+}
+
+/// The last phase before PHI elimination.
+const LAST_SSA_PHASE: u16 = 65;
+
+/// A row for a phase with a number.
+const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase {
+    let stage = if number <= LAST_SSA_PHASE {
+        Stage::Ssa
+    } else {
+        Stage::Late
+    };
+    let mut phase = Phase::new(name, stage, forms, run);
+    phase.number = Some(number);
+    phase
+}
+
+impl Phase {
+    /// A phase of a name, which runs at a stage if nothing else is asked for and accepts functions of these forms. It is in no
+    /// profile, needs no analysis and keeps none; [`Registry`] has an example.
+    pub const fn new(name: &'static str, stage: Stage, forms: Forms, run: Run) -> Self {
+        Self {
+            number: None,
+            stage,
+            name,
+            group: None,
+            forms,
+            run: Some(run),
+            profiles: Profiles::empty(),
+            hooks: Hooks::empty(),
+            needs: Analyses::empty(),
+            keeps: Analyses::empty(),
+        }
+    }
+
+    /// With a name that other phases may have as well.
+    pub const fn in_group(mut self, group: &'static str) -> Self {
+        self.group = Some(group);
+        self
+    }
+
+    /// In a profile without being asked for.
+    pub const fn in_profiles(mut self, profiles: Profiles) -> Self {
+        self.profiles = profiles;
+        self
+    }
+
+    /// In profile `ptxas` only where the back end provides it.
+    const fn through_backend(mut self, hooks: Hooks) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// With analyses made before it runs.
+    pub const fn needing(mut self, needs: Analyses) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    /// With analyses that it leaves right.
+    pub const fn keeping(mut self, keeps: Analyses) -> Self {
+        self.keeps = keeps;
+        self
+    }
+}
+
+const BOTH: Forms = Forms::SSA.union(Forms::LATE);
+
+/// The instances of OriPerformLiveDead differ in when they run, and in nothing else.
+const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
+    phase(number, name, BOTH, super::ori_perform_live_dead::run)
+        .in_group("OriPerformLiveDead")
+        .in_profiles(Profiles::PTXAS)
+        .needing(Analyses::CONTROL_FLOW)
+}
+
+/// The instances of OriCopyProp, which the reference has in every GeneralOptimize bundle.
+const fn ori_copy_prop(stage: Stage, name: &'static str) -> Phase {
+    Phase::new(name, stage, BOTH, super::ori_copy_prop::run)
+        .in_group("OriCopyProp")
+        .in_profiles(Profiles::all())
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW)
+}
+
+/// Every phase that the reference names, in order.
+pub static PHASES: &[Phase] = &[
+    phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run).needing(Analyses::CONTROL_FLOW),
+    Phase::new(
+        "RemoveUnreachableBlocks",
+        Stage::Ssa,
+        BOTH,
+        super::remove_unreachable_blocks::run,
+    ),
+    phase(
+        6,
+        "SetControlFlowOpLastInBB",
+        BOTH,
+        super::set_control_flow_op_last_in_bb::run,
+    ),
+    Phase::new(
+        "MergeBasicBlocks",
+        Stage::Ssa,
+        BOTH,
+        super::merge_basic_blocks::run,
+    ),
+    place(9, "ReportInitialRepresentation"),
+    phase(
+        10,
+        "EarlyOriSimpleLiveDead",
+        BOTH,
+        super::early_ori_simple_live_dead::run,
+    )
+    .in_profiles(Profiles::PTXAS)
+    .keeping(Analyses::CONTROL_FLOW),
+    phase(
+        13,
+        "GeneralOptimizeEarly",
+        Forms::SSA,
+        super::general_optimize_early::run,
+    )
+    .in_profiles(Profiles::all())
+    .needing(Analyses::CONTROL_FLOW),
+    ori_perform_live_dead(16, "OriPerformLiveDeadFirst"),
+    Phase::new(
+        "LoopMakeSingleEntry",
+        Stage::Ssa,
+        BOTH,
+        super::loop_make_single_entry::run,
+    )
+    .in_group("LoopStructurePass")
+    .needing(Analyses::CONTROL_FLOW),
+    place(18, "OriLoopSimplification"),
+    phase(19, "OriSplitLiveRanges", BOTH, super::ori_split_live_ranges::run)
+        .needing(Analyses::all())
+        .keeping(Analyses::CONTROL_FLOW),
+    place(26, "StrengthReduction"),
+    place(27, "AnalyzeUniformsForSpeculation"),
+    phase(29, "GeneralOptimize", Forms::SSA, super::general_optimize::run)
+        .in_profiles(Profiles::all())
+        .needing(Analyses::CONTROL_FLOW),
+    ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
+    phase(
+        37,
+        "GeneralOptimizeMid",
+        Forms::SSA,
+        super::general_optimize_mid::run,
+    )
+    .in_group("ConvertMemoryToRegisterOrUniform")
+    .in_profiles(Profiles::all())
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
+    phase(
+        46,
+        "GeneralOptimizeMid2",
+        Forms::SSA,
+        super::general_optimize_mid2::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::GENERAL_OPTIMIZE_MID2)
+    .needing(Analyses::CONTROL_FLOW),
+    place(48, "EnforceArgumentRestrictions"),
+    phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
+        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+        .through_backend(Hooks::GVN_CSE)
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW),
+    phase(
+        50,
+        "OriReassociateAndCommon",
+        Forms::SSA,
+        super::ori_reassociate_and_common::run,
+    )
+    .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
+    place(51, "ExtractShaderConstsFinal"),
+    Phase::new("OriPeephole", Stage::Ssa, Forms::SSA, super::ori_peephole::run)
+        .needing(Analyses::CONTROL_FLOW),
+    Phase::new(
+        "OriCommonConstants",
+        Stage::Ssa,
+        Forms::SSA,
+        super::ori_common_constants::run,
+    )
+    .in_profiles(Profiles::MAX)
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
+    phase(
+        56,
+        "SpeculativeHoistCommonInsts",
+        Forms::SSA,
+        super::speculative_hoist_common_insts::run,
+    )
+    .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+    .needing(Analyses::CONTROL_FLOW)
+    .keeping(Analyses::CONTROL_FLOW),
+    phase(
+        58,
+        "GeneralOptimizeLate",
+        Forms::SSA,
+        super::general_optimize_late::run,
+    )
+    .in_profiles(Profiles::all())
+    .keeping(Analyses::CONTROL_FLOW),
+    ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
+    place(63, "OriDoPredication"),
+    phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
+        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW),
+    ori_copy_prop(Stage::Ssa, "OriCopyPropSsa"),
+    phase(
+        65,
+        "GeneralOptimizeLate2",
+        Forms::SSA,
+        super::general_optimize_late2::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::GENERAL_OPTIMIZE_LATE2)
+    .needing(Analyses::CONTROL_FLOW),
+    phase(
+        82,
+        "AdvancedPhaseBackPropVReg",
+        BOTH,
+        super::advanced_phase_back_prop_v_reg::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::BACK_COPY_PROPAGATION)
+    .keeping(Analyses::all()),
+    phase(
+        83,
+        "OriBackCopyPropagate",
+        BOTH,
+        super::ori_back_copy_propagate::run,
+    )
+    .in_profiles(Profiles::all())
+    .through_backend(Hooks::BACK_COPY_PROPAGATION)
+    .keeping(Analyses::all()),
+    ori_perform_live_dead(84, "OriPerformLiveDeadFourth"),
+    ori_copy_prop(Stage::Late, "OriCopyPropLate"),
+    phase(
+        95,
+        "SetAfterLegalization",
+        BOTH,
+        super::set_after_legalization::run,
+    )
+    .in_profiles(Profiles::all())
+    .keeping(Analyses::all()),
+    Phase::new(
+        "ScheduleForPressure",
+        Stage::Late,
+        BOTH,
+        super::schedule_for_pressure::run,
+    )
+    .in_profiles(Profiles::MAX)
+    .keeping(Analyses::all()),
+    Phase::new(
+        "ReorderInstructions",
+        Stage::Late,
+        BOTH,
+        super::reorder_instructions::run,
+    )
+    .keeping(Analyses::all()),
+    phase(
+        108,
+        "OptimizeHotColdInLoop",
+        BOTH,
+        super::optimize_hot_cold_in_loop::run,
+    )
+    .needing(Analyses::CONTROL_FLOW),
+    phase(
+        109,
+        "OptimizeHotColdFlow",
+        BOTH,
+        super::optimize_hot_cold_flow::run,
+    ),
+    phase(
+        112,
+        "PlaceBlocksInSourceOrder",
+        BOTH,
+        super::place_blocks_in_source_order::run,
+    ),
+    phase(
+        138,
+        "OriSplitHighPressureLiveRanges",
+        BOTH,
+        super::ori_split_high_pressure_live_ranges::run,
+    )
+    .needing(Analyses::all())
+    .keeping(Analyses::CONTROL_FLOW),
+];
+
+/// The phases that there are, in the order in which they run: those of [`PHASES`], and what a host adds to them.
+///
+/// ```
+/// use oriel_ori::Function;
+/// use oriel_phases::registry::{Forms, Phase, Profiles, Registry};
+/// use oriel_phases::{PhaseContext, PhaseResult};
+/// use oriel_engine::snapshot::abi::Stage;
+///
+/// /// Counts the instructions of each function.
+/// static COUNT_INSTRUCTIONS: Phase =
+///     Phase::new("CountInstructions", Stage::Ssa, Forms::all(), count_instructions).in_profiles(Profiles::all());
+///
+/// fn count_instructions(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+///     let blocks = function.blocks().iter();
+///     let instructions: usize = blocks.map(|&block| function.instructions(block).count()).sum();
+///     context.count("instructions", instructions as u64);
+///     PhaseResult::Unchanged
+/// }
+///
+/// let mut registry = Registry::default();
+/// registry.insert_after("GvnCse", &COUNT_INSTRUCTIONS)?;
+/// assert!(registry.insert_after("GvnCse", &COUNT_INSTRUCTIONS).is_err());
+/// # Ok::<(), oriel_phases::registry::RegistryError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Registry {
+    phases: Vec<&'static Phase>,
+}
+
+/// Why a phase is not added to a [`Registry`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// There is none that the new phase could stand beside.
+    #[error("there is no phase '{0}'")]
+    NoSuchPhase(String),
+    /// Options could not tell the two apart.
+    #[error("there is a phase '{0}' already")]
+    SameName(&'static str),
+    /// It could not run where it says that it does.
+    #[error("phase '{0}' does not accept the form that functions have at its stage")]
+    WrongForm(&'static str),
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            phases: PHASES.iter().collect(),
+        }
+    }
+}
+
+impl Registry {
+    /// The phases, in order.
+    pub fn phases(&self) -> impl Iterator<Item = &'static Phase> + '_ {
+        self.phases.iter().copied()
+    }
+
+    /// Adds a phase that runs right before another; before the first of a group.
+    ///
+    /// # Errors
+    /// There is no such other, or the phase has a name that is taken or a stage whose form it does not accept.
+    pub fn insert_before(&mut self, other: &str, phase: &'static Phase) -> Result<(), RegistryError> {
+        let position = self.phases().position(|it| it.is_named(other));
+        self.insert(position, other, phase)
+    }
+
+    /// Adds a phase that runs right behind another; behind the last of a group.
+    ///
+    /// # Errors
+    /// As [`Registry::insert_before`].
+    pub fn insert_after(&mut self, other: &str, phase: &'static Phase) -> Result<(), RegistryError> {
+        let position = self.phases.iter().rposition(|it| it.is_named(other));
+        self.insert(position.map(|position| position + 1), other, phase)
+    }
+
+    fn insert(
+        &mut self,
+        position: Option<usize>,
+        other: &str,
+        phase: &'static Phase,
+    ) -> Result<(), RegistryError> {
+        let position = position.ok_or_else(|| RegistryError::NoSuchPhase(other.to_owned()))?;
+        if let Some(same) = self.phases().find(|it| it.is_named(phase.name)) {
+            return Err(RegistryError::SameName(same.name));
+        }
+        if !phase.forms.contains(Forms::at(phase.stage)) {
+            return Err(RegistryError::WrongForm(phase.name));
+        }
+        self.phases.insert(position, phase);
+        Ok(())
+    }
+}
+
+/// A row for a test.
+#[cfg(test)]
+pub(super) const fn test_phase(run: Run) -> Phase {
+    Phase::new("test", Stage::Ssa, BOTH, run)
+}
+
+/// The phases that a name means; more than one for a group.
+pub fn named(name: &str) -> impl Iterator<Item = &'static Phase> + '_ {
+    PHASES.iter().filter(move |phase| phase.is_named(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_that_of_the_numbers() {
+        assert!(PHASES.iter().filter_map(|phase| phase.number).is_sorted());
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for phase in PHASES {
+            assert_eq!(
+                named(phase.name).filter(|other| other.name == phase.name).count(),
+                1
+            );
+        }
+    }
+
+    static ONE: Phase = Phase::new("One", Stage::Ssa, Forms::SSA, nothing);
+    static OTHER: Phase = Phase::new("Other", Stage::Late, Forms::LATE, nothing);
+    static MISPLACED: Phase = Phase::new("Misplaced", Stage::Late, Forms::SSA, nothing);
+    static TAKEN: Phase = Phase::new("oriperformlivedead", Stage::Ssa, Forms::SSA, nothing);
+
+    #[test]
+    fn hosts_put_phases_of_their_own_beside_others() {
+        let mut registry = Registry::default();
+        registry.insert_after("OriPerformLiveDead", &ONE).unwrap();
+        registry.insert_before("oriperformlivedead", &OTHER).unwrap();
+        let names: Vec<&str> = registry.phases().map(|phase| phase.name).collect();
+        let place = |name| names.iter().position(|&it| it == name).unwrap();
+        assert_eq!(place("One"), place("OriPerformLiveDeadFourth") + 1);
+        assert_eq!(place("Other") + 1, place("OriPerformLiveDeadFirst"));
+        assert_eq!(names.len(), PHASES.len() + 2);
+        assert_eq!(registry.select("other,ONE").unwrap().len(), 2);
+        for (other, phase, problem) in [
+            ("GvnCse", &ONE, "there is a phase 'One' already"),
+            (
+                "GvnCse",
+                &TAKEN,
+                "there is a phase 'OriPerformLiveDeadFirst' already",
+            ),
+            (
+                "GvnCse",
+                &MISPLACED,
+                "phase 'Misplaced' does not accept the form that functions have at its stage",
+            ),
+            ("Gvn", &ONE, "there is no phase 'Gvn'"),
+        ] {
+            let error = registry.insert_after(other, phase).unwrap_err();
+            assert_eq!(error.to_string(), problem);
+        }
+        assert_eq!(registry.phases().count(), names.len());
+    }
+
+    #[test]
+    fn phases_accept_the_form_of_their_stage() {
+        for phase in PHASES.iter().filter(|phase| phase.run.is_some()) {
+            assert!(phase.forms.contains(Forms::at(phase.stage)), "{}", phase.name);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Replacement of what is computed twice, as far as registers allow.
+//!
+//! Who takes a value that is at hand keeps its register live up to there. Each time that is weighed against the
+//! pressure on the way: where the register would have no room in the budget, the computation stays. From there on
+//! the one register takes the place of the other.
+
+use super::expressions::result_registers;
+use super::{PhaseContext, RemarkKind};
+use oriel_engine::entity::Register;
+use oriel_ori::analysis::PressureMap;
+use oriel_ori::{Function, Instruction};
+use smallvec::SmallVec;
+
+/// Replaces instructions, and says so.
+#[derive(Debug, Default)]
+pub(super) struct Replacement {
+    /// Made when something is to be replaced for the first time.
+    pressure: Option<PressureMap>,
+    /// Replace even where there is no room?
+    is_forced: bool,
+    replaced: usize,
+    kept: u64,
+}
+
+impl Replacement {
+    /// Nothing replaced yet; with `is_forced` the pressure does not count.
+    pub fn new(is_forced: bool) -> Self {
+        Self {
+            is_forced,
+            ..Self::default()
+        }
+    }
+
+    /// How many instructions were replaced.
+    pub fn replaced(&self) -> usize {
+        self.replaced
+    }
+
+    /// Gives the uses of an expression's results what `leader` has computed, and removes the expression; if there is
+    /// room for that.
+    pub fn replace(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        instruction: Instruction,
+        leader: Instruction,
+    ) -> bool {
+        let pairs: SmallVec<[(Register, Register); 2]> = result_registers(function, instruction)
+            .zip(result_registers(function, leader))
+            .filter(|&(result, _)| !function.is_unused(result))
+            .collect();
+        if !self.has_room(
+            function,
+            context,
+            instruction,
+            pairs.iter().map(|&(old, new)| (new, Some(old))),
+        ) {
+            return false;
+        }
+        let (kind, name) = (RemarkKind::Passed, "CommonSubexpression");
+        context.remark(kind, name, function, Some(instruction), || {
+            let operation = function.operation(instruction).name();
+            format!("removed {operation}, whose value is at hand")
+        });
+        for (result, value) in pairs {
+            function.replace_uses(result, function.register_operand(value));
+        }
+        function.merge_into(instruction, leader);
+        self.replaced += 1;
+        true
+    }
+
+    /// Can registers be live up to an instruction, from where on they may take the place of others? They count as live
+    /// then.
+    pub fn has_room(
+        &mut self,
+        function: &Function,
+        context: &mut PhaseContext<'_>,
+        instruction: Instruction,
+        registers: impl Iterator<Item = (Register, Option<Register>)>,
+    ) -> bool {
+        if self.is_forced {
+            return true;
+        }
+        let budget = context.options.register_budget;
+        let map = self.pressure.get_or_insert_with(|| {
+            let flow = context.control_flow(function);
+            PressureMap::new(function, flow, context.liveness(function))
+        });
+        let extensions: SmallVec<[_; 2]> = registers
+            .map(|(register, replaced)| (replaced, map.extension(function, register, instruction)))
+            .collect();
+        if let Some((_, tight)) = extensions.iter().find(|(_, extension)| !extension.fits(budget)) {
+            self.kept += 1;
+            let peak = tight.peak();
+            let (kind, name) = (RemarkKind::Missed, "HighPressure");
+            context.remark(kind, name, function, Some(instruction), || {
+                let operation = function.operation(instruction).name();
+                match peak {
+                    Some(peak) => format!(
+                        "{operation} stays: to keep its value from before would take {peak} registers"
+                    ),
+                    None => format!("{operation} stays: its value is from too far away"),
+                }
+            });
+            return false;
+        }
+        for (replaced, extension) in extensions {
+            map.accept(function, &extension, replaced);
+        }
+        true
+    }
+
+    /// Adds to the counters of the phase.
+    pub fn count(&self, context: &mut PhaseContext<'_>) {
+        context.count("removed-instructions", self.replaced as u64);
+        context.count("kept-for-pressure", self.kept);
+    }
+}

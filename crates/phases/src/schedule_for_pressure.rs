@@ -1,0 +1,113 @@
+//! ScheduleForPressure: an order of instructions that keeps fewer values alive.
+//!
+//! ```text
+//! %4 = FMUL %1, %1                 %4 = FMUL %1, %1
+//! %5 = FMUL %2, %2                 %5 = FMUL %2, %2
+//! %6 = FMUL %3, %3           ─▶    %7 = FADD %4, %5
+//! %7 = FADD %4, %5                 %6 = FMUL %3, %3
+//! %8 = FADD %7, %6                 %8 = FADD %7, %6
+//! ```
+//!
+//! ptxas schedules anew, so that most of what an order says is lost on it: of the orders that were tried on 755 kernels, each
+//! raised ptxas' registers about as often as it lowered them (docs/instruction-order.md). An order counts where it takes many registers
+//! at the fullest point of a function for other things than loads. So this phase changes only the blocks that have the fullest
+//! points, and only if that makes the function's peak fall by a fifth or more, with loads where they stand and with
+//! loads moved up:
+//!
+//! 1. what each register weighs: 32-bit units, but nothing for what ptxas has as an operand;
+//! 2. the fullest point of each block (`peak.rs`);
+//! 3. a new order (`instruction_order/list.rs`) of each block that reaches too high, along the dependences;
+//! 4. if one of these still does, or would once ptxas has moved loads up (`loads_first.rs`), all stay as they are.
+//!
+//! What it needs: liveness; either form. What it leaves true: control flow and liveness at the borders of blocks.
+//!
+//! ptxas has three scheduling phases on its machine code (97 to 101), whose first mode reduces registers by the same kind of
+//! list; the reference has no phase that orders instructions for another scheduler.
+
+mod loads_first;
+mod peak;
+#[cfg(test)]
+mod tests;
+
+use super::instruction_order::{BlockOrder, Policy, Weights};
+use super::never_worse::most_live;
+use super::{PhaseContext, PhaseResult, RemarkKind};
+use oriel_engine::entity::Block;
+use oriel_ori::Function;
+use peak::PeakFinder;
+
+/// Functions with fewer units at their fullest point stay as they are: so few cost no warps, and what ptxas makes of them depends on more
+/// than the order.
+const LEAST_PEAK: u32 = 16;
+
+/// By which part of itself a peak has to fall. One or two registers more or less is what ptxas wins and loses by aligning pairs, with
+/// any other order.
+const LEAST_GAIN: u32 = 5;
+
+/// What a peak may be afterwards at most.
+fn most_after(peak: u32) -> u32 {
+    peak - peak.div_ceil(LEAST_GAIN)
+}
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let weights = Weights::of(function);
+    if most_live(function, |register| weights.get(register) > 0) < LEAST_PEAK {
+        return PhaseResult::Unchanged;
+    }
+    let liveness = context.liveness(function);
+    let mut finder = PeakFinder::new(function, &liveness, &weights);
+    let peaks: Vec<(Block, u32)> = function
+        .blocks()
+        .iter()
+        .map(|&block| (block, finder.peak_of_block(block)))
+        .collect();
+    let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
+    if peak < LEAST_PEAK {
+        return PhaseResult::Unchanged;
+    }
+    let most = most_after(peak);
+    let (too_full, rest): (Vec<_>, Vec<_>) = peaks.into_iter().partition(|&(_, peak)| peak > most);
+    // Where too much lives across a border, no order helps, and none has to be looked for.
+    let at_borders = too_full.iter().map(|&(block, _)| finder.least_at_borders(block));
+    let mut highest = at_borders.max().unwrap_or(0);
+    let mut orders = Vec::with_capacity(too_full.len());
+    for (block, _) in too_full {
+        if highest > most {
+            break;
+        }
+        let order = BlockOrder::find(Policy::Pressure, function, &liveness, &weights, block);
+        highest = highest.max(finder.peak_of_block_order(&order));
+        orders.push(order);
+    }
+    if highest > most {
+        context.remark(RemarkKind::Missed, "Order", function, None, || {
+            format!("{peak} units are live at the fullest point, and another order leaves {highest}")
+        });
+        return PhaseResult::Unchanged;
+    }
+    let mut is_undone = |order: &BlockOrder| {
+        let [before, after] = finder.peaks_with_loads_first(order);
+        after > most_after(before)
+    };
+    if orders.iter().any(&mut is_undone) {
+        context.remark(RemarkKind::Missed, "Order", function, None, || {
+            format!(
+                "another order has {highest} units live instead of {peak}, but not once loads are moved up"
+            )
+        });
+        return PhaseResult::Unchanged;
+    }
+    let highest = rest.iter().map(|&(_, peak)| peak).fold(highest, u32::max);
+    let first = orders.iter().find_map(BlockOrder::first_moved);
+    context.remark(RemarkKind::Passed, "Order", function, first, || {
+        let blocks = orders.len();
+        format!(
+            "{blocks} blocks in another order: {highest} units are live at the fullest point, {peak} before"
+        )
+    });
+    let moved: usize = orders.iter().map(|order| order.apply(function)).sum();
+    context.count("reordered-blocks", orders.len() as u64);
+    context.count("units", u64::from(peak - highest));
+    context.result_of("moved-instructions", moved)
+}

@@ -1,0 +1,217 @@
+//! SpeculativeHoistCommonInsts, phase 56: what every target of a branch computes is computed once, before the branch.
+//!
+//! ```text
+//! bix0: BRA %p, bix2, fall bix1          bix0: %3 = IMUL %1, %2
+//! bix1: %3 = IMUL %1, %2                       BRA %p, bix2, fall bix1
+//!       ST %3, [%5]                ─▶    bix1: ST %3, [%5]
+//! bix2: %4 = IMUL %1, %2                 bix2: %6 = IADD %3, 1
+//!       %6 = IADD %4, 1
+//! ```
+//!
+//! Very busy expressions, seen one branch at a time: the targets must have no other predecessor, so that each begins with what
+//! the branch ends with. The first target's expressions are put into a table; in every other target an expression that is in the
+//! table is paired, and its result taken for the first one's from there on, so that what is computed from it pairs as well. What all
+//! targets have goes up. Branches are taken last ones first, so that an expression climbs as far as it is common.
+//!
+//! A load goes up only if it reads the version of memory that the branch leaves, and from in front of everything in its target that
+//! might keep it from being reached (calls, barriers, traps). Constants stay: made anew they cost less than kept.
+//!
+//! What it needs: SSA form, control flow. What it leaves true: control flow. No path computes more than before: what goes up was
+//! on all of them. A result stays where it would have no room in the register budget in any block that it is live through then.
+//!
+//! The reference has of this phase its number, its place and the knob that switches it; how it goes about is Oriel's.
+
+use super::expressions::{ExpressionKind, describe, expression_kind, result_registers, versions_for};
+use super::knobs::Knob;
+use super::{PhaseContext, PhaseResult, RemarkKind};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::{Block, Register};
+use oriel_ori::analysis::PressureMap;
+use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, OperationFlags, Position};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// An expression and those in the other targets that are equal to it.
+type Equals = SmallVec<[Instruction; 2]>;
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    if !context.options.knobs.is_on(Knob::SpeculativeHoistCommonInsts) {
+        return PhaseResult::Unchanged;
+    }
+    let flow = context.control_flow(function);
+    let mut hoisting = Hoisting {
+        versions: None,
+        pressure: None,
+        hoisted: 0,
+    };
+    for &block in flow.order.as_slice().iter().rev() {
+        let targets = own_targets(&flow, block);
+        if targets.len() > 1 {
+            hoisting.hoist_into(function, context, block, &targets);
+        }
+    }
+    context.result_of("hoisted-expressions", hoisting.hoisted)
+}
+
+/// The targets of a block, if nothing else leads to any of them.
+fn own_targets(flow: &ControlFlow, block: Block) -> SmallVec<[Block; 2]> {
+    let mut targets = SmallVec::new();
+    for &target in flow.graph.successors(block) {
+        let is_own = target != block && flow.graph.predecessors(target).iter().all(|&from| from == block);
+        if !is_own {
+            return SmallVec::new();
+        }
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    targets
+}
+
+/// What is kept from branch to branch.
+struct Hoisting {
+    /// Made for the first branch that could be one; what goes up changes no memory.
+    versions: Option<Option<MemoryVersions>>,
+    /// Made when something is to go up for the first time.
+    pressure: Option<PressureMap>,
+    hoisted: usize,
+}
+
+impl Hoisting {
+    fn hoist_into(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        block: Block,
+        targets: &[Block],
+    ) {
+        let Some(branch) = function.terminator(block) else {
+            return;
+        };
+        let flow = context.control_flow(function);
+        let versions = self.versions.get_or_insert_with(|| versions_for(function, &flow));
+        // What is computed from a value that stays has to stay as well.
+        let mut staying: EntityBitSet<Register> = EntityBitSet::new();
+        for equals in common_expressions(function, versions.as_ref(), targets) {
+            let stays = function
+                .sources(equals[0])
+                .iter()
+                .filter_map(|source| source.as_register())
+                .any(|source| staying.contains(source));
+            if stays || !self.has_room(function, context, &flow, block, targets, &equals) {
+                staying.extend(result_registers(function, equals[0]));
+                continue;
+            }
+            let (&first, others) = equals.split_first().expect("an expression equals itself");
+            context.remark(RemarkKind::Passed, "Hoisted", function, Some(first), || {
+                let operation = function.operation(first).name();
+                format!(
+                    "{operation} is computed before the branch, for {} targets",
+                    targets.len()
+                )
+            });
+            function.move_to(first, Position::Before(branch));
+            for &other in others {
+                let pairs: SmallVec<[(Register, Register); 2]> = result_registers(function, other)
+                    .zip(result_registers(function, first))
+                    .collect();
+                for (old, new) in pairs {
+                    function.replace_uses(old, function.register_operand(new));
+                }
+                function.merge_into(other, first);
+            }
+            self.hoisted += 1;
+        }
+    }
+
+    /// Is there room for the results in the block and all through the targets? They count as live there then. Where the sources
+    /// end earlier is not counted, so this is an upper bound.
+    fn has_room(
+        &mut self,
+        function: &Function,
+        context: &mut PhaseContext<'_>,
+        flow: &Rc<ControlFlow>,
+        block: Block,
+        targets: &[Block],
+        equals: &[Instruction],
+    ) -> bool {
+        let map = self
+            .pressure
+            .get_or_insert_with(|| PressureMap::new(function, Rc::clone(flow), context.liveness(function)));
+        let blocks = || targets.iter().copied().chain([block]);
+        let budget = context.options.register_budget;
+        let results: SmallVec<[Register; 4]> = result_registers(function, equals[0]).collect();
+        let fits = blocks().all(|block| map.fits_through(function, block, &results, budget));
+        if fits {
+            for (block, &result) in
+                blocks().flat_map(|block| results.iter().map(move |result| (block, result)))
+            {
+                map.add_through(function, block, result);
+            }
+        } else {
+            context.count("kept-for-pressure", 1);
+            context.remark(RemarkKind::Missed, "HighPressure", function, Some(equals[0]), || {
+                let operation = function.operation(equals[0]).name();
+                format!("{operation} stays in each target of the branch: before it there is no room for its value")
+            });
+        }
+        fits
+    }
+}
+
+/// The expressions that all targets have, in an order in which each comes behind those that it is computed from.
+fn common_expressions(
+    function: &Function,
+    versions: Option<&MemoryVersions>,
+    targets: &[Block],
+) -> Vec<Equals> {
+    let mut by_words: HashMap<Vec<u32>, usize> = HashMap::new();
+    let mut found: Vec<Equals> = Vec::new();
+    let mut words = Vec::new();
+    for (number, &target) in targets.iter().enumerate() {
+        // What the results of this target's expressions are called in the first.
+        let mut names: HashMap<Register, Register> = HashMap::new();
+        for instruction in movable_expressions(function, target) {
+            let name = |register| names.get(&register).copied().unwrap_or(register);
+            describe(function, instruction, versions, name, &mut words);
+            if number == 0 {
+                by_words.entry(words.clone()).or_insert_with(|| {
+                    found.push(SmallVec::from_elem(instruction, 1));
+                    found.len() - 1
+                });
+            } else if let Some(&index) = by_words.get(&words)
+                // Each target before this one has it, and this one not yet.
+                && found[index].len() == number
+            {
+                let firsts = result_registers(function, found[index][0]);
+                names.extend(result_registers(function, instruction).zip(firsts));
+                found[index].push(instruction);
+            }
+        }
+    }
+    found.retain(|equals| equals.len() == targets.len());
+    found
+}
+
+/// The expressions of a block that could go to the end of its only predecessor, as far as what stands before them is concerned.
+fn movable_expressions(function: &Function, block: Block) -> impl Iterator<Item = Instruction> + '_ {
+    let barriers = OperationFlags::SIDE_EFFECTS
+        | OperationFlags::CONVERGENT
+        | OperationFlags::CALL_SEQUENCE
+        | OperationFlags::OPAQUE;
+    let mut is_reached = true;
+    function.instructions(block).filter(move |&instruction| {
+        let flags = function.operation(instruction).flags() | function.effects(instruction);
+        is_reached &= !flags.intersects(barriers);
+        match expression_kind(function, instruction) {
+            Some(ExpressionKind::Arithmetic | ExpressionKind::SpecialFunction | ExpressionKind::Copy) => true,
+            Some(ExpressionKind::Load) => is_reached,
+            Some(ExpressionKind::Constant | ExpressionKind::Phi) | None => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

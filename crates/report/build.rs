@@ -1,0 +1,53 @@
+//! Makes the table of the register estimate's model.
+
+#[path = "src/estimate/model_text.rs"]
+mod model_text;
+
+use model_text::ModelText;
+use std::fmt::Write;
+use std::path::Path;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    write_estimate_model();
+}
+
+/// Writes what the library includes.
+fn write_source(name: &str, source: &str) {
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");
+}
+
+/// Writes the model of the register estimate as what `Model` in `src/estimate/model.rs` is initialised with: the process that
+/// compiles a kernel would take longer to read it than for the rest of the estimate.
+fn write_estimate_model() {
+    let folder = Path::new("src/estimate");
+    println!(
+        "cargo::rerun-if-changed={}",
+        folder.join("model_text.rs").display()
+    );
+    let path = folder.join("model.txt");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let text = std::fs::read_to_string(&path).expect("the model is part of the package");
+    let Some(model) = ModelText::parse(&text) else {
+        panic!("{} is no model", path.display());
+    };
+    let numbers = |names: &[&str]| -> String {
+        let number = |name: &&str| format!("Features::number({name:?}),");
+        names.iter().map(number).collect()
+    };
+    let mut source = String::new();
+    write!(
+        source,
+        "Model {{ inputs: &[{}], shares: &[{}], start: {:?}, interval: {:?}, errors: &{:?}, nodes: &{:?}, trees: &{:?} }}",
+        numbers(&model.inputs),
+        numbers(&model.shares),
+        model.start,
+        model.interval,
+        model.errors,
+        model.nodes,
+        model.trees,
+    )
+    .expect("writing to a string does not fail");
+    write_source("estimate_model.rs", &source);
+}

@@ -1,0 +1,69 @@
+//! What `oriel report` knows of one function: the fields of the report's lines that do not depend on a compilation, and on
+//! request what ptxas says and what causes the pressure.
+
+use super::count_instructions;
+use super::figures::{CodeFigures, OccupancyFigures};
+use super::pressure::{FunctionPressure, PressureDetails};
+use super::ptxas::PtxasFigures;
+use oriel_ori::machine::from_machine;
+use serde::Serialize;
+
+/// What is known of one function.
+#[derive(Clone, Debug, Serialize)]
+pub struct CodeReport {
+    /// The module's name.
+    pub module: String,
+    /// The function's name.
+    pub function: String,
+    /// Is it an entry point?
+    pub is_kernel: bool,
+    /// Compute capability times ten.
+    pub sm: u32,
+    /// `ssa` or `late`.
+    pub stage: &'static str,
+    /// Basic blocks.
+    pub blocks: usize,
+    /// Machine instructions, debug instructions not counted.
+    pub instructions_out: usize,
+    /// Pressure, registers, occupancy.
+    #[serde(flatten)]
+    pub figures: CodeFigures<'static>,
+    /// What ptxas made of it.
+    #[serde(flatten)]
+    pub ptxas: Option<PtxasFigures>,
+    /// What causes the pressure.
+    #[serde(flatten)]
+    pub details: Option<PressureDetails>,
+}
+
+impl CodeReport {
+    /// The report on a function. Where ptxas' figures are given, occupancy is that of its registers.
+    pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
+        let snapshot = pressure.snapshot();
+        let function = from_machine(&snapshot).ok();
+        let mut figures = CodeFigures::new(pressure, function.as_ref()).into_owned();
+        if let Some(registers) = ptxas.and_then(|ptxas| ptxas.ptxas_registers) {
+            figures.occupancy = OccupancyFigures::of(&snapshot, registers);
+        }
+        Self {
+            module: snapshot.module_name().into_owned(),
+            function: snapshot.name().into_owned(),
+            is_kernel: snapshot.is_kernel(),
+            sm: snapshot.function().sm,
+            stage: snapshot.stage().name(),
+            blocks: snapshot.block_count(),
+            instructions_out: count_instructions(&snapshot),
+            figures,
+            ptxas,
+            details: None,
+        }
+    }
+
+    /// The same with what causes the pressure.
+    pub fn with_details(self, pressure: &FunctionPressure<'_>) -> Self {
+        Self {
+            details: Some(pressure.details()),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The functions of a module together: a kernel has the registers of what it calls.
+//!
+//! ptxas either inlines a function or calls it with the registers that live over the call out of its way; both ways the kernel needs
+//! what is live there and what the callee needs. So the features of a callee are added to those of its callers before anything is
+//! estimated. A callee that is not known, that
+//! is called by its address or that calls its caller is counted only: such calls keep to the calling convention.
+
+use super::{Features, RegisterEstimate, Target};
+use oriel_ori::{Function, OperandKind, Operation, Special};
+use std::collections::HashMap;
+
+/// Features of functions, and which call which.
+#[derive(Clone, Debug, Default)]
+pub struct CallGraph {
+    functions: HashMap<String, Caller>,
+}
+
+#[derive(Clone, Debug)]
+struct Caller {
+    features: Features,
+    /// Functions that it calls by name, each once.
+    callees: Vec<String>,
+    /// Calls by address.
+    indirect: usize,
+}
+
+impl CallGraph {
+    /// Adds a function in late form.
+    pub fn add(&mut self, function: &Function, target: &Target) {
+        let (callees, indirect) = calls(function);
+        let caller = Caller {
+            features: Features::new(function, target),
+            callees,
+            indirect,
+        };
+        self.functions.insert(function.info.name.clone(), caller);
+    }
+
+    /// The features of a function and of all that it calls; none if it was not added.
+    pub fn features(&self, name: &str) -> Option<Features> {
+        self.functions.get(name)?;
+        // Callees first: each function is visited when it is met, and finished when all that it calls is.
+        let mut finished: HashMap<&str, Option<Features>> = HashMap::new();
+        let mut open: Vec<(&str, usize)> = vec![(self.functions.get_key_value(name)?.0, 0)];
+        finished.insert(open[0].0, None);
+        while let Some((name, next)) = open.pop() {
+            let caller = &self.functions[name];
+            if let Some(callee) = caller.callees.get(next) {
+                open.push((name, next + 1));
+                if let Some((callee, _)) = self.functions.get_key_value(callee)
+                    && !finished.contains_key(callee.as_str())
+                {
+                    finished.insert(callee, None);
+                    open.push((callee, 0));
+                }
+                continue;
+            }
+            let mut features = caller.features;
+            features.unknown_calls = caller.indirect as f32;
+            for callee in &caller.callees {
+                match finished.get(callee.as_str()) {
+                    Some(Some(callee)) => features.add_callee(callee),
+                    _ => features.unknown_calls += 1.0,
+                }
+            }
+            finished.insert(name, Some(features));
+        }
+        finished.remove(name).flatten()
+    }
+
+    /// The estimate for a function and all that it calls; none if it was not added.
+    pub fn estimate(&self, name: &str) -> Option<RegisterEstimate> {
+        self.features(name)
+            .map(|features| RegisterEstimate::from_features(&features))
+    }
+}
+
+/// The functions that a function calls by name, each once, and how many calls are by address.
+fn calls(function: &Function) -> (Vec<String>, usize) {
+    let (mut found, mut indirect) = (Vec::<String>::new(), 0);
+    let instructions = function
+        .blocks()
+        .iter()
+        .flat_map(|&block| function.instructions(block));
+    for instruction in instructions.filter(|&it| function.operation(it) == Operation::Call) {
+        let symbol = match function.source(instruction, 0).kind() {
+            OperandKind::Special(special) => match function.special_data(special) {
+                Special::Symbol { symbol, .. } => Some(symbol),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(symbol) = symbol else {
+            indirect += 1;
+            continue;
+        };
+        let name = function.symbol_name(symbol);
+        if !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+    }
+    (found, indirect)
+}

@@ -1,0 +1,345 @@
+//! Which 32-bit registers of the machine the registers of a function become.
+//!
+//! ```text
+//! %1:R64 = LD.param::entry          nothing: an operand in the constant bank
+//! %2:R64 = CVT.s64.s32 %0           the cell of %0, and one for the sign
+//! %3:R64 = CVT.u64.u32 %0           the cell of %0, and zero
+//! %4:R32 = CVT.u32.u64 %2           the low cell of %2
+//! %5:R64, %6:R64 = UNPACK %7        the cells of %7
+//! %8:R32 = MOV 5                    nothing: an immediate
+//! %9:R64 = IADD %4, 64             the cells of %4, if it is only an address: accesses add constants
+//! ```
+//!
+//! A *cell* is one such register. ptxas splits wide values in halves and lets what only renames, widens or narrows a value use the
+//! registers of that value, so a register of the function is a row of *pieces*, each of which is a cell or costs nothing.
+//! Registers with several definitions, as late form has them, have cells of their own.
+//!
+//! Values that all lanes share and that integer instructions compute out of parameters, constants and each other are kept in uniform
+//! registers from sm_75 on, where they take no room in the register file that `ptxas -v` counts.
+
+use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, entity_impl};
+use oriel_ori::{
+    AddressSpace, DataType, Divergence, Function, Instruction, Operand, OperandKind, Operation, RegisterFile,
+    Special, Variant,
+};
+use smallvec::SmallVec;
+
+/// A register of 32 bits of the machine, as it were.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cell(u32);
+entity_impl!(Cell, "cell");
+
+/// Pieces of one register, the least significant first; none of a piece that takes no register.
+pub type Pieces = SmallVec<[Option<Cell>; 4]>;
+
+/// The cells of a function's registers.
+#[derive(Clone, Debug, Default)]
+pub struct Cells {
+    /// By register: where its pieces begin in `pieces`; one more at the end.
+    first: Vec<u32>,
+    pieces: Vec<Option<Cell>>,
+    /// How many cells there are.
+    count: usize,
+    /// Cells that uniform registers hold.
+    uniform: EntitySet<Cell>,
+}
+
+/// How many pieces a register has; predicates have none.
+fn piece_count(function: &Function, register: Register) -> usize {
+    let data = function.register(register);
+    match data.file {
+        RegisterFile::R | RegisterFile::Ur => usize::from(data.bits).div_ceil(32).max(1),
+        RegisterFile::P | RegisterFile::Up | RegisterFile::B => 0,
+    }
+}
+
+impl Cells {
+    /// Finds the cells of all registers.
+    pub fn new(function: &Function, divergence: &Divergence, sm: u32) -> Self {
+        let uniform_registers = uniform_registers(function, divergence, sm);
+        let mut cells = Self::default();
+        let mut at = 0;
+        for register in function.registers() {
+            cells.first.push(at as u32);
+            at += piece_count(function, register);
+        }
+        cells.first.push(at as u32);
+        cells.pieces = vec![None; at];
+        let mut is_known = EntitySet::with_capacity(function.register_limit());
+        // A definition stands before its uses in the order of the layout but for loops, in which registers have several.
+        for &block in function.blocks() {
+            for instruction in function.instructions(block) {
+                for (number, result) in function.results(instruction).iter().enumerate() {
+                    let Some(register) = result.as_register() else {
+                        continue;
+                    };
+                    if is_known.insert(register) {
+                        let is_uniform = uniform_registers.contains(register);
+                        cells.define(function, instruction, number, register, &is_known, is_uniform);
+                    }
+                }
+            }
+        }
+        // What is used before the layout has its definition, and what has none.
+        for register in function.registers() {
+            if !is_known.contains(register) && !function.is_unused(register) {
+                cells.fresh(register, false);
+            }
+        }
+        cells
+    }
+
+    /// The pieces of a register, the least significant first.
+    pub fn of(&self, register: Register) -> &[Option<Cell>] {
+        let index = register.index();
+        &self.pieces[self.first[index] as usize..self.first[index + 1] as usize]
+    }
+
+    /// How many cells there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Does a uniform register hold it?
+    pub fn is_uniform(&self, cell: Cell) -> bool {
+        self.uniform.contains(cell)
+    }
+
+    fn new_cell(&mut self, is_uniform: bool) -> Option<Cell> {
+        let cell = Cell::new(self.count);
+        self.count += 1;
+        if is_uniform {
+            self.uniform.insert(cell);
+        }
+        Some(cell)
+    }
+
+    fn fresh(&mut self, register: Register, is_uniform: bool) {
+        for place in self.first[register.index()]..self.first[register.index() + 1] {
+            self.pieces[place as usize] = self.new_cell(is_uniform);
+        }
+    }
+
+    fn define(
+        &mut self,
+        function: &Function,
+        instruction: Instruction,
+        number: usize,
+        register: Register,
+        is_known: &EntitySet<Register>,
+        is_uniform: bool,
+    ) {
+        let renamed = match function.unique_definition(register) {
+            Some(_) => self.renamed(function, instruction, number, is_known, is_uniform),
+            None => None,
+        };
+        let range = self.first[register.index()] as usize..self.first[register.index() + 1] as usize;
+        match renamed {
+            Some(pieces) if pieces.len() == range.len() => self.pieces[range].copy_from_slice(&pieces),
+            _ => self.fresh(register, is_uniform),
+        }
+    }
+
+    /// The pieces of an operand that keeps its value: a constant, or a register with one definition.
+    fn lasting(
+        &self,
+        function: &Function,
+        operand: Operand,
+        is_known: &EntitySet<Register>,
+    ) -> Option<Pieces> {
+        match operand.kind() {
+            OperandKind::Register(register) => {
+                let is_lasting =
+                    function.unique_definition(register).is_some() && is_known.contains(register);
+                (is_lasting && !operand.is_modified()).then(|| self.of(register).into())
+            }
+            OperandKind::Immediate(_) | OperandKind::Constant(_) => Some(SmallVec::from_elem(None, 4)),
+            _ => None,
+        }
+    }
+
+    /// The pieces of a result that is another value under a new name, in part at least.
+    fn renamed(
+        &mut self,
+        function: &Function,
+        instruction: Instruction,
+        number: usize,
+        is_known: &EntitySet<Register>,
+        is_uniform: bool,
+    ) -> Option<Pieces> {
+        let result = function.result(instruction, number).as_register()?;
+        let count = piece_count(function, result);
+        let sources = function.sources(instruction);
+        let lasting = |number: usize| self.lasting(function, sources.get(number), is_known);
+        match function.operation(instruction) {
+            Operation::ImplicitDef => Some(SmallVec::from_elem(None, count)),
+            Operation::Ld if is_parameter_read(function, instruction) => {
+                Some(SmallVec::from_elem(None, count))
+            }
+            Operation::Lea | Operation::FrameAddress => Some(SmallVec::from_elem(None, count)),
+            Operation::Mov | Operation::Copy => match sources.get(0).kind() {
+                OperandKind::Special(special) => match function.special_data(special) {
+                    Special::Symbol { .. } | Special::Frame(_) => Some(SmallVec::from_elem(None, count)),
+                    Special::Physical(_) | Special::SpecialRegister(_) | Special::Machine { .. } => None,
+                },
+                _ => lasting(0).map(|pieces| pieces.into_iter().take(count).collect()),
+            },
+            Operation::Iadd if is_offset(function, instruction) => lasting(0),
+            Operation::Fneg | Operation::Fabs if is_modifier(function, instruction) => lasting(0),
+            // Generic and global addresses are the same numbers.
+            Operation::Cvta if function.modifiers(instruction).space == AddressSpace::Global => lasting(0),
+            Operation::Cvt if sources.len() == 1 => {
+                let (to, from) = (function.data_type(instruction), function.source_type(instruction));
+                if to.is_float() || from.is_float() || from.bits() < 32 && to.bits() > from.bits() {
+                    return None;
+                }
+                let mut pieces = lasting(0)?;
+                pieces.truncate(count);
+                while pieces.len() < count {
+                    let sign = if from.is_signed() {
+                        self.new_cell(is_uniform)
+                    } else {
+                        None
+                    };
+                    pieces.push(sign);
+                }
+                Some(pieces)
+            }
+            Operation::Pack => {
+                let halves = function.data_type(instruction).bits() / (sources.len() as u32).max(1) < 32;
+                let mut pieces = Pieces::new();
+                for number in 0..sources.len() {
+                    pieces.extend(lasting(number)?.into_iter().take(count / sources.len()));
+                }
+                (!halves).then_some(pieces)
+            }
+            Operation::Unpack => {
+                let pieces = lasting(0)?;
+                let parts = function.results(instruction).len();
+                // Two halves of 32 bits lie in the same cell, and instructions choose between them.
+                let start = number * pieces.len() / parts;
+                Some(pieces.into_iter().skip(start).take(count).collect())
+            }
+            Operation::Extract => {
+                let mut pieces = lasting(0)?;
+                if pieces.len() > 1 {
+                    let is_high = function.modifiers(instruction).variant == Variant::High;
+                    pieces = SmallVec::from_elem(pieces[usize::from(is_high)], 1);
+                }
+                Some(pieces)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Is it a sum with a constant that only accesses of memory read, which add a constant by themselves?
+fn is_offset(function: &Function, instruction: Instruction) -> bool {
+    /// What the constant of an access can be at most.
+    const LIMIT: u64 = 1 << 23;
+    let Some(result) = function.result(instruction, 0).as_register() else {
+        return false;
+    };
+    let offset = function.integer(function.source(instruction, 1));
+    let is_address = |(user, number): (Instruction, usize)| match function.operation(user) {
+        Operation::Ld | Operation::Atom => number == 0,
+        Operation::St => number + 2 == function.sources(user).len(),
+        _ => false,
+    };
+    offset.is_some_and(|offset| offset.unsigned_abs() < LIMIT) && function.uses(result).all(is_address)
+}
+
+/// Is it a change of sign that only instructions on floats read, which do it along with their own work?
+fn is_modifier(function: &Function, instruction: Instruction) -> bool {
+    use Operation as O;
+    let Some(result) = function.result(instruction, 0).as_register() else {
+        return false;
+    };
+    let mut readers = function.uses(result).map(|(user, _)| function.operation(user));
+    let is_float = |reader| {
+        matches!(
+            reader,
+            O::Fadd | O::Fsub | O::Fmul | O::Ffma | O::Fsetp | O::Fmin | O::Fmax
+        )
+    };
+    function.data_type(instruction).bits() >= 32 && readers.all(is_float)
+}
+
+/// Does it read a parameter of a kernel at a place that is known? Instructions have that as an operand.
+pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool {
+    // A part of an aggregate is read through a register that holds where the aggregate is.
+    let is_symbol = |register: Register| {
+        function.unique_definition(register).is_some_and(|definition| {
+            let source = function.sources(definition).iter().next().map(Operand::kind);
+            function.operation(definition).is_copy() && matches!(source, Some(OperandKind::Special(_)))
+        })
+    };
+    let is_constant = |source: Operand| match source.kind() {
+        OperandKind::Register(register) => is_symbol(register),
+        OperandKind::Predicate(_) => false,
+        OperandKind::None
+        | OperandKind::Immediate(_)
+        | OperandKind::Constant(_)
+        | OperandKind::Special(_) => true,
+        OperandKind::Target(_) | OperandKind::FallThrough(_) => false,
+    };
+    function.operation(instruction) == Operation::Ld
+        && function.modifiers(instruction).space == AddressSpace::EntryParam
+        && function.sources(instruction).iter().all(is_constant)
+}
+
+/// Can the uniform datapath compute it?
+fn is_uniform_operation(function: &Function, instruction: Instruction) -> bool {
+    use Operation as O;
+    let is_integer = |data_type: DataType| !data_type.is_float() && data_type.bits() != 16;
+    match function.operation(instruction) {
+        O::Iadd | O::Isub | O::Imul | O::ImulWide | O::Imad | O::ImadWide | O::Ineg => true,
+        O::And | O::Or | O::Xor | O::Not | O::Shl | O::Shr | O::Shf | O::Prmt | O::Popc | O::Bmsk => true,
+        O::Sel | O::Mov | O::Copy | O::Cvta | O::Lea | O::FrameAddress | O::Pack | O::Unpack => true,
+        O::Isetp | O::Imin | O::Imax => true,
+        O::Cvt => {
+            is_integer(function.data_type(instruction)) && is_integer(function.source_type(instruction))
+        }
+        O::S2r => true,
+        O::Ld => matches!(
+            function.modifiers(instruction).space,
+            AddressSpace::EntryParam | AddressSpace::Const
+        ),
+        _ => false,
+    }
+}
+
+/// Registers, predicates among them, of which every definition is one that the uniform datapath can do, with operands that it can
+/// read.
+fn uniform_registers(function: &Function, divergence: &Divergence, sm: u32) -> EntitySet<Register> {
+    let mut found = EntitySet::with_capacity(function.register_limit());
+    let has_datapath = sm >= 75;
+    let can_hold = |register: Register| {
+        let mut definitions = function.definitions(register).peekable();
+        definitions.peek().is_some()
+            && definitions.all(|(instruction, _)| {
+                let block = function.block_of(instruction);
+                is_uniform_operation(function, instruction)
+                    && block.is_some_and(|block: Block| !divergence.is_divergent_control(block))
+            })
+    };
+    if has_datapath {
+        let registers = function.registers();
+        found.extend(registers.filter(|&register| divergence.is_uniform(register) && can_hold(register)));
+    }
+    // What reads a register that is not uniform after all is none either.
+    let mut pending: Vec<Register> = function
+        .registers()
+        .filter(|&register| !found.contains(register))
+        .collect();
+    while let Some(register) = pending.pop() {
+        for (user, _) in function.uses(register) {
+            for result in function.results(user).iter().filter_map(Operand::as_register) {
+                if found.remove(result) {
+                    pending.push(result);
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,447 @@
+//! What the register estimate is computed from.
+
+use super::Target;
+use super::cells::Cells;
+use super::live_cells::LiveCells;
+use super::lower::{Node, Nodes, Order};
+use super::regions::regions;
+use super::rounds::constant_rounds;
+use super::schedule::{BlockGraph, Cost, Policy, Scratch};
+use oriel_engine::entity::Block;
+use oriel_engine::graph::Traversal;
+use oriel_ori::{
+    AddressSpace, ControlFlow, DataType, Divergence, Function, Liveness, Operation, RegisterFile,
+    RegisterPressure,
+};
+
+/// Declares the features: a field and its description each.
+macro_rules! features {
+    ($( $(#[$doc:meta])* $name:ident, )*) => {
+        /// What is known of a function before ptxas has run; in registers of 32 bits where nothing else is said.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct Features {
+            $( $(#[$doc])* pub $name: f32, )*
+        }
+
+        impl Features {
+            /// The names of all features, in order.
+            pub const NAMES: &[&str] = &[$( stringify!($name), )*];
+
+            /// The number of a feature.
+            ///
+            /// # Panics
+            /// There is none of this name.
+            pub const fn number(name: &str) -> usize {
+                let mut number = 0;
+                while number < Self::NAMES.len() {
+                    if is_same(Self::NAMES[number], name) {
+                        return number;
+                    }
+                    number += 1;
+                }
+                panic!("the model asks for a feature that there is not")
+            }
+
+            /// The values of all features, in order.
+            pub fn values(&self) -> [f32; Self::NAMES.len()] {
+                [$( self.$name, )*]
+            }
+
+            /// From the values of all features, in order.
+            pub fn from_values([$( $name, )*]: [f32; Self::NAMES.len()]) -> Self {
+                Self { $( $name, )* }
+            }
+        }
+    };
+}
+
+/// Equality that constants can be computed with.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+features! {
+    /// Compute capability times ten.
+    sm,
+    /// Registers that launch bounds leave a thread; 255 without.
+    register_limit,
+    /// Peak pressure of LLVM's registers, uniform values included.
+    pressure,
+    /// Peak pressure of LLVM's registers without those that are the same for all lanes.
+    divergent_pressure,
+    /// Peak of predicates.
+    predicates,
+    /// Peak of cells in LLVM's order.
+    source_peak,
+    /// Peak of uniform cells in LLVM's order.
+    uniform_peak,
+    /// Peak of cells, those of both kinds, in LLVM's order.
+    all_peak,
+    /// Peak of cells if every region is ordered by latency.
+    latency_peak,
+    /// Peak of cells if loads go first.
+    loads_first_peak,
+    /// Peak of cells if loads go first up to 32 registers.
+    peak_within_32,
+    /// Peak of cells if loads go first up to 64 registers.
+    peak_within_64,
+    /// Peak of loops of one region, unrolled, if loads go first.
+    unrolled_peak,
+    /// Peak of loops of one region, unrolled, if loads go first up to 32 registers.
+    unrolled_within_32,
+    /// Registers with those that memory still reads, and gaps, in LLVM's order.
+    source_spaced,
+    /// The same if loads go first.
+    loads_first_spaced,
+    /// The same if loads go first up to 32 registers.
+    spaced_within_32,
+    /// The same of loops of one region, unrolled.
+    unrolled_spaced,
+    /// Most rounds of a loop of one region that is unrolled completely.
+    constant_rounds,
+    /// Results of loads at once, those from the constant bank too, regions ordered by latency.
+    loads_in_flight,
+    /// The same in LLVM's order.
+    loads_in_source_order,
+    /// Most temporaries of one instruction.
+    temporaries,
+    /// Most cells live where a block begins.
+    live_between_blocks,
+    /// Most cells live where a loop begins.
+    live_into_loops,
+    /// Most cells live over a call.
+    live_over_calls,
+    /// Calls.
+    calls,
+    /// Calls of functions that are not known.
+    unknown_calls,
+    /// Instructions for the machine.
+    nodes,
+    /// Instructions of the largest block.
+    largest_block,
+    /// Instructions of the largest region.
+    largest_region,
+    /// Instructions in the innermost loops.
+    innermost_nodes,
+    /// Blocks.
+    blocks,
+    /// Loops.
+    loops,
+    /// Depth of the deepest loop.
+    loop_depth,
+    /// Loads from global memory or generic addresses.
+    global_loads,
+    /// The same in the block that has the most.
+    global_loads_of_block,
+    /// Loads from shared memory in the block that has the most.
+    shared_loads_of_block,
+    /// Stores.
+    stores,
+    /// Atomic operations.
+    atomics,
+    /// Barriers.
+    barriers,
+    /// Most cells that one instruction defines.
+    widest_result,
+    /// Instructions on doubles.
+    doubles,
+    /// Special functions, divisions and roots.
+    special_functions,
+    /// Operations of matrices and whatever else Ori has no meaning for.
+    opaque,
+    /// Accesses of local memory.
+    local_accesses,
+    /// Reads of thread numbers.
+    thread_numbers,
+    /// Reads of parameters.
+    parameters,
+    /// Blocks that a part of a warp may execute alone.
+    divergent_blocks,
+    /// Length of the longest path through a region, in cycles.
+    longest_block,
+    /// Conversions between integers and floats and of widths below 32 bits.
+    conversions,
+    /// Products of integers.
+    integer_products,
+    /// Comparisons.
+    comparisons,
+    /// Selections.
+    selections,
+}
+
+/// Rounds of a loop that ptxas unrolls, as the estimate has it.
+const UNROLLED_ROUNDS: usize = 4;
+
+/// Instructions of an unrolled loop up to which unrolling is looked at.
+const UNROLLED_LIMIT: usize = 1_000;
+
+impl Features {
+    /// Adds what a function needs that this one calls.
+    pub fn add_callee(&mut self, callee: &Self) {
+        let over = self.live_over_calls;
+        let under = |own: &mut f32, of_callee: f32| *own = own.max(over + of_callee);
+        under(&mut self.pressure, callee.pressure);
+        under(&mut self.divergent_pressure, callee.divergent_pressure);
+        under(&mut self.source_peak, callee.source_peak);
+        under(&mut self.all_peak, callee.all_peak);
+        under(&mut self.latency_peak, callee.latency_peak);
+        under(&mut self.loads_first_peak, callee.loads_first_peak);
+        under(&mut self.peak_within_32, callee.peak_within_32);
+        under(&mut self.peak_within_64, callee.peak_within_64);
+        under(&mut self.unrolled_peak, callee.unrolled_peak);
+        under(&mut self.unrolled_within_32, callee.unrolled_within_32);
+        under(&mut self.source_spaced, callee.source_spaced);
+        under(&mut self.loads_first_spaced, callee.loads_first_spaced);
+        under(&mut self.spaced_within_32, callee.spaced_within_32);
+        under(&mut self.unrolled_spaced, callee.unrolled_spaced);
+        under(&mut self.live_between_blocks, callee.live_between_blocks);
+        under(&mut self.live_into_loops, callee.live_into_loops);
+        for (own, of_callee) in [
+            (&mut self.predicates, callee.predicates),
+            (&mut self.uniform_peak, callee.uniform_peak),
+            (&mut self.constant_rounds, callee.constant_rounds),
+            (&mut self.loads_in_flight, callee.loads_in_flight),
+            (&mut self.loads_in_source_order, callee.loads_in_source_order),
+            (&mut self.temporaries, callee.temporaries),
+            (&mut self.largest_block, callee.largest_block),
+            (&mut self.largest_region, callee.largest_region),
+            (&mut self.loop_depth, callee.loop_depth),
+            (&mut self.global_loads_of_block, callee.global_loads_of_block),
+            (&mut self.shared_loads_of_block, callee.shared_loads_of_block),
+            (&mut self.widest_result, callee.widest_result),
+            (&mut self.longest_block, callee.longest_block),
+        ] {
+            *own = own.max(of_callee);
+        }
+        for (own, of_callee) in [
+            (&mut self.calls, callee.calls),
+            (&mut self.unknown_calls, callee.unknown_calls),
+            (&mut self.nodes, callee.nodes),
+            (&mut self.innermost_nodes, callee.innermost_nodes),
+            (&mut self.blocks, callee.blocks),
+            (&mut self.loops, callee.loops),
+            (&mut self.global_loads, callee.global_loads),
+            (&mut self.stores, callee.stores),
+            (&mut self.atomics, callee.atomics),
+            (&mut self.barriers, callee.barriers),
+            (&mut self.doubles, callee.doubles),
+            (&mut self.special_functions, callee.special_functions),
+            (&mut self.opaque, callee.opaque),
+            (&mut self.local_accesses, callee.local_accesses),
+            (&mut self.thread_numbers, callee.thread_numbers),
+            (&mut self.parameters, callee.parameters),
+            (&mut self.divergent_blocks, callee.divergent_blocks),
+            (&mut self.conversions, callee.conversions),
+            (&mut self.integer_products, callee.integer_products),
+            (&mut self.comparisons, callee.comparisons),
+            (&mut self.selections, callee.selections),
+        ] {
+            *own += of_callee;
+        }
+    }
+
+    /// Of a function in late form.
+    pub fn new(function: &Function, target: &Target) -> Self {
+        let flow = ControlFlow::analyze(function, Traversal::default());
+        let liveness = Liveness::compute(function, &flow);
+        let divergence = Divergence::compute(function, &flow, &liveness);
+        let mut features = Self {
+            sm: target.sm as f32,
+            register_limit: target.register_limit as f32,
+            ..Self::default()
+        };
+        features.add_pressure(function, &liveness, &divergence);
+        let cells = Cells::new(function, &divergence, target.sm);
+        let nodes = Nodes::new(function, &cells, target.sm);
+        let live = LiveCells::new(function, &flow, &nodes);
+        features.add_schedules(function, &flow, &cells, &nodes, &live);
+        features.add_control_flow(function, &flow, &divergence, &nodes);
+        features.add_instructions(function);
+        features
+    }
+
+    fn add_pressure(&mut self, function: &Function, liveness: &Liveness, divergence: &Divergence) {
+        let pressure = RegisterPressure::compute(function, liveness, None);
+        let divergent = RegisterPressure::compute(function, liveness, Some(divergence));
+        self.pressure = pressure.peak.of(RegisterFile::R) as f32;
+        self.divergent_pressure = divergent.peak.of(RegisterFile::R) as f32;
+        self.predicates = pressure.peak.of(RegisterFile::P) as f32;
+    }
+
+    fn add_schedules(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        cells: &Cells,
+        nodes: &Nodes,
+        live: &LiveCells,
+    ) {
+        let mut scratch = Scratch::default();
+        let mut most = [Cost::default(); 5];
+        let mut unrolled = [Cost::default(); 2];
+        for region in &regions(function, flow, nodes) {
+            let size: usize = region
+                .blocks
+                .iter()
+                .map(|&(block, _)| nodes.of(block).len())
+                .sum();
+            self.largest_region = self.largest_region.max(size as f32);
+            let mut graph_of = |copies| BlockGraph::new(cells, nodes, live, region, copies, &mut scratch);
+            let graph = graph_of(1);
+            self.longest_block = self.longest_block.max(graph.length() as f32);
+            let policies = [
+                Policy::Source,
+                Policy::Latency,
+                Policy::Loads(u32::MAX),
+                Policy::Loads(32),
+                Policy::Loads(64),
+            ];
+            let mut unlimited = Cost::default();
+            for (most, policy) in most.iter_mut().zip(policies) {
+                // What does not reach the target without one is the same with it.
+                if matches!(policy, Policy::Loads(target) if target != u32::MAX && target > unlimited.registers)
+                {
+                    *most = most.max(unlimited);
+                    continue;
+                }
+                let cost = graph.cost(policy);
+                if policy == Policy::Loads(u32::MAX) {
+                    unlimited = cost;
+                }
+                *most = most.max(cost);
+            }
+            let latch = region.latch(flow);
+            let rounds = latch.and_then(|latch| constant_rounds(function, latch));
+            let rounds = rounds.filter(|rounds| rounds * size <= UNROLLED_LIMIT);
+            self.constant_rounds = self.constant_rounds.max(rounds.unwrap_or(0) as f32);
+            let rounds = rounds.unwrap_or(UNROLLED_ROUNDS);
+            if latch.is_some() && rounds * size <= UNROLLED_LIMIT {
+                let graph = graph_of(rounds);
+                let policies = [Policy::Loads(u32::MAX), Policy::Loads(32)];
+                for (most, policy) in unrolled.iter_mut().zip(policies) {
+                    *most = most.max(graph.cost(policy));
+                }
+            }
+        }
+        for &block in function.blocks() {
+            self.add_live(cells, flow, block, nodes.of(block), live);
+        }
+        let [source, latency, loads_first, within_32, within_64] = most;
+        self.source_peak = source.registers as f32;
+        self.uniform_peak = source.uniform as f32;
+        self.all_peak = source.everything as f32;
+        self.latency_peak = latency.registers as f32;
+        self.loads_first_peak = loads_first.registers as f32;
+        self.peak_within_32 = within_32.registers as f32;
+        self.peak_within_64 = within_64.registers as f32;
+        self.loads_in_flight = latency.loaded as f32;
+        self.loads_in_source_order = source.loaded as f32;
+        self.source_spaced = source.spaced as f32;
+        self.loads_first_spaced = loads_first.spaced as f32;
+        self.spaced_within_32 = within_32.spaced as f32;
+        self.unrolled_spaced = unrolled[1].spaced as f32;
+        self.unrolled_peak = unrolled[0].registers as f32;
+        self.unrolled_within_32 = unrolled[1].registers as f32;
+    }
+
+    fn add_live(
+        &mut self,
+        cells: &Cells,
+        flow: &ControlFlow,
+        block: Block,
+        nodes: &[Node],
+        live: &LiveCells,
+    ) {
+        let divergent = |list: &[_]| list.iter().filter(|&&cell| !cells.is_uniform(cell)).count() as f32;
+        let into = divergent(live.live_in(block));
+        self.live_between_blocks = self.live_between_blocks.max(into);
+        if flow.loops.is_header(block) {
+            self.live_into_loops = self.live_into_loops.max(into);
+        }
+        if nodes.iter().any(|node| node.is_call) {
+            // What lives through the block lives over its calls; the rest is on one side or the other.
+            self.live_over_calls = self.live_over_calls.max(divergent(live.live_out(block)));
+        }
+    }
+
+    fn add_control_flow(
+        &mut self,
+        function: &Function,
+        flow: &ControlFlow,
+        divergence: &Divergence,
+        nodes: &Nodes,
+    ) {
+        self.blocks = function.blocks().len() as f32;
+        self.loops = flow.loops.len() as f32;
+        for &block in function.blocks() {
+            let of_block = nodes.of(block);
+            self.nodes += of_block.len() as f32;
+            self.largest_block = self.largest_block.max(of_block.len() as f32);
+            let depth = flow.loops.depth_of(block);
+            self.loop_depth = self.loop_depth.max(depth as f32);
+            let is_innermost = |natural_loop| flow.loops.children(natural_loop).next().is_none();
+            if flow.loops.innermost(block).is_some_and(is_innermost) {
+                self.innermost_nodes += of_block.len() as f32;
+            }
+            self.divergent_blocks += f32::from(u8::from(divergence.is_divergent_control(block)));
+            let (mut global, mut shared) = (0.0, 0.0);
+            for node in of_block {
+                self.temporaries = self.temporaries.max(node.temporaries as f32);
+                self.widest_result = self.widest_result.max(node.defined.len() as f32);
+                self.calls += f32::from(u8::from(node.is_call));
+                if let Order::Load(memory) = node.order {
+                    shared += f32::from(u8::from(memory.space == AddressSpace::Shared));
+                }
+                global += f32::from(u8::from(node.is_global_load));
+            }
+            self.global_loads += global;
+            self.global_loads_of_block = self.global_loads_of_block.max(global);
+            self.shared_loads_of_block = self.shared_loads_of_block.max(shared);
+        }
+    }
+
+    fn add_instructions(&mut self, function: &Function) {
+        use Operation as O;
+        let instructions = function
+            .blocks()
+            .iter()
+            .flat_map(|&block| function.instructions(block));
+        for instruction in instructions {
+            let data_type = function.data_type(instruction);
+            if data_type == DataType::F64 {
+                self.doubles += 1.0;
+            }
+            let space = function.modifiers(instruction).space;
+            let counter = match function.operation(instruction) {
+                O::Ld | O::St if space == AddressSpace::Local => &mut self.local_accesses,
+                O::Ld if space == AddressSpace::EntryParam => &mut self.parameters,
+                O::St => &mut self.stores,
+                O::Atom => &mut self.atomics,
+                O::Bar | O::BarRed => &mut self.barriers,
+                O::Fdiv
+                | O::Frcp
+                | O::Fsqrt
+                | O::Frsqrt
+                | O::Fsin
+                | O::Fcos
+                | O::Flg2
+                | O::Fex2
+                | O::Ftanh => &mut self.special_functions,
+                O::Idiv | O::Irem => &mut self.special_functions,
+                O::Opaque | O::InlineAsm => &mut self.opaque,
+                O::S2r => &mut self.thread_numbers,
+                O::Cvt => &mut self.conversions,
+                O::Imul | O::ImulWide | O::Imad | O::ImadWide | O::ImulHi => &mut self.integer_products,
+                O::Isetp | O::Fsetp => &mut self.comparisons,
+                O::Sel => &mut self.selections,
+                _ => continue,
+            };
+            *counter += 1.0;
+        }
+    }
+}

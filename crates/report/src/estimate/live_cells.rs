@@ -1,0 +1,94 @@
+//! Which cells are live where blocks begin and end.
+//!
+//! Every use is followed back to the definitions, block by block, so that the time is the sum of the live ranges in blocks.
+
+use super::cells::Cell;
+use super::lower::Nodes;
+use oriel_engine::entity::{Block, EntityRef, EntitySet};
+use oriel_ori::{ControlFlow, Function};
+use std::mem::replace;
+
+/// The live cells at the borders of blocks.
+#[derive(Clone, Debug, Default)]
+pub struct LiveCells {
+    live_in: Vec<Vec<Cell>>,
+    live_out: Vec<Vec<Cell>>,
+}
+
+impl LiveCells {
+    /// Computes them.
+    pub fn new(function: &Function, flow: &ControlFlow, nodes: &Nodes) -> Self {
+        let blocks = function.block_limit();
+        let mut exposed: Vec<(Cell, Block)> = Vec::new();
+        let mut defined: Vec<(Cell, Block)> = Vec::new();
+        let mut defined_here = EntitySet::with_capacity(nodes.cell_count());
+        let mut exposed_here = EntitySet::with_capacity(nodes.cell_count());
+        for &block in function.blocks() {
+            let (first_exposed, first_defined) = (exposed.len(), defined.len());
+            for node in nodes.of(block) {
+                for &cell in &node.used {
+                    if !defined_here.contains(cell) && exposed_here.insert(cell) {
+                        exposed.push((cell, block));
+                    }
+                }
+                for &cell in &node.defined {
+                    if defined_here.insert(cell) {
+                        defined.push((cell, block));
+                    }
+                }
+            }
+            for &(cell, _) in &exposed[first_exposed..] {
+                exposed_here.remove(cell);
+            }
+            for &(cell, _) in &defined[first_defined..] {
+                defined_here.remove(cell);
+            }
+        }
+        exposed.sort_unstable();
+        defined.sort_unstable();
+        let mut live = Self {
+            live_in: vec![Vec::new(); blocks],
+            live_out: vec![Vec::new(); blocks],
+        };
+        // By block: the last cell, counted from one, that was found live there.
+        let mut is_in = vec![0; blocks];
+        let mut is_out = vec![0; blocks];
+        let mut pending: Vec<Block> = Vec::new();
+        for of_cell in exposed.chunk_by(|one, other| one.0 == other.0) {
+            let cell = of_cell[0].0;
+            let start = defined.partition_point(|&(other, _)| other < cell);
+            let count = defined[start..]
+                .iter()
+                .take_while(|&&(other, _)| other == cell)
+                .count();
+            let definitions = &defined[start..start + count];
+            let mark = cell.index() as u32 + 1;
+            pending.extend(of_cell.iter().map(|&(_, block)| block));
+            while let Some(block) = pending.pop() {
+                if replace(&mut is_in[block.index()], mark) == mark {
+                    continue;
+                }
+                live.live_in[block.index()].push(cell);
+                for &predecessor in flow.graph.predecessors(block) {
+                    if replace(&mut is_out[predecessor.index()], mark) != mark {
+                        live.live_out[predecessor.index()].push(cell);
+                    }
+                    if definitions.binary_search(&(cell, predecessor)).is_err() {
+                        pending.push(predecessor);
+                    }
+                }
+            }
+        }
+        live
+    }
+
+    /// Cells that are live where a block begins, ascending.
+    pub fn live_in(&self, block: Block) -> &[Cell] {
+        &self.live_in[block.index()]
+    }
+
+    /// Cells that are live where a block ends, ascending.
+    pub fn live_out(&self, block: Block) -> &[Cell] {
+        &self.live_out[block.index()]
+    }
+}

@@ -1,0 +1,653 @@
+//! The order of a region's instructions after scheduling, and how many registers it takes.
+//!
+//! ptxas moves loads up to where their addresses are known and fills the time until they arrive, as far as its register target lets
+//! it. How far that is depends on more than a region, so it is ordered three ways, which bound the answer:
+//!
+//! | way | what it stands for |
+//! |---|---|
+//! | [`Policy::Source`] | LLVM's order |
+//! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
+//! | [`Policy::Loads`] | loads and what their addresses need first, then the rest in LLVM's order, without waiting for any result: other warps run meanwhile; while a target is exceeded, only what frees registers, or LLVM's order |
+//!
+//! Each definition of a cell is a value of its own here, as it is in the SSA form that ptxas schedules.
+//!
+//! # Registers that are not live
+//!
+//! ptxas hands out more registers than are live at once, as long as that costs no warps: whoever writes a register that an earlier
+//! instruction still reads has to wait for it, and memory reads late. So a register is free again
+//!
+//! - at once, if instructions of fixed latency read it,
+//! - when the result of the load that read it is used, as that says that the load is done; the result itself can have it,
+//! - where everything waits (barriers, calls), if a store read it, as nothing else says when a store is done.
+//!
+//! Values of 64 bits begin at even registers, which keeps the even bank busy where one is read: what is read along with them goes to
+//! odd registers, and the even ones between stay free for others. [`Cost::spaced`] counts all that.
+
+use super::cells::{Cell, Cells};
+use super::live_cells::LiveCells;
+use super::lower::{Memory, Node, Nodes, Order};
+use super::regions::Region;
+use oriel_engine::entity::EntityRef;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How a block is ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// As it stands.
+    Source,
+    /// Longest path first.
+    Latency,
+    /// Loads first while fewer than so many registers are live.
+    Loads(u32),
+}
+
+/// What a schedule takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Registers at most live at once, temporaries included.
+    pub registers: u32,
+    /// Uniform registers at most live at once.
+    pub uniform: u32,
+    /// Registers of both kinds at most live at once.
+    pub everything: u32,
+    /// Results of loads at most live at once.
+    pub loaded: u32,
+    /// Registers that ptxas hands out if it has enough: those live, those that memory still reads, and gaps.
+    pub spaced: u32,
+}
+
+impl Cost {
+    /// The greater of both, one by one.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            registers: self.registers.max(other.registers),
+            uniform: self.uniform.max(other.uniform),
+            everything: self.everything.max(other.everything),
+            loaded: self.loaded.max(other.loaded),
+            spaced: self.spaced.max(other.spaced),
+        }
+    }
+}
+
+/// Memory accesses that later ones are compared with one by one; of more than these only the order counts.
+const COMPARED_ACCESSES: usize = 16;
+
+/// Ready instructions that are compared where registers are short.
+const COMPARED_READY: usize = 12;
+
+/// The latency of what is worth starting early; zero of other instructions.
+fn load_latency(latency: u32) -> u32 {
+    if latency >= 20 { latency } else { 0 }
+}
+
+/// A region, its values named and its dependences found.
+#[derive(Clone, Debug)]
+pub struct BlockGraph {
+    values: Vec<Value>,
+    nodes: Vec<GraphNode>,
+    /// Values that are live where it begins.
+    live_in: Vec<u32>,
+}
+
+/// What a definition of a cell makes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Value {
+    /// Nodes that read it.
+    readers: u32,
+    is_live_out: bool,
+    is_uniform: bool,
+    is_loaded: bool,
+    place: Place,
+    /// The load that defines it, counted from one; zero of other values.
+    load: u32,
+}
+
+/// Where ptxas places a value, by preference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Anywhere,
+    /// From an even register on.
+    Aligned,
+    /// At an odd register.
+    Odd,
+}
+
+/// When another value can have the registers that an instruction reads last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Release {
+    /// At once.
+    Read,
+    /// When its result is read: until then nobody knows that the load has read its address.
+    Loaded,
+    /// Where everybody waits: stores and operations without a result.
+    Fence,
+}
+
+/// Which access of memory has read a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Nobody,
+    /// This load.
+    Load(u32),
+    /// A store.
+    Store,
+}
+
+/// Registers by where they have to be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Registers {
+    anywhere: i32,
+    aligned: i32,
+    odd: i32,
+}
+
+impl Registers {
+    fn add(&mut self, place: Place, count: i32) {
+        match place {
+            Place::Anywhere => self.anywhere += count,
+            Place::Aligned => self.aligned += count,
+            Place::Odd => self.odd += count,
+        }
+    }
+
+    fn remove(&mut self, other: Self) {
+        self.anywhere -= other.anywhere;
+        self.aligned -= other.aligned;
+        self.odd -= other.odd;
+    }
+
+    /// How many registers there are from the first to the last. The stack pointer is an odd one.
+    fn span(self) -> u32 {
+        let odd = self.odd + 1;
+        let single = (2 * odd).max(odd + self.anywhere);
+        u32::try_from((self.aligned + 1) / 2 * 2 + single).unwrap_or(0)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct GraphNode {
+    defined: SmallVec<[u32; 2]>,
+    used: SmallVec<[u32; 4]>,
+    /// Nodes that wait for this one, and how long.
+    successors: SmallVec<[(u32, u32); 4]>,
+    predecessors: u32,
+    temporaries: u32,
+    stored_constants: u32,
+    release: Release,
+    waits: bool,
+    /// The longest path to the end, in cycles.
+    height: u32,
+    /// The same if only loads and their like took time.
+    load_height: u32,
+}
+
+/// The scratch tables of [`BlockGraph::new`], kept between blocks: they are as large as the function.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// By cell: its present value, counted from one.
+    current: Vec<u32>,
+    /// By value: the node that defines it, and how long that takes; none of what the region begins with.
+    definers: Vec<Option<(u32, u32)>>,
+}
+
+/// What later accesses of memory have to wait for.
+struct Ordering {
+    loads: Vec<(u32, Memory)>,
+    stores: Vec<(u32, Memory)>,
+    fence: Option<u32>,
+    /// Nodes since the last fence.
+    since_fence: u32,
+}
+
+impl BlockGraph {
+    /// Of the blocks of a region, `copies` times one after the other; more than one stand for an unrolled loop.
+    pub fn new(
+        cells: &Cells,
+        nodes: &Nodes,
+        live: &LiveCells,
+        region: &Region,
+        copies: usize,
+        scratch: &mut Scratch,
+    ) -> Self {
+        let live_in = live.live_in(region.head());
+        let blocks = || {
+            region
+                .blocks
+                .iter()
+                .map(|&(block, is_predicated)| (nodes.of(block), is_predicated))
+        };
+        let size: usize = blocks().map(|(nodes, _)| nodes.len()).sum();
+        scratch.current.resize(nodes.cell_count(), 0);
+        let mut graph = Self {
+            values: Vec::new(),
+            nodes: Vec::with_capacity(size * copies),
+            live_in: Vec::new(),
+        };
+        scratch.definers.clear();
+        for &cell in live_in {
+            let value = graph.new_value(cells, nodes, cell, 0);
+            scratch.definers.push(None);
+            scratch.current[cell.index()] = value + 1;
+            graph.live_in.push(value);
+        }
+        let mut ordering = Ordering {
+            loads: Vec::new(),
+            stores: Vec::new(),
+            fence: None,
+            since_fence: 0,
+        };
+        for copy in 0..copies {
+            for (number, (of_block, is_predicated)) in blocks().enumerate() {
+                // Branches within a region and between the copies of a body are gone.
+                let is_end = copy + 1 == copies && number + 1 == region.blocks.len();
+                for node in of_block.iter().filter(|node| is_end || !node.is_terminator) {
+                    graph.add(cells, nodes, node, is_predicated, scratch, &mut ordering);
+                }
+            }
+        }
+        for &cell in region.ends.iter().flat_map(|&end| live.live_out(end)) {
+            if let Some(value) = scratch.current[cell.index()].checked_sub(1) {
+                graph.values[value as usize].is_live_out = true;
+            }
+        }
+        let defined = blocks()
+            .flat_map(|(nodes, _)| nodes)
+            .flat_map(|node| &node.defined);
+        for cell in live_in.iter().chain(defined) {
+            scratch.current[cell.index()] = 0;
+        }
+        graph.find_heights();
+        graph
+    }
+
+    fn new_value(&mut self, cells: &Cells, nodes: &Nodes, cell: Cell, load: u32) -> u32 {
+        let place = match cell {
+            _ if nodes.is_aligned(cell) => Place::Aligned,
+            _ if nodes.is_odd(cell) => Place::Odd,
+            _ => Place::Anywhere,
+        };
+        self.values.push(Value {
+            is_uniform: cells.is_uniform(cell),
+            is_loaded: load > 0,
+            place,
+            load,
+            ..Value::default()
+        });
+        self.values.len() as u32 - 1
+    }
+
+    fn add(
+        &mut self,
+        cells: &Cells,
+        nodes: &Nodes,
+        node: &Node,
+        is_predicated: bool,
+        scratch: &mut Scratch,
+        ordering: &mut Ordering,
+    ) {
+        let this = self.nodes.len() as u32;
+        let mut added = GraphNode {
+            defined: SmallVec::new(),
+            used: SmallVec::new(),
+            successors: SmallVec::new(),
+            predecessors: 0,
+            temporaries: node.temporaries,
+            stored_constants: node.stored_constants,
+            release: if node.is_store {
+                Release::Fence
+            } else if load_latency(node.latency) > 0 && !node.defined.is_empty() {
+                Release::Loaded
+            } else {
+                Release::Read
+            },
+            waits: node.waits,
+            height: node.latency,
+            load_height: load_latency(node.latency),
+        };
+        // Under a predicate the old value may have to stay.
+        let kept = node.defined.iter().filter(|_| is_predicated);
+        for &cell in node.used.iter().chain(kept) {
+            // What nothing has defined holds nothing.
+            let Some(value) = scratch.current[cell.index()].checked_sub(1) else {
+                continue;
+            };
+            self.values[value as usize].readers += 1;
+            added.used.push(value);
+            if let Some((definer, latency)) = scratch.definers[value as usize] {
+                added.predecessors += self.connect(definer, this, latency);
+            }
+        }
+        added.predecessors += self.keep_order(this, node, ordering);
+        let load = if load_latency(node.latency) > 0 {
+            this + 1
+        } else {
+            0
+        };
+        for &cell in &node.defined {
+            let value = self.new_value(cells, nodes, cell, load);
+            scratch.definers.push(Some((this, node.latency)));
+            scratch.current[cell.index()] = value + 1;
+            added.defined.push(value);
+        }
+        self.nodes.push(added);
+    }
+
+    fn connect(&mut self, from: u32, to: u32, latency: u32) -> u32 {
+        let successors = &mut self.nodes[from as usize].successors;
+        if let Some((last, known)) = successors.last_mut()
+            && *last == to
+        {
+            *known = latency.max(*known);
+            return 0;
+        }
+        successors.push((to, latency));
+        1
+    }
+
+    /// Adds what keeps memory accesses in order; the number of new predecessors.
+    fn keep_order(&mut self, this: u32, node: &Node, ordering: &mut Ordering) -> u32 {
+        let mut count = 0;
+        if node.order == Order::Fence {
+            for earlier in this - ordering.since_fence..this {
+                count += self.connect(earlier, this, 1);
+            }
+            if ordering.since_fence == 0
+                && let Some(fence) = ordering.fence
+            {
+                count += self.connect(fence, this, 1);
+            }
+            ordering.loads.clear();
+            ordering.stores.clear();
+            ordering.fence = Some(this);
+            ordering.since_fence = 0;
+            return count;
+        }
+        ordering.since_fence += 1;
+        if let Some(fence) = ordering.fence {
+            count += self.connect(fence, this, 1);
+        }
+        match node.order {
+            Order::Free | Order::Fence => {}
+            Order::Load(memory) => {
+                for &(store, other) in &ordering.stores {
+                    if memory.may_overlap(&other) {
+                        count += self.connect(store, this, 1);
+                    }
+                }
+                ordering.loads.push((this, memory));
+            }
+            Order::Store(memory) => {
+                for &(load, other) in &ordering.loads {
+                    if memory.may_overlap(&other) {
+                        count += self.connect(load, this, 1);
+                    }
+                }
+                // Stores stay in order, so that the last one stands for what it waited for.
+                if let Some(&(store, _)) = ordering.stores.last() {
+                    count += self.connect(store, this, 1);
+                }
+                ordering.loads.retain(|(_, other)| !memory.may_overlap(other));
+                if ordering.stores.len() == COMPARED_ACCESSES {
+                    ordering.stores.remove(0);
+                }
+                ordering.stores.push((this, memory));
+            }
+        }
+        count
+    }
+
+    /// The longest path from each node to the end, in cycles.
+    fn find_heights(&mut self) {
+        for index in (0..self.nodes.len()).rev() {
+            let (mut height, mut load_height) = (self.nodes[index].height, self.nodes[index].load_height);
+            for &(successor, latency) in &self.nodes[index].successors {
+                let behind = &self.nodes[successor as usize];
+                height = height.max(latency + behind.height);
+                load_height = load_height.max(load_latency(latency) + behind.load_height);
+            }
+            let node = &mut self.nodes[index];
+            (node.height, node.load_height) = (height, load_height);
+        }
+    }
+
+    /// How long the block takes at least, in cycles.
+    pub fn length(&self) -> u32 {
+        self.nodes.iter().map(|node| node.height).max().unwrap_or(0)
+    }
+
+    /// What the block takes in an order.
+    pub fn cost(&self, policy: Policy) -> Cost {
+        let mut walk = Walk::new(self);
+        match policy {
+            Policy::Source => (0..self.nodes.len()).for_each(|node| walk.step(node)),
+            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, true, u32::MAX),
+            Policy::Loads(target) => self.list_schedule(&mut walk, |node| node.load_height, false, target),
+        }
+        walk.most
+    }
+
+    /// Orders the nodes by height, in time, and notes in `walk` what that takes. From `target` registers on, the first node of LLVM's
+    /// order goes, or one of the next by height that frees registers.
+    fn list_schedule(
+        &self,
+        walk: &mut Walk<'_>,
+        height: impl Fn(&GraphNode) -> u32,
+        waits_for_results: bool,
+        target: u32,
+    ) {
+        let mut waits: Vec<u32> = self.nodes.iter().map(|node| node.predecessors).collect();
+        let mut start = vec![0_u32; self.nodes.len()];
+        let mut is_done = vec![false; self.nodes.len()];
+        let mut first = 0;
+        // By time, those whose operands are on the way; by height, those that can go.
+        let mut coming: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+        let mut ready: BinaryHeap<(u32, Reverse<u32>)> = BinaryHeap::new();
+        for (index, &count) in waits.iter().enumerate() {
+            if count == 0 {
+                ready.push((height(&self.nodes[index]), Reverse(index as u32)));
+            }
+        }
+        let mut cycle = 0;
+        for _ in 0..self.nodes.len() {
+            while let Some(&Reverse((time, node))) = coming.peek()
+                && (time <= cycle || ready.is_empty())
+            {
+                coming.pop();
+                if !is_done[node as usize] {
+                    cycle = cycle.max(time);
+                    ready.push((height(&self.nodes[node as usize]), Reverse(node)));
+                }
+            }
+            while is_done[first] {
+                first += 1;
+            }
+            let index = if walk.now.registers >= target {
+                walk.freeing(&ready, &is_done).unwrap_or(first)
+            } else {
+                // What went out of turn is still in the heap.
+                let next =
+                    std::iter::from_fn(|| ready.pop()).find(|(_, Reverse(node))| !is_done[*node as usize]);
+                next.map_or(first, |(_, Reverse(node))| node as usize)
+            };
+            walk.step(index);
+            is_done[index] = true;
+            cycle += 1;
+            for &(successor, latency) in &self.nodes[index].successors {
+                let waiting = successor as usize;
+                waits[waiting] -= 1;
+                if waits_for_results {
+                    start[waiting] = start[waiting].max(cycle - 1 + latency);
+                    if waits[waiting] == 0 {
+                        coming.push(Reverse((start[waiting], successor)));
+                    }
+                } else if waits[waiting] == 0 && !is_done[waiting] {
+                    ready.push((height(&self.nodes[waiting]), Reverse(successor)));
+                }
+            }
+        }
+    }
+}
+
+/// Counts registers while nodes go one after the other.
+struct Walk<'a> {
+    graph: &'a BlockGraph,
+    readers: Vec<u32>,
+    now: Cost,
+    most: Cost,
+    /// Registers that are taken, with gaps.
+    taken: Registers,
+    /// Of these, those that are free when everybody has waited.
+    until_fence: Registers,
+    /// By node: those that are free when its result is read; none before it has started and after that.
+    until_read: Vec<Option<Registers>>,
+    /// By value: what in memory has read it last.
+    reader: Vec<Reader>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(graph: &'a BlockGraph) -> Self {
+        let mut walk = Self {
+            graph,
+            readers: graph.values.iter().map(|value| value.readers).collect(),
+            now: Cost::default(),
+            most: Cost::default(),
+            taken: Registers::default(),
+            until_fence: Registers::default(),
+            until_read: vec![None; graph.nodes.len()],
+            reader: vec![Reader::Nobody; graph.values.len()],
+        };
+        for &value in &graph.live_in {
+            walk.count(value, 1);
+            walk.take(value);
+        }
+        walk.now.spaced = walk.taken.span();
+        walk.most = walk.now;
+        walk
+    }
+
+    fn count(&mut self, value: u32, change: i32) {
+        let value = &self.graph.values[value as usize];
+        self.now.everything = self.now.everything.saturating_add_signed(change);
+        let count = if value.is_uniform {
+            &mut self.now.uniform
+        } else {
+            if value.is_loaded {
+                self.now.loaded = self.now.loaded.saturating_add_signed(change);
+            }
+            &mut self.now.registers
+        };
+        *count = count.saturating_add_signed(change);
+    }
+
+    fn is_last_reader(&self, value: u32) -> bool {
+        self.readers[value as usize] == 1 && !self.graph.values[value as usize].is_live_out
+    }
+
+    /// By how many registers a node changes what is live.
+    fn growth(&self, node: u32) -> i32 {
+        let node = &self.graph.nodes[node as usize];
+        let counts = |value: &&u32| !self.graph.values[**value as usize].is_uniform;
+        let made = node.defined.iter().filter(counts).count() as i32;
+        let freed = node
+            .used
+            .iter()
+            .filter(counts)
+            .filter(|&&value| self.is_last_reader(value));
+        made - freed.count() as i32
+    }
+
+    /// The node that frees most registers, of the first few of a heap's array, which are among its highest; none if none frees any.
+    fn freeing(&self, ready: &BinaryHeap<(u32, Reverse<u32>)>, is_done: &[bool]) -> Option<usize> {
+        let nodes = ready.iter().take(COMPARED_READY).map(|&(_, Reverse(node))| node);
+        let nodes = nodes.filter(|&node| !is_done[node as usize]);
+        let best = nodes.min_by_key(|&node| (self.growth(node), node))?;
+        (self.growth(best) < 0).then_some(best as usize)
+    }
+
+    /// Takes a register for a value.
+    fn take(&mut self, value: u32) {
+        let value = &self.graph.values[value as usize];
+        if !value.is_uniform {
+            self.taken.add(value.place, 1);
+        }
+    }
+
+    /// Gives back the register of a value that a node reads last, now or when no access can read it any more.
+    fn free(&mut self, value: u32, node: usize, reusable: &mut i32) {
+        let data = &self.graph.values[value as usize];
+        if data.is_uniform {
+            return;
+        }
+        match self.reader[value as usize] {
+            Reader::Store => self.until_fence.add(data.place, 1),
+            Reader::Load(load) if load as usize == node && data.place == Place::Aligned && *reusable > 0 => {
+                *reusable -= 1;
+                self.taken.add(data.place, -1);
+            }
+            Reader::Load(load) => match &mut self.until_read[load as usize] {
+                Some(waiting) => waiting.add(data.place, 1),
+                None => self.taken.add(data.place, -1),
+            },
+            Reader::Nobody => self.taken.add(data.place, -1),
+        }
+    }
+
+    fn step(&mut self, index: usize) {
+        let graph = self.graph;
+        let node = &graph.nodes[index];
+        let during = self.now.registers + node.temporaries;
+        let during_spaced = self.taken.span() + node.temporaries;
+        if node.waits {
+            self.taken.remove(std::mem::take(&mut self.until_fence));
+        }
+        if node.release == Release::Loaded {
+            self.until_read[index] = Some(Registers::default());
+        }
+        // Halves of addresses that the result can have.
+        let mut reusable = node.defined.len() as i32;
+        for &value in &node.used {
+            let data = &graph.values[value as usize];
+            if let Some(load) = data.load.checked_sub(1)
+                && let Some(free) = self.until_read[load as usize].take()
+            {
+                self.taken.remove(free);
+            }
+            match node.release {
+                Release::Read => {}
+                Release::Loaded if self.reader[value as usize] == Reader::Store => {}
+                Release::Loaded => self.reader[value as usize] = Reader::Load(index as u32),
+                Release::Fence => self.reader[value as usize] = Reader::Store,
+            }
+            if self.is_last_reader(value) {
+                self.count(value, -1);
+                self.free(value, index, &mut reusable);
+            }
+            self.readers[value as usize] -= 1;
+        }
+        self.taken.odd += node.stored_constants as i32;
+        self.until_fence.odd += node.stored_constants as i32;
+        for &value in &node.defined {
+            self.count(value, 1);
+            self.take(value);
+        }
+        self.now.spaced = self.taken.span();
+        self.most = self.most.max(self.now);
+        if node.temporaries > 0 {
+            self.most.registers = self.most.registers.max(during);
+            self.most.spaced = self.most.spaced.max(during_spaced);
+        }
+        for &value in &node.defined {
+            let data = &graph.values[value as usize];
+            if data.readers == 0 && !data.is_live_out {
+                self.count(value, -1);
+                if !data.is_uniform {
+                    self.taken.add(data.place, -1);
+                }
+            }
+        }
+    }
+}

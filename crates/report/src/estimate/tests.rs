@@ -1,0 +1,344 @@
+//! Tests on small functions, rule by rule.
+
+use super::*;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::parse_function;
+use proptest::prelude::*;
+
+/// The features of a kernel's body for sm_90, without launch bounds.
+fn features(body: &str) -> Features {
+    features_for(90, body)
+}
+
+fn features_for(sm: u32, body: &str) -> Features {
+    let text = format!("kernel \"k\" sm_{sm} late {{\n{body}}}\n");
+    let function = parse_function(&text).expect("it parses");
+    assert_eq!(function.verify(), []);
+    let target = Target {
+        sm,
+        register_limit: MOST_REGISTERS,
+    };
+    Features::new(&function, &target)
+}
+
+#[test]
+fn parameters_immediates_and_addresses_with_constants_take_no_register() {
+    let found = features(
+        "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 tid.x
+    %2:R64 = CVT.u64.u32 %1
+    %3:R64 = IADD.b64 %0, %2
+    %4:R64 = IADD.b64 %3, 64
+    %5:R32 = MOV.b32 7
+    ST.global.b32 %5, [%4]
+    ST.global.b32 %5, [%3]
+    RET
+",
+    );
+    // LLVM has base, address, sum and constant; the machine has thread number and base, then the address alone.
+    assert_eq!(found.pressure, 5.0);
+    assert_eq!(found.source_peak, 3.0);
+    assert_eq!(found.nodes, 6.0);
+}
+
+#[test]
+fn parts_of_a_wide_value_are_its_own_registers() {
+    let found = features(
+        "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R64 = LD.global.b64 [%0]
+    %2:R32, %3:R32 = UNPACK.b32.b64 %1
+    %4:R32 = CVT.u32.u64 %1
+    ST.global.b32 %2, [%0]
+    ST.global.b32 %3, [%0+4]
+    ST.global.b32 %4, [%0+8]
+    RET
+",
+    );
+    // The value, and the address of all accesses.
+    assert_eq!(found.source_peak, 4.0);
+}
+
+#[test]
+fn parts_of_aggregates_and_changes_of_sign_take_no_register() {
+    let body = |value: &str| {
+        features(&format!(
+            "bix0:
+    %0:R64 = MOV.b64 &k_param_0
+    %1:R32 = LD.param::entry.b32.b32 [%0]
+    %2:R32 = LD.param::entry.b32.b32 [%0+4]
+    %3:R32 = FNEG.f32 %1
+    %4:R32 = S2R.b32 tid.x
+    %5:R32 = FMUL.f32 %4, {value}
+    %6:R32 = FADD.f32 %5, %2
+    ST.shared.b32.b32 %6, [&k_shared]
+    RET
+"
+        ))
+    };
+    assert_eq!((body("%3").source_peak, body("%3").nodes), (1.0, 5.0));
+    assert_eq!(body("%1").source_peak, 1.0);
+}
+
+#[test]
+fn addresses_of_accesses_are_moved_to_registers_once_a_block_but_on_turing() {
+    let body = "bix0:
+    ST.global.b32.b32 0, [&one]
+    ST.global.b32.b32 0, [&one+4]
+    ST.global.b32.b32 0, [&other]
+    RET
+";
+    assert_eq!(features(body).nodes, 6.0);
+    assert_eq!(features_for(75, body).nodes, 4.0);
+}
+
+/// Loads `count` words at one address, adds one to each and stores them.
+fn copies(count: usize) -> String {
+    let mut body = "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 tid.x
+    %2:R64 = IMAD.WIDE.u64.u32 %1, 4, %0
+"
+    .to_owned();
+    for number in 0..count {
+        body += &format!(
+            "    %{}:R32 = LD.nc.global.b32.b32 [%2+{}]\n",
+            number + 3,
+            4 * number
+        );
+    }
+    for number in 0..count {
+        let (value, sum) = (number + 3, number + 3 + count);
+        body += &format!("    %{sum}:R32 = FADD.f32 %{value}, 1.0f32\n");
+        body += &format!("    ST.global.b32.b32 %{sum}, [%2+{}]\n", 4 * number);
+    }
+    body + "    RET\n"
+}
+
+#[test]
+fn what_stores_read_is_kept_at_odd_registers() {
+    // ptxas has two registers more in each case: 10, 14 and 22 for every SM.
+    let spaced = |count| features(&copies(count)).spaced_within_32;
+    assert_eq!((spaced(2), spaced(4), spaced(8)), (8.0, 12.0, 20.0));
+}
+
+#[test]
+fn uniform_integers_are_counted_apart_where_there_is_a_file_for_them() {
+    let body = "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 ctaid.x
+    %2:R32 = IADD.b32 %1, 5
+    %3:R32 = S2R.b32 tid.x
+    ST.global.b32 %1, [%0]
+    ST.global.b32 %2, [%0+4]
+    ST.global.b32 %3, [%0+8]
+    RET
+";
+    let with = features_for(75, body);
+    assert_eq!(
+        (with.source_peak, with.uniform_peak, with.all_peak),
+        (1.0, 2.0, 3.0)
+    );
+    let without = features_for(70, body);
+    assert_eq!((without.source_peak, without.uniform_peak), (3.0, 0.0));
+}
+
+/// Loads a few values one after the other, each used at once.
+fn loads_in_turn(count: usize) -> String {
+    let mut body = "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = MOV.b32 0
+    %2:R32 = S2R.b32 tid.x
+"
+    .to_owned();
+    for number in 0..count {
+        let (value, sum) = (2 * number + 3, 2 * number + 4);
+        let before = 2 * number + 2;
+        body += &format!("    %{value}:R32 = LD.nc.global.b32.b32 [%0+{}]\n", 4 * number);
+        body += &format!("    %{sum}:R32 = IADD.b32 %{before}, %{value}\n");
+    }
+    body + &format!("    ST.global.b32 %{}, [%0]\n    RET\n", 2 * count + 2)
+}
+
+#[test]
+fn loads_go_first_as_far_as_the_target_lets_them() {
+    let few = features_for(75, &loads_in_turn(8));
+    assert_eq!(few.source_peak, 2.0);
+    assert_eq!((few.loads_first_peak, few.peak_within_32), (9.0, 9.0));
+    assert_eq!(few.loads_in_flight, 8.0);
+    let many = features_for(75, &loads_in_turn(100));
+    assert_eq!(many.loads_first_peak, 101.0);
+    assert!(many.latency_peak > many.peak_within_64);
+    assert!(
+        (32.0..=34.0).contains(&many.peak_within_32),
+        "{}",
+        many.peak_within_32
+    );
+    assert!(
+        (64.0..=66.0).contains(&many.peak_within_64),
+        "{}",
+        many.peak_within_64
+    );
+}
+
+#[test]
+fn loads_stay_behind_stores_that_may_write_their_memory() {
+    let body = |second: &str| {
+        let body = format!(
+            "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R64 = LD.param::entry.b64 [&k_param_1]
+    %2:R32 = LD.global.b32.b32 [%0]
+    ST.global.b32.b32 %2, [%0]
+    %3:R32 = LD.{second}
+    ST.global.b32.b32 %3, [%0]
+    RET
+"
+        );
+        features_for(75, &body)
+    };
+    assert_eq!(body("global.b32.b32 [%1]").loads_in_flight, 1.0);
+    assert_eq!(body("shared.b32.b32 [%1]").loads_in_flight, 2.0);
+    assert_eq!(body("nc.global.b32.b32 [%1]").loads_in_flight, 2.0);
+}
+
+#[test]
+fn short_sides_of_branches_are_scheduled_with_what_surrounds_them() {
+    let found = features_for(
+        75,
+        "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 tid.x
+    %2:P = ISETP.lt.s32 %1, 5
+    BRA %2, bix1, bix2
+bix1:
+    %3:R32 = LD.nc.global.b32.b32 [%0]
+    ST.global.b32 %3, [%0+16]
+    BRA fall bix2
+bix2:
+    %4:R32 = LD.nc.global.b32.b32 [%0+8]
+    ST.global.b32 %4, [%0+32]
+    RET
+",
+    );
+    assert_eq!((found.largest_block, found.largest_region), (3.0, 9.0));
+    assert_eq!(found.loads_in_flight, 2.0);
+}
+
+#[test]
+fn loops_are_unrolled_by_their_rounds() {
+    let body = |rounds: usize| {
+        features(&format!(
+            "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = MOV.b32 0
+    %2:R32 = MOV.b32 0
+    %9:R32 = S2R.b32 tid.x
+    BRA fall bix1
+bix1:
+    %3:R64 = CVT.u64.u32 %1
+    %4:R64 = IADD.b64 %0, %3
+    %5:R32 = LD.nc.global.b32.b32 [%4]
+    %2:R32 = IADD.b32 %2, %5
+    %1:R32 = IADD.b32 %1, 4
+    %6:P = ISETP.ne.s32 %1, {}
+    BRA %6, bix1, bix2
+bix2:
+    ST.global.b32 %2, [%0]
+    ST.global.b32 %9, [%0+4]
+    RET
+",
+            4 * rounds
+        ))
+    };
+    let (eight, sixteen) = (body(8), body(16));
+    assert_eq!((eight.constant_rounds, sixteen.constant_rounds), (8.0, 16.0));
+    assert!(sixteen.unrolled_peak >= eight.unrolled_peak + 6.0);
+    // Too many rounds to be unrolled completely: a few are.
+    let many = body(1_000);
+    assert_eq!(many.constant_rounds, 0.0);
+    assert!(many.unrolled_peak < eight.unrolled_peak);
+}
+
+#[test]
+fn divisions_need_registers_in_between() {
+    let body = |operation: &str| {
+        features(&format!(
+            "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = LD.global.b32.b32 [%0]
+    %2:R32 = {operation} %1, %1
+    ST.global.b32 %2, [%0]
+    RET
+"
+        ))
+    };
+    assert_eq!(body("IDIV.s32").source_peak, body("IADD.b32").source_peak + 7.0);
+}
+
+fn calling(callee: &str) -> CallGraph {
+    let mut graph = CallGraph::default();
+    let kernel = format!(
+        "kernel \"k\" sm_90 late {{
+bix0:
+    CALL.START 0, 0
+    CALL &{callee}, 0, 0
+    CALL.END 0, 0
+    RET
+}}
+"
+    );
+    let device = format!(
+        "function \"f\" sm_90 late {{\n{}}}\n",
+        loads_in_turn(8).replace("param::entry", "param::func")
+    );
+    for text in [kernel, device] {
+        let function = parse_function(&text).expect("it parses");
+        let target = Target {
+            sm: 90,
+            register_limit: MOST_REGISTERS,
+        };
+        graph.add(&function, &target);
+    }
+    graph
+}
+
+#[test]
+fn a_kernel_has_the_registers_of_what_it_calls() {
+    let known = calling("f").features("k").expect("it was added");
+    assert!(known.source_peak > 0.0);
+    assert_eq!((known.calls, known.unknown_calls), (1.0, 0.0));
+    let unknown = calling("g").features("k").expect("it was added");
+    assert_eq!((unknown.source_peak, unknown.unknown_calls), (0.0, 1.0));
+    // A function that calls itself is counted once.
+    let itself = calling("k").features("k").expect("it was added");
+    assert_eq!(itself.unknown_calls, 1.0);
+    assert!(calling("f").estimate("h").is_none());
+}
+
+#[test]
+fn launch_bounds_leave_a_thread_so_many_registers() {
+    assert_eq!(register_limit(0, None, 0), 255);
+    assert_eq!(register_limit(0, Some(1024), 0), 64);
+    assert_eq!(register_limit(0, Some(256), 4), 64);
+    assert_eq!(register_limit(0, Some(384), 2), 80);
+    assert_eq!(register_limit(40, Some(256), 4), 40);
+    assert_eq!(register_limit(128, Some(256), 4), 64);
+    assert_eq!(threads([0, 0, 0]), None);
+    assert_eq!(threads([32, 4, 0]), Some(128));
+}
+
+proptest! {
+    #[test]
+    fn any_function_has_an_estimate_and_always_the_same(seed: u64) {
+        let function = oriel_ori::random_function::random_function(seed, Stage::Late);
+        let target = Target { sm: 90, register_limit: 64 };
+        let features = Features::new(&function, &target);
+        prop_assert_eq!(features, Features::new(&function, &target));
+        let estimate = RegisterEstimate::from_features(&features);
+        prop_assert!(estimate.low <= estimate.registers && estimate.registers <= estimate.high);
+        prop_assert!(estimate.high <= 64);
+        prop_assert!(features.peak_within_32 <= features.loads_first_peak.max(features.source_peak + 32.0));
+    }
+}

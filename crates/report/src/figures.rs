@@ -1,0 +1,153 @@
+//! The figures of the code that ptxas gets: pressure, registers, occupancy.
+
+use super::estimate::{RegisterEstimate, Target};
+use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
+use super::pressure::FunctionPressure;
+use oriel_engine::live::pressure::File;
+use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::Function;
+use serde::Serialize;
+
+/// From which risk on there is a warning.
+const LIKELY_PERCENT: u32 = 50;
+
+/// The figures of a function as ptxas gets it. Fields that are `None` are not in reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CodeFigures<'a> {
+    /// Units of 32 bits that are live at once.
+    pub peak_pressure_r32: u32,
+    /// Predicates that are live at once.
+    pub peak_pressure_pred: u32,
+    /// LLVM's number of the block that the peak of the units of 32 bits is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_block: Option<u32>,
+    /// Source file of the instruction behind which the peak is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_file: Option<std::borrow::Cow<'a, str>>,
+    /// Line in that file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_line: Option<u32>,
+    /// Static shared memory in bytes that the function's own instructions refer to.
+    pub static_shared_bytes: u64,
+    /// Registers a thread, as ptxas will allocate them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_estimate: Option<u32>,
+    /// The least that is likely.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_estimate_low: Option<u32>,
+    /// The most that is likely.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_estimate_high: Option<u32>,
+    /// In percent, how likely it is that ptxas spills to stay within what launch bounds and `.maxnreg` allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spill_risk_percent: Option<u32>,
+    /// The most registers a thread that a kernel's launch bounds allow; zero if they cannot be met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_limit: Option<u32>,
+    /// What a multiprocessor holds of a kernel.
+    #[serde(flatten)]
+    pub occupancy: Option<OccupancyFigures>,
+}
+
+/// What a multiprocessor holds of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OccupancyFigures {
+    /// Threads of a block that the figures are for.
+    pub occupancy_threads_per_block: u32,
+    /// Blocks at once.
+    pub occupancy_blocks_per_sm: u32,
+    /// Warps at once.
+    pub occupancy_warps_per_sm: u32,
+    /// Warps that an SM can hold.
+    pub occupancy_max_warps_per_sm: u32,
+    /// What keeps it from being more.
+    pub occupancy_limiter: Limiter,
+    /// The most registers a thread with which more warps fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_for_more_warps: Option<u32>,
+    /// The fewest registers a thread with which fewer warps fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_for_fewer_warps: Option<u32>,
+}
+
+impl<'a> CodeFigures<'a> {
+    /// The figures of a function, for the SM that it is compiled for. Registers are estimated of code of stage `late`, if Ori can
+    /// represent it, as `function`; without an estimate there is no occupancy.
+    pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
+        let snapshot = pressure.snapshot();
+        let estimate = function
+            .filter(|_| snapshot.stage() == Stage::Late)
+            .map(|function| RegisterEstimate::of_function(function, &Target::of(&snapshot)));
+        let place = pressure.peak_place(File::General);
+        let location = place
+            .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())
+            .map(|location| snapshot.location(location));
+        Self {
+            peak_pressure_r32: pressure.peak(File::General).units,
+            peak_pressure_pred: pressure.peak(File::Predicate).units,
+            peak_block: place.map(|(block, _)| snapshot.block(block).number),
+            peak_file: location.map(|location| snapshot.string(location.file)),
+            peak_line: location.map(|location| location.line),
+            static_shared_bytes: static_shared_bytes(&snapshot),
+            registers_estimate: estimate.map(|estimate| estimate.registers),
+            registers_estimate_low: estimate.map(|estimate| estimate.low),
+            registers_estimate_high: estimate.map(|estimate| estimate.high),
+            spill_risk_percent: estimate.map(|estimate| estimate.spill_risk_percent),
+            registers_limit: registers_limit(&snapshot),
+            occupancy: estimate.and_then(|estimate| OccupancyFigures::of(&snapshot, estimate.registers)),
+        }
+    }
+
+    /// What there is to say of a kernel whose launch bounds ptxas can only keep by spilling, or not at all.
+    pub fn launch_bounds_warning(&self, snapshot: &Snapshot<'_>) -> Option<String> {
+        let (name, sm) = (snapshot.name(), snapshot.function().sm);
+        let limit = self.registers_limit?;
+        if limit == 0 {
+            return Some(format!(
+                "The launch bounds of kernel {name} cannot be met on sm_{sm}"
+            ));
+        }
+        let risk = self.spill_risk_percent?;
+        (risk >= LIKELY_PERCENT).then(|| {
+            format!("The launch bounds of kernel {name} leave a thread {limit} registers on sm_{sm}: ptxas is likely to spill ({risk} %)")
+        })
+    }
+
+    /// The same, borrowing nothing.
+    pub fn into_owned(self) -> CodeFigures<'static> {
+        CodeFigures {
+            peak_file: self.peak_file.map(|file| file.into_owned().into()),
+            ..self
+        }
+    }
+}
+
+/// The registers that a kernel's launch bounds allow; none without bounds, of device functions and of unknown SMs.
+fn registers_limit(snapshot: &Snapshot<'_>) -> Option<u32> {
+    let bounds = LaunchBounds::of(snapshot);
+    let limits = SmLimits::of(snapshot.function().sm)?;
+    let is_bounded = snapshot.is_kernel() && bounds != LaunchBounds::default();
+    is_bounded.then(|| bounds.register_limit(limits).unwrap_or(0))
+}
+
+impl OccupancyFigures {
+    /// The occupancy of a kernel with `registers` registers a thread; none of device functions and of unknown SMs.
+    pub fn of(snapshot: &Snapshot<'_>, registers: u32) -> Option<Self> {
+        if !snapshot.is_kernel() {
+            return None;
+        }
+        let limits = SmLimits::of(snapshot.function().sm)?;
+        let usage = Usage::of_kernel(snapshot, registers);
+        let occupancy = limits.occupancy(usage);
+        Some(Self {
+            occupancy_threads_per_block: usage.threads_per_block,
+            occupancy_blocks_per_sm: occupancy.blocks_per_sm,
+            occupancy_warps_per_sm: occupancy.warps_per_sm,
+            occupancy_max_warps_per_sm: limits.warps,
+            occupancy_limiter: occupancy.limiter,
+            registers_for_more_warps: limits.step_up(usage).map(|step| step.registers_per_thread),
+            registers_for_fewer_warps: limits.step_down(usage).map(|step| step.registers_per_thread),
+        })
+    }
+}

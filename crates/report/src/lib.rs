@@ -1,0 +1,184 @@
+//! The report: what Oriel knows of a function, before ptxas has run.
+//!
+//! ```
+//! use oriel_report::occupancy::{SmLimits, Usage};
+//!
+//! let usage = |registers_per_thread| Usage {
+//!     registers_per_thread,
+//!     threads_per_block: 256,
+//!     shared_bytes_per_block: 0,
+//! };
+//! let limits = SmLimits::of(80).expect("it is known");
+//! assert_eq!(limits.occupancy(usage(32)).warps_per_sm, 64);
+//! assert_eq!(limits.occupancy(usage(96)).warps_per_sm, 16);
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `pressure/` | where the pressure peaks, which values cause it, and what would lower it |
+//! | `estimate/` | the registers that ptxas is going to use |
+//! | `occupancy/` | what a multiprocessor holds of a kernel |
+//! | `figures.rs` | the figures of all three |
+//! | `remarks.rs` | the same for those who ask LLVM for remarks |
+//! | `code_report.rs`, `table.rs` | what `oriel report` knows of a function, and prints of it |
+//! | `target.rs` | where reports go |
+//! | `diff.rs` | two reports of the same functions |
+//! | `page.rs`, `page/` | the report as one HTML page |
+//! | `life_ranges.rs`, `dot.rs` | life ranges beside the code; the control flow coloured by pressure |
+//! | `ptxas.rs` | what `ptxas -v` prints |
+//! | `opcodes.rs` | which share of the instructions has full meaning |
+//!
+//! This file writes the lines of `-oriel-report`: one JSON object a function and stage. `docs/report.md` describes the
+//! fields, `docs/report.schema.json` is their schema.
+
+mod code_report;
+pub mod diff;
+mod dot;
+pub mod estimate;
+mod figures;
+mod life_ranges;
+pub mod occupancy;
+mod opcodes;
+pub mod page;
+pub mod pressure;
+pub mod ptxas;
+mod remarks;
+mod table;
+mod target;
+#[cfg(test)]
+mod tests;
+
+pub use code_report::CodeReport;
+pub use dot::write_pressure_dot;
+pub use figures::{CodeFigures, OccupancyFigures};
+pub use life_ranges::write_life_ranges;
+pub use opcodes::{OpcodeReport, StageOpcodes};
+pub use remarks::{CodeRemark, Piece, code_remarks};
+pub use table::{write_details, write_table};
+pub use target::{ReportTarget, SharedFile};
+
+use oriel_engine::snapshot::Snapshot;
+use oriel_phases::Statistics;
+use serde::{Serialize, Serializer};
+
+/// What became of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// There was nothing to change.
+    Unchanged,
+    /// It was rebuilt exactly as it was.
+    Identity,
+    /// It was changed.
+    Changed,
+    /// Something went wrong; it is as LLVM made it.
+    Failed,
+}
+
+/// One line of the report. Times are in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionReport<'a> {
+    /// The module's name.
+    pub module: std::borrow::Cow<'a, str>,
+    /// The function's name.
+    pub function: std::borrow::Cow<'a, str>,
+    /// Is it an entry point?
+    pub is_kernel: bool,
+    /// Compute capability times ten.
+    pub sm: u32,
+    /// PTX ISA version times ten; zero if none was asked for and LLVM takes its default.
+    pub ptx_version: u32,
+    /// `ssa` or `late`.
+    pub stage: &'static str,
+    /// Blocks before.
+    pub blocks: usize,
+    /// Instructions before, debug instructions not counted.
+    pub instructions_in: usize,
+    /// Instructions afterwards, debug instructions not counted.
+    pub instructions_out: usize,
+    /// Virtual registers that an operand mentions, before.
+    pub registers: usize,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<&'a str>,
+    /// What the phases that ran have counted.
+    #[serde(skip_serializing_if = "Statistics::is_empty")]
+    pub phases: &'a Statistics,
+    /// The time in each phase that ran, analyses that phases share not counted.
+    #[serde(skip_serializing_if = "PhaseTimes::is_empty")]
+    pub phase_ns: PhaseTimes<'a>,
+    /// The figures of the code that ptxas gets; only at stage `late`.
+    #[serde(flatten)]
+    pub figures: Option<CodeFigures<'a>>,
+    /// From LLVM's function to the snapshot.
+    pub export_ns: u64,
+    /// In the library.
+    pub library_ns: u64,
+    /// From the plan to LLVM's function.
+    pub apply_ns: u64,
+    /// From the code that LLVM has got back to its figures.
+    pub analysis_ns: u64,
+    /// The sum of the four.
+    pub oriel_ns: u64,
+    /// What the validator says of the change, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation<'a>>,
+}
+
+/// What the validator says of a change.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Validation<'a> {
+    /// Does the function do what it did?
+    pub is_proved: bool,
+    /// What could not be proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<&'a str>,
+}
+
+impl<'a> Validation<'a> {
+    /// The validator's answer for the report.
+    pub fn of(answer: &'a Result<(), String>) -> Self {
+        let doubt = answer.as_ref().err().map(String::as_str);
+        Self {
+            is_proved: doubt.is_none(),
+            doubt,
+        }
+    }
+}
+
+/// Times of phases: an object of numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseTimes<'a>(pub &'a Statistics);
+
+impl PhaseTimes<'_> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for PhaseTimes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let times = self.0.times();
+        serializer.collect_map(times.map(|(phase, time)| (phase, time.as_nanos() as u64)))
+    }
+}
+
+/// Number of instructions that are no debug instructions.
+pub fn count_instructions(snapshot: &Snapshot<'_>) -> usize {
+    snapshot
+        .instructions()
+        .filter(|&instruction| !snapshot.instruction(instruction).is_debug())
+        .count()
+}
+
+/// A report's line, with its end.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn line(report: &FunctionReport<'_>) -> Result<String, String> {
+    let mut line = serde_json::to_string(report).map_err(|error| error.to_string())?;
+    line.push('\n');
+    Ok(line)
+}

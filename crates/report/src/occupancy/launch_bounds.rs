@@ -1,0 +1,74 @@
+//! What a kernel says of its launches.
+
+use super::limits::{MAX_REGISTERS_PER_THREAD, SmLimits};
+use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::SymbolKind;
+
+/// The address space of shared memory.
+const SHARED: u32 = 3;
+
+/// The block that figures are for where a kernel does not say how large its blocks are: a warp for each sub-partition. Such
+/// blocks are never what limits occupancy, on none of the multiprocessors, so that only the kernel's own use shows.
+const ASSUMED_THREADS: u32 = 128;
+
+/// What a kernel says of its launches: `__launch_bounds__`, `.reqntid`, `.maxnreg`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// Threads that a block has at most, or has to have.
+    pub max_threads_per_block: Option<u32>,
+    /// Blocks that have to fit at once.
+    pub min_blocks_per_sm: Option<u32>,
+    /// Registers that a thread may have.
+    pub max_registers: Option<u32>,
+}
+
+impl LaunchBounds {
+    /// The bounds of a function.
+    pub fn of(snapshot: &Snapshot<'_>) -> Self {
+        let function = snapshot.function();
+        let threads = |dimensions: [u32; 3]| {
+            let product = dimensions
+                .into_iter()
+                .filter(|&threads| threads > 0)
+                .fold(1, u32::saturating_mul);
+            dimensions.iter().any(|&threads| threads > 0).then_some(product)
+        };
+        let given = |number: u32| (number > 0).then_some(number);
+        Self {
+            max_threads_per_block: threads(function.required_threads)
+                .or_else(|| threads(function.max_threads)),
+            min_blocks_per_sm: given(function.min_blocks_per_sm),
+            max_registers: given(function.max_registers),
+        }
+    }
+
+    /// The threads of a block that occupancy is computed for.
+    pub fn threads_per_block(&self) -> u32 {
+        self.max_threads_per_block.unwrap_or(ASSUMED_THREADS)
+    }
+
+    /// The most registers that a thread can have within these bounds. None if the bounds cannot be met with any
+    /// number; without bounds it is what the hardware allows a thread.
+    pub fn register_limit(&self, limits: &SmLimits) -> Option<u32> {
+        let most = self.max_registers.unwrap_or(MAX_REGISTERS_PER_THREAD);
+        // Without a bound on threads ptxas ignores one on blocks.
+        match self.max_threads_per_block {
+            None => Some(most),
+            Some(threads) => limits
+                .registers_for(threads, self.min_blocks_per_sm.unwrap_or(1))
+                .map(|registers| registers.min(most)),
+        }
+    }
+}
+
+/// Bytes of static shared memory that a function's own instructions refer to, each variable aligned.
+pub fn static_shared_bytes(snapshot: &Snapshot<'_>) -> u64 {
+    snapshot
+        .arrays()
+        .symbols
+        .iter()
+        .filter(|symbol| symbol.kind == SymbolKind::Variable as u32 && symbol.address_space == SHARED)
+        .fold(0, |bytes: u64, symbol| {
+            bytes.next_multiple_of(u64::from(symbol.alignment.max(1))) + symbol.size_bytes
+        })
+}

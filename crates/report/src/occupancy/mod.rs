@@ -1,0 +1,205 @@
+//! How many blocks and warps of a kernel a multiprocessor holds at once, and what keeps it from holding more.
+//!
+//! The rules are those of NVIDIA's occupancy calculator:
+//!
+//! ```text
+//! warps per block      = ⌈threads / 32⌉
+//! registers per warp   = 32 · registers per thread, rounded up to 256
+//! blocks by registers  = ⌊sub-partitions · ⌊registers per sub-partition / registers per warp⌋ / warps per block⌋
+//! blocks by warps      = ⌊warps per SM / warps per block⌋
+//! blocks by shared     = ⌊shared per SM / (static + dynamic + reserved, rounded up to the unit)⌋
+//! ```
+//!
+//! The least of these and of the blocks that an SM can hold at all is what fits. A kernel whose one block exceeds what a
+//! block can have does not run.
+
+mod launch_bounds;
+mod limits;
+#[cfg(test)]
+mod tests;
+
+pub use launch_bounds::{LaunchBounds, static_shared_bytes};
+pub use limits::{MAX_REGISTERS_PER_THREAD, MAX_THREADS_PER_BLOCK, REGISTER_UNIT, SmLimits, WARP_THREADS};
+
+use oriel_engine::snapshot::Snapshot;
+use serde::Serialize;
+use std::fmt;
+
+/// What a launch takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Threads of a block; at least one.
+    pub threads_per_block: u32,
+    /// Registers of a thread.
+    pub registers_per_thread: u32,
+    /// Shared memory of a block in bytes, static and dynamic, without what the system reserves.
+    pub shared_bytes_per_block: u64,
+}
+
+impl Usage {
+    /// What a launch of a kernel takes with so many registers a thread, without dynamic shared memory.
+    pub fn of_kernel(snapshot: &Snapshot<'_>, registers_per_thread: u32) -> Self {
+        Self {
+            threads_per_block: LaunchBounds::of(snapshot).threads_per_block(),
+            registers_per_thread,
+            shared_bytes_per_block: static_shared_bytes(snapshot),
+        }
+    }
+}
+
+/// What keeps a multiprocessor from holding more blocks. Of several the first one counts: what nothing can be done about comes
+/// first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limiter {
+    /// All warps are taken, which is full occupancy unless the last ones are too few for a block.
+    Warps,
+    /// All blocks are taken.
+    Blocks,
+    /// Registers.
+    Registers,
+    /// Shared memory.
+    SharedMemory,
+}
+
+impl Limiter {
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warps => "warps",
+            Self::Blocks => "blocks",
+            Self::Registers => "registers",
+            Self::SharedMemory => "shared_memory",
+        }
+    }
+}
+
+impl fmt::Display for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What fits on a multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Blocks at once; zero if not even one fits.
+    pub blocks_per_sm: u32,
+    /// Warps at once.
+    pub warps_per_sm: u32,
+    /// What keeps it from being more.
+    pub limiter: Limiter,
+}
+
+/// A number of registers at which the occupancy changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// Registers of a thread.
+    pub registers_per_thread: u32,
+    /// Warps at once with this many.
+    pub warps_per_sm: u32,
+}
+
+impl SmLimits {
+    /// What fits with `usage`.
+    pub fn occupancy(&self, usage: Usage) -> Occupancy {
+        let warps_per_block = usage.threads_per_block.max(1).div_ceil(WARP_THREADS);
+        let bounds = [
+            (self.blocks_by_warps(usage.threads_per_block), Limiter::Warps),
+            (self.blocks, Limiter::Blocks),
+            (
+                self.blocks_by_registers(usage.registers_per_thread, warps_per_block),
+                Limiter::Registers,
+            ),
+            (
+                self.blocks_by_shared_memory(usage.shared_bytes_per_block),
+                Limiter::SharedMemory,
+            ),
+        ];
+        let (blocks_per_sm, limiter) = bounds.into_iter().min().expect("there are four bounds");
+        Occupancy {
+            blocks_per_sm,
+            warps_per_sm: blocks_per_sm * warps_per_block,
+            limiter,
+        }
+    }
+
+    /// The most registers with which more warps fit than with `usage`; none if no number does.
+    pub fn step_up(&self, usage: Usage) -> Option<Step> {
+        let warps = self.occupancy(usage).warps_per_sm;
+        let most = usage.registers_per_thread.min(MAX_REGISTERS_PER_THREAD + 1);
+        self.steps(usage, (1..most).rev())
+            .find(|step| step.warps_per_sm > warps)
+    }
+
+    /// The fewest registers with which fewer warps fit than with `usage`; none if no number that a thread can have does.
+    pub fn step_down(&self, usage: Usage) -> Option<Step> {
+        let warps = self.occupancy(usage).warps_per_sm;
+        self.steps(usage, usage.registers_per_thread + 1..=MAX_REGISTERS_PER_THREAD)
+            .find(|step| step.warps_per_sm < warps)
+    }
+
+    /// The most registers with which at least `blocks` blocks of `threads_per_block` fit, shared memory not counted; none if no
+    /// number does.
+    pub fn registers_for(&self, threads_per_block: u32, blocks: u32) -> Option<u32> {
+        (1..=MAX_REGISTERS_PER_THREAD)
+            .rev()
+            .find(|&registers_per_thread| {
+                let usage = Usage {
+                    threads_per_block,
+                    registers_per_thread,
+                    shared_bytes_per_block: 0,
+                };
+                self.occupancy(usage).blocks_per_sm >= blocks
+            })
+    }
+
+    /// The occupancy of `usage` with other numbers of registers.
+    fn steps(&self, usage: Usage, registers: impl Iterator<Item = u32>) -> impl Iterator<Item = Step> {
+        registers.map(move |registers_per_thread| Step {
+            registers_per_thread,
+            warps_per_sm: self
+                .occupancy(Usage {
+                    registers_per_thread,
+                    ..usage
+                })
+                .warps_per_sm,
+        })
+    }
+
+    fn blocks_by_warps(&self, threads_per_block: u32) -> u32 {
+        if threads_per_block > MAX_THREADS_PER_BLOCK {
+            return 0;
+        }
+        self.warps / threads_per_block.max(1).div_ceil(WARP_THREADS)
+    }
+
+    fn blocks_by_registers(&self, registers_per_thread: u32, warps_per_block: u32) -> u32 {
+        if registers_per_thread == 0 {
+            return u32::MAX;
+        }
+        if registers_per_thread > MAX_REGISTERS_PER_THREAD {
+            return 0;
+        }
+        let per_warp = (registers_per_thread * WARP_THREADS).next_multiple_of(REGISTER_UNIT);
+        // The block that takes most counts as if its warps were spread evenly over the sub-partitions.
+        if per_warp * warps_per_block.next_multiple_of(self.sub_partitions) > self.registers_per_block {
+            return 0;
+        }
+        let warps = self.registers / self.sub_partitions / per_warp * self.sub_partitions;
+        warps / warps_per_block
+    }
+
+    fn blocks_by_shared_memory(&self, bytes_per_block: u64) -> u32 {
+        let reserved = u64::from(self.reserved_shared_bytes);
+        if bytes_per_block > u64::from(self.shared_bytes_per_block) {
+            return 0;
+        }
+        let allocated = (bytes_per_block + reserved).next_multiple_of(u64::from(self.shared_unit));
+        match allocated {
+            0 => u32::MAX,
+            // Allocated is at least one byte, so the quotient is at most what an SM has.
+            _ => (u64::from(self.shared_bytes) / allocated) as u32,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The report as one HTML page, which needs nothing but itself.
+//!
+//! ```text
+//! page.html with page.css and page.js in it
+//! <script type="application/json" class="source">    a source file, once
+//! <script type="application/json" class="function">  figures and phases of a function
+//! <script type="application/json" class="code">      its instructions and life ranges
+//! …
+//! ```
+//!
+//! HTML allows the closing tags of its body to be left out. So functions are appended as they come, whatever compiles them, and
+//! the file is a page at any time. A browser does not parse what is in such a script; the page's own script parses all figures when it
+//! opens and the code of one function when that is shown, so that many functions open as fast as one.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `page/code.rs` | instructions, places, blocks |
+//! | `page/values.rs` | life ranges |
+//! | `page/source.rs` | source files |
+//! | `page/curve.rs` | the pressure along the code as LLVM makes it, for comparison |
+//! | `page/page.html`, `page/page.css` | the page itself |
+//! | `page/code.js` | decodes the code; pressure, life ranges and source lines of it |
+//! | `page/draw.js`, `page/panes.js`, `page/sections.js` | how things are drawn; what follows the selection; what does not |
+//! | `page/page.js` | the selection, and the address that says it |
+
+mod code;
+mod curve;
+mod source;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use super::SharedFile;
+use super::code_report::CodeReport;
+use super::pressure::FunctionPressure;
+use super::ptxas::PtxasFigures;
+use code::Code;
+use curve::Curve;
+use oriel_engine::live::LiveRangeCalc;
+use oriel_engine::snapshot::OwnedSnapshot;
+use oriel_phases::StageEffects;
+use serde::Serialize;
+use source::Source;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+
+/// The page up to the first function.
+const TEMPLATE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = concat!(
+    include_str!("page/code.js"),
+    include_str!("page/draw.js"),
+    include_str!("page/panes.js"),
+    include_str!("page/sections.js"),
+    include_str!("page/page.js"),
+);
+
+/// A function as it leaves Oriel.
+#[derive(Clone, Debug)]
+pub struct CompiledFunction {
+    /// Its code behind the last phase.
+    pub code: OwnedSnapshot,
+    /// What the phases did to it, by stage; empty if none ran.
+    pub effects: Vec<StageEffects>,
+}
+
+/// What the page shows of the same function as LLVM makes it without Oriel.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    #[serde(flatten)]
+    report: CodeReport,
+    curve: Curve,
+}
+
+impl Comparison {
+    /// The function as LLVM makes it, and what ptxas makes of that.
+    pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
+        Self {
+            report: CodeReport::new(pressure, ptxas),
+            curve: Curve::of(pressure),
+        }
+    }
+}
+
+/// What the page shows of a function beside its code.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageFunction {
+    /// Its figures.
+    #[serde(flatten)]
+    pub report: CodeReport,
+    /// What Oriel's phases did to it, by stage; empty if none ran.
+    pub effects: Vec<StageEffects>,
+    /// The function as LLVM makes it without them, if it was compiled so as well.
+    pub llvm: Option<Comparison>,
+}
+
+/// A page that is being written.
+#[derive(Debug)]
+pub struct PageWriter<W> {
+    out: W,
+    /// Source files that are in it already.
+    sources: BTreeSet<String>,
+}
+
+impl<W: Write> PageWriter<W> {
+    /// Begins a page.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(mut out: W) -> io::Result<Self> {
+        let page = TEMPLATE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
+        out.write_all(page.as_bytes())?;
+        Ok(Self {
+            out,
+            sources: BTreeSet::new(),
+        })
+    }
+
+    /// Adds a function, whose code `pressure` is of.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add(&mut self, function: &PageFunction, pressure: &FunctionPressure<'_>) -> io::Result<()> {
+        let snapshot = pressure.snapshot();
+        let code = Code::new(pressure);
+        for file in code.files() {
+            if self.sources.insert(file.to_owned()) {
+                self.write("source", &Source::find(file, &snapshot.module_name()))?;
+            }
+        }
+        self.write("function", function)?;
+        self.write("code", &code)?;
+        self.out.flush()
+    }
+
+    fn write(&mut self, class: &str, data: &impl Serialize) -> io::Result<()> {
+        let text = script_text(data)?;
+        writeln!(
+            self.out,
+            "<script type=\"application/json\" class=\"{class}\">{text}</script>"
+        )
+    }
+}
+
+/// Adds a function to a page that gets the functions of all modules which are compiled with the same options.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn add_to_shared_page(
+    page: &SharedFile<PageWriter<File>>,
+    function: &CompiledFunction,
+) -> Result<(), String> {
+    let pressure = FunctionPressure::compute(function.code.view(), &mut LiveRangeCalc::new());
+    let shown = PageFunction {
+        report: CodeReport::new(&pressure, None),
+        effects: function.effects.clone(),
+        llvm: None,
+    };
+    page.write(PageWriter::new, |page| page.add(&shown, &pressure))
+        .map_err(|problem| format!("the page {problem}"))
+}
+
+/// Data as JSON that can stand in a script element. There `</script` ends the script and `<!--` changes how its end is found; in JSON a
+/// `<` is only ever part of a string, where it can be written as an escape.
+fn script_text(data: &impl Serialize) -> io::Result<String> {
+    Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
+}

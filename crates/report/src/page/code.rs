@@ -1,0 +1,270 @@
+//! A function's instructions, places and blocks in few numbers.
+//!
+//! Rows are the instructions that are no debug instructions, in the order of the code. Numbers that mostly grow are stored as
+//! differences, strings once. An instruction's text is a *form* with its registers left out, which instructions share, and its registers.
+
+use super::values::{RowMap, Values};
+use crate::occupancy::{LaunchBounds, MAX_REGISTERS_PER_THREAD, SmLimits, Usage, static_shared_bytes};
+use crate::pressure::{FunctionPressure, Relief, file_name, loops_of};
+use oriel_engine::entity::{Block, EntityRef, Instruction};
+use oriel_engine::live::pressure::File;
+use oriel_engine::snapshot::{InstructionRef, Snapshot};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// What instructions have in common, numbered as it comes.
+#[derive(Debug)]
+pub(super) struct Interned<T> {
+    items: Vec<T>,
+    numbers: HashMap<T, u32>,
+}
+
+impl<T: Clone + Eq + Hash> Interned<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            items: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+
+    /// The number of an item.
+    pub(super) fn number(&mut self, item: T) -> u32 {
+        let next = self.items.len() as u32;
+        *self.numbers.entry(item).or_insert_with_key(|item| {
+            self.items.push(item.clone());
+            next
+        })
+    }
+
+    pub(super) fn into_items(self) -> Vec<T> {
+        self.items
+    }
+}
+
+/// Differences to the number before.
+pub(super) fn differences(numbers: impl IntoIterator<Item = u32>) -> Vec<i64> {
+    let mut last = 0;
+    let difference = |number| i64::from(number) - std::mem::replace(&mut last, i64::from(number));
+    numbers.into_iter().map(difference).collect()
+}
+
+/// An instruction's text around its registers: what each register does (`d`efined, `r`ead, `m`entioned), then the text before the
+/// first register, between each two, and behind the last.
+type Form = Vec<String>;
+
+/// What the page knows of a function's code.
+#[derive(Debug, Serialize)]
+pub(super) struct Code {
+    strings: Vec<String>,
+    /// By row: the instruction's position in the function, as a difference.
+    numbers: Vec<i64>,
+    forms: Vec<Form>,
+    /// By row: its form.
+    form: Vec<u32>,
+    /// The registers of all rows, one after the other.
+    registers: Vec<u32>,
+    /// By row: its place, one-based; zero if it has none.
+    place: Vec<u32>,
+    /// File, line, column, function (strings), and the place that it is inlined at, one-based.
+    places: Vec<[u32; 5]>,
+    blocks: Blocks,
+    values: Values,
+    peaks: Vec<PeakValues>,
+    /// Registers, ascending, and the warps that fit with so many but not with more; of kernels.
+    occupancy_steps: Vec<[u32; 2]>,
+}
+
+/// The blocks in the order of the code.
+#[derive(Debug, Default, Serialize)]
+struct Blocks {
+    /// LLVM's numbers.
+    number: Vec<u32>,
+    /// Names; strings.
+    name: Vec<u32>,
+    /// The first row, as a difference.
+    first_row: Vec<i64>,
+    /// Loops around it.
+    depth: Vec<usize>,
+    /// How often each runs for one time that the function does; empty if it is not known.
+    frequency: Vec<f64>,
+    /// LLVM's numbers.
+    successors: Vec<Vec<u32>>,
+}
+
+/// The values that are live at a peak, those first that most would be gained from.
+#[derive(Debug, Serialize)]
+struct PeakValues {
+    file: &'static str,
+    units: u32,
+    row: Option<u32>,
+    /// LLVM's number of the register, and what could be done.
+    values: Vec<(u32, Option<Relief>)>,
+}
+
+impl Code {
+    /// The code of a function.
+    pub(super) fn new(pressure: &FunctionPressure<'_>) -> Self {
+        let snapshot = pressure.snapshot();
+        let rows = RowMap::new(pressure);
+        let (mut strings, mut forms) = (Interned::new(), Interned::new());
+        // The page takes the first string for none.
+        strings.number(String::new());
+        let (mut form, mut registers, mut place) = (Vec::new(), Vec::new(), Vec::new());
+        for &instruction in rows.instructions() {
+            let reference = snapshot.instruction(instruction);
+            form.push(forms.number(form_of(&reference, &mut registers)));
+            place.push(
+                reference
+                    .location()
+                    .map_or(0, |location| location.index() as u32 + 1),
+            );
+        }
+        Self {
+            numbers: differences(rows.instructions().iter().map(|it| it.as_u32())),
+            forms: forms.into_items(),
+            form,
+            registers,
+            place,
+            places: places(&snapshot, &mut strings),
+            blocks: Blocks::new(pressure, &rows, &mut strings),
+            values: Values::new(pressure, &rows, &mut strings),
+            peaks: peaks(pressure, &rows),
+            occupancy_steps: occupancy_steps(&snapshot),
+            strings: strings.into_items(),
+        }
+    }
+
+    /// The source files that places name, each once.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        let mut files: Vec<u32> = self.places.iter().map(|&[file, ..]| file).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+            .into_iter()
+            .map(|file| self.strings[file as usize].as_str())
+            .filter(|file| !file.is_empty())
+    }
+}
+
+/// The form of an instruction; its registers are added to `registers` in the order of the text.
+fn form_of(reference: &InstructionRef<'_>, registers: &mut Vec<u32>) -> Form {
+    let text = reference.to_string();
+    let mut roles = String::new();
+    let mut pieces = Vec::new();
+    let mut rest = text.as_str();
+    for operand in reference.operands() {
+        let Some(register) = operand.register() else {
+            continue;
+        };
+        // Results come first in the text as among the operands. Should a symbol have a name like a register, the parts of the text are
+        // other ones, but together they still are the text.
+        let name = format!("%{}", register.as_u32());
+        let Some((before, behind)) = split_at_name(rest, &name) else {
+            continue;
+        };
+        pieces.push(before.to_owned());
+        rest = behind;
+        registers.push(register.as_u32());
+        roles.push(match (operand.definition(), operand.reading_use()) {
+            (Some(_), _) => 'd',
+            (None, Some(_)) => 'r',
+            (None, None) => 'm',
+        });
+    }
+    pieces.push(rest.to_owned());
+    pieces.insert(0, roles);
+    pieces
+}
+
+/// What is before and behind the first place where `name` stands with no further digit behind it.
+fn split_at_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str)> {
+    let mut places = text.match_indices(name);
+    places.find_map(|(position, _)| {
+        let behind = &text[position + name.len()..];
+        let is_whole = !behind.starts_with(|next: char| next.is_ascii_digit());
+        is_whole.then_some((&text[..position], behind))
+    })
+}
+
+fn places(snapshot: &Snapshot<'_>, strings: &mut Interned<String>) -> Vec<[u32; 5]> {
+    let records = snapshot.arrays().locations.iter();
+    records
+        .map(|record| {
+            let file = strings.number(snapshot.string(record.file).into_owned());
+            let function = strings.number(snapshot.string(record.function).into_owned());
+            [file, record.line, record.column, function, record.inlined_at]
+        })
+        .collect()
+}
+
+impl Blocks {
+    fn new(pressure: &FunctionPressure<'_>, rows: &RowMap, strings: &mut Interned<String>) -> Self {
+        let snapshot = pressure.snapshot();
+        let loops = loops_of(&snapshot);
+        let record = |block: Block| snapshot.block(block);
+        let entry_frequency = snapshot.function().entry_frequency;
+        let is_known = entry_frequency != 0 && snapshot.blocks().any(|block| record(block).frequency != 0);
+        let frequency = |block| {
+            let relative = record(block).frequency as f64 / entry_frequency as f64;
+            (relative * 1000.0).round() / 1000.0
+        };
+        let successors = |block| {
+            let mut numbers: Vec<u32> = snapshot.successors(block).map(|it| record(it).number).collect();
+            numbers.dedup();
+            numbers
+        };
+        let blocks = || snapshot.blocks();
+        Self {
+            number: blocks().map(|block| record(block).number).collect(),
+            name: blocks()
+                .map(|block| strings.number(snapshot.string(record(block).name).into_owned()))
+                .collect(),
+            first_row: differences(blocks().map(|block| rows.first_row(block))),
+            depth: blocks().map(|block| loops.depth_of(block)).collect(),
+            frequency: match is_known {
+                true => blocks().map(frequency).collect(),
+                false => Vec::new(),
+            },
+            successors: blocks().map(successors).collect(),
+        }
+    }
+}
+
+fn peaks(pressure: &FunctionPressure<'_>, rows: &RowMap) -> Vec<PeakValues> {
+    let of_file = |file| {
+        let details = pressure.peak_details_of(file);
+        PeakValues {
+            file: file_name(file),
+            units: details.units,
+            row: details
+                .place
+                .and_then(|place| rows.row(Instruction::from_u32(place.instruction))),
+            values: details
+                .values
+                .iter()
+                .map(|value| (value.register, value.relief))
+                .collect(),
+        }
+    };
+    File::ALL.map(of_file).into()
+}
+
+fn occupancy_steps(snapshot: &Snapshot<'_>) -> Vec<[u32; 2]> {
+    let Some(limits) = SmLimits::of(snapshot.function().sm).filter(|_| snapshot.is_kernel()) else {
+        return Vec::new();
+    };
+    let warps = |registers_per_thread| {
+        let usage = Usage {
+            threads_per_block: LaunchBounds::of(snapshot).threads_per_block(),
+            registers_per_thread,
+            shared_bytes_per_block: static_shared_bytes(snapshot),
+        };
+        limits.occupancy(usage).warps_per_sm
+    };
+    (1..=MAX_REGISTERS_PER_THREAD)
+        .filter(|&registers| registers == MAX_REGISTERS_PER_THREAD || warps(registers) > warps(registers + 1))
+        .map(|registers| [registers, warps(registers)])
+        .filter(|&[_, warps]| warps > 0)
+        .collect()
+}

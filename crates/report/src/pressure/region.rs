@@ -1,0 +1,41 @@
+//! The region of a peak: the innermost loop that it lies in, or its block outside of loops.
+//!
+//! A value that is live at the peak and used nowhere in the region could be elsewhere meanwhile.
+
+use oriel_engine::entity::{Block, EntityRef};
+use oriel_engine::graph::{DominatorTree, LoopForest, ReversePostorder, Traversal};
+use oriel_engine::live::{FlowGraph, Predecessors};
+use oriel_engine::snapshot::Snapshot;
+
+/// The loops of a snapshot.
+pub(crate) fn loops_of(snapshot: &Snapshot<'_>) -> LoopForest<Block> {
+    let predecessors = Predecessors::new(snapshot);
+    let graph = FlowGraph::new(*snapshot, &predecessors);
+    let order = ReversePostorder::new(&graph, Traversal::ExplicitStack);
+    let dominators = DominatorTree::new(&graph, &order);
+    LoopForest::new(&graph, &order, &dominators)
+}
+
+/// The blocks of a region.
+pub(super) struct Region(Vec<bool>);
+
+impl Region {
+    /// The region around a block.
+    pub(super) fn around(snapshot: &Snapshot<'_>, loops: &LoopForest<Block>, block: Block) -> Self {
+        let mut contained = vec![false; snapshot.block_count()];
+        match loops.innermost(block) {
+            None => contained[block.index()] = true,
+            Some(natural_loop) => {
+                for &member in loops.nodes(natural_loop) {
+                    contained[member.index()] = true;
+                }
+            }
+        }
+        Self(contained)
+    }
+
+    /// Is a block in it?
+    pub(super) fn contains(&self, block: Block) -> bool {
+        self.0[block.index()]
+    }
+}

@@ -1,0 +1,129 @@
+//! The report's lines and their schema have the same fields.
+
+use super::*;
+use crate::occupancy::Limiter;
+use crate::pressure::FunctionPressure;
+use crate::ptxas::PtxasFigures;
+use oriel_engine::live::LiveRangeCalc;
+use oriel_engine::snapshot::sample::counting_loop;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const SCHEMA: &str = include_str!("../../../docs/report.schema.json");
+
+fn keys(value: &Value) -> BTreeSet<String> {
+    value
+        .as_object()
+        .expect("it is an object")
+        .keys()
+        .cloned()
+        .collect()
+}
+
+/// Figures of which none is missing.
+fn all_figures() -> CodeFigures<'static> {
+    CodeFigures {
+        peak_pressure_r32: 1,
+        peak_pressure_pred: 2,
+        peak_block: Some(0),
+        peak_file: Some("k.cu".into()),
+        peak_line: Some(3),
+        static_shared_bytes: 0,
+        registers_estimate: Some(4),
+        registers_estimate_low: Some(3),
+        registers_estimate_high: Some(5),
+        spill_risk_percent: Some(0),
+        registers_limit: Some(32),
+        occupancy: Some(OccupancyFigures {
+            occupancy_threads_per_block: 128,
+            occupancy_blocks_per_sm: 16,
+            occupancy_warps_per_sm: 64,
+            occupancy_max_warps_per_sm: 64,
+            occupancy_limiter: Limiter::Warps,
+            registers_for_more_warps: Some(32),
+            registers_for_fewer_warps: Some(41),
+        }),
+    }
+}
+
+#[test]
+fn the_schema_has_the_fields_that_are_written() {
+    let owned = counting_loop();
+    let pressure = FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new());
+    let ptxas = PtxasFigures {
+        ptxas_registers: Some(8),
+        ..PtxasFigures::default()
+    };
+    let mut report = CodeReport::new(&pressure, Some(ptxas)).with_details(&pressure);
+    report.figures = all_figures();
+    let statistics = Statistics::default();
+    let line = FunctionReport {
+        module: "m".into(),
+        function: "f".into(),
+        is_kernel: true,
+        sm: 80,
+        ptx_version: 70,
+        stage: "late",
+        blocks: 1,
+        instructions_in: 1,
+        instructions_out: 1,
+        registers: 1,
+        outcome: Outcome::Failed,
+        problem: Some("none"),
+        figures: Some(all_figures()),
+        validation: Some(Validation {
+            is_proved: false,
+            doubt: Some("none"),
+        }),
+        phases: &statistics,
+        phase_ns: PhaseTimes(&statistics),
+        export_ns: 1,
+        library_ns: 1,
+        apply_ns: 1,
+        analysis_ns: 1,
+        oriel_ns: 4,
+    };
+    let (report, line) = (
+        serde_json::to_value(&report).unwrap(),
+        serde_json::to_value(&line).unwrap(),
+    );
+    let mut written: BTreeSet<String> = keys(&report).union(&keys(&line)).cloned().collect();
+    // Left out where no phase ran.
+    written.extend(["phases".to_owned(), "phase_ns".to_owned()]);
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(keys(&schema["properties"]), written);
+
+    let definitions = &schema["$defs"];
+    let peak = &report["peaks"][0];
+    let parts = [
+        ("peak", peak),
+        ("place", &peak["place"]),
+        ("value", &peak["values"][0]),
+        ("block_pressure", &report["block_pressure"][0]),
+        ("depth_pressure", &report["loop_depths"][0]),
+    ];
+    for (definition, part) in parts {
+        assert_eq!(
+            keys(&definitions[definition]["properties"]),
+            keys(part),
+            "{definition}"
+        );
+    }
+}
+
+#[test]
+fn figures_that_are_not_known_are_left_out() {
+    let owned = counting_loop();
+    let pressure = FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new());
+    // In SSA form there is no estimate, and without debug information no line.
+    let report = serde_json::to_value(CodeReport::new(&pressure, None)).unwrap();
+    let absent = [
+        "registers_estimate",
+        "occupancy_warps_per_sm",
+        "peak_line",
+        "ptxas_stack_bytes",
+        "peaks",
+    ];
+    assert!(absent.iter().all(|field| report.get(field).is_none()));
+    assert_eq!(report["peak_pressure_r32"], 1);
+}

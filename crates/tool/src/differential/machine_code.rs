@@ -1,0 +1,127 @@
+//! Phases in LLVM's pipeline, and what the back end makes of their results.
+//!
+//! A second process compiles the module with phases at the first stage; the second stage's functions, which it exports,
+//! have gone back into machine code, through LLVM's PHI elimination, coalescing and scheduling, and out again. They leave
+//! the same memory as those of the module as it was. Oriel's options hold for a process, hence the second one.
+
+use super::DifferentialArguments;
+use super::source::Work;
+use oriel::ori::Function;
+use oriel::ori::machine::from_machine;
+use oriel::phases::registry::Phase;
+use oriel::snapshot::OwnedSnapshot;
+use oriel::snapshot::abi::Stage;
+use oriel_laboratory::differential::{Baseline, Sequence, Subject, sequences};
+use std::path::Path;
+use std::process::Command;
+
+/// What was compared, and what was wrong.
+#[derive(Default)]
+pub struct Report {
+    /// Runs that were compared.
+    pub comparisons: usize,
+    /// A sentence each.
+    pub problems: Vec<String>,
+}
+
+/// Compiles a module with two lists of phases, the pipeline and a random one, and runs what comes out.
+pub fn check(
+    arguments: &DifferentialArguments,
+    work: &Work,
+    file: &Path,
+    baselines: &[Baseline],
+    is_wanted: &dyn Fn(&Phase) -> bool,
+) -> Result<Report, String> {
+    let mut report = Report::default();
+    let lists = sequences(Stage::Ssa, is_wanted, 1, work.seed);
+    for list in lists.iter().rev().take(2) {
+        match compile(arguments, work, file, list) {
+            Err(problem) => report
+                .problems
+                .push(format!("{} with {list}: {problem}", file.display())),
+            Ok(functions) => {
+                for (subject, baseline) in work.subjects.iter().zip(baselines) {
+                    compare(subject, baseline, &functions, list, &mut report);
+                }
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn compare(
+    subject: &Subject,
+    baseline: &Baseline,
+    functions: &[Function],
+    list: &Sequence,
+    report: &mut Report,
+) {
+    if subject.stage() != Stage::Late {
+        return;
+    }
+    // In the same order: the addresses of functions follow from it.
+    let named = |name: &str| functions.iter().find(|function| function.info.name == name);
+    let same = subject
+        .functions
+        .iter()
+        .filter_map(|function| named(&function.info.name));
+    let functions: Vec<Function> = same.cloned().collect();
+    report.comparisons += baseline.usable_inputs();
+    if let Err(problem) = baseline.compare(subject, &functions) {
+        report
+            .problems
+            .push(format!("{} compiled with {list}: {problem}", subject.name));
+    }
+}
+
+/// The second stage's functions of a module that was compiled with phases at the first.
+fn compile(
+    arguments: &DifferentialArguments,
+    work: &Work,
+    file: &Path,
+    list: &Sequence,
+) -> Result<Vec<Function>, String> {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let folder = std::env::temp_dir().join(format!("oriel-machine-code-{}-{name}", std::process::id()));
+    let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(problem)?;
+    let functions = compile_into(arguments, work, file, list, &folder);
+    std::fs::remove_dir_all(&folder).map_err(problem)?;
+    functions
+}
+
+fn compile_into(
+    arguments: &DifferentialArguments,
+    work: &Work,
+    file: &Path,
+    list: &Sequence,
+    folder: &Path,
+) -> Result<Vec<Function>, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let flags = format!(
+        "-oriel-phases={} -oriel-register-budget={} -oriel-verify '-oriel-snapshot={}'",
+        list.at(Stage::Ssa),
+        arguments.phase_options().register_budget,
+        folder.display()
+    );
+    let output = Command::new(program)
+        .args(["compile", "--sm", work.how.sm.as_deref().unwrap_or("80")])
+        .arg(format!("-O{}", arguments.optimization_level))
+        .arg(file)
+        .args(["-o", "/dev/null", "--oriel", &flags])
+        .output()
+        .map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || !said.is_empty() {
+        return Err(format!("{} {said}", output.status));
+    }
+    let mut functions = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        let snapshot = OwnedSnapshot::load(&path).map_err(|error| error.to_string())?;
+        if snapshot.view().stage() == Stage::Late {
+            functions.push(from_machine(&snapshot.view()).map_err(|error| error.to_string())?);
+        }
+    }
+    Ok(functions)
+}

@@ -1,0 +1,264 @@
+//! `oriel exec --device cuda`: the PTX of LLVM without Oriel and with it, on a GPU.
+
+use super::{ExecArguments, milliseconds};
+use crate::Failure;
+use oriel_interpreter::launch::LaunchDescription;
+use oriel_laboratory::cuda::{
+    Agreement, ComputeCapability, CudaError, Device, DeviceResult, Driver, KernelResources, compare,
+    run_described_on_device,
+};
+use serde::Serialize;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Exit status without a driver: what test harnesses take for "skipped".
+const EXIT_NO_DRIVER: u8 = 77;
+
+/// The two things that are compared.
+const SIDES: [&str; 2] = ["before", "after"];
+
+/// What a side is reported as.
+#[derive(Serialize)]
+struct Report<'a> {
+    side: &'static str,
+    device: &'a str,
+    compute_capability: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<ResultReport<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+/// What a run gave.
+#[derive(Serialize)]
+struct ResultReport<'a> {
+    /// Hash of the memory afterwards.
+    hash: String,
+    load_ms: f64,
+    run_ms: f64,
+    kernels: Vec<KernelReport<'a>>,
+}
+
+/// What the driver's compiler gave a kernel.
+#[derive(Serialize)]
+struct KernelReport<'a> {
+    kernel: &'a str,
+    registers: u32,
+    local_bytes: u32,
+}
+
+/// How a buffer agrees.
+#[derive(Serialize)]
+struct ComparisonReport<'a> {
+    buffer: &'a str,
+    /// "identical", "allowed" or "different".
+    agreement: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ExecArguments) -> Result<(), Failure> {
+    let Some(path) = &arguments.launch else {
+        return Err("--device cuda runs launch descriptions: --launch is missing"
+            .to_owned()
+            .into());
+    };
+    refuse_options_of_the_interpreter(arguments)?;
+    let description = LaunchDescription::load(path).map_err(|error| error.to_string())?;
+    let driver = Driver::load().map_err(|absent| Failure {
+        message: format!("no CUDA driver: {absent}"),
+        code: EXIT_NO_DRIVER,
+    })?;
+    let device = driver.device(0).map_err(|error| error.to_string())?;
+    let name = device.name().map_err(|error| error.to_string())?;
+    let modules = modules(arguments, device.compute_capability())?;
+    Ok(run_sides(arguments, &device, &name, &modules, &description)?)
+}
+
+fn refuse_options_of_the_interpreter(arguments: &ExecArguments) -> Result<(), String> {
+    let given = [
+        ("--module", arguments.module.is_some()),
+        ("--before", arguments.before.is_some()),
+        ("--after", arguments.after.is_some()),
+        ("--stage", arguments.stage.is_some()),
+        ("--steps", arguments.steps.is_some()),
+        ("--repeat", arguments.repeat.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(format!("{option} is for the interpreter, not for --device cuda")),
+        None => Ok(()),
+    }
+}
+
+/// The PTX of both sides, from the files that are given or through LLVM.
+fn modules(arguments: &ExecArguments, device: ComputeCapability) -> Result<[CString; 2], String> {
+    let has_suffix = |path: &Path, suffix| path.extension().is_some_and(|it| it == suffix);
+    match arguments.files.as_slice() {
+        [before, after] if has_suffix(before, "ptx") && has_suffix(after, "ptx") => {
+            if !arguments.oriel.is_empty() || arguments.sm.is_some() {
+                return Err("--oriel and --sm go with LLVM IR, which is compiled".to_owned());
+            }
+            Ok([read_ptx(before)?, read_ptx(after)?])
+        }
+        [file] if has_suffix(file, "ll") || has_suffix(file, "bc") => {
+            // Whatever else the user's options do, such as writing reports, is done once.
+            let before = compile(arguments, file, device, "-oriel=off", true)?;
+            Ok([before, compile(arguments, file, device, &arguments.oriel, false)?])
+        }
+        _ => Err("--device cuda takes one file of LLVM IR, or the PTX of both sides".to_owned()),
+    }
+}
+
+fn read_ptx(path: &PathBuf) -> Result<CString, String> {
+    let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    to_c_string(text).map_err(|problem| format!("{}: {problem}", path.display()))
+}
+
+fn to_c_string(ptx: Vec<u8>) -> Result<CString, String> {
+    CString::new(ptx).map_err(|error| format!("byte {} of the PTX is zero", error.nul_position()))
+}
+
+/// The PTX of `oriel compile` in a process of its own: Oriel's options are a process's.
+fn compile(
+    arguments: &ExecArguments,
+    file: &Path,
+    device: ComputeCapability,
+    options: &str,
+    is_alone: bool,
+) -> Result<CString, String> {
+    if cfg!(not(feature = "llvm")) {
+        return Err(format!("{}: this oriel is built without LLVM", file.display()));
+    }
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command
+        .arg("compile")
+        .arg(file)
+        .arg(format!("-O{}", arguments.optimization_level))
+        .arg("--sm")
+        .arg(arguments.sm.clone().unwrap_or_else(|| device.sm().to_string()))
+        .arg("--oriel")
+        .arg(options);
+    if is_alone {
+        command.env_remove("ORIEL_FLAGS");
+    }
+    let output = command.output().map_err(|error| error.to_string())?;
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        return Err(format!("{}: it does not compile", file.display()));
+    }
+    to_c_string(output.stdout)
+}
+
+fn run_sides(
+    arguments: &ExecArguments,
+    device: &Device<'_>,
+    device_name: &str,
+    modules: &[CString; 2],
+    description: &LaunchDescription,
+) -> Result<(), String> {
+    let mut results: Vec<DeviceResult> = Vec::new();
+    for (side, ptx) in SIDES.into_iter().zip(modules) {
+        let outcome = run_described_on_device(device, ptx, description);
+        print_side(arguments, device, device_name, side, &outcome)?;
+        if let Ok(result) = outcome {
+            let all = result.buffers.iter().chain(&result.variables);
+            super::dump(arguments, side, all)?;
+            results.push(result);
+        }
+    }
+    let [before, after] = results.as_slice() else {
+        return Err("a launch failed".to_owned());
+    };
+    let mut differing = Vec::new();
+    for comparison in compare(description, before, after) {
+        if let Agreement::Different(difference) = &comparison.agreement {
+            differing.push(format!("{} differs: {difference}", comparison.name));
+        }
+        print_comparison(arguments, &comparison.name, &comparison.agreement)?;
+    }
+    if differing.is_empty() {
+        return Ok(());
+    }
+    Err(differing.join("; "))
+}
+
+fn print_side(
+    arguments: &ExecArguments,
+    device: &Device<'_>,
+    device_name: &str,
+    side: &'static str,
+    outcome: &Result<DeviceResult, CudaError>,
+) -> Result<(), String> {
+    let report = Report {
+        side,
+        device: device_name,
+        compute_capability: device.compute_capability().to_string(),
+        result: outcome.as_ref().ok().map(|result| ResultReport {
+            hash: format!("{:016x}", result.hash()),
+            load_ms: milliseconds(result.load_time),
+            run_ms: milliseconds(result.run_time),
+            kernels: result.kernels.iter().map(kernel_report).collect(),
+        }),
+        fault: outcome.as_ref().err().map(ToString::to_string),
+    };
+    if arguments.json {
+        return print_json(&report);
+    }
+    print!("{side} on {device_name} ({}): ", report.compute_capability);
+    match (&report.result, &report.fault) {
+        (Some(result), _) => println!(
+            "hash {}, compiled in {:.1} ms, run in {:.1} ms",
+            result.hash, result.load_ms, result.run_ms
+        ),
+        (None, fault) => println!("{}", fault.as_deref().unwrap_or_default()),
+    }
+    for kernel in report.result.iter().flat_map(|result| &result.kernels) {
+        println!(
+            "  {}: {} registers, {} bytes of local memory",
+            kernel.kernel, kernel.registers, kernel.local_bytes
+        );
+    }
+    Ok(())
+}
+
+fn kernel_report(kernel: &KernelResources) -> KernelReport<'_> {
+    KernelReport {
+        kernel: &kernel.name,
+        registers: kernel.registers,
+        local_bytes: kernel.local_bytes,
+    }
+}
+
+fn print_comparison(arguments: &ExecArguments, buffer: &str, agreement: &Agreement) -> Result<(), String> {
+    let (word, difference) = match agreement {
+        Agreement::Identical => ("identical", None),
+        Agreement::Allowed => ("allowed", None),
+        Agreement::Different(difference) => ("different", Some(difference.to_string())),
+    };
+    if arguments.json {
+        return print_json(&ComparisonReport {
+            buffer,
+            agreement: word,
+            difference,
+        });
+    }
+    match (agreement, difference) {
+        (Agreement::Allowed, _) => {
+            println!("{buffer}: equal as the description compares it, not byte for byte")
+        }
+        (_, None) => println!("{buffer}: {word}"),
+        (_, Some(difference)) => println!("{buffer}: {word}: {difference}"),
+    }
+    Ok(())
+}
+
+fn print_json(report: &impl Serialize) -> Result<(), String> {
+    println!(
+        "{}",
+        serde_json::to_string(report).map_err(|error| error.to_string())?
+    );
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! `oriel generate`: random functions for tests and benchmarks.
+
+use clap::{Args, ValueEnum};
+use oriel_generate::{Form, Options, Shape};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// What is written.
+#[derive(Clone, Copy, ValueEnum)]
+enum Language {
+    /// LLVM IR: kernels with defined semantics
+    Ir,
+    /// Machine IR in SSA form: control flow and registers that no front end makes
+    MirSsa,
+    /// Machine IR without PHIs
+    MirLate,
+}
+
+/// Options of `oriel generate`.
+#[derive(Args)]
+pub struct GenerateArguments {
+    /// What is written
+    #[arg(long, value_enum, default_value = "ir")]
+    language: Language,
+
+    /// Where it goes; - is standard output
+    #[arg(short, long, default_value = "-")]
+    output: PathBuf,
+
+    /// Where a launch description for the kernels goes (LLVM IR only)
+    #[arg(long, value_name = "FILE")]
+    launch: Option<PathBuf>,
+
+    /// What the buffers and parameters of the launches hold follows from it
+    #[arg(long, default_value_t = 0, requires = "launch")]
+    input_seed: u64,
+
+    /// Every choice follows from it; function k has the seed SEED + k
+    #[arg(long, default_value_t = Options::default().seed)]
+    seed: u64,
+
+    /// Approximate number of machine instructions of each function
+    #[arg(long, default_value_t = Options::default().instructions)]
+    instructions: usize,
+
+    /// Number of functions
+    #[arg(long, default_value_t = Options::default().functions)]
+    functions: usize,
+
+    /// Shape of the control flow: straight, structured, self-loops, switches, huge-switch, irreducible,
+    /// infinite-loops, unreachable, parallel-edges, empty-blocks, random or mixed
+    #[arg(long, default_value_t = Options::default().shape)]
+    shape: Shape,
+
+    /// Average number of instructions of a block
+    #[arg(long, default_value_t = Options::default().block_size)]
+    block_size: usize,
+
+    /// How deep loops nest
+    #[arg(long, default_value_t = Options::default().loop_depth)]
+    loop_depth: usize,
+
+    /// Number of values that are defined first and used last
+    #[arg(long, default_value_t = Options::default().long_lived)]
+    long_lived: usize,
+
+    /// With debug information
+    #[arg(short = 'g', long)]
+    debug_info: bool,
+
+    /// With calls of device functions
+    #[arg(long)]
+    calls: bool,
+
+    /// With barriers, warp-wide operations, atomics, vectors, bytes, half precision and local arrays (LLVM IR only)
+    #[arg(long)]
+    all_operations: bool,
+
+    /// With inline assembly and intrinsics that have effects which LLVM's flags do not tell; --all-operations has them as well,
+    /// unless --without-assembly is given
+    #[arg(long)]
+    assembly: bool,
+
+    /// Without what --assembly adds: only such kernels can be compared with a host
+    #[arg(long, conflicts_with = "assembly")]
+    without_assembly: bool,
+
+    /// Compute capability that LLVM IR with assembly is for, such as 80 or 90a
+    #[arg(long, value_name = "SM", default_value = "80")]
+    sm: String,
+}
+
+/// Runs the command.
+pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
+    let form = match arguments.language {
+        Language::Ir | Language::MirSsa => Form::Ssa,
+        Language::MirLate => Form::Late,
+    };
+    if arguments.all_operations && !matches!(arguments.language, Language::Ir) {
+        return Err("--all-operations is for --language ir only".to_owned());
+    }
+    let (sm, is_architecture_specific) = oriel_generate::parse_processor(&arguments.sm)?;
+    let options = Options {
+        seed: arguments.seed,
+        instructions: arguments.instructions,
+        functions: arguments.functions,
+        shape: arguments.shape,
+        block_size: arguments.block_size,
+        loop_depth: arguments.loop_depth,
+        long_lived: arguments.long_lived,
+        debug_info: arguments.debug_info,
+        calls: arguments.calls,
+        all_operations: arguments.all_operations,
+        assembly: (arguments.assembly || arguments.all_operations) && !arguments.without_assembly,
+        sm,
+        is_architecture_specific,
+        form,
+    };
+    if let Some(launch) = &arguments.launch {
+        if !matches!(arguments.language, Language::Ir) {
+            return Err("--launch is for --language ir only".to_owned());
+        }
+        std::fs::write(
+            launch,
+            oriel_generate::launch_description(&options, arguments.input_seed),
+        )
+        .map_err(|error| format!("{}: {error}", launch.display()))?;
+    }
+    let write = || -> io::Result<()> {
+        let out: Box<dyn Write> = match arguments.output.to_str() {
+            Some("-") => Box::new(io::stdout().lock()),
+            _ => Box::new(File::create(&arguments.output)?),
+        };
+        match arguments.language {
+            Language::Ir => oriel_generate::llvm_ir(&options, out),
+            Language::MirSsa | Language::MirLate => oriel_generate::machine_ir(&options, out),
+        }
+    };
+    write().map_err(|error| format!("{}: {error}", arguments.output.display()))
+}

@@ -1,0 +1,119 @@
+//! `oriel live` and `oriel bench`: live intervals of snapshots, and what they cost.
+
+use clap::Args;
+use oriel::bench::{self, Sample};
+use oriel::live::{Bypass, LiveRangeCalc};
+use oriel::snapshot::{OwnedSnapshot, Snapshot};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Options of `oriel live`.
+#[derive(Args)]
+pub struct LiveArguments {
+    /// Snapshot files, as written by -oriel-snapshot=DIR
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// Check the intervals against the function; a finding is an error
+    #[arg(long)]
+    verify: bool,
+
+    /// Compute them without the global dataflow
+    #[arg(long)]
+    fast_compile: bool,
+}
+
+/// Runs `oriel live`: prints the intervals as LLVM prints them.
+pub fn run(arguments: &LiveArguments) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    let bypass = if arguments.fast_compile {
+        Bypass::Always
+    } else {
+        Bypass::Small
+    };
+    let mut calc = LiveRangeCalc::with_bypass(bypass);
+    for path in &arguments.files {
+        let owned = load(path)?;
+        let snapshot = owned.view();
+        let intervals = calc.analyze(&snapshot);
+        write!(
+            out,
+            "Live intervals for machine function: {}:\n********** INTERVALS **********\n{intervals}",
+            snapshot.name()
+        )
+        .map_err(|error| error.to_string())?;
+        if arguments.verify
+            && let Some(finding) = intervals.verify(&snapshot).first()
+        {
+            return Err(format!("{}: {finding}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+fn load(path: &Path) -> Result<OwnedSnapshot, String> {
+    OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Options of `oriel bench`.
+#[derive(Args)]
+pub struct BenchArguments {
+    /// Snapshot files, on which Oriel is timed alone, or LLVM IR (.ll, .bc), on which it is timed in
+    /// turn with LLVM
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// Repetitions, of which the medians are printed
+    #[arg(short = 'n', long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repetitions: u32,
+
+    /// Compute capability, such as 80 or 90a [default: LLVM's]
+    #[cfg(feature = "llvm")]
+    #[arg(long, value_name = "SM")]
+    sm: Option<String>,
+}
+
+/// Runs `oriel bench`: one JSON object a function and stage, then totals.
+pub fn run_bench(arguments: &BenchArguments) -> Result<(), String> {
+    let is_module = |path: &&PathBuf| {
+        let extension = path.extension().unwrap_or_default();
+        extension == "ll" || extension == "bc"
+    };
+    for path in arguments.files.iter().filter(|path| !is_module(path)) {
+        let owned = load(path)?;
+        time_alone(&owned.view(), arguments.repetitions);
+    }
+    let modules: Vec<&PathBuf> = arguments.files.iter().filter(is_module).collect();
+    if !modules.is_empty() {
+        time_with_llvm(&modules, arguments)?;
+    }
+    Ok(())
+}
+
+fn time_alone(snapshot: &Snapshot<'_>, repetitions: u32) {
+    let mut samples = vec![Sample::default(); repetitions as usize];
+    for sample in &mut samples {
+        bench::measure(snapshot, sample);
+    }
+    bench::report(snapshot, &samples);
+}
+
+#[cfg(feature = "llvm")]
+fn time_with_llvm(modules: &[&PathBuf], arguments: &BenchArguments) -> Result<(), String> {
+    use crate::compile::{compiler, with_module};
+    let flags = format!("-oriel=analyze -oriel-bench={}", arguments.repetitions);
+    oriel::options::set_all_on_command_line(&flags)?;
+    let compiler = compiler(arguments.sm.as_deref(), 2);
+    // The shim prints the totals when the process ends.
+    modules
+        .iter()
+        .try_for_each(|path| with_module(path, |module| compiler.emit(module).map(drop)))
+}
+
+#[cfg(not(feature = "llvm"))]
+fn time_with_llvm(modules: &[&PathBuf], _: &BenchArguments) -> Result<(), String> {
+    Err(format!(
+        "{}: this oriel is built without LLVM",
+        modules[0].display()
+    ))
+}

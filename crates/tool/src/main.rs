@@ -1,0 +1,128 @@
+//! `oriel`: the command line tool.
+
+mod cfg;
+#[cfg(feature = "llvm")]
+mod compile;
+mod diff;
+mod differential;
+mod exec;
+mod features;
+mod generate;
+mod input;
+mod live;
+mod modules;
+mod occupancy;
+mod ori;
+#[cfg(feature = "llvm")]
+mod passes;
+mod ptxas;
+mod report;
+mod snapshot;
+mod tables;
+#[cfg(feature = "llvm")]
+mod tune;
+mod validate;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Live ranges, a ptxas-style optimiser and register estimates for NVPTX.
+#[derive(Parser)]
+#[command(version = oriel::VERSION, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print the control flow of functions, as text or for Graphviz
+    Cfg(cfg::CfgArguments),
+    /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
+    #[cfg(feature = "llvm")]
+    Compile(compile::CompileArguments),
+    /// Compare two reports, and fail if a function has become worse
+    Diff(diff::DiffArguments),
+    /// Check that phases do not change what kernels leave in memory
+    Differential(differential::DifferentialArguments),
+    /// Time live intervals
+    Bench(live::BenchArguments),
+    /// Run kernels in the interpreter, or on a GPU
+    Exec(exec::ExecArguments),
+    /// Print what the register estimate is computed from, as JSON lines, for calibration
+    Features(features::FeaturesArguments),
+    /// List the knobs of phases, which -oriel-knob sets
+    Knobs(tables::TableArguments),
+    /// Print live intervals of snapshots
+    Live(live::LiveArguments),
+    /// Print what a multiprocessor holds of a kernel, by its registers, threads and shared memory
+    Occupancy(occupancy::OccupancyArguments),
+    /// Print and verify functions in Ori, from text or from snapshots
+    Ori(ori::OriArguments),
+    /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
+    #[cfg(feature = "llvm")]
+    Passes(passes::PassesArguments),
+    /// List the phases in their order, which -oriel-phases and -oriel-disable-phases name
+    Phases(tables::TableArguments),
+    /// Write random functions for tests and benchmarks
+    Generate(generate::GenerateArguments),
+    /// Print register pressure, occupancy and what causes them
+    Report(report::ReportArguments),
+    /// Check and print snapshot files
+    Snapshot(snapshot::SnapshotArguments),
+    /// Find the options that are best for a kernel
+    #[cfg(feature = "llvm")]
+    Tune(tune::TuneArguments),
+    /// Prove that one function does what another does
+    Validate(validate::ValidateArguments),
+}
+
+/// Why a command failed.
+struct Failure {
+    message: String,
+    /// The exit status.
+    code: u8,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { message, code: 1 }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("oriel: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Cfg(arguments) => cfg::run(&arguments)?,
+        #[cfg(feature = "llvm")]
+        Command::Compile(arguments) => compile::run(&arguments)?,
+        Command::Diff(arguments) => diff::run(&arguments)?,
+        Command::Differential(arguments) => differential::run(&arguments)?,
+        Command::Bench(arguments) => live::run_bench(&arguments)?,
+        Command::Exec(arguments) => exec::run(&arguments)?,
+        Command::Features(arguments) => features::run(&arguments)?,
+        Command::Knobs(arguments) => tables::run_knobs(&arguments)?,
+        Command::Phases(arguments) => tables::run_phases(&arguments)?,
+        Command::Live(arguments) => live::run(&arguments)?,
+        Command::Occupancy(arguments) => occupancy::run(&arguments)?,
+        Command::Ori(arguments) => ori::run(&arguments)?,
+        #[cfg(feature = "llvm")]
+        Command::Passes(arguments) => passes::run(&arguments)?,
+        Command::Generate(arguments) => generate::run(&arguments)?,
+        Command::Report(arguments) => report::run(&arguments)?,
+        Command::Snapshot(arguments) => snapshot::run(&arguments)?,
+        #[cfg(feature = "llvm")]
+        Command::Tune(arguments) => tune::run(&arguments)?,
+        Command::Validate(arguments) => validate::run(&arguments)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Dead code elimination leaves what a mark-and-sweep marks, on generated functions as LLVM lowers them.
+//!
+//! LLVM leaves no dead code behind, so some of the stores go first.
+#![cfg(feature = "llvm")]
+
+use oriel::ori::machine::from_machine;
+use oriel::ori::{Function, Instruction, Operation};
+use oriel::phases::mark_and_sweep::marked;
+use oriel::phases::registry::Registry;
+use oriel::phases::{Manager, PhaseOptions};
+use oriel::snapshot::OwnedSnapshot;
+use oriel_generate::{Options, Shape};
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn instructions(function: &Function) -> BTreeSet<Instruction> {
+    let blocks = function.blocks().iter();
+    blocks.flat_map(|&block| function.instructions(block)).collect()
+}
+
+/// The functions of a generated module, at both stages.
+fn compile(options: &Options) -> Result<Vec<Function>, Box<dyn Error>> {
+    let name = format!("dead-{}-{}", options.shape, options.seed);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // What an earlier run left behind, if it failed.
+    _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder)?;
+    let source = folder.join("k.ll");
+    oriel_generate::llvm_ir(options, File::create(&source)?)?;
+    let output = Command::new(env!("CARGO_BIN_EXE_oriel"))
+        .args(["compile", "--sm", "90", "--oriel"])
+        .arg(format!("-oriel=analyze '-oriel-snapshot={}'", folder.display()))
+        .args([&source, Path::new("-o"), Path::new("/dev/null")])
+        .output()?;
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut functions = Vec::new();
+    for entry in std::fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "oriel") {
+            functions.push(from_machine(&OwnedSnapshot::load(&path)?.view())?);
+        }
+    }
+    std::fs::remove_dir_all(&folder)?;
+    Ok(functions)
+}
+
+/// Removes every third store of a function, beginning with one of the first three.
+fn remove_stores(function: &mut Function, first: usize) {
+    let stores: Vec<Instruction> = instructions(function)
+        .into_iter()
+        .filter(|&instruction| function.operation(instruction) == Operation::St)
+        .collect();
+    for &store in stores.iter().skip(first).step_by(3) {
+        function.remove(store);
+    }
+}
+
+#[test]
+fn what_is_left_is_what_mark_and_sweep_marks() -> Outcome {
+    let [phase, ..] = Registry::default().named("OriPerformLiveDead")?[..] else {
+        return Err("the phase is gone".into());
+    };
+    let options = PhaseOptions::default();
+    let (mut functions, mut removed) = (0, 0);
+    for shape in Shape::ALL {
+        for seed in 0..4 {
+            let generated = Options {
+                seed,
+                instructions: 250,
+                shape: *shape,
+                ..Options::default()
+            };
+            for function in compile(&generated)? {
+                for first in 0..3 {
+                    let mut function = function.clone();
+                    remove_stores(&mut function, first);
+                    // The phase takes these with it, and the mark-and-sweep is to see the same function.
+                    function.remove_unreachable_blocks();
+                    let wanted = marked(&function);
+                    let before = instructions(&function).len();
+                    Manager::new(&options, false).run(phase, &mut function);
+                    assert_eq!(
+                        instructions(&function),
+                        wanted,
+                        "{shape} {seed}: {}",
+                        function.info.name
+                    );
+                    assert_eq!(function.verify(), []);
+                    functions += 1;
+                    removed += before - wanted.len();
+                }
+            }
+        }
+    }
+    assert!(
+        functions > 100 && removed > 1000,
+        "{removed} of {functions} functions"
+    );
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Every order that the dependencies of a block allow gives the same memory: generated kernels, with the instructions of
+//! each block put in a random such order, or in each of those of `ReorderInstructions`, in the interpreter.
+#![cfg(feature = "llvm")]
+
+use oriel::ori::analysis::DependencyGraph;
+use oriel::ori::machine::from_machine;
+use oriel::ori::{Function, Position};
+use oriel::phases::registry::named;
+use oriel::phases::{Manager, PhaseOptions, PhaseResult};
+use oriel::snapshot::OwnedSnapshot;
+use oriel::snapshot::abi::Stage;
+use oriel_generate::{Options, Shape};
+use oriel_interpreter::launch::LaunchDescription;
+use oriel_interpreter::{Limits, Module, Program, run_described};
+use proptest::prelude::*;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const KERNELS: usize = 4;
+
+/// Orders that are tried of each kernel and stage.
+const ORDERS: u64 = 4;
+
+struct Compiled {
+    snapshots: Vec<OwnedSnapshot>,
+    module: Module,
+    launches: LaunchDescription,
+}
+
+fn compile(options: &Options) -> Compiled {
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("order-{:?}-{}", options.shape, options.seed));
+    // What an earlier run left behind, if it failed.
+    _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).unwrap();
+    let (source, ptx) = (folder.join("k.ll"), folder.join("k.ptx"));
+    oriel_generate::llvm_ir(options, File::create(&source).unwrap()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_oriel"))
+        .args(["compile", "--sm", "80", "--oriel"])
+        .arg(format!("-oriel=analyze '-oriel-snapshot={}'", folder.display()))
+        .args([&source, Path::new("-o"), &ptx])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "oriel"))
+        .collect();
+    files.sort();
+    let description = oriel_generate::launch_description(options, options.seed);
+    let compiled = Compiled {
+        snapshots: files
+            .iter()
+            .map(|file| OwnedSnapshot::load(file).unwrap())
+            .collect(),
+        module: Module::parse(&std::fs::read_to_string(&ptx).unwrap()).unwrap(),
+        launches: LaunchDescription::parse(&description, "generated.toml").unwrap(),
+    };
+    std::fs::remove_dir_all(&folder).unwrap();
+    compiled
+}
+
+impl Compiled {
+    fn functions(&self, stage: Stage) -> Vec<Function> {
+        let views = self.snapshots.iter().map(OwnedSnapshot::view);
+        views
+            .filter(|snapshot| snapshot.stage() == stage)
+            .map(|snapshot| from_machine(&snapshot).unwrap())
+            .collect()
+    }
+
+    fn run(&self, functions: &[Function]) -> u64 {
+        let program = Program::compile(&functions.iter().collect::<Vec<_>>(), &self.module).unwrap();
+        let limits = Limits {
+            steps: 100_000_000,
+            uninterpreted: false,
+        };
+        run_described(&program, &self.launches, limits).unwrap().hash()
+    }
+}
+
+/// Puts the instructions of every block in an order that their dependencies allow; how many are elsewhere.
+fn shuffle(function: &mut Function, random: &mut impl FnMut(usize) -> usize) -> usize {
+    let mut moved = 0;
+    for block in function.blocks().to_vec() {
+        let graph = DependencyGraph::compute(function, block);
+        let order = graph.order_by(|ready| random(ready.len()));
+        assert_eq!(order.len(), graph.nodes().len(), "a dependency goes round");
+        moved += order
+            .iter()
+            .zip(graph.nodes())
+            .filter(|(now, before)| **now != *before)
+            .count();
+        let Some(end) = function.terminator(block) else {
+            continue;
+        };
+        for node in order {
+            function.move_to(graph.instruction(node), Position::Before(end));
+        }
+    }
+    moved
+}
+
+/// Runs `ReorderInstructions`, and verifies what it leaves; did it change something?
+fn reorder(function: &mut Function, order: usize, seed: u64) -> bool {
+    let mut options = PhaseOptions::default();
+    for knob in [
+        format!("InstructionOrder={order}"),
+        format!("InstructionOrderSeed={}", seed >> 1),
+    ] {
+        options.knobs.set(&knob).unwrap();
+    }
+    let phase = named("ReorderInstructions").next().unwrap();
+    let result = Manager::new(&options, false).run(phase, function);
+    assert_eq!(function.verify(), []);
+    result == PhaseResult::Changed
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn allowed_orders_give_the_same_memory(seed in 0u64..1 << 32, shape in 0..Shape::ALL.len()) {
+        let compiled = compile(&Options {
+            seed,
+            functions: KERNELS,
+            shape: Shape::ALL[shape],
+            calls: seed % 2 == 0,
+            all_operations: true,
+            ..Options::default()
+        });
+        for stage in [Stage::Ssa, Stage::Late] {
+            let functions = compiled.functions(stage);
+            let expected = compiled.run(&functions);
+            let mut state = seed;
+            let mut random = |below: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) as usize % below
+            };
+            for _ in 0..ORDERS {
+                let mut shuffled = functions.clone();
+                let moved: usize = shuffled.iter_mut().map(|function| shuffle(function, &mut random)).sum();
+                prop_assert!(moved > 0);
+                for function in &shuffled {
+                    prop_assert!(function.verify().is_empty());
+                }
+                prop_assert_eq!(compiled.run(&shuffled), expected, "at stage {}", stage.name());
+            }
+            for order in 1..=8 {
+                let mut reordered = functions.clone();
+                let changed = reordered.iter_mut().filter_map(|function| reorder(function, order, seed).then_some(())).count();
+                prop_assert!(changed > 0, "order {order}");
+                prop_assert_eq!(compiled.run(&reordered), expected, "order {} at stage {}", order, stage.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! What an instruction does beside computing its results, from the validator's own reading of PTX.
+//!
+//! Written without the tables that phases ask, so that a mistake there is seen here.
+
+use bitflags::bitflags;
+use oriel_engine::snapshot::abi::{MemoryFlags, OpcodeFlags};
+use oriel_ori::{
+    AddressSpace, Function, Instruction, InstructionFlags, ModifierFlags, Operation, Ordering, Special,
+};
+use oriel_ori::{OperandKind, OperationFlags};
+
+bitflags! {
+    /// What is carried from one instruction to the next beside registers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) struct Chains: u8 {
+        /// The device's memory.
+        const GLOBAL = 1 << 0;
+        /// The block's and the cluster's memory.
+        const SHARED = 1 << 1;
+        /// The thread's memory.
+        const LOCAL = 1 << 2;
+        /// Parameters and results of calls.
+        const PARAMETER = 1 << 3;
+        /// Everything else whose order can be observed: what threads do together, time, traps, device registers.
+        const EFFECTS = 1 << 4;
+    }
+}
+
+impl Chains {
+    /// How many there are.
+    pub const COUNT: usize = Self::all().bits().count_ones() as usize;
+    const VISIBLE: Self = Self::GLOBAL.union(Self::SHARED);
+    const MEMORY: Self = Self::VISIBLE.union(Self::LOCAL).union(Self::PARAMETER);
+
+    /// The numbers of those that are in the set.
+    pub fn numbers(self) -> impl Iterator<Item = usize> {
+        (0..Self::COUNT).filter(move |&number| self.bits() >> number & 1 != 0)
+    }
+
+    /// A name for messages.
+    pub const fn name(number: usize) -> &'static str {
+        [
+            "global memory",
+            "shared memory",
+            "local memory",
+            "parameters",
+            "effects",
+        ][number]
+    }
+}
+
+/// What an instruction reads and what it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touches {
+    pub reads: Chains,
+    pub writes: Chains,
+}
+
+impl Touches {
+    const NOTHING: Self = Self {
+        reads: Chains::empty(),
+        writes: Chains::empty(),
+    };
+    const EVERYTHING: Self = Self::both(Chains::all());
+
+    const fn both(chains: Chains) -> Self {
+        Self {
+            reads: chains,
+            writes: chains,
+        }
+    }
+
+    /// Does it touch nothing at all?
+    pub fn is_nothing(self) -> bool {
+        self == Self::NOTHING
+    }
+}
+
+/// The memory that an address of a space may lie in, as far as it is ever written.
+fn memory_of(space: AddressSpace) -> Chains {
+    match space {
+        AddressSpace::Global => Chains::GLOBAL,
+        AddressSpace::Shared | AddressSpace::SharedCluster => Chains::SHARED,
+        AddressSpace::Local => Chains::LOCAL,
+        AddressSpace::DeviceParam => Chains::PARAMETER,
+        AddressSpace::Const | AddressSpace::EntryParam => Chains::empty(),
+        AddressSpace::Generic => Chains::VISIBLE.union(Chains::LOCAL),
+        AddressSpace::None => Chains::MEMORY,
+    }
+}
+
+/// The memory that a plain store to a space may change.
+pub(super) fn written_by_store(space: AddressSpace) -> Chains {
+    memory_of(space)
+}
+
+/// What an instruction does beside computing its results.
+pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches {
+    use Operation as O;
+    let operation = function.operation(instruction);
+    let modifiers = function.modifiers(instruction);
+    match operation {
+        O::Ld | O::St => {
+            let place = memory_of(modifiers.space);
+            if is_ordered(function, instruction) {
+                return Touches::both(place | Chains::VISIBLE | Chains::EFFECTS);
+            }
+            if operation == O::St && place.is_empty() {
+                // Nobody stores there.
+                return Touches::EVERYTHING;
+            }
+            if operation == O::St {
+                return Touches {
+                    reads: Chains::empty(),
+                    writes: place,
+                };
+            }
+            let is_constant = modifiers.flags.contains(ModifierFlags::INVARIANT);
+            Touches {
+                reads: if is_constant { Chains::empty() } else { place },
+                writes: Chains::empty(),
+            }
+        }
+        O::Atom => Touches::both(memory_of(modifiers.space) | Chains::VISIBLE | Chains::EFFECTS),
+        O::Membar | O::Bar | O::BarRed | O::WarpSync => Touches::both(Chains::VISIBLE | Chains::EFFECTS),
+        O::Shfl | O::Vote | O::Match | O::Redux | O::ActiveMask | O::Trap | O::Exit | O::Prototype => {
+            Touches::both(Chains::EFFECTS)
+        }
+        O::IaddCarryOut | O::IaddCarry | O::IsubCarryOut | O::IsubCarry => Touches::both(Chains::EFFECTS),
+        O::CallStart | O::DeclareParam | O::CallEnd => Touches::both(Chains::PARAMETER | Chains::EFFECTS),
+        O::Call => Touches::EVERYTHING,
+        O::S2r => {
+            let counts = function
+                .sources(instruction)
+                .iter()
+                .any(|source| match source.kind() {
+                    OperandKind::Special(special) => match function.special_data(special) {
+                        Special::SpecialRegister(register) => !register.is_constant(),
+                        _ => true,
+                    },
+                    _ => true,
+                });
+            if counts {
+                Touches::both(Chains::EFFECTS)
+            } else {
+                Touches::NOTHING
+            }
+        }
+        O::InlineAsm if function.machine_opcode(instruction).is_some() => {
+            let flags = function.flags(instruction);
+            opaque(
+                flags.contains(InstructionFlags::ASM_SIDE_EFFECTS),
+                flags.contains(InstructionFlags::ASM_READS),
+                flags.contains(InstructionFlags::ASM_WRITES),
+                flags.contains(InstructionFlags::ASM_CONVERGENT),
+            )
+        }
+        O::InlineAsm => Touches::EVERYTHING,
+        O::Opaque | O::OpaqueTerminator => match function.machine_opcode(instruction) {
+            None => Touches::EVERYTHING,
+            Some(opcode) => {
+                let marks = OpcodeFlags::SIDE_EFFECTS | OpcodeFlags::POSITION | OpcodeFlags::META;
+                // Waiting for a barrier in memory is reading it, for LLVM; what comes behind may read what others wrote.
+                let waits = opcode.name.starts_with("mbar");
+                opaque(
+                    opcode.flags.intersects(marks) || waits,
+                    opcode.flags.contains(OpcodeFlags::MAY_LOAD),
+                    opcode.flags.contains(OpcodeFlags::MAY_STORE),
+                    opcode.flags.contains(OpcodeFlags::CONVERGENT),
+                )
+            }
+        },
+        // Arithmetic, moves and what ends blocks. The table of operations has to agree, or the validator is behind it.
+        _ => {
+            let kept = OperationFlags::READS
+                | OperationFlags::WRITES
+                | OperationFlags::SIDE_EFFECTS
+                | OperationFlags::CONVERGENT;
+            if operation.flags().intersects(kept) {
+                Touches::EVERYTHING
+            } else {
+                Touches::NOTHING
+            }
+        }
+    }
+}
+
+/// Does it depend on which threads execute it together?
+pub(super) fn is_convergent(function: &Function, instruction: Instruction) -> bool {
+    let operation = function.operation(instruction);
+    match function.machine_opcode(instruction) {
+        Some(opcode) if operation.is_opaque() => {
+            opcode.flags.contains(OpcodeFlags::CONVERGENT)
+                || function
+                    .flags(instruction)
+                    .contains(InstructionFlags::ASM_CONVERGENT)
+        }
+        _ => operation.flags().contains(OperationFlags::CONVERGENT),
+    }
+}
+
+/// May control not come behind an effect?
+pub(super) fn may_not_return(function: &Function, instruction: Instruction) -> bool {
+    let operation = function.operation(instruction);
+    operation.is_opaque() || matches!(operation, Operation::Call | Operation::Trap | Operation::Exit)
+}
+
+/// What is known of an instruction from LLVM's flags only. Whatever has side effects may do anything, whether LLVM says that it
+/// loads or stores or not.
+fn opaque(has_side_effects: bool, reads: bool, writes: bool, is_convergent: bool) -> Touches {
+    if has_side_effects || writes {
+        return Touches::EVERYTHING;
+    }
+    let mut touches = Touches::NOTHING;
+    if reads {
+        touches.reads |= Chains::MEMORY;
+    }
+    if is_convergent {
+        touches.reads |= Chains::EFFECTS;
+        touches.writes |= Chains::EFFECTS;
+    }
+    touches
+}
+
+/// Is a load or store one whose order with others can be observed?
+fn is_ordered(function: &Function, instruction: Instruction) -> bool {
+    let is_plain = matches!(
+        function.modifiers(instruction).ordering,
+        Ordering::None | Ordering::Weak
+    );
+    let special = MemoryFlags::VOLATILE | MemoryFlags::ATOMIC;
+    !is_plain
+        || function
+            .access(instruction)
+            .is_some_and(|access| access.flags.intersects(special))
+}
+
+/// The inputs of inline assembly that a result is written over before they are read: sources by number. A result marked
+/// as early clobber must not be in the register of an input that is not tied to it.
+pub(super) fn clobbered_inputs(function: &Function, assembly: Instruction) -> smallvec::SmallVec<[usize; 2]> {
+    const DEFINITION: i64 = 2;
+    const EARLY_DEFINITION: i64 = 3;
+    const CLOBBER: i64 = 4;
+    let sources = function.sources(assembly);
+    let results = function.results(assembly);
+    let mut early = smallvec::SmallVec::<[_; 4]>::new();
+    // The operand groups, each with a word in front: kind in three bits, number of operands in thirteen, whether it is tied in the last.
+    let (mut source, mut result, mut group) = (2, 0, 0);
+    while source < sources.len() {
+        let Some(word) = function.integer(sources.get(source)) else {
+            break;
+        };
+        let (kind, count) = (word & 7, (word >> 3 & 0x1FFF) as usize);
+        source += 1;
+        if matches!(kind, DEFINITION | EARLY_DEFINITION | CLOBBER) {
+            for number in result..(result + count).min(results.len()) {
+                if kind == EARLY_DEFINITION {
+                    early.push((group, results.get(number).as_register()));
+                }
+            }
+            result += count;
+        } else {
+            source += count;
+        }
+        group += 1;
+    }
+    let mut clobbered = smallvec::SmallVec::new();
+    if early.is_empty() {
+        return clobbered;
+    }
+    let mut source = 2;
+    while source < sources.len() {
+        let Some(word) = function.integer(sources.get(source)) else {
+            break;
+        };
+        let (kind, count) = (word & 7, (word >> 3 & 0x1FFF) as usize);
+        let tied = (word >> 31 & 1 == 1).then_some(word >> 16 & 0x7FFF);
+        source += 1;
+        if matches!(kind, DEFINITION | EARLY_DEFINITION | CLOBBER) {
+            continue;
+        }
+        for number in source..(source + count).min(sources.len()) {
+            let register = sources.get(number).as_register();
+            let is_clobbered = register.is_some()
+                && early
+                    .iter()
+                    .any(|&(group, result)| result == register && tied != Some(group));
+            if is_clobbered {
+                clobbered.push(number);
+            }
+        }
+        source += count;
+    }
+    clobbered
+}

@@ -1,0 +1,714 @@
+//! The walk over the related flow that gives every computation of both functions its value.
+//!
+//! Nodes are visited in preorder of the dominator tree, so that a node comes after all others that lead to it but those
+//! of back edges. Variables (registers, memory by kind, the sequence of effects; each of both functions) get their values as
+//! in the construction of SSA form (Cytron et al. 1991). Where a back edge leads to a node, what it brings is not known yet:
+//! variables that begin alike and are taken to stay alike share a value (*optimistic* numbering, Alpern, Wegman and Zadeck
+//! 1988), and when the walk is over, what came over the back edge has to bear that out, or they are told apart and the walk
+//! is done again.
+
+mod ends;
+mod execute;
+mod joins;
+
+use super::arithmetic::Form;
+use super::effects::{Chains, clobbered_inputs, is_convergent, may_not_return, touches, written_by_store};
+use super::memory::{Slots, StackPieces};
+use super::predicates::Facts;
+use super::related::{Node, PairEnd, Related};
+use super::side::{Side, terminator};
+use super::values::{Operator, Value, Values, mask};
+use super::{Doubt, DoubtKind};
+use oriel_engine::entity::{Block, EntityRef};
+use oriel_engine::graph::DominanceFrontier;
+use oriel_engine::hash::NumberMap;
+use oriel_ori::{
+    Constant, DataType, Function, Instruction, MemoryAccess, Modifiers, Operand, OperandKind, Operation,
+    Role, Special,
+};
+use smallvec::SmallVec;
+
+/// No variable, member or value.
+const NONE: u32 = u32::MAX;
+
+/// What a variable holds.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    value: u32,
+    /// The join that the value was taken from, if the variable has been defined by nothing else since.
+    member: u32,
+}
+
+const UNSET: Cell = Cell {
+    value: NONE,
+    member: NONE,
+};
+
+/// A variable whose values meet at a node.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    node: Node,
+    variable: u32,
+    /// The PHI that says so.
+    phi: Option<Instruction>,
+    /// Its first cell in the table of operands.
+    operands: u32,
+    /// Tells it from others that may begin alike.
+    class: u32,
+    /// Is it what it was before the loop, as the last walk has seen?
+    is_constant: bool,
+    /// Has a walk refuted that?
+    is_variable: bool,
+}
+
+/// How variables that meet at a loop are told apart to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guess {
+    /// By their names: phases leave most registers what they are.
+    Names,
+    /// Not at all.
+    Blind,
+}
+
+/// An effect as it is seen within a node.
+#[derive(Clone, Debug)]
+pub(super) struct Effect {
+    pub instruction: Instruction,
+    /// The operation and its operands, without what it depends on.
+    pub action: Value,
+    pub chains: Chains,
+    /// Of stores: where.
+    pub address: Option<(Value, u64)>,
+    pub access: Option<MemoryAccess>,
+}
+
+/// A load of the function after, to be justified.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    node: Node,
+    instruction: Instruction,
+    value: Value,
+    /// Effects before it in the node that may not return.
+    behind: u32,
+}
+
+/// What the walk needs beside the functions, kept from one to the next.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    pub values: Values,
+    cells: Vec<Cell>,
+}
+
+/// Settings of one walk.
+#[derive(Debug)]
+pub(super) struct Settings<'a> {
+    /// Are stores and loads of different places told apart, and effects allowed to change places?
+    pub is_thorough: bool,
+    /// Stack objects whose address goes nowhere, in pieces; none are looked at without it.
+    pub pieces: Option<&'a StackPieces>,
+}
+
+/// One walk.
+pub(super) struct Walk<'a, 'f> {
+    sides: &'a [Side<'f>; 2],
+    related: &'a Related,
+    settings: Settings<'a>,
+    pub values: &'a mut Values,
+    names: &'a mut NumberMap<Box<str>, u32>,
+    cells: &'a mut Vec<Cell>,
+    undo: Vec<(u32, Cell)>,
+    facts: Facts,
+    /// The first variable of each side, and of what comes behind both.
+    bases: [u32; 3],
+    members: Vec<Member>,
+    /// The members of each node.
+    first_member: Vec<u32>,
+    operands: Vec<Cell>,
+    is_used: Vec<bool>,
+    member_values: Vec<u32>,
+    pending: Vec<u32>,
+    is_visited: Vec<bool>,
+    conditions: Vec<u32>,
+    effects: [Vec<Effect>; 2],
+    /// What stores were made of, by the value of the effect.
+    stores: NumberMap<Value, (Value, u64, Option<MemoryAccess>)>,
+    loads_before: NumberMap<Value, SmallVec<[(Node, u32); 2]>>,
+    loads_after: Vec<Load>,
+    pub slots: Slots,
+    pub doubts: Vec<Doubt>,
+    /// Variables that were read where no definition reaches that dominates the place.
+    pub undominated: Vec<u32>,
+    clobbered: u64,
+    /// Registers that the function before reads without a value.
+    undefined_before: NumberMap<u32, ()>,
+    /// Do both functions number symbols and bases alike?
+    shares_numbers: bool,
+    /// Instructions of both functions that depend on which threads execute them, as they correspond.
+    convergent: NumberMap<(u8, Instruction), Instruction>,
+    /// By node: effects of the function before that may not return.
+    ends_before: Vec<u32>,
+}
+
+/// What a walk has found.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub doubts: Vec<Doubt>,
+    /// Were variables told apart that the walk had taken to be alike, or found to be constant?
+    pub is_refined: bool,
+    pub undominated: Vec<u32>,
+}
+
+/// The variables that need joins, and the members of joins, which stay the same from walk to walk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    members: Vec<Member>,
+    first_member: Vec<u32>,
+    operand_count: usize,
+    next_class: u32,
+}
+
+/// The number of variables of both sides.
+fn bases(sides: &[Side<'_>; 2], pieces: Option<&StackPieces>) -> [u32; 3] {
+    let pieces = pieces.map_or(0, StackPieces::count);
+    let count = |side: &Side<'_>| (side.function.register_limit() + Chains::COUNT + pieces) as u32;
+    let first = count(&sides[0]);
+    [0, first, first + count(&sides[1])]
+}
+
+/// Numbers both functions once, and refines the plan by what was found.
+pub(super) fn walk(
+    sides: &[Side<'_>; 2],
+    related: &Related,
+    settings: Settings<'_>,
+    plan: &mut Plan,
+    memory: &mut Memory,
+    names: &mut NumberMap<Box<str>, u32>,
+) -> (Findings, Slots) {
+    let Memory { values, cells } = memory;
+    values.clear();
+    values.is_thorough = settings.is_thorough;
+    let bases = bases(sides, settings.pieces);
+    cells.clear();
+    cells.resize(bases[2] as usize, UNSET);
+    let nodes = related.nodes.len();
+    let mut walk = Walk {
+        sides,
+        related,
+        settings,
+        values,
+        names,
+        cells,
+        undo: Vec::new(),
+        facts: Facts::default(),
+        bases,
+        first_member: std::mem::take(&mut plan.first_member),
+        operands: vec![UNSET; plan.operand_count],
+        is_used: vec![false; plan.members.len()],
+        member_values: vec![NONE; plan.members.len()],
+        members: std::mem::take(&mut plan.members),
+        pending: Vec::new(),
+        is_visited: vec![false; nodes],
+        conditions: vec![NONE; nodes],
+        effects: Default::default(),
+        stores: NumberMap::default(),
+        loads_before: NumberMap::default(),
+        loads_after: Vec::new(),
+        slots: Slots::default(),
+        doubts: Vec::new(),
+        undominated: Vec::new(),
+        clobbered: 0,
+        undefined_before: NumberMap::default(),
+        shares_numbers: sides[0].shares_numbers(&sides[1]),
+        convergent: NumberMap::default(),
+        ends_before: vec![0; nodes],
+    };
+    walk.run();
+    walk.justify_loads();
+    walk.note_escapes_over_edges();
+    walk.propagate_uses();
+    // What a loop does not change comes first: values that differ only for that are not told apart.
+    let is_refined =
+        !walk.doubts.is_empty() && walk.find_constant_joins() || walk.check_joins(&mut plan.next_class);
+    let findings = Findings {
+        doubts: std::mem::take(&mut walk.doubts),
+        is_refined,
+        undominated: std::mem::take(&mut walk.undominated),
+    };
+    let slots = std::mem::take(&mut walk.slots);
+    plan.first_member = std::mem::take(&mut walk.first_member);
+    plan.members = std::mem::take(&mut walk.members);
+    (findings, slots)
+}
+
+impl<'a> Walk<'a, '_> {
+    fn run(&mut self) {
+        for side in 0..2 {
+            for chain in 0..Chains::COUNT {
+                let initial = self
+                    .values
+                    .intern(Operator::Initial { kind: chain as u8 }, 0, &[]);
+                self.set(self.chain(side, chain), initial);
+            }
+        }
+        // The way from the entry to the node that is looked at, with where to go back to.
+        let mut path: Vec<(Node, usize, usize)> = Vec::new();
+        for index in 0..self.related.dominators.preorder().len() {
+            let node = self.related.dominators.preorder()[index];
+            while let Some(&(above, undo, facts)) = path.last() {
+                if self.related.dominators.dominates(above, node) {
+                    break;
+                }
+                while self.undo.len() > undo {
+                    let (variable, cell) = self.undo.pop().expect("the log is longer than the mark");
+                    self.cells[variable as usize] = cell;
+                }
+                self.facts.rewind(facts);
+                path.pop();
+            }
+            path.push((node, self.undo.len(), self.facts.mark()));
+            self.visit(node);
+        }
+    }
+
+    pub(super) fn function(&self, side: usize) -> &'a Function {
+        self.sides[side].function
+    }
+
+    pub(super) fn pieces(&self) -> Option<&'a StackPieces> {
+        self.settings.pieces
+    }
+
+    /// A value of which nothing is known.
+    pub(super) fn unknown(&mut self, width: u32) -> Value {
+        self.clobbered += 1;
+        self.values.intern(named(5, self.clobbered << 1), width, &[])
+    }
+
+    fn chain(&self, side: usize, chain: usize) -> u32 {
+        self.bases[side] + (self.sides[side].function.register_limit() + chain) as u32
+    }
+
+    pub(super) fn piece(&self, side: usize, piece: u32) -> u32 {
+        self.chain(side, Chains::COUNT) + piece
+    }
+
+    pub(super) fn set(&mut self, variable: u32, value: Value) {
+        self.set_cell(variable, value, NONE);
+    }
+
+    fn set_cell(&mut self, variable: u32, value: Value, member: u32) {
+        let cell = &mut self.cells[variable as usize];
+        self.undo.push((variable, *cell));
+        *cell = Cell {
+            value: value.as_u32(),
+            member,
+        };
+    }
+
+    fn use_member(&mut self, member: u32) {
+        if member != NONE && !std::mem::replace(&mut self.is_used[member as usize], true) {
+            self.pending.push(member);
+        }
+    }
+
+    /// The value of a variable.
+    pub(super) fn get(&mut self, variable: u32) -> Value {
+        let cell = self.cells[variable as usize];
+        if cell.value == NONE {
+            self.undominated.push(variable);
+            return self.undefined(variable);
+        }
+        self.use_member(cell.member);
+        Value::from_u32(cell.value)
+    }
+
+    /// What a variable holds that nothing was written to: any value. The one of the function before may be that of the
+    /// function after.
+    fn undefined(&mut self, variable: u32) -> Value {
+        let side = usize::from(variable >= self.bases[1]);
+        let own = variable - self.bases[side];
+        let registers = self.sides[side].function.register_limit() as u32;
+        let width = match own < registers {
+            true => u32::from(
+                self.sides[side]
+                    .function
+                    .register(oriel_engine::entity::Register::from_u32(own))
+                    .bits,
+            ),
+            false => self.settings.pieces.map_or(0, |pieces| {
+                let piece = (own - registers).saturating_sub(Chains::COUNT as u32);
+                pieces.width(piece)
+            }),
+        };
+        let register = if own < registers {
+            own
+        } else {
+            1 << 30 | (own - registers)
+        };
+        // What only the function after reads without a value may be anything at each read.
+        if side == 0 {
+            self.undefined_before.insert(register, ());
+        } else if !self.undefined_before.contains_key(&register) {
+            return self.unknown(width);
+        }
+        self.values.intern(Operator::Undefined { register }, width, &[])
+    }
+
+    fn doubt(&mut self, kind: DoubtKind, side: usize, instruction: Option<Instruction>, node: Node) {
+        self.doubt_of_values(kind, side, instruction, node, None);
+    }
+
+    fn doubt_of_values(
+        &mut self,
+        kind: DoubtKind,
+        side: usize,
+        instruction: Option<Instruction>,
+        node: Node,
+        values: Option<[Value; 2]>,
+    ) {
+        let values = values.filter(|_| self.doubts.is_empty() && self.settings.is_thorough);
+        let values = values.map(|values| Box::new(values.map(|value| self.values.show(value))));
+        let segments = &self.related.nodes[node.index()].stretches[side];
+        let block = instruction
+            .and_then(|instruction| self.sides[side].function.block_of(instruction))
+            .unwrap_or(segments[segments.len() - 1].block);
+        self.doubts.push(Doubt {
+            kind,
+            is_after: side == 1,
+            instruction,
+            block,
+            values,
+        });
+    }
+
+    fn visit(&mut self, node: Node) {
+        self.is_visited[node.index()] = true;
+        self.learn_from_branch(node);
+        self.join(node);
+        for effects in &mut self.effects {
+            effects.clear();
+        }
+        for side in 0..2 {
+            let function = self.sides[side].function;
+            for index in 0..self.related.nodes[node.index()].stretches[side].len() {
+                let segment = self.related.nodes[node.index()].stretches[side][index];
+                if let Some(from) = segment.entered_from {
+                    self.enter(side, segment.block, from);
+                }
+                for instruction in function.instructions(segment.block) {
+                    let operation = function.operation(instruction);
+                    if operation != Operation::Phi && !operation.is_debug() {
+                        self.execute(node, side, instruction);
+                    }
+                }
+                if let Some(holds) = segment.decided {
+                    let branch = terminator(function, segment.block);
+                    let condition = self.source(side, branch, 0);
+                    let condition = self.facts.apply(self.values, condition);
+                    if self.values.as_constant(condition) != Some(holds.into()) {
+                        self.doubt(DoubtKind::Undecided, side, Some(branch), node);
+                    }
+                }
+            }
+        }
+        self.compare_effects(node);
+        self.compare_ends(node);
+        self.leave(node);
+    }
+
+    /// What the only way to a node says.
+    fn learn_from_branch(&mut self, node: Node) {
+        let &[above] = self.related.graph.predecessors(node) else {
+            return;
+        };
+        let edges = &self.related.nodes[above.index()].edges;
+        let sense = edges
+            .iter()
+            .find(|edge| edge.target == node)
+            .and_then(|edge| edge.sense);
+        let condition = self.conditions[above.index()];
+        if let Some(holds) = sense
+            && condition != NONE
+            && !self.values.mentions_undefined(Value::from_u32(condition))
+        {
+            self.facts.learn(self.values, Value::from_u32(condition), holds);
+        }
+    }
+
+    /// Values that several edges bring.
+    fn join(&mut self, node: Node) {
+        let members = self.first_member[node.index()] as usize..self.first_member[node.index() + 1] as usize;
+        if members.is_empty() {
+            return;
+        }
+        let predecessors = self.related.graph.predecessors(node);
+        let is_open = !predecessors
+            .iter()
+            .all(|above| self.is_visited[above.index()] && *above != node);
+        let mut known: SmallVec<[Value; 8]> = SmallVec::new();
+        for index in members {
+            let member = self.members[index];
+            known.clear();
+            for (number, above) in predecessors.iter().enumerate() {
+                if !self.is_visited[above.index()] || *above == node {
+                    continue;
+                }
+                let cell = self.operands[member.operands as usize + number];
+                known.push(match cell.value {
+                    NONE => self.undefined(member.variable),
+                    value => Value::from_u32(value),
+                });
+            }
+            let first = known.first().copied();
+            let is_same = known.iter().all(|&value| Some(value) == first);
+            let value = match first {
+                Some(first) if is_same && (!is_open || member.is_constant) => first,
+                _ => {
+                    let width = first.map_or(0, |value| self.values.width(value));
+                    let operator = Operator::Join {
+                        node: node.as_u32(),
+                        class: if is_open { member.class } else { 0 },
+                        is_open,
+                    };
+                    self.values.intern(operator, width, &known)
+                }
+            };
+            self.member_values[index] = value.as_u32();
+            self.set_cell(member.variable, value, index as u32);
+        }
+    }
+
+    /// The PHIs of a block that is entered from one other.
+    fn enter(&mut self, side: usize, block: Block, from: Block) {
+        let function = self.sides[side].function;
+        let phis = || {
+            function
+                .instructions(block)
+                .take_while(|&instruction| function.operation(instruction) == Operation::Phi)
+        };
+        let values: SmallVec<[Value; 8]> = phis().map(|phi| self.phi_operand(side, phi, from)).collect();
+        for (phi, value) in phis().zip(values) {
+            if let Some(register) = function.result(phi, 0).as_register() {
+                self.set(self.bases[side] + register.as_u32(), value);
+            }
+        }
+    }
+
+    fn phi_source(&self, side: usize, phi: Instruction, from: Block) -> Option<Operand> {
+        let sources = self.sides[side].function.sources(phi);
+        (0..sources.len() / 2)
+            .find(|&pair| sources.get(2 * pair + 1).as_block() == Some(from))
+            .map(|pair| sources.get(2 * pair))
+    }
+
+    fn phi_operand(&mut self, side: usize, phi: Instruction, from: Block) -> Value {
+        let width = self.sides[side].function.data_type(phi).bits();
+        match self.phi_source(side, phi, from) {
+            Some(operand) => self.operand(side, operand, width, false),
+            None => self
+                .values
+                .intern(Operator::Undefined { register: NONE }, width, &[]),
+        }
+    }
+
+    /// Hands the values at the end of a node on to the joins behind it.
+    fn leave(&mut self, node: Node) {
+        for index in 0..self.related.nodes[node.index()].edges.len() {
+            let edge = self.related.nodes[node.index()].edges[index];
+            let target = edge.target.index();
+            let members = self.first_member[target] as usize..self.first_member[target + 1] as usize;
+            if members.is_empty() {
+                continue;
+            }
+            // Where several edges lead, what this one says holds for what it brings.
+            let mark = self.facts.mark();
+            let condition = self.conditions[node.index()];
+            if let Some(holds) = edge.sense
+                && condition != NONE
+                && !self.values.mentions_undefined(Value::from_u32(condition))
+            {
+                self.facts.learn(self.values, Value::from_u32(condition), holds);
+            }
+            let predecessors = self.related.graph.predecessors(edge.target);
+            let number = predecessors
+                .iter()
+                .position(|&above| above == node)
+                .expect("an edge has two ends");
+            for index in members {
+                let member = self.members[index];
+                let side = usize::from(member.variable >= self.bases[1]);
+                let cell = match member.phi {
+                    None => self.cells[member.variable as usize],
+                    Some(phi) => match self.phi_source(side, phi, edge.from[side]) {
+                        Some(operand) => self.cell_of(side, operand, phi),
+                        None => UNSET,
+                    },
+                };
+                self.operands[member.operands as usize + number] = self.refined(cell);
+            }
+            self.facts.rewind(mark);
+        }
+    }
+
+    /// What a variable holds where the facts of an edge are known.
+    fn refined(&mut self, cell: Cell) -> Cell {
+        if cell.value == NONE {
+            return cell;
+        }
+        let value = self.facts.refine(self.values, Value::from_u32(cell.value));
+        Cell {
+            value: value.as_u32(),
+            ..cell
+        }
+    }
+
+    fn cell_of(&mut self, side: usize, operand: Operand, phi: Instruction) -> Cell {
+        match operand.as_register() {
+            Some(register) if !operand.is_undefined() => {
+                self.cells[(self.bases[side] + register.as_u32()) as usize]
+            }
+            _ => {
+                let width = self.sides[side].function.data_type(phi).bits();
+                let value = self.operand(side, operand, width, false);
+                Cell {
+                    value: value.as_u32(),
+                    member: NONE,
+                }
+            }
+        }
+    }
+
+    /// The value of a source in the width that the instruction reads.
+    fn source(&mut self, side: usize, instruction: Instruction, number: usize) -> Value {
+        let function = self.sides[side].function;
+        let operand = function.source(instruction, number);
+        if let (OperandKind::Register(register) | OperandKind::Predicate(register), false) =
+            (operand.kind(), operand.is_modified() || operand.is_undefined())
+        {
+            let value = self.get(self.bases[side] + register.as_u32());
+            let value = self.facts.refine(self.values, value);
+            let Some(data_type) = function.operand_type(instruction, Role::Source, number) else {
+                return value;
+            };
+            let bits = data_type.bits();
+            return match bits < self.values.width(value) {
+                true => self.values.extract(value, 0, bits),
+                false => value,
+            };
+        }
+        let data_type = function.operand_type(instruction, Role::Source, number);
+        let width = data_type.map_or(64, DataType::bits);
+        self.operand(side, operand, width, data_type.is_some_and(DataType::is_float))
+    }
+
+    /// The value of an operand, of which `width` bits are read.
+    fn operand(&mut self, side: usize, operand: Operand, width: u32, is_float: bool) -> Value {
+        let function = self.sides[side].function;
+        let plain = match operand.kind() {
+            OperandKind::Register(register) | OperandKind::Predicate(register) => {
+                let variable = self.bases[side] + register.as_u32();
+                match operand.is_undefined() {
+                    true => self.undefined(variable),
+                    false => {
+                        let value = self.get(variable);
+                        self.facts.refine(self.values, value)
+                    }
+                }
+            }
+            OperandKind::Immediate(value) => self.integer(width, i64::from(value)),
+            OperandKind::Constant(constant) => match function.constant_data(constant) {
+                Constant::Integer(value) => self.integer(width, value),
+                Constant::Bits { low, high, .. } if width > 64 => self.values.wide_constant(width, low, high),
+                Constant::Bits { low, .. } => self.values.constant(width, low),
+            },
+            OperandKind::Special(special) => self.special(side, function.special_data(special)),
+            OperandKind::Target(block) | OperandKind::FallThrough(block) => {
+                self.values
+                    .intern(named(0, u64::from(function.label(block))), 0, &[])
+            }
+            OperandKind::None => self.values.intern(named(1, 0), 0, &[]),
+        };
+        let have = self.values.width(plain);
+        let mut value = match width < have && have > 0 {
+            true => self.values.extract(plain, 0, width),
+            false => plain,
+        };
+        let bits = self.values.width(value);
+        if operand.is_absolute() {
+            value = self
+                .values
+                .compute(plain_form(Operation::Fabs, bits, is_float), &[value], bits);
+        }
+        if operand.is_negated() {
+            value = match is_float {
+                true => self
+                    .values
+                    .compute(plain_form(Operation::Fneg, bits, true), &[value], bits),
+                false => self.values.scale(bits, value, u64::MAX),
+            };
+        }
+        if operand.is_complemented() {
+            value = self.values.complement(bits, value);
+        }
+        value
+    }
+
+    fn integer(&mut self, width: u32, value: i64) -> Value {
+        match width > 64 {
+            true => self
+                .values
+                .wide_constant(width, value as u64, (value >> 63) as u64),
+            false => self.values.constant(width, value as u64),
+        }
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.names.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.insert(name.into(), number);
+        number
+    }
+
+    fn special(&mut self, side: usize, special: Special) -> Value {
+        let function = self.sides[side].function;
+        match special {
+            Special::Symbol { symbol, offset } => {
+                let name = self.name(function.symbol_name(symbol));
+                let address = self.values.intern(Operator::Symbol { name }, 64, &[]);
+                let offset = self.values.constant(64, offset as u64);
+                self.values.add(64, address, offset)
+            }
+            Special::Frame(object) => {
+                let object = object.as_u32();
+                self.values.intern(Operator::Frame { object }, 64, &[])
+            }
+            Special::Physical(register) => self.values.intern(named(2, register.index() as u64), 64, &[]),
+            Special::SpecialRegister(register) => self.values.intern(named(3, register as u64), 32, &[]),
+            Special::Machine { .. } => {
+                let number = self.sides[side].machine_operand(special);
+                self.values.intern(named(4, number), 0, &[])
+            }
+        }
+    }
+}
+
+fn named(space: u8, number: u64) -> Operator {
+    Operator::Named { space, number }
+}
+
+fn plain_form(operation: Operation, bits: u32, is_float: bool) -> Form {
+    let data_type = match (bits, is_float) {
+        (16, true) => DataType::F16,
+        (32, true) => DataType::F32,
+        (64, true) => DataType::F64,
+        _ => DataType::of_bits(bits).unwrap_or_default(),
+    };
+    Form {
+        operation,
+        data_type,
+        source_type: DataType::None,
+        modifiers: Modifiers::default(),
+    }
+}

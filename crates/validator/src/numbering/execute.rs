@@ -1,0 +1,411 @@
+//! What each instruction computes, and what it does to memory and effects.
+
+use super::*;
+
+impl Walk<'_, '_> {
+    pub(super) fn execute(&mut self, node: Node, side: usize, instruction: Instruction) {
+        let function = self.sides[side].function;
+        let operation = function.operation(instruction);
+        match operation {
+            Operation::Bra | Operation::Brx | Operation::Ret | Operation::End | Operation::Nop => return,
+            Operation::ImplicitDef => {
+                for result in function.results(instruction) {
+                    if let Some(register) = result.as_register() {
+                        let variable = self.bases[side] + register.as_u32();
+                        let value = self.undefined(variable);
+                        self.set(variable, value);
+                    }
+                }
+                return;
+            }
+            _ => {}
+        }
+        let touched = touches(function, instruction);
+        let is_plain = touched.writes.is_empty();
+        match operation {
+            Operation::Ld if is_plain => return self.load(node, side, instruction, touched.reads),
+            Operation::St if !touched.writes.contains(Chains::EFFECTS) => {
+                return self.store(side, instruction, touched.writes);
+            }
+            _ => {}
+        }
+        let mut sources: SmallVec<[Value; 8]> = (0..function.sources(instruction).len())
+            .map(|number| self.source(side, instruction, number))
+            .collect();
+        if operation == Operation::InlineAsm {
+            for number in clobbered_inputs(function, instruction) {
+                // What the assembly finds there is its own result, and nobody knows which.
+                let width = self.values.width(sources[number]);
+                sources[number] = self.unknown(width);
+            }
+        }
+        if touched.is_nothing() && !operation.is_opaque() {
+            return self.compute(side, instruction, &sources);
+        }
+        self.note_escapes(&sources);
+        let operator = self.operator_of(side, instruction);
+        let action = match is_plain {
+            true => None,
+            false => Some(self.values.intern(operator, 0, &sources)),
+        };
+        for chain in (touched.reads | touched.writes).numbers() {
+            let value = self.get(self.chain(side, chain));
+            sources.push(value);
+        }
+        let whole = self.values.intern(operator, 0, &sources);
+        for (index, result) in function.results(instruction).iter().enumerate() {
+            if let Some(register) = result.as_register() {
+                let width = u32::from(function.register(register).bits);
+                let operator = Operator::Result { index: index as u16 };
+                let value = self.values.intern(operator, width, &[whole]);
+                self.set(self.bases[side] + register.as_u32(), value);
+            }
+        }
+        if let Some(action) = action {
+            self.effect(
+                side,
+                whole,
+                Effect {
+                    instruction,
+                    action,
+                    chains: touched.reads | touched.writes,
+                    address: None,
+                    access: None,
+                },
+                touched.writes,
+            );
+        }
+    }
+
+    pub(super) fn effect(&mut self, side: usize, whole: Value, effect: Effect, writes: Chains) {
+        for chain in writes.numbers() {
+            let value = self
+                .values
+                .intern(Operator::After { kind: chain as u8 }, 0, &[whole]);
+            self.set(self.chain(side, chain), value);
+        }
+        self.effects[side].push(effect);
+    }
+
+    pub(super) fn operator_of(&mut self, side: usize, instruction: Instruction) -> Operator {
+        let function = self.sides[side].function;
+        let operation = function.operation(instruction);
+        match function.machine_opcode(instruction) {
+            Some(opcode) if operation.is_opaque() => {
+                let name = match &opcode.mnemonic {
+                    Some(mnemonic) => format!("{} {mnemonic}", opcode.name),
+                    None => opcode.name.clone().into_owned(),
+                };
+                Operator::Machine {
+                    name: self.name(&name),
+                }
+            }
+            _ => Operator::Operation {
+                operation,
+                data_type: function.data_type(instruction),
+                source_type: function.source_type(instruction),
+                modifiers: function.modifiers(instruction),
+            },
+        }
+    }
+
+    /// An instruction without effects.
+    pub(super) fn compute(&mut self, side: usize, instruction: Instruction, sources: &[Value]) {
+        let function = self.sides[side].function;
+        let form = Form {
+            operation: function.operation(instruction),
+            data_type: function.data_type(instruction),
+            source_type: function.source_type(instruction),
+            modifiers: function.modifiers(instruction),
+        };
+        let results = function.results(instruction);
+        if results.len() == 1 {
+            let Some(register) = results.get(0).as_register() else {
+                return;
+            };
+            let width = u32::from(function.register(register).bits);
+            let mut value = self.values.compute(form, sources, width);
+            if width == 1 {
+                value = self.facts.apply(self.values, value);
+            }
+            self.set(self.bases[side] + register.as_u32(), value);
+            return;
+        }
+        let whole = self.values.uninterpreted(form, sources, 0);
+        for (index, result) in results.iter().enumerate() {
+            let Some(register) = result.as_register() else {
+                continue;
+            };
+            let width = u32::from(function.register(register).bits);
+            let value = match form.operation {
+                Operation::Unpack => self.values.extract(sources[0], index as u32 * width, width),
+                _ => self
+                    .values
+                    .intern(Operator::Result { index: index as u16 }, width, &[whole]),
+            };
+            self.set(self.bases[side] + register.as_u32(), value);
+        }
+    }
+
+    /// Base and offset, which are the sources from `first` on.
+    pub(super) fn address(&mut self, side: usize, instruction: Instruction, first: usize) -> Value {
+        let base = self.source(side, instruction, first);
+        let function = self.sides[side].function;
+        let offset = function.integer(function.source(instruction, first + 1));
+        let width = match self.values.width(base) {
+            32 => 32,
+            _ => 64,
+        };
+        match offset {
+            Some(0) => base,
+            Some(offset) if self.values.width(base) == width => {
+                let offset = self.values.constant(width, offset as u64);
+                self.values.add(width, base, offset)
+            }
+            // A symbol and an offset that is one, too; or a base that is no number.
+            _ => {
+                let offset = self.source(side, instruction, first + 1);
+                self.values.intern(named(6, 0), width, &[base, offset])
+            }
+        }
+    }
+
+    pub(super) fn memory_type(&self, side: usize, instruction: Instruction) -> DataType {
+        let function = self.sides[side].function;
+        match function.source_type(instruction) {
+            DataType::None => function.data_type(instruction),
+            other => other,
+        }
+    }
+
+    pub(super) fn load(&mut self, node: Node, side: usize, instruction: Instruction, reads: Chains) {
+        let function = self.sides[side].function;
+        let in_memory = self.memory_type(side, instruction);
+        let bits = in_memory.bits();
+        let address = self.address(side, instruction, 0);
+        if self.load_of_stack(side, instruction, address, in_memory) {
+            return;
+        }
+        let operator = Operator::Operation {
+            operation: Operation::Ld,
+            data_type: DataType::None,
+            source_type: DataType::of_bits(bits).unwrap_or(in_memory),
+            modifiers: function.modifiers(instruction),
+        };
+        let results = function.results(instruction);
+        let mut rest: SmallVec<[Value; 4]> = SmallVec::new();
+        let size = u64::from(bits / 8) * results.len() as u64;
+        for chain in reads.numbers() {
+            let version = self.get(self.chain(side, chain));
+            let version = match self.settings.is_thorough {
+                true => self.last_write(version, chain, address, size, function.access(instruction)),
+                false => version,
+            };
+            rest.push(version);
+        }
+        if function.sources(instruction).len() > 2 {
+            let used = self.source(side, instruction, 2);
+            rest.push(used);
+        }
+        for index in 0..results.len() {
+            let mut operands: SmallVec<[Value; 6]> = SmallVec::new();
+            let step = self.values.constant(
+                self.values.width(address).max(1),
+                index as u64 * u64::from(bits / 8),
+            );
+            operands.push(match index {
+                0 => address,
+                _ => self.values.add(self.values.width(address), address, step),
+            });
+            operands.extend_from_slice(&rest);
+            let loaded = self.values.intern(operator, bits, &operands);
+            match side {
+                0 => {
+                    let place = (node, self.may_not_return(0));
+                    let places = self.loads_before.entry(loaded).or_default();
+                    if places.last().is_none_or(|&(last, _)| last != node) {
+                        places.push(place);
+                    }
+                }
+                _ => self.loads_after.push(Load {
+                    node,
+                    instruction,
+                    value: loaded,
+                    behind: self.may_not_return(1),
+                }),
+            }
+            self.set_loaded(side, instruction, index, loaded, in_memory);
+        }
+    }
+
+    /// Extends what was loaded to the width of the result.
+    pub(crate) fn set_loaded(
+        &mut self,
+        side: usize,
+        instruction: Instruction,
+        index: usize,
+        loaded: Value,
+        in_memory: DataType,
+    ) {
+        let function = self.sides[side].function;
+        let Some(register) = function.result(instruction, index).as_register() else {
+            return;
+        };
+        let width = u32::from(function.register(register).bits);
+        let value = match width > 64 {
+            true => loaded,
+            false => self.values.resize(width, loaded, in_memory.is_signed()),
+        };
+        self.set(self.bases[side] + register.as_u32(), value);
+    }
+
+    pub(super) fn store(&mut self, side: usize, instruction: Instruction, writes: Chains) {
+        let function = self.sides[side].function;
+        let count = function.sources(instruction).len() - 2;
+        let in_memory = self.memory_type(side, instruction);
+        let bits = in_memory.bits();
+        let address = self.address(side, instruction, count);
+        let mut operands: SmallVec<[Value; 8]> = SmallVec::new();
+        operands.push(address);
+        for number in 0..count {
+            let value = self.source(side, instruction, number);
+            operands.push(match self.values.width(value) > bits {
+                true => self.values.extract(value, 0, bits),
+                false => value,
+            });
+        }
+        if self.store_to_stack(side, address, in_memory, &operands[1..]) {
+            return;
+        }
+        let operator = Operator::Operation {
+            operation: Operation::St,
+            data_type: DataType::None,
+            source_type: DataType::of_bits(bits).unwrap_or(in_memory),
+            modifiers: function.modifiers(instruction),
+        };
+        let action = match self.settings.is_thorough {
+            true => self.values.intern(operator, 0, &operands),
+            false => address,
+        };
+        for chain in writes.numbers() {
+            let version = self.get(self.chain(side, chain));
+            operands.push(version);
+        }
+        let whole = self.values.intern(operator, 0, &operands);
+        let size = u64::from(bits / 8) * count as u64;
+        let access = function.access(instruction).copied();
+        if self.settings.is_thorough {
+            self.stores.insert(whole, (address, size, access));
+        }
+        self.effect(
+            side,
+            whole,
+            Effect {
+                instruction,
+                action,
+                chains: writes,
+                address: Some((address, size)),
+                access,
+            },
+            writes,
+        );
+    }
+
+    /// The last version of memory that may differ at a place: stores to other places are passed over.
+    pub(super) fn last_write(
+        &mut self,
+        version: Value,
+        chain: usize,
+        address: Value,
+        size: u64,
+        access: Option<&MemoryAccess>,
+    ) -> Value {
+        const STEPS: usize = 64;
+        let mut version = version;
+        for _ in 0..STEPS {
+            let Operator::After { .. } = self.values.operator(version) else {
+                break;
+            };
+            let whole = self.values.operand(version, 0);
+            let Some(&(stored_at, stored, other)) = self.stores.get(&whole) else {
+                break;
+            };
+            if !self.are_apart((address, size, access), (stored_at, stored, other.as_ref())) {
+                break;
+            }
+            // The versions that the store came from are its last operands.
+            let chains = self.chains_of_store(whole);
+            let Some(position) = chains.numbers().position(|number| number == chain) else {
+                break;
+            };
+            let words = self.values.words(whole);
+            let first = words.len() - chains.bits().count_ones() as usize;
+            version = Value::from_u32(words[first + position]);
+        }
+        version
+    }
+
+    pub(super) fn chains_of_store(&self, whole: Value) -> Chains {
+        let last = self.values.words(whole).iter().rev();
+        let count = last
+            .take_while(|&&word| self.values.width(Value::from_u32(word)) == 0)
+            .count();
+        // A store to generic memory has three, others one.
+        let Operator::Operation { modifiers, .. } = self.values.operator(whole) else {
+            return Chains::empty();
+        };
+        let chains = written_by_store(modifiers.space);
+        if chains.bits().count_ones() as usize == count {
+            chains
+        } else {
+            Chains::empty()
+        }
+    }
+
+    /// Are two places known to have no byte in common?
+    pub(crate) fn are_apart(
+        &mut self,
+        one: (Value, u64, Option<&MemoryAccess>),
+        other: (Value, u64, Option<&MemoryAccess>),
+    ) -> bool {
+        if let (Some(left), Some(right)) = (one.2, other.2) {
+            // Numbers of symbols and bases are those of one snapshot.
+            if !self.shares_numbers {
+                return self.are_addresses_apart(one.0, one.1, other.0, other.1);
+            }
+            if left.symbol.is_some() && right.symbol.is_some() && left.symbol != right.symbol {
+                return true;
+            }
+            let ends_before = |low: &MemoryAccess, high: &MemoryAccess| {
+                let size = low.size.and_then(|size| i64::try_from(size).ok());
+                let end = size.and_then(|size| low.offset.checked_add(size));
+                end.is_some_and(|end| end <= high.offset)
+            };
+            let is_same_base = left.base.is_some() && left.base == right.base;
+            if is_same_base && (ends_before(left, right) || ends_before(right, left)) {
+                return true;
+            }
+        }
+        self.are_addresses_apart(one.0, one.1, other.0, other.1)
+    }
+
+    /// Are two addresses so far apart that accesses of these sizes have no byte in common?
+    pub(super) fn are_addresses_apart(
+        &mut self,
+        one: Value,
+        size: u64,
+        other: Value,
+        other_size: u64,
+    ) -> bool {
+        let width = self.values.width(one);
+        if width != self.values.width(other) || width == 0 {
+            return false;
+        }
+        let difference = self.values.subtract(width, one, other);
+        let Some(distance) = self.values.as_constant(difference) else {
+            return false;
+        };
+        let back = distance.wrapping_neg() & mask(width);
+        distance >= other_size && back >= size
+    }
+}

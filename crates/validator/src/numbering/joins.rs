@@ -1,0 +1,353 @@
+//! Where the values of variables meet: which variables need joins, and whether back edges bring what was assumed.
+
+use super::*;
+
+impl Plan {
+    /// Finds where the values of variables meet. `forced` are variables with one definition that does not dominate all uses.
+    pub fn new(
+        sides: &[Side<'_>; 2],
+        related: &Related,
+        pieces: Option<&StackPieces>,
+        guess: Guess,
+        forced: &[u32],
+    ) -> Self {
+        let bases = bases(sides, pieces);
+        let mut first_definition = vec![NONE; bases[2] as usize];
+        let mut definitions: Vec<(u32, Node)> = Vec::new();
+        let mut phis: Vec<(Node, u32, Instruction)> = Vec::new();
+        let mut define = |variable: u32, node: Node, always: bool| {
+            let first = &mut first_definition[variable as usize];
+            if *first == NONE {
+                *first = node.as_u32();
+                if always {
+                    definitions.push((variable, node));
+                }
+            } else if *first & !(1 << 31) != node.as_u32() || always {
+                if *first >> 31 == 0 && !always {
+                    definitions.push((variable, Node::from_u32(*first)));
+                    *first |= 1 << 31;
+                }
+                definitions.push((variable, node));
+            }
+        };
+        let mut is_forced = vec![false; if forced.is_empty() { 0 } else { bases[2] as usize }];
+        for &variable in forced {
+            is_forced[variable as usize] = true;
+        }
+        let is_forced = |variable: u32| is_forced.get(variable as usize).copied().unwrap_or(false);
+        for &node in related.dominators.preorder() {
+            for (number, side) in sides.iter().enumerate() {
+                let function = side.function;
+                let registers = function.register_limit() as u32;
+                let base = bases[number];
+                let mut written = Chains::empty();
+                for (index, segment) in related.nodes[node.index()].stretches[number].iter().enumerate() {
+                    for instruction in function.instructions(segment.block) {
+                        let operation = function.operation(instruction);
+                        if operation.is_debug() {
+                            continue;
+                        }
+                        for result in function.results(instruction) {
+                            let Some(register) = result.as_register() else {
+                                continue;
+                            };
+                            let variable = base + register.as_u32();
+                            define(variable, node, is_forced(variable));
+                            if operation == Operation::Phi && index == 0 {
+                                phis.push((node, variable, instruction));
+                            }
+                        }
+                        written |= touches(function, instruction).writes;
+                        if let Some(pieces) = pieces
+                            && operation == Operation::St
+                        {
+                            // Which pieces a store writes is known only with its address: any may be.
+                            for piece in 0..pieces.count() as u32 {
+                                define(base + registers + Chains::COUNT as u32 + piece, node, true);
+                            }
+                        }
+                    }
+                }
+                for chain in written.numbers() {
+                    define(base + registers + chain as u32, node, true);
+                }
+            }
+        }
+        let mut joins = place_joins(related, definitions);
+        joins.extend(
+            phis.iter()
+                .map(|&(node, variable, phi)| (node, variable, Some(phi))),
+        );
+        // A PHI comes before what a definition elsewhere would ask for.
+        joins.sort_unstable_by_key(|&(node, variable, phi)| (node, variable, phi.is_none()));
+        joins.dedup_by_key(|&mut (node, variable, _)| (node, variable));
+        let mut plan = Self {
+            next_class: 1 << 30,
+            ..Self::default()
+        };
+        let mut position = 0;
+        for node in 0..related.nodes.len() {
+            plan.first_member.push(plan.members.len() as u32);
+            let predecessors = related.graph.predecessors(Node::new(node)).len();
+            while position < joins.len() && joins[position].0.index() == node {
+                let (node, variable, phi) = joins[position];
+                position += 1;
+                let side = usize::from(variable >= bases[1]);
+                let registers = sides[side].function.register_limit() as u32;
+                let own = variable - bases[side];
+                let name = if own < registers {
+                    own
+                } else {
+                    1 << 29 | (own - registers)
+                };
+                plan.members.push(Member {
+                    node,
+                    variable,
+                    phi,
+                    operands: plan.operand_count as u32,
+                    class: if guess == Guess::Names { name } else { 0 },
+                    is_constant: false,
+                    is_variable: false,
+                });
+                plan.operand_count += predecessors;
+            }
+        }
+        plan.first_member.push(plan.members.len() as u32);
+        plan
+    }
+}
+
+/// The iterated dominance frontiers of definitions, given in any order.
+pub(super) fn place_joins(
+    related: &Related,
+    mut definitions: Vec<(u32, Node)>,
+) -> Vec<(Node, u32, Option<Instruction>)> {
+    let mut joins = Vec::new();
+    if definitions.is_empty() || related.graph.edge_count() < related.nodes.len() {
+        return joins;
+    }
+    definitions.sort_unstable();
+    definitions.dedup();
+    let frontier = DominanceFrontier::new(&related.graph, &related.dominators);
+    let mut marked = vec![NONE; related.nodes.len()];
+    let mut pending: Vec<Node> = Vec::new();
+    for group in definitions.chunk_by(|left, right| left.0 == right.0) {
+        let variable = group[0].0;
+        pending.extend(group.iter().map(|&(_, node)| node));
+        while let Some(node) = pending.pop() {
+            for &join in frontier.of(node) {
+                if std::mem::replace(&mut marked[join.index()], variable) != variable {
+                    joins.push((join, variable, None));
+                    pending.push(join);
+                }
+            }
+        }
+    }
+    joins
+}
+
+/// What is checked when the walk is over.
+impl Walk<'_, '_> {
+    /// Each load of the function after has to be one that the function before does anyway: on the way to it, or on every way
+    /// from it.
+    pub(super) fn justify_loads(&mut self) {
+        for number in 0..self.loads_after.len() {
+            let load = self.loads_after[number];
+            let is_justified = self.loads_before.get(&load.value).is_some_and(|places| {
+                places.iter().any(|&(place, behind)| match place == load.node {
+                    true => behind <= load.behind,
+                    false => self.related.dominators.dominates(place, load.node),
+                }) || self.is_loaded_behind(load, places)
+            });
+            if !is_justified && !self.never_faults(load.instruction) {
+                self.doubt(DoubtKind::Load, 1, Some(load.instruction), load.node);
+            }
+        }
+    }
+
+    pub(super) fn never_faults(&self, load: Instruction) -> bool {
+        use oriel_engine::snapshot::abi::MemoryFlags;
+        use oriel_ori::AddressSpace;
+        let function: &Function = self.sides[1].function;
+        matches!(
+            function.modifiers(load).space,
+            AddressSpace::EntryParam | AddressSpace::DeviceParam
+        ) || function
+            .access(load)
+            .is_some_and(|access| access.flags.contains(MemoryFlags::DEREFERENCEABLE))
+    }
+
+    /// Does every way from a load come to one of the places, with nothing between that may not return, and before any loop
+    /// closes?
+    pub(super) fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
+        const NODES: usize = 64;
+        if load.behind != self.ends_before[load.node.index()] {
+            return false;
+        }
+        let mut pending: SmallVec<[Node; 8]> = SmallVec::new();
+        let mut met: SmallVec<[Node; 16]> = SmallVec::new();
+        pending.push(load.node);
+        while let Some(node) = pending.pop() {
+            let edges = &self.related.nodes[node.index()].edges;
+            if edges.is_empty() {
+                return false;
+            }
+            for edge in edges {
+                if places
+                    .iter()
+                    .any(|&(place, behind)| place == edge.target && behind == 0)
+                {
+                    continue;
+                }
+                if met.contains(&edge.target)
+                    || met.len() >= NODES
+                    || self.ends_before[edge.target.index()] > 0
+                    || self.related.dominators.dominates(edge.target, node)
+                {
+                    return false;
+                }
+                met.push(edge.target);
+                pending.push(edge.target);
+            }
+        }
+        true
+    }
+
+    /// The effects of a stretch so far that may not return.
+    pub(super) fn may_not_return(&self, side: usize) -> u32 {
+        let function = self.sides[side].function;
+        let effects = self.effects[side].iter();
+        effects
+            .filter(|effect| may_not_return(function, effect.instruction))
+            .count() as u32
+    }
+
+    /// An address that a loop carries on is not followed.
+    pub(super) fn note_escapes_over_edges(&mut self) {
+        for index in 0..self.operands.len() {
+            let value = self.operands[index].value;
+            if value != NONE {
+                self.values
+                    .stack_objects_in(Value::from_u32(value), &mut self.slots.escaped);
+            }
+        }
+    }
+
+    /// A variable whose value is used uses the values that it comes from.
+    pub(super) fn propagate_uses(&mut self) {
+        while let Some(member) = self.pending.pop() {
+            let Member { node, operands, .. } = self.members[member as usize];
+            let count = self.related.graph.predecessors(node).len();
+            for number in 0..count {
+                let cell = self.operands[operands as usize + number];
+                self.use_member(cell.member);
+            }
+        }
+    }
+
+    /// Do the back edges bring what was assumed of them? Where they do not, variables are told apart for the next walk.
+    pub(super) fn check_joins(&mut self, next_class: &mut u32) -> bool {
+        let mut groups: NumberMap<u32, SmallVec<[u32; 2]>> = NumberMap::default();
+        let mut is_refined = false;
+        for index in 0..self.members.len() {
+            if !self.is_used[index] {
+                continue;
+            }
+            let member = self.members[index];
+            if !(0..self.edges_to(member.node)).any(|number| self.is_back_edge(member.node, number)) {
+                continue;
+            }
+            if member.is_constant {
+                // It was taken to be what it is before the loop.
+                let all: SmallVec<[u32; 4]> = (0..self.edges_to(member.node))
+                    .map(|number| self.brought(member, number))
+                    .collect();
+                if all.iter().any(|&value| value != all[0]) {
+                    self.members[index].is_constant = false;
+                    self.members[index].is_variable = true;
+                    is_refined = true;
+                }
+                continue;
+            }
+            groups
+                .entry(self.member_values[index])
+                .or_default()
+                .push(index as u32);
+        }
+        // Members that share a value have to get one value over each back edge.
+        let mut split: Vec<(u32, u32)> = Vec::new();
+        for group in groups.values() {
+            for &index in &group[1..] {
+                if !self.get_the_same(group[0], index) {
+                    split.push((group[0], index));
+                }
+            }
+        }
+        split.sort_unstable();
+        let mut classes: Vec<(u32, u32, u32)> = Vec::new();
+        for (first, index) in split {
+            is_refined = true;
+            // Those that differ from the first in the same way stay together.
+            let like = classes
+                .iter()
+                .find(|&&(of, other, _)| of == first && self.get_the_same(other, index));
+            let class = match like {
+                Some(&(.., class)) => class,
+                None => {
+                    *next_class += 1;
+                    classes.push((first, index, *next_class));
+                    *next_class
+                }
+            };
+            self.members[index as usize].class = class;
+        }
+        is_refined
+    }
+
+    pub(super) fn edges_to(&self, node: Node) -> usize {
+        self.related.graph.predecessors(node).len()
+    }
+
+    /// Does an edge to a node come from where the walk had not been yet?
+    pub(super) fn is_back_edge(&self, node: Node, number: usize) -> bool {
+        let above = self.related.graph.predecessors(node)[number];
+        self.related.dominators.number(above) >= self.related.dominators.number(node)
+    }
+
+    /// The value that an edge brings to a member.
+    pub(super) fn brought(&mut self, member: Member, number: usize) -> u32 {
+        match self.operands[member.operands as usize + number].value {
+            NONE => self.undefined(member.variable).as_u32(),
+            value => value,
+        }
+    }
+
+    /// Do the back edges bring two members of one node the same?
+    pub(super) fn get_the_same(&mut self, one: u32, other: u32) -> bool {
+        let (one, other) = (self.members[one as usize], self.members[other as usize]);
+        (0..self.edges_to(one.node)).all(|number| {
+            !self.is_back_edge(one.node, number) || self.brought(one, number) == self.brought(other, number)
+        })
+    }
+
+    /// Takes variables for constant that a loop was seen not to change.
+    pub(super) fn find_constant_joins(&mut self) -> bool {
+        let mut is_found = false;
+        for index in 0..self.members.len() {
+            let member = self.members[index];
+            let own = self.member_values[index];
+            if !self.is_used[index] || member.is_constant || member.is_variable || own == NONE {
+                continue;
+            }
+            let count = self.related.graph.predecessors(member.node).len();
+            let brought: SmallVec<[u32; 4]> = (0..count).map(|number| self.brought(member, number)).collect();
+            let mut others = brought.iter().filter(|&&value| value != own);
+            let Some(first) = others.next() else { continue };
+            if brought.contains(&own) && others.all(|value| value == first) {
+                self.members[index].is_constant = true;
+                is_found = true;
+            }
+        }
+        is_found
+    }
+}

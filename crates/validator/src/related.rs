@@ -1,0 +1,347 @@
+//! How the control flow of one function follows that of the other.
+//!
+//! The related flow is a graph whose nodes are pairs: a stretch of the function before and the stretch of the function after
+//! that runs in its place. It begins with the two entries. A stretch goes on through jumps to blocks that nothing else leads
+//! to, through blocks that the other side has a copy of, and through branches that the other side has decided; so merged,
+//! duplicated, removed and threaded blocks all become nodes. Which way a branch corresponds to which is a guess here, by the
+//! labels of the blocks; that it is right is proved afterwards, by the values of the conditions.
+
+use super::side::{End, Side};
+use oriel_engine::entity::{Block, EntityRef, entity_impl};
+use oriel_engine::graph::{ControlFlowGraph, DominatorTree, ReversePostorder, Traversal};
+use oriel_engine::hash::NumberMap;
+use smallvec::SmallVec;
+
+/// A node of the related flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Node(u32);
+entity_impl!(Node, "related");
+
+/// A block in a stretch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub block: Block,
+    /// The block that control comes from; none where several edges of the related flow lead here.
+    pub entered_from: Option<Block>,
+    /// The branch that the other function has decided: which way the stretch goes on.
+    pub decided: Option<bool>,
+}
+
+/// An edge of the related flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub target: Node,
+    /// The last block of each stretch.
+    pub from: [Block; 2],
+    /// Whether the condition of the function before holds; of a fork, that of the side that branches.
+    pub sense: Option<bool>,
+}
+
+/// How a pair of stretches ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PairEnd {
+    /// Both jump.
+    Jump,
+    /// Both branch; the conditions have to be equal, or opposite.
+    Branch { opposite: bool },
+    /// One function branches where the other jumps: both ways of this side go with the jump.
+    Fork {
+        /// The side that branches.
+        side: usize,
+    },
+    /// Both choose among several targets by the same operands.
+    Choice,
+    /// Both leave the function.
+    Leave,
+}
+
+/// What a node is.
+#[derive(Debug)]
+pub(super) struct NodeData {
+    pub stretches: [SmallVec<[Segment; 1]>; 2],
+    pub end: PairEnd,
+    pub edges: SmallVec<[Edge; 2]>,
+}
+
+/// What earlier attempts have found out about branches.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    /// Pairs of blocks whose branches correspond the other way round.
+    pub flipped: NumberMap<(Block, Block), bool>,
+    /// Branches that go one way only, by side: the blocks that the stretches begin with, the block, and whether its condition holds.
+    pub decided: [NumberMap<(Block, Block, Block), bool>; 2],
+    /// Branches of the function before that are not decided, though the function after jumps.
+    pub open: NumberMap<Block, ()>,
+}
+
+/// The related flow, with what is computed of it.
+#[derive(Debug)]
+pub(super) struct Related {
+    pub nodes: Vec<NodeData>,
+    pub graph: ControlFlowGraph<Node>,
+    pub dominators: DominatorTree<Node>,
+}
+
+/// Blocks that do not correspond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unrelated {
+    pub blocks: [Block; 2],
+}
+
+/// Blocks in one stretch at most.
+const STRETCH: usize = 64;
+
+impl Related {
+    /// Relates two functions.
+    ///
+    /// # Errors
+    /// The ends of two stretches do not correspond in any way that is known.
+    pub fn new(sides: &[Side<'_>; 2], hints: &Hints) -> Result<Self, Unrelated> {
+        let mut builder = Builder {
+            sides,
+            hints,
+            numbers: NumberMap::default(),
+            pairs: Vec::new(),
+        };
+        let entries = [0, 1].map(|side: usize| sides[side].function.entry());
+        builder.number(entries);
+        let limit = 64
+            + 4 * sides[0]
+                .function
+                .block_limit()
+                .max(sides[1].function.block_limit());
+        let mut nodes = Vec::new();
+        while nodes.len() < builder.pairs.len() {
+            let pair = builder.pairs[nodes.len()];
+            if nodes.len() > limit {
+                return Err(Unrelated { blocks: pair });
+            }
+            nodes.push(builder.build(pair)?);
+        }
+        let edges = || {
+            nodes
+                .iter()
+                .enumerate()
+                .flat_map(|(number, node): (usize, &NodeData)| {
+                    node.edges
+                        .iter()
+                        .map(move |edge| (Node::new(number), edge.target))
+                })
+        };
+        let graph = ControlFlowGraph::new(
+            nodes.len(),
+            Node::new(0),
+            edges().collect::<Vec<_>>().iter().copied(),
+        );
+        let order = ReversePostorder::new(&graph, Traversal::default());
+        let dominators = DominatorTree::new(&graph, &order);
+        Ok(Self {
+            nodes,
+            graph,
+            dominators,
+        })
+    }
+}
+
+struct Builder<'a, 'b> {
+    sides: &'a [Side<'b>; 2],
+    hints: &'a Hints,
+    numbers: NumberMap<(Block, Block), Node>,
+    pairs: Vec<[Block; 2]>,
+}
+
+impl Builder<'_, '_> {
+    fn number(&mut self, [before, after]: [Block; 2]) -> Node {
+        *self.numbers.entry((before, after)).or_insert_with(|| {
+            self.pairs.push([before, after]);
+            Node::new(self.pairs.len() - 1)
+        })
+    }
+
+    fn label(&self, side: usize, block: Block) -> u32 {
+        self.sides[side].function.label(block)
+    }
+
+    /// Extends both stretches until their ends correspond.
+    fn build(&mut self, pair: [Block; 2]) -> Result<NodeData, Unrelated> {
+        let mut stretches = pair.map(|block| {
+            SmallVec::<[Segment; 1]>::from_elem(
+                Segment {
+                    block,
+                    entered_from: None,
+                    decided: None,
+                },
+                1,
+            )
+        });
+        loop {
+            let at = [0, 1].map(|side: usize| stretches[side][stretches[side].len() - 1].block);
+            let unrelated = Unrelated { blocks: at };
+            let ends = [0, 1].map(|side: usize| self.sides[side].end(at[side]).clone());
+            // A branch that is known to go one way only.
+            let mut has_moved = false;
+            for side in 0..2 {
+                let decided = self.hints.decided[side]
+                    .get(&(pair[0], pair[1], at[side]))
+                    .copied();
+                if let (End::Branch(yes, no), Some(holds)) = (&ends[side], decided) {
+                    self.go_on(
+                        &mut stretches[side],
+                        if holds { *yes } else { *no },
+                        Some(holds),
+                        unrelated,
+                    )?;
+                    has_moved = true;
+                }
+            }
+            if has_moved {
+                continue;
+            }
+            match ends {
+                [End::Jump(before), End::Jump(after)] => {
+                    let targets = [before, after];
+                    for side in 0..2 {
+                        if self.sides[side].has_one_predecessor(targets[side]) {
+                            self.go_on(&mut stretches[side], targets[side], None, unrelated)?;
+                            has_moved = true;
+                        }
+                    }
+                    if !has_moved {
+                        let edges = SmallVec::from_elem(self.edge(targets, at, None), 1);
+                        return Ok(NodeData {
+                            stretches,
+                            end: PairEnd::Jump,
+                            edges,
+                        });
+                    }
+                }
+                [End::Branch(yes, no), End::Jump(after)]
+                    if self.is_decided(at, after, [yes, no]).is_some() =>
+                {
+                    if self.hints.open.contains_key(&at[0]) {
+                        let edges = [(yes, true), (no, false)]
+                            .into_iter()
+                            .map(|(before, sense)| self.edge([before, after], at, Some(sense)))
+                            .collect();
+                        return Ok(NodeData {
+                            stretches,
+                            end: PairEnd::Fork { side: 0 },
+                            edges: without_repetition(edges),
+                        });
+                    }
+                    let holds = self.is_decided(at, after, [yes, no]);
+                    let target = if holds == Some(true) { yes } else { no };
+                    self.go_on(&mut stretches[0], target, holds, unrelated)?;
+                }
+                [End::Jump(target), _] => self.go_on(&mut stretches[0], target, None, unrelated)?,
+                [_, End::Jump(target)] => self.go_on(&mut stretches[1], target, None, unrelated)?,
+                [End::Branch(yes, no), End::Branch(other_yes, other_no)] => {
+                    let opposite = self.is_opposite(at, [yes, no], [other_yes, other_no]);
+                    let others = if opposite {
+                        [other_no, other_yes]
+                    } else {
+                        [other_yes, other_no]
+                    };
+                    let edges = [(yes, others[0], true), (no, others[1], false)]
+                        .into_iter()
+                        .map(|(before, after, sense)| self.edge([before, after], at, Some(sense)))
+                        .collect();
+                    return Ok(NodeData {
+                        stretches,
+                        end: PairEnd::Branch { opposite },
+                        edges: without_repetition(edges),
+                    });
+                }
+                [End::Choice(before), End::Choice(after)] if before.len() == after.len() => {
+                    let edges = before
+                        .iter()
+                        .zip(&after)
+                        .map(|(&before, &after)| self.edge([before, after], at, None))
+                        .collect();
+                    return Ok(NodeData {
+                        stretches,
+                        end: PairEnd::Choice,
+                        edges: without_repetition(edges),
+                    });
+                }
+                [End::Leave, End::Leave] => {
+                    return Ok(NodeData {
+                        stretches,
+                        end: PairEnd::Leave,
+                        edges: SmallVec::new(),
+                    });
+                }
+                _ => return Err(unrelated),
+            }
+        }
+    }
+
+    fn edge(&mut self, targets: [Block; 2], from: [Block; 2], sense: Option<bool>) -> Edge {
+        Edge {
+            target: self.number(targets),
+            from,
+            sense,
+        }
+    }
+
+    fn go_on(
+        &self,
+        stretch: &mut SmallVec<[Segment; 1]>,
+        target: Block,
+        decided: Option<bool>,
+        unrelated: Unrelated,
+    ) -> Result<(), Unrelated> {
+        if stretch.len() >= STRETCH {
+            return Err(unrelated);
+        }
+        let last = stretch.len() - 1;
+        stretch[last].decided = decided;
+        stretch.push(Segment {
+            block: target,
+            entered_from: Some(stretch[last].block),
+            decided: None,
+        });
+        Ok(())
+    }
+
+    /// Does the function after jump where the one before branches, and which way is it?
+    fn is_decided(&self, at: [Block; 2], after: Block, targets: [Block; 2]) -> Option<bool> {
+        let function = self.sides[1].function;
+        let is_copy = |block: &&Block| **block != at[1] && function.label(**block) == function.label(at[1]);
+        // A new block has the label of the one that it comes from.
+        if self.label(0, at[0]) != self.label(1, at[1])
+            || at[0] != at[1] && function.blocks().iter().any(|block| is_copy(&block))
+        {
+            return None;
+        }
+        let label = self.label(1, after);
+        match targets.map(|target| self.label(0, target) == label) {
+            [true, false] => Some(true),
+            [false, true] => Some(false),
+            _ => None,
+        }
+    }
+
+    fn is_opposite(&self, at: [Block; 2], before: [Block; 2], after: [Block; 2]) -> bool {
+        if let Some(&flipped) = self.hints.flipped.get(&(at[0], at[1])) {
+            return flipped;
+        }
+        let before = before.map(|block| self.label(0, block));
+        let after = after.map(|block| self.label(1, block));
+        let straight = usize::from(before[0] == after[0]) + usize::from(before[1] == after[1]);
+        let crossed = usize::from(before[0] == after[1]) + usize::from(before[1] == after[0]);
+        crossed > straight
+    }
+}
+
+/// Edges between the same two nodes from the same blocks are one, whose condition makes no difference.
+fn without_repetition(edges: SmallVec<[Edge; 2]>) -> SmallVec<[Edge; 2]> {
+    let mut result: SmallVec<[Edge; 2]> = SmallVec::new();
+    for edge in edges {
+        match result.iter_mut().find(|known| known.target == edge.target) {
+            Some(known) => known.sense = None,
+            None => result.push(edge),
+        }
+    }
+    result
+}

@@ -1,0 +1,123 @@
+//! One of the two functions, as the validator walks it.
+
+use oriel_engine::entity::{Block, EntityRef};
+use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::OperandKind;
+use oriel_ori::{Function, Instruction, Operation, Special};
+use smallvec::SmallVec;
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Control goes on to one block.
+    Jump(Block),
+    /// To the first block if the terminator's predicate holds, else to the second.
+    Branch(Block, Block),
+    /// To one of several, by an index or by what assembly does.
+    Choice(SmallVec<[Block; 4]>),
+    /// The function ends.
+    Leave,
+}
+
+/// A function and what is asked of it again and again.
+#[derive(Debug)]
+pub(super) struct Side<'a> {
+    pub function: &'a Function,
+    /// Where its operands without a meaning for Ori are described.
+    snapshot: Option<Snapshot<'a>>,
+    ends: Vec<End>,
+    /// Whether control reaches a block over one edge only.
+    has_one_predecessor: Vec<bool>,
+}
+
+impl<'a> Side<'a> {
+    pub fn new(function: &'a Function, snapshot: Option<Snapshot<'a>>) -> Self {
+        let mut ends = vec![End::Leave; function.block_limit()];
+        let mut entries = vec![0_u32; function.block_limit()];
+        entries[function.entry().index()] = 1;
+        let mut reached = vec![false; function.block_limit()];
+        let mut pending = vec![function.entry()];
+        reached[function.entry().index()] = true;
+        while let Some(block) = pending.pop() {
+            for target in function.successors(block) {
+                entries[target.index()] += 1;
+                if !std::mem::replace(&mut reached[target.index()], true) {
+                    pending.push(target);
+                }
+            }
+            ends[block.index()] = end_of(function, block);
+        }
+        Self {
+            function,
+            snapshot,
+            ends,
+            has_one_predecessor: entries.into_iter().map(|count| count == 1).collect(),
+        }
+    }
+
+    /// How a block ends.
+    pub fn end(&self, block: Block) -> &End {
+        &self.ends[block.index()]
+    }
+
+    /// Does control reach a block over one edge only?
+    pub fn has_one_predecessor(&self, block: Block) -> bool {
+        self.has_one_predecessor[block.index()]
+    }
+
+    /// Do both functions come from one snapshot, so that numbers of symbols and bases mean the same?
+    pub fn shares_numbers(&self, other: &Self) -> bool {
+        match (self.snapshot, other.snapshot) {
+            (Some(one), Some(other)) => std::ptr::eq(one.function(), other.function()),
+            _ => false,
+        }
+    }
+
+    /// A number for an operand that only the machine function describes: equal numbers mean the same operand.
+    pub fn machine_operand(&self, special: Special) -> u64 {
+        let Special::Machine { instruction, operand } = special else {
+            return 0;
+        };
+        let place = 1 << 63 | (instruction.index() as u64) << 16 | u64::from(operand);
+        let Some(snapshot) = self.snapshot else {
+            return place;
+        };
+        let records = snapshot.instruction(instruction).operand_records();
+        match records.get(operand as usize) {
+            // Metadata is for debuggers and messages.
+            Some(record) if record.kind == OperandKind::Metadata as u8 => 1,
+            Some(record) if record.kind == OperandKind::Immediate as u8 => {
+                2 | (record.value as u64) << 2 & !(1 << 63)
+            }
+            _ => place,
+        }
+    }
+}
+
+fn end_of(function: &Function, block: Block) -> End {
+    let Some(terminator) = function.terminator(block) else {
+        return End::Leave;
+    };
+    let mut targets: SmallVec<[Block; 4]> = function
+        .sources(terminator)
+        .iter()
+        .filter_map(|source| source.as_block())
+        .collect();
+    match (function.operation(terminator), targets.len()) {
+        (_, 0) => End::Leave,
+        (Operation::Bra, 1) => End::Jump(targets[0]),
+        (Operation::Bra, 2) if targets[0] == targets[1] => End::Jump(targets[0]),
+        (Operation::Bra, 2) => End::Branch(targets[0], targets[1]),
+        _ => {
+            targets.shrink_to_fit();
+            End::Choice(targets)
+        }
+    }
+}
+
+/// The terminator of a block that has one.
+pub(super) fn terminator(function: &Function, block: Block) -> Instruction {
+    function
+        .terminator(block)
+        .expect("the block's end has been looked at")
+}
