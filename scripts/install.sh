@@ -62,7 +62,7 @@ put_filled() {
 
 # Installs README, documents and examples, all at once: they are many. Not what somebody built in the examples' folders.
 put_documents() {
-  find README.md docs examples \( -name build -o -name target \) -prune -o -type f ! -name '*.o' ! -perm -100 -print |
+  find README.md LICENSE CONTRIBUTING.md docs examples \( -name build -o -name target \) -prune -o -type f ! -name '*.o' ! -perm -100 -print |
     sort >"$work/documents"
   sed -n 's|/[^/]*$||p' "$work/documents" | sort -u >"$work/folders"
   while IFS= read -r folder; do make_folder "share/doc/oriel/$folder"; done <"$work/folders"

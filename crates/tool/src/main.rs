@@ -91,6 +91,8 @@ impl From<String> for Failure {
 }
 
 fn main() -> ExitCode {
+    // `oriel phases | head` ends as other tools do.
+    sigpipe::reset();
     match run(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
