@@ -43,6 +43,7 @@ impl Values {
     pub fn compute(&mut self, form: Form, sources: &[Value], width: u32) -> Value {
         let form = form.normalized();
         self.compute_integer(form, sources, width)
+            .or_else(|| self.compute_float(form, sources, width))
             .filter(|&value| self.width(value) == width)
             .unwrap_or_else(|| self.uninterpreted(form, sources, width))
     }

@@ -35,7 +35,7 @@
 //! 2. `numbering` gives every computation of both functions a value, in one graph (`values`): equal values are equal
 //!    computations (value-graph translation validation: Tristan, Govereau and Morrisett, PLDI 2011). Normal forms
 //!    (`sums`, `bits`, `predicates`) make a computation and what a phase makes of it one value; each is an
-//!    identity of integers, and nothing is assumed of floating-point numbers.
+//!    identity of integers; of floating-point numbers only signs move (`floats`).
 //! 3. At the end of each pair, memory by kind, the sequence of effects and the condition of the branch have to be the same
 //!    value. Memory is a value as well: each store or effect makes a new one of the last (`effects`).
 //! 4. A load that the function after does has to be one that the function before does on the same way, since it may fault.
@@ -49,6 +49,7 @@
 mod arithmetic;
 mod bits;
 mod effects;
+mod floats;
 mod memory;
 mod numbering;
 mod predicates;

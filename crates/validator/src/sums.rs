@@ -98,6 +98,13 @@ impl Values {
 
     /// Bits of a value that a factor shifts out of the width may be any: takes as many as the value has.
     fn widest_piece(&mut self, value: Value, factor: u64, width: u32) -> Value {
+        if self.operator(value) == Operator::SignExtension {
+            let narrow = self.operand(value, 0);
+            return match factor != 0 && self.width(narrow) + factor.trailing_zeros() >= width {
+                true => self.widest_piece(narrow, factor, width),
+                false => value,
+            };
+        }
         let Operator::Piece { low } = self.operator(value) else {
             return value;
         };

@@ -61,6 +61,26 @@ fn what_is_written_in_another_way_is_the_same() {
             "    %3:R32 = NOT.b32 %1\n    %9:R32 = IADD.b32 %3, 1\n",
             "    %9:R32 = INEG.s32 %1\n",
         ),
+        (
+            "    %3:R32 = SHR.s32 %1, 5\n    %4:R32 = SHL.b32 %3, 5\n    %9:R32 = ISUB.b32 %2, %4\n",
+            "    %4:R32 = AND.b32 %1, -32\n    %9:R32 = ISUB.b32 %2, %4\n",
+        ),
+        (
+            "    %3:R32 = FNEG.f32 %1\n    %9:R32 = FADD.f32 %3, %2\n",
+            "    %9:R32 = FSUB.f32 %2, %1\n",
+        ),
+        (
+            "    %3:R32 = FNEG.f32 %1\n    %4:R32 = FNEG.f32 %2\n    %9:R32 = FMUL.rm.f32 %3, %4\n",
+            "    %9:R32 = FMUL.rm.f32 %1, %2\n",
+        ),
+        (
+            "    %3:R32 = FNEG.f32 %2\n    %9:R32 = FFMA.f32 %1, %3, %2\n",
+            "    %3:R32 = FNEG.f32 %1\n    %9:R32 = FFMA.f32 %3, %2, %2\n",
+        ),
+        (
+            "    %3:R32 = FNEG.f32 %1\n    %9:R32 = FMUL.f32 %3, 3.0f32\n",
+            "    %9:R32 = FMUL.f32 %1, -3.0f32\n",
+        ),
     ] {
         let (before, after) = (computing(before), computing(after));
         assert_eq!(compare(&before, &after), Ok(()), "{after:?}");
@@ -85,6 +105,19 @@ fn what_differs_is_seen() {
         (
             "    %9:R32 = FFMA.f32 %1, %2, %1\n",
             "    %9:R32 = FFMA.f32 %1, %1, %2\n",
+        ),
+        ("    %9:R32 = FSUB.f32 %1, %2\n", "    %9:R32 = FSUB.f32 %2, %1\n"),
+        (
+            "    %3:R32 = FNEG.ftz.f32 %1\n    %9:R32 = FADD.f32 %3, %2\n",
+            "    %9:R32 = FSUB.f32 %2, %1\n",
+        ),
+        (
+            "    %3:R32 = FMUL.f32 %1, %2\n    %9:R32 = FNEG.f32 %3\n",
+            "    %3:R32 = FNEG.f32 %1\n    %9:R32 = FMUL.f32 %3, %2\n",
+        ),
+        (
+            "    %3:R32 = FNEG.f32 %1\n    %9:R32 = FFMA.f32 %3, %2, %2\n",
+            "    %3:R32 = FNEG.f32 %2\n    %9:R32 = FFMA.f32 %1, %2, %3\n",
         ),
         (
             "    %3:P = ISETP.lt.s32 %1, %2\n    %9:R32 = SEL.b32 %1, %2, %3\n",

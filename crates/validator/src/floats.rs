@@ -1,0 +1,95 @@
+//! Signs of floating-point numbers: a difference is a sum, and a product has one sign.
+//!
+//! Arithmetic in 16 and 32 bits gives one NaN whatever it is given, so a sign that goes from one operand to another makes
+//! no difference there. In 64 bits it may; nothing is assumed of these.
+
+use super::arithmetic::Form;
+use super::values::{Operator, Value, Values};
+use oriel_ori::{DataType, Modifiers, Operation};
+
+/// Does it only change the sign bit?
+fn is_exact(form: Form) -> bool {
+    form.source_type == DataType::None && form.modifiers == Modifiers::default()
+}
+
+/// Is it arithmetic that gives the same NaN for all?
+fn has_one_nan(form: Form) -> bool {
+    let is_narrow = matches!(form.data_type, DataType::F32 | DataType::F16 | DataType::Bf16);
+    is_narrow && form.source_type == DataType::None
+}
+
+impl Values {
+    /// The normal form of the operations on floating-point numbers that it is known for.
+    pub fn compute_float(&mut self, form: Form, sources: &[Value], width: u32) -> Option<Value> {
+        match (form.operation, sources) {
+            (Operation::Fneg, &[source]) if is_exact(form) => self.of_sign(Operation::Fneg, source),
+            (Operation::Fabs, &[source]) if is_exact(form) => match self.of_sign(Operation::Fneg, source) {
+                Some(plain) => Some(self.compute(form, &[plain], width)),
+                None => self.of_sign(Operation::Fabs, source).map(|_| source),
+            },
+            (Operation::Fsub, &[left, right]) if has_one_nan(form) => {
+                let right = self.negate(form.data_type, right, width);
+                let operation = Operation::Fadd;
+                Some(self.uninterpreted(Form { operation, ..form }, &[left, right], width))
+            }
+            (Operation::Fmul, &[left, right]) if has_one_nan(form) => {
+                let factors = self.with_one_sign(form.data_type, [left, right], width);
+                Some(self.uninterpreted(form, &factors, width))
+            }
+            (Operation::Ffma, &[left, right, addend]) if has_one_nan(form) => {
+                let [left, right] = self.with_one_sign(form.data_type, [left, right], width);
+                Some(self.uninterpreted(form, &[left, right, addend], width))
+            }
+            _ => None,
+        }
+    }
+
+    /// The operand of a negation or absolute value.
+    fn of_sign(&self, operation: Operation, value: Value) -> Option<Value> {
+        let Operator::Operation {
+            operation: found,
+            source_type: DataType::None,
+            modifiers,
+            data_type,
+        } = self.operator(value)
+        else {
+            return None;
+        };
+        let is_it = found == operation && data_type.is_float() && modifiers == Modifiers::default();
+        (is_it && data_type.lanes() == 1).then(|| self.operand(value, 0))
+    }
+
+    fn negate(&mut self, data_type: DataType, value: Value, width: u32) -> Value {
+        let form = Form {
+            operation: Operation::Fneg,
+            data_type,
+            source_type: DataType::None,
+            modifiers: Modifiers::default(),
+        };
+        self.compute(form, &[value], width)
+    }
+
+    /// Two factors in an order that does not depend on their signs, and the sign of their product at the first.
+    fn with_one_sign(&mut self, data_type: DataType, factors: [Value; 2], width: u32) -> [Value; 2] {
+        let sign = 1 << (width - 1);
+        let mut is_negative = false;
+        let mut plain = factors.map(|factor| {
+            if let Some(bits) = self.as_constant(factor) {
+                is_negative ^= bits & sign != 0;
+                return self.constant(width, bits & !sign);
+            }
+            match self.of_sign(Operation::Fneg, factor) {
+                Some(plain) => {
+                    is_negative = !is_negative;
+                    plain
+                }
+                None => factor,
+            }
+        });
+        plain.sort_unstable();
+        if is_negative {
+            plain[0] = self.negate(data_type, plain[0], width);
+        }
+        plain
+    }
+}
