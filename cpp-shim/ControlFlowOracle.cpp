@@ -13,7 +13,6 @@
 
 #include "ControlFlowOracle.h"
 #include "Export.h"
-#include "FunctionDriver.h"
 #include "Oracle.h"
 #include "Support.h"
 #include "llvm/ADT/DenseMap.h"

@@ -30,10 +30,6 @@
 using namespace llvm;
 using namespace oriel;
 
-StringRef oriel::stageName(OrielStage Stage) {
-  return Stage == ORIEL_STAGE_SSA ? "ssa" : "late";
-}
-
 bool oriel::isCandidate(const MachineFunction &MF) {
   return MF.getTarget().getTargetTriple().isNVPTX() && !MF.empty() &&
          MF.getTarget().getOptLevel() != CodeGenOptLevel::None &&

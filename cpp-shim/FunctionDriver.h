@@ -47,9 +47,6 @@ private:
   bool ReportedOptions = false;
 };
 
-/// Oriel's name for \p Stage: `ssa` or `late`.
-llvm::StringRef stageName(OrielStage Stage);
-
 /// Is \p MF a function that Oriel works on at all?
 bool isCandidate(const llvm::MachineFunction &MF);
 

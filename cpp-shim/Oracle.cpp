@@ -15,7 +15,6 @@
 
 #include "Oracle.h"
 #include "Export.h"
-#include "FunctionDriver.h"
 #include "LLVMIntervals.h"
 #include "Support.h"
 #include "llvm/CodeGen/MachineFunction.h"

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Export.h"
-#include "FunctionDriver.h"
 #include "LLVMIntervals.h"
 #include "Oracle.h"
 #include "Support.h"

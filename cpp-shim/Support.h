@@ -23,6 +23,11 @@ inline OrielText toText(llvm::StringRef Text) {
   return {Text.data(), Text.size()};
 }
 
+/// The name of \p Stage in messages.
+inline llvm::StringRef stageName(OrielStage Stage) {
+  return Stage == ORIEL_STAGE_SSA ? "ssa" : "late";
+}
+
 /// A sink that appends to a string.
 inline OrielSink sinkInto(std::string &Text) {
   return {&Text, [](void *Context, OrielText Piece) {

@@ -27,8 +27,8 @@
 //! | `program.rs`, `decode/` | a compiled program, and how Ori becomes one |
 //! | `memory.rs`, `access.rs`, `atomic.rs`, `blind.rs` | memory and accesses to it |
 //! | `threads.rs` | shuffles, votes, matches, reductions |
-//! | `uninterpreted.rs`, `constraints.rs` | what is known of instructions without a meaning |
-//! | `stack.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
+//! | `uninterpreted.rs`, `thread_effects.rs`, `constraints.rs` | what is known of instructions without a meaning |
+//! | `stack.rs`, `surroundings.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
 //! | `launch/` | what a launch file says |
 //! | `described.rs` | launches from a description, and blind ones |
 //! | `error.rs` | what can go wrong |
@@ -58,9 +58,11 @@ mod memory;
 mod module;
 mod program;
 mod stack;
+mod surroundings;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod thread_effects;
 mod threads;
 mod uninterpreted;
 mod warp;
@@ -70,7 +72,8 @@ pub use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
 pub use error::{Fault, FaultKind, Place};
 pub use machine::lay_out as lay_out_arguments;
-pub use machine::{Launch, Limits, Statistics, run};
+pub use machine::{Limits, Statistics, run};
 pub use memory::{Buffer, Memory};
 pub use module::{Kernel, Module, ModuleError, Parameter, Reference, Variable, VariableSpace};
 pub use program::Program;
+pub use surroundings::Launch;

@@ -13,7 +13,7 @@
 //! | `0x7000_0000_0000` + 2^32 * number + 2^28 | buffers and module variables; global and constant addresses are the same |
 
 use super::blind::Blind;
-use super::uninterpreted::{Viewed, WarpEffects};
+use super::thread_effects::WarpEffects;
 use oriel_arithmetic::spaces::resolve_generic;
 use oriel_ori::AddressSpace;
 
@@ -246,23 +246,6 @@ impl Space for Spaces<'_> {
 }
 
 impl Spaces<'_> {
-    /// Memory as the threads see it after what they have done, by addresses of a space; none if they see it as it is.
-    pub fn viewed(&mut self, space: AddressSpace) -> Option<Viewed<'_>> {
-        let threads = self.threads.as_deref_mut()?;
-        let spaces = Spaces {
-            global: &mut *self.global,
-            shared: &mut *self.shared,
-            local: &mut *self.local,
-            parameters: self.parameters,
-            threads: None,
-        };
-        Some(Viewed {
-            spaces,
-            space,
-            threads,
-        })
-    }
-
     /// What lies at or near an address that could not be accessed.
     pub fn describe(&self, space: AddressSpace, lane: usize, address: u64) -> String {
         let (space, address) = match space {

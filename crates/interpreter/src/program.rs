@@ -1,12 +1,12 @@
 //! A compiled program: flat arrays that the machine runs through.
 
 use super::error::Place;
-use super::module::{Kernel, Module, Variable, VariableSpace};
+use super::module::{Kernel, Variable, VariableSpace};
 use super::threads::{MatchFields, ReductionFields, ShuffleFields, VoteFields};
 use super::uninterpreted::Uninterpreted;
 use oriel_arithmetic::lanes::{Fields, FrameTemplate, Handler};
 use oriel_engine::entity::Register;
-use oriel_ori::{AddressSpace, Divergence, Function, Instruction, SpecialRegister};
+use oriel_ori::{AddressSpace, Instruction, SpecialRegister};
 use std::collections::HashMap;
 
 /// Functions and variables of a module, ready to run.
@@ -216,66 +216,6 @@ pub(super) enum BarrierReduction {
 }
 
 impl Program {
-    /// Compiles functions of one module. Instructions that are not modelled are no error until they are executed.
-    ///
-    /// # Errors
-    /// Two functions have the same name, or an initial value refers to what is not there.
-    pub fn compile(functions: &[&Function], module: &Module) -> Result<Self, String> {
-        Self::compile_with(functions, module, |_| None)
-    }
-
-    /// Compiles functions so that running them also checks their divergence analyses, one for each function: wherever a
-    /// register that is called uniform is defined or used, all active lanes have to have the same value of it.
-    ///
-    /// # Errors
-    /// As [`Program::compile`].
-    pub fn compile_checked(
-        functions: &[&Function],
-        module: &Module,
-        divergence: &[Divergence],
-    ) -> Result<Self, String> {
-        Self::compile_with(functions, module, |number| Some(&divergence[number]))
-    }
-
-    fn compile_with<'a>(
-        functions: &[&Function],
-        module: &Module,
-        divergence: impl Fn(usize) -> Option<&'a Divergence>,
-    ) -> Result<Self, String> {
-        let mut function_numbers = HashMap::new();
-        for (number, function) in functions.iter().enumerate() {
-            if function_numbers
-                .insert(function.info.name.clone(), number)
-                .is_some()
-            {
-                return Err(format!("there are two functions {}", function.info.name));
-            }
-        }
-        let mut program = Self {
-            steps: Vec::new(),
-            origins: Vec::new(),
-            functions: Vec::new(),
-            function_numbers,
-            rows: Vec::new(),
-            targets: Vec::new(),
-            accesses: Vec::new(),
-            call_sites: Vec::new(),
-            unsupported: Vec::new(),
-            uninterpreted: Vec::new(),
-            variables: module.variables.clone(),
-            kernels: module.kernels.clone(),
-            shared_bytes: 0,
-        };
-        let symbols = super::symbols::Symbols::new(&program.variables, &program.function_numbers);
-        program.shared_bytes = symbols.shared_bytes();
-        for (number, function) in functions.iter().enumerate() {
-            let divergence = divergence(number);
-            super::decode::compile_function(&mut program, &symbols, function, number as u32, divergence);
-        }
-        symbols.resolve_references(&mut program.variables)?;
-        Ok(program)
-    }
-
     /// What is not modelled: one text for each such instruction, repetitions included.
     pub fn unsupported(&self) -> &[String] {
         &self.unsupported

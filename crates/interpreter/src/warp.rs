@@ -2,12 +2,13 @@
 
 use super::access::{self, Failure};
 use super::error::FaultKind;
-use super::machine::Surroundings;
 use super::memory::{FUNCTION_STRIDE, FUNCTION_WINDOW, Spaces};
 use super::program::{Access, BarrierKind, Base, Callee, Program, Step};
 use super::stack::{Frame, PathStack};
+use super::surroundings::Surroundings;
+use super::thread_effects::{ThreadEffects, WarpEffects, mix};
 use super::threads;
-use super::uninterpreted::{self, ThreadEffects, Uninterpreted, WarpEffects};
+use super::uninterpreted::{self, Uninterpreted};
 use oriel_arithmetic::lanes::{LANES, LaneIter, Registers};
 use oriel_engine::entity::Register;
 use oriel_ori::SpecialRegister;
@@ -262,10 +263,7 @@ impl Warp {
                 } => {
                     let stop = attempt!(self.stop_at_barrier(barrier, threads, kind, mask));
                     if let Stop::Barrier { number, .. } = stop {
-                        self.note(
-                            uninterpreted::mix(uninterpreted::BARRIER, u64::from(number)),
-                            mask,
-                        );
+                        self.note(mix(uninterpreted::BARRIER, u64::from(number)), mask);
                     }
                     self.paths.hold_at(at + 1);
                     return Ok(stop);
@@ -358,7 +356,7 @@ impl Warp {
         if let (Some(event), Some(threads)) = (access.event, &mut self.effects) {
             for lane in LaneIter(mask) {
                 if let Some(address) = uninterpreted::common_address(access.space, addresses[lane]) {
-                    threads[lane].note(uninterpreted::mix(event, address));
+                    threads[lane].note(mix(event, address));
                 }
             }
         }

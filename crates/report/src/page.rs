@@ -25,6 +25,7 @@
 
 mod code;
 mod curve;
+mod packing;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@
 mod ends;
 mod execute;
 mod joins;
+mod stack;
 
 use super::arithmetic::Form;
 use super::effects::{Chains, clobbered_inputs, is_convergent, may_not_return, touches, written_by_store};

@@ -8,6 +8,7 @@
 //! group of [`GROUP_WORDS`](super::words::GROUP_WORDS) words on that it is in, so that a set that has converged
 //! is read, never written.
 
+use super::kernel_table::for_each_kernel;
 use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -15,44 +16,6 @@ use super::x86;
 /// The longest set, in words, that is worked on inline: about where what the wider registers save
 /// pays for the call.
 pub(super) const INLINE_WORDS: usize = 32;
-
-/// Hands the table of kernels, signatures with their documentation, to a macro.
-macro_rules! for_each_kernel {
-    ($expand:ident) => {
-        $expand! {
-            /// `dst |= source`.
-            fn or(dst: &mut [u32], source: &[u32]);
-            /// `dst |= source`; whether that changed a bit.
-            fn or_if_changed(dst: &mut [u32], source: &[u32]) -> bool;
-            /// `dst &= source`.
-            fn and(dst: &mut [u32], source: &[u32]);
-            /// `dst &= source`; whether that changed a bit.
-            fn and_if_changed(dst: &mut [u32], source: &[u32]) -> bool;
-            /// `dst &= !source`.
-            fn and_not(dst: &mut [u32], source: &[u32]);
-            /// `dst &= !source`; whether that changed a bit.
-            fn and_not_if_changed(dst: &mut [u32], source: &[u32]) -> bool;
-            /// `dst ^= source`.
-            fn xor(dst: &mut [u32], source: &[u32]);
-            /// `dst = a & b`.
-            fn assign_and(dst: &mut [u32], a: &[u32], b: &[u32]);
-            /// `dst |= generate | (input & !kill)`: the transfer function of dataflow problems, in one
-            /// pass and without a temporary.
-            fn or_with_and_not(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]);
-            /// `dst |= generate | (input & !kill)`; whether that changed a bit.
-            fn or_with_and_not_if_changed(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) -> bool;
-            /// Whether every bit of `a` is in `b`.
-            fn is_subset_of(a: &[u32], b: &[u32]) -> bool;
-            /// Whether some bit is in both.
-            fn intersects(a: &[u32], b: &[u32]) -> bool;
-            /// Whether no bit is set.
-            fn is_empty(words: &[u32]) -> bool;
-            /// How many bits are set.
-            fn count(words: &[u32]) -> usize;
-        }
-    };
-}
-pub(super) use for_each_kernel;
 
 macro_rules! dispatched {
     ($(

@@ -25,6 +25,7 @@
 //! | popcount, clear, operator`=` | [`count`](BitVector::count), [`clear`](BitVector::clear), [`assign`](BitVector::assign) |
 //! | isSubsetOf | [`is_subset_of`](BitVector::is_subset_of) |
 
+mod kernel_table;
 pub mod kernels;
 pub mod matrix;
 mod portable;

@@ -112,7 +112,7 @@ macro_rules! kernels_of_form {
     };
 }
 
-kernels::for_each_kernel!(kernels_of_form);
+super::kernel_table::for_each_kernel!(kernels_of_form);
 
 /// An `…_if_changed` kernel with its sources.
 type Change<'a> = &'a dyn Fn(&mut [u32]) -> bool;

@@ -3,7 +3,7 @@
 //! Each is the text of `portable`, compiled with that instruction set allowed. Nothing is unsafe about
 //! running it but that the processor must have the instructions; a [`Level`] is the proof.
 
-use super::kernels::for_each_kernel;
+use super::kernel_table::for_each_kernel;
 use super::portable;
 use std::sync::OnceLock;
 

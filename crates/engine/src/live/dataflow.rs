@@ -18,6 +18,7 @@ use super::scan::{Scan, WebId};
 use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, Segment};
 use super::segment_table::{SegmentId, SegmentTable};
 use super::slot_index::SlotIndex;
+use super::slot_indexes::block_of;
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::snapshot::Snapshot;
@@ -361,14 +362,4 @@ impl Dataflow {
     pub(super) fn memory_bytes(&self) -> usize {
         self.segments.memory_bytes() + self.pending.memory_bytes()
     }
-}
-
-/// The block that contains `index`, which is no block boundary. Tries `hint` and its neighbour first.
-pub(super) fn block_of(starts: &[SlotIndex], index: SlotIndex, hint: Block) -> Block {
-    for candidate in [hint.index(), hint.index() + 1] {
-        if candidate + 1 < starts.len() && starts[candidate] < index && index < starts[candidate + 1] {
-            return Block::new(candidate);
-        }
-    }
-    Block::new(starts.partition_point(|&start| start < index) - 1)
 }

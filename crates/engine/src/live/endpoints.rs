@@ -8,12 +8,13 @@
 //! the start of a block from above in the dominator tree ([`Webs`]), and where blocks that are
 //! neighbours have different ones, the segment is split.
 
-use super::dataflow::{Dataflow, block_of};
+use super::dataflow::Dataflow;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::predecessors::Predecessors;
 use super::scan::{Scan, UpwardUseId};
 use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, for_each_bit};
 use super::slot_index::SlotIndex;
+use super::slot_indexes::block_of;
 use super::value::ValueNumber;
 use super::webs::{WebDefinition, Webs};
 use crate::entity::{Block, EntityRef, PackedOption};

@@ -9,11 +9,11 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `slot_index.rs`, `slot_indexes.rs`, `slot_update.rs` | numbers of instructions, and their changes |
+//! | `slot_index.rs`, `slot_indexes.rs`, `slot_update.rs`, `entry_map.rs` | numbers of instructions, and their changes |
 //! | `live_range_calc.rs` | the engine: its phases, the bypass |
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
-//! | `webs.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
+//! | `webs.rs`, `web_phis.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
 //! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
 //! | `predecessors.rs` | the graph; its dominators are of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
@@ -27,6 +27,7 @@
 pub mod compare;
 mod dataflow;
 mod endpoints;
+mod entry_map;
 pub mod fuzz;
 pub mod judge;
 mod live_interval;
@@ -48,8 +49,10 @@ pub mod testing;
 mod update;
 mod value;
 mod verify;
+mod web_phis;
 mod webs;
 
+pub use entry_map::{Place, Renumbering};
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
 pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};
 pub use predecessors::{FlowGraph, Predecessors};
@@ -58,7 +61,6 @@ pub use segment::{BatchBit, BatchSet, EMPTY_KEY, Segment, TOMBSTONE_KEY};
 pub use segment_table::{SegmentId, SegmentTable};
 pub use slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
 pub use slot_indexes::SlotIndexes;
-pub use slot_update::{Place, Renumbering};
 pub use update::Shrunk;
 pub use value::{VNInfo, ValueNumber};
 pub use verify::{Finding, FindingKind};

@@ -8,8 +8,8 @@
 //! A fresh numbering is three flat arrays and is filled at memory speed; the ordered maps that
 //! insertion and removal need ([`slot_update`](super::slot_update)) are built by the first change.
 
+use super::entry_map::EntryMap;
 use super::slot_index::{INSTRUCTION_DISTANCE, Slot, SlotIndex};
-use super::slot_update::EntryMap;
 use crate::entity::{Block, EntityRef, Instruction, PackedOption};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::OpcodeFlags;
@@ -299,4 +299,14 @@ impl fmt::Display for SlotIndexes {
         }
         Ok(())
     }
+}
+
+/// The block that contains `index`, which is no block boundary. Tries `hint` and its neighbour first.
+pub(super) fn block_of(starts: &[SlotIndex], index: SlotIndex, hint: Block) -> Block {
+    for candidate in [hint.index(), hint.index() + 1] {
+        if candidate + 1 < starts.len() && starts[candidate] < index && index < starts[candidate + 1] {
+            return Block::new(candidate);
+        }
+    }
+    Block::new(starts.partition_point(|&start| start < index) - 1)
 }

@@ -6,144 +6,11 @@
 //! again, moves a number of entries that does not grow with the function; `renumbered_entries`
 //! counts them.
 
+use super::entry_map::{EntryMap, Place, Renumbering};
 use super::slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
-use crate::entity::{Block, EntityRef, Instruction, PackedOption, SecondaryMap};
-use std::collections::BTreeMap;
+use crate::entity::{Block, EntityRef, Instruction, PackedOption};
 use std::ops::Bound::{Excluded, Unbounded};
-
-/// Where a new instruction goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Right behind the entry of this instruction, before blank entries that follow it.
-    After(Instruction),
-    /// Right before the entry of this instruction, behind blank entries that precede it.
-    Before(Instruction),
-    /// First in the block.
-    AtStart(Block),
-    /// Last in the block.
-    AtEnd(Block),
-}
-
-/// The numbers that a change moved: monotone pairs of old and new entry numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Renumbering {
-    moved: Vec<(u32, u32)>,
-}
-
-impl Renumbering {
-    /// Did nothing move?
-    pub fn is_empty(&self) -> bool {
-        self.moved.is_empty()
-    }
-
-    /// The old numbers between which something moved, both included.
-    pub fn window(&self) -> Option<(SlotIndex, SlotIndex)> {
-        let first = self.moved.first()?.0;
-        let last = self.moved.last()?.0;
-        Some((
-            SlotIndex::new(first, Slot::Block),
-            SlotIndex::new(last, Slot::Dead),
-        ))
-    }
-
-    /// Where an index is after the change.
-    pub fn map(&self, index: SlotIndex) -> SlotIndex {
-        match self.moved.binary_search_by_key(&index.base(), |&(old, _)| old) {
-            Ok(position) => SlotIndex::new(self.moved[position].1, index.slot()),
-            Err(_) => index,
-        }
-    }
-}
-
-/// The entries of a changed numbering in order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct EntryMap {
-    entries: BTreeMap<u32, PackedOption<Instruction>>,
-    starts: BTreeMap<u32, Block>,
-    start_of: SecondaryMap<Block, u32>,
-    renumbered: u64,
-}
-
-impl EntryMap {
-    fn new(indexes: &SlotIndexes) -> Self {
-        let mut map = Self::default();
-        for (index, instruction) in indexes.entries() {
-            map.entries.insert(index.base(), instruction);
-        }
-        for block in (0..indexes.original_block_count()).map(Block::new) {
-            let start = indexes.block_start(block).base();
-            map.starts.insert(start, block);
-            map.start_of[block] = start;
-        }
-        map
-    }
-
-    pub(super) fn last(&self) -> SlotIndex {
-        let number = self.entries.last_key_value().map_or(0, |(&number, _)| number);
-        SlotIndex::new(number, Slot::Block)
-    }
-
-    pub(super) fn instruction_at(&self, index: SlotIndex) -> Option<Instruction> {
-        self.entries.get(&index.base()).and_then(|entry| entry.expand())
-    }
-
-    pub(super) fn next_instruction(&self, index: SlotIndex) -> Option<SlotIndex> {
-        self.entries
-            .range((Excluded(index.base()), Unbounded))
-            .find(|(_, instruction)| instruction.is_some())
-            .map(|(&number, _)| SlotIndex::new(number, index.slot()))
-    }
-
-    pub(super) fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
-        let next = self.entries.range((Excluded(index.base()), Unbounded)).next();
-        next.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
-    }
-
-    pub(super) fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
-        let previous = self.entries.range(..index.base()).next_back();
-        previous.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
-    }
-
-    pub(super) fn block_start(&self, block: Block) -> SlotIndex {
-        SlotIndex::new(self.start_of[block], Slot::Block)
-    }
-
-    pub(super) fn block_end(&self, block: Block) -> SlotIndex {
-        let next = self
-            .starts
-            .range((Excluded(self.start_of[block]), Unbounded))
-            .next();
-        next.map_or_else(|| self.last(), |(&number, _)| SlotIndex::new(number, Slot::Block))
-    }
-
-    pub(super) fn block_at(&self, index: SlotIndex) -> Option<Block> {
-        self.starts
-            .range(..=index.base())
-            .next_back()
-            .map(|(_, &block)| block)
-    }
-
-    pub(super) fn entries(&self) -> Vec<(SlotIndex, PackedOption<Instruction>)> {
-        let entries = self.entries.iter();
-        entries
-            .map(|(&number, &instruction)| (SlotIndex::new(number, Slot::Block), instruction))
-            .collect()
-    }
-
-    pub(super) fn memory_bytes(&self) -> usize {
-        // Two words an element and the slack of half-full B-tree nodes.
-        (self.entries.len() + self.starts.len()) * 4 * size_of::<u64>()
-    }
-}
-
-/// A window of 2^`bits` numbers may be filled to this share of its positions. It falls by a constant
-/// factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two Simplified
-/// Algorithms for Maintaining Order in a List", 2002), so that a wide window, once spread, stays out of
-/// the way for many insertions.
-fn density_limit(bits: u32) -> f64 {
-    1.15_f64.powi(2 - bits as i32)
-}
 
 impl SlotIndexes {
     /// Gives `instruction` an index at `place`. Instructions that the numbering was not computed for
@@ -280,7 +147,9 @@ impl SlotIndexes {
 
     fn edit(&mut self) -> &mut EntryMap {
         if self.edited.is_none() {
-            self.edited = Some(Box::new(EntryMap::new(self)));
+            let blocks = (0..self.original_block_count()).map(Block::new);
+            let starts = blocks.map(|block| (block, self.block_start(block)));
+            self.edited = Some(Box::new(EntryMap::new(self.entries(), starts)));
         }
         self.edited.as_mut().expect("it was just built")
     }
@@ -390,6 +259,14 @@ impl Renumbering {
         moved.sort_unstable();
         Self { moved }
     }
+}
+
+/// A window of 2^`bits` numbers may be filled to this share of its positions. It falls by a constant
+/// factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two Simplified
+/// Algorithms for Maintaining Order in a List", 2002), so that a wide window, once spread, stays out of
+/// the way for many insertions.
+fn density_limit(bits: u32) -> f64 {
+    1.15_f64.powi(2 - bits as i32)
 }
 
 #[cfg(test)]

@@ -13,26 +13,20 @@
 //! a path without a definition reaches, webs with early-clobber or many definitions, and all
 //! webs of functions with unreachable blocks or with more registers than one batch holds.
 
-use super::dataflow::{BlockSegments, Dataflow, block_of};
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
-use super::predecessors::Predecessors;
 use super::scan::{Scan, WebId};
 use super::segment::BatchSet;
 use super::segment_table::SegmentId;
 use super::slot_index::SlotIndex;
+use super::slot_indexes::block_of;
 use super::value::ValueNumber;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::DominatorTree;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::ChainedOperandRecord;
-use std::ops::Range;
 
 /// A web with more definitions is not for sets: each question for a value looks at all of them.
 const MAX_DEFINITIONS: usize = 8;
-
-/// Steps up the dominator tree for each block of a batch, on average, before its webs are left to the
-/// resolver: deep nests of loops have frontiers of quadratic size.
-const STEPS_A_BLOCK: usize = 32;
 
 /// One definition of a web.
 #[derive(Clone, Copy, Debug)]
@@ -46,38 +40,38 @@ pub(super) struct WebDefinition {
 
 /// A web's definitions, the block of its PHI value, and its sources, if it is in the batch.
 #[derive(Clone, Copy, Debug, Default)]
-struct Web {
-    first: u32,
-    count: u32,
-    phi: PackedOption<Block>,
-    first_source: u32,
-    source_count: u32,
+pub(super) struct Web {
+    pub(super) first: u32,
+    pub(super) count: u32,
+    pub(super) phi: PackedOption<Block>,
+    pub(super) first_source: u32,
+    pub(super) source_count: u32,
 }
 
 /// The last value that a block makes of a web, and the blocks that the block dominates, by numbers of the dominator tree.
 #[derive(Clone, Copy, Debug)]
-struct Source {
-    block: u32,
-    end: u32,
-    value: ValueNumber,
+pub(super) struct Source {
+    pub(super) block: u32,
+    pub(super) end: u32,
+    pub(super) value: ValueNumber,
 }
 
 /// The webs of a function. Memory is kept from function to function.
 #[derive(Debug, Default)]
 pub(super) struct Webs {
     /// In ascending order for each web.
-    definitions: Vec<WebDefinition>,
-    webs: Vec<Web>,
+    pub(super) definitions: Vec<WebDefinition>,
+    pub(super) webs: Vec<Web>,
     /// Registers that cross blocks and are to be solved in sets.
     pub crossing: Vec<Register>,
     /// Registers that have to be resolved one by one.
     pub unresolved: Vec<Register>,
     /// Of the webs of a batch: for each web the block furthest down the dominator tree first.
-    sources: Vec<Source>,
+    pub(super) sources: Vec<Source>,
     /// PHI sets of a batch's blocks, by segment.
-    phis: Vec<BatchSet>,
+    pub(super) phis: Vec<BatchSet>,
     /// Segments of blocks where paths join and webs are live.
-    joins: Vec<SegmentId>,
+    pub(super) joins: Vec<SegmentId>,
     /// PHI values made since the function began.
     pub phi_values: u64,
 }
@@ -175,7 +169,7 @@ impl Webs {
     }
 
     /// Number of the PHI value of `web`: the one behind those of its definitions.
-    fn phi_value(&self, web: WebId) -> ValueNumber {
+    pub(super) fn phi_value(&self, web: WebId) -> ValueNumber {
         ValueNumber::from_u32(self.webs[web.index()].count)
     }
 
@@ -221,107 +215,9 @@ impl Webs {
         }
     }
 
-    /// Finds the PHI values of the batch that `dataflow` solved. Returns the webs for which that is not
-    /// possible; they are added to `unresolved`.
-    pub(super) fn place_phis(
-        &mut self,
-        dataflow: &Dataflow,
-        predecessors: &Predecessors,
-        dominators: &DominatorTree<Block>,
-    ) -> BatchSet {
-        let segments = &dataflow.segments;
-        let ids = (0..segments.len()).map(SegmentId::new);
-        let mut frontier = Frontier {
-            segments,
-            predecessors,
-            dominators,
-            steps: segments.len() * STEPS_A_BLOCK,
-        };
-        let mut unresolved = BatchSet::EMPTY;
-        let mut met = BatchSet::EMPTY;
-        self.phis.clear();
-        self.phis.resize(segments.len(), BatchSet::EMPTY);
-        self.joins.clear();
-        for id in ids {
-            let block = segments.block(id);
-            if block.index() != 0 && predecessors.of(block).len() < 2 {
-                continue;
-            }
-            let live = segments.get(id).live_in().intersection(&dataflow.web_bits);
-            if block.index() == 0 {
-                // Read before it is defined.
-                unresolved = unresolved.union(&live);
-            } else if !live.is_empty() {
-                self.joins.push(id);
-                let definitions = |id| *segments.get(id).definitions();
-                let phis = frontier.meets(id, definitions).intersection(&live);
-                unresolved = unresolved.union(&met.intersection(&phis));
-                met = met.union(&phis);
-                self.phis[id.index()] = phis;
-            }
-        }
-        // A PHI value is a definition, too. If it makes another one, there are several.
-        for &id in &self.joins {
-            let live = segments.get(id).live_in().intersection(&met);
-            if !live.is_empty() {
-                let meets = frontier.meets(id, |id| self.phis[id.index()]).intersection(&live);
-                unresolved = unresolved.union(&meets.difference(&self.phis[id.index()]));
-            }
-        }
-        if frontier.steps == 0 {
-            unresolved = dataflow.web_bits;
-        }
-        for &id in &self.joins {
-            self.phis[id.index()].difference(&unresolved).for_each(|bit| {
-                self.phi_values += 1;
-                self.webs[dataflow.web_at(bit).index()].phi = segments.block(id).into();
-            });
-        }
-        self.sources.clear();
-        dataflow
-            .web_bits
-            .difference(&unresolved)
-            .for_each(|bit| self.list_sources(dataflow.web_at(bit), dominators));
-        for (bit, register) in dataflow.batch.members() {
-            if unresolved.contains(bit) {
-                self.unresolved.push(register);
-            }
-        }
-        unresolved
-    }
-
     /// The webs that have a PHI value in the block of `segment`.
     pub(super) fn phis(&self, segment: SegmentId) -> &BatchSet {
         &self.phis[segment.index()]
-    }
-
-    /// Lists the blocks that make values of `web`.
-    fn list_sources(&mut self, web: WebId, dominators: &DominatorTree<Block>) {
-        let first_source = self.sources.len();
-        let Web {
-            first, count, phi, ..
-        } = self.webs[web.index()];
-        let phi = phi.expand().map(|block| (block, self.phi_value(web)));
-        let definitions = &self.definitions[first as usize..(first + count) as usize];
-        let definitions = definitions.iter().rev();
-        let values = definitions.map(|definition| (definition.block, definition.value));
-        // The last value of a block comes first, and stays the first of its block.
-        for (block, value) in values.chain(phi) {
-            let Range { start, end } = dominators.dominated(block);
-            let sources = &self.sources[first_source..];
-            let place = sources.partition_point(|source| source.block >= start);
-            if place == 0 || sources[place - 1].block != start {
-                let source = Source {
-                    block: start,
-                    end,
-                    value,
-                };
-                self.sources.insert(first_source + place, source);
-            }
-        }
-        let web = &mut self.webs[web.index()];
-        web.first_source = first_source as u32;
-        web.source_count = (self.sources.len() - first_source) as u32;
     }
 
     fn sources(&self, web: WebId) -> &[Source] {
@@ -370,35 +266,5 @@ impl Webs {
             + self.sources.capacity() * size_of::<Source>()
             + self.phis.capacity() * size_of::<BatchSet>()
             + self.joins.capacity() * size_of::<SegmentId>()
-    }
-}
-
-/// Walks up the dominator tree from the predecessors of blocks.
-struct Frontier<'a> {
-    segments: &'a BlockSegments,
-    predecessors: &'a Predecessors,
-    dominators: &'a DominatorTree<Block>,
-    /// How many steps are left.
-    steps: usize,
-}
-
-impl Frontier<'_> {
-    /// What `set` has in the blocks in whose dominance frontier the block of `id` is.
-    fn meets(&mut self, id: SegmentId, set: impl Fn(SegmentId) -> BatchSet) -> BatchSet {
-        let mut meets = BatchSet::EMPTY;
-        let block = self.segments.block(id);
-        let predecessors = self.predecessors.of(block);
-        let dominator = self.dominators.immediate(block);
-        for &predecessor in predecessors {
-            let mut next = Some(predecessor);
-            while let Some(below) = next.filter(|_| next != dominator && self.steps > 0) {
-                self.steps -= 1;
-                if let Some(id) = self.segments.find(below) {
-                    meets = meets.union(&set(id));
-                }
-                next = self.dominators.immediate(below);
-            }
-        }
-        meets
     }
 }

@@ -20,6 +20,7 @@ mod uninterpreted;
 
 use crate::atomic;
 use crate::error::space_name;
+use crate::module::Module;
 use crate::program::{
     Access, AtomicFields, BarrierKind, BarrierReduction, Base, CallSite, Callee, FunctionCode, Origin,
     Program, Step,
@@ -41,6 +42,68 @@ use std::collections::HashMap;
 
 /// Why an instruction cannot be run.
 type Unsupported = String;
+
+impl Program {
+    /// Compiles functions of one module. Instructions that are not modelled are no error until they are executed.
+    ///
+    /// # Errors
+    /// Two functions have the same name, or an initial value refers to what is not there.
+    pub fn compile(functions: &[&Function], module: &Module) -> Result<Self, String> {
+        Self::compile_with(functions, module, |_| None)
+    }
+
+    /// Compiles functions so that running them also checks their divergence analyses, one for each function: wherever a
+    /// register that is called uniform is defined or used, all active lanes have to have the same value of it.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    pub fn compile_checked(
+        functions: &[&Function],
+        module: &Module,
+        divergence: &[Divergence],
+    ) -> Result<Self, String> {
+        Self::compile_with(functions, module, |number| Some(&divergence[number]))
+    }
+
+    fn compile_with<'a>(
+        functions: &[&Function],
+        module: &Module,
+        divergence: impl Fn(usize) -> Option<&'a Divergence>,
+    ) -> Result<Self, String> {
+        let mut function_numbers = HashMap::new();
+        for (number, function) in functions.iter().enumerate() {
+            if function_numbers
+                .insert(function.info.name.clone(), number)
+                .is_some()
+            {
+                return Err(format!("there are two functions {}", function.info.name));
+            }
+        }
+        let mut program = Self {
+            steps: Vec::new(),
+            origins: Vec::new(),
+            functions: Vec::new(),
+            function_numbers,
+            rows: Vec::new(),
+            targets: Vec::new(),
+            accesses: Vec::new(),
+            call_sites: Vec::new(),
+            unsupported: Vec::new(),
+            uninterpreted: Vec::new(),
+            variables: module.variables.clone(),
+            kernels: module.kernels.clone(),
+            shared_bytes: 0,
+        };
+        let symbols = Symbols::new(&program.variables, &program.function_numbers);
+        program.shared_bytes = symbols.shared_bytes();
+        for (number, function) in functions.iter().enumerate() {
+            let divergence = divergence(number);
+            compile_function(&mut program, &symbols, function, number as u32, divergence);
+        }
+        symbols.resolve_references(&mut program.variables)?;
+        Ok(program)
+    }
+}
 
 /// Appends the steps of a function to the program's.
 /// With a divergence analysis they check it.

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::constraints::{Constraint, ConstraintKind, constraints};
-use crate::uninterpreted::{Cells, Uninterpreted, mix, mix_text};
+use crate::thread_effects::{mix, mix_text};
+use crate::uninterpreted::{Cells, Uninterpreted};
 use oriel_engine::snapshot::abi::OpcodeFlags;
 use oriel_ori::InstructionFlags;
 

@@ -1,6 +1,6 @@
 //! Instructions without a meaning: what two runs may differ in, and what not.
 
-use super::super::uninterpreted::mix;
+use super::super::thread_effects::mix;
 use super::super::{BufferResult, FaultKind, Limits, Module, Program, run_blind};
 use oriel_ori::parse_functions;
 

@@ -1,12 +1,9 @@
 //! Finding the driver, and its devices.
 
 use super::api::{Api, DEVICE_CAPABILITY_MAJOR, DEVICE_CAPABILITY_MINOR, DeviceNumber};
-use super::{Absent, ComputeCapability, Context, CudaError};
+use super::{Absent, ComputeCapability, Context, CudaError, DRIVER_ENVIRONMENT};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
-
-/// The environment variable that names the driver's library, in place of the usual one.
-pub const DRIVER_ENVIRONMENT: &str = "ORIEL_CUDA_DRIVER";
 
 /// What the system's loader is asked for.
 const LIBRARY: &str = if cfg!(windows) {

@@ -1,10 +1,12 @@
 //! What can go wrong on the way to a GPU and on it.
 
 use super::ComputeCapability;
-use super::driver::DRIVER_ENVIRONMENT;
 use oriel_interpreter::ModuleError;
 use std::path::PathBuf;
 use thiserror::Error;
+
+/// The environment variable that names the driver's library, in place of the usual one.
+pub const DRIVER_ENVIRONMENT: &str = "ORIEL_CUDA_DRIVER";
 
 /// Why there is no driver to work with.
 #[derive(Debug, Error)]

@@ -41,6 +41,6 @@ pub use capability::{ComputeCapability, PtxTarget};
 pub use compare::{Agreement, Comparison, compare};
 pub use context::{Context, DeviceBuffer};
 pub use described::{DeviceResult, KernelResources, run_described_on_device};
-pub use driver::{DRIVER_ENVIRONMENT, Device, Driver};
-pub use error::{Absent, CudaError};
+pub use driver::{Device, Driver};
+pub use error::{Absent, CudaError, DRIVER_ENVIRONMENT};
 pub use module::{Function, GlobalVariable, Module};

@@ -15,7 +15,7 @@
 //! | `subject.rs` | functions, inputs, and what a run leaves |
 //! | `sequence.rs` | lists of phases: each alone, the pipeline, random ones |
 //! | `check.rs` | before and after |
-//! | `reduce.rs`, `shrink.rs` | fewer phases; smaller functions |
+//! | `reduce.rs`, `shrink.rs`, `judge.rs` | fewer phases; smaller functions |
 //! | `case.rs` | a problem on disk |
 //! | `wrong_edit.rs`, `edits.rs`, `effect_edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
 
@@ -23,6 +23,7 @@ mod case;
 mod check;
 mod edits;
 mod effect_edits;
+mod judge;
 mod mutation_check;
 mod probe;
 mod reduce;

@@ -1,6 +1,7 @@
 //! Makes what goes wrong small: fewer phases, one input, smaller functions.
 
-use super::check::{Problem, ProblemKind, check_sequence, transform};
+use super::check::{Problem, transform};
+use super::judge::Judge;
 use super::sequence::Sequence;
 use super::shrink;
 use super::subject::Subject;
@@ -8,30 +9,6 @@ use oriel_interpreter::Limits;
 
 /// Attempts at a reduction, at most: each runs the functions twice.
 const ATTEMPTS: usize = 3000;
-
-/// Asks whether something smaller still goes wrong in the same way, as long as there are attempts left.
-pub(super) struct Judge {
-    kind: ProblemKind,
-    limits: Limits,
-    attempts: usize,
-}
-
-impl Judge {
-    /// The problem that a sequence has on a subject, if it is of the kind that is looked for.
-    pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Problem> {
-        self.attempts = self.attempts.checked_sub(1)?;
-        if subject
-            .functions
-            .iter()
-            .any(|function| !function.verify().is_empty())
-        {
-            return None;
-        }
-        let baseline = subject.baseline(self.limits).ok()?;
-        let problem = check_sequence(subject, &baseline, sequence).err()?;
-        (problem.kind == self.kind).then_some(problem)
-    }
-}
 
 /// The smallest subject and sequence found that go wrong in the same way.
 ///

@@ -4,7 +4,7 @@
 //! removed, the results of another become constants. Each attempt is checked whole, by the verifier and by a run, so that an
 //! edit here need not know whether it is sound.
 
-use super::reduce::Judge;
+use super::judge::Judge;
 use super::sequence::Sequence;
 use super::subject::Subject;
 use oriel_engine::entity::Block;

@@ -4,7 +4,7 @@
 //! address spaces to loads and stores; in small objects, through the addition of one index as well. Whatever else uses it is an
 //! obstacle: nobody knows then what lies in the object.
 
-use super::indexed::Index;
+use super::index::Index;
 use oriel_engine::entity::{FrameObject, Register, SecondaryMap};
 use oriel_ori::{
     AddressSpace, DataType, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation,

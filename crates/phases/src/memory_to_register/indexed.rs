@@ -12,6 +12,7 @@
 //! aligned to, is an error of the program, so an index has the number of an element.
 
 use super::frame_objects::{Access, Use, memory_type};
+use super::index::Index;
 use super::rewrite::{insert_as, moved_constant};
 use oriel_engine::entity::{FrameObject, Register};
 use oriel_ori::{
@@ -19,78 +20,6 @@ use oriel_ori::{
     RegisterFile, Special,
 };
 use smallvec::SmallVec;
-
-/// What is added to the address of an object besides constants: a register times bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Index {
-    /// The register, an integer.
-    pub register: Register,
-    /// By how many bytes the address rises when the register rises by one.
-    pub factor: i64,
-    /// The bytes that are added are a multiple of this.
-    pub multiple: u64,
-    /// The values that the register may have, as far as its type tells.
-    pub values: (i64, i64),
-}
-
-impl Index {
-    /// An operand of an addition as an index.
-    pub fn of_register(function: &Function, register: Register) -> Self {
-        let definition = function.unique_definition(register);
-        if let Some(product) = definition
-            && function.operation(product) == Operation::ImulWide
-            && let Some(index) = Self::of_product(function, product)
-        {
-            return index;
-        }
-        let shift = definition
-            .filter(|&shift| function.operation(shift) == Operation::Shl)
-            .and_then(|shift| function.integer(function.source(shift, 1)));
-        Self {
-            register,
-            factor: 1,
-            multiple: shift.map_or(1, |amount| 1 << amount.clamp(0, 16)),
-            values: (i64::MIN, i64::MAX),
-        }
-    }
-
-    /// The product of a register and a constant, which is exact: it is twice as wide. None if that is not what the first two
-    /// sources are.
-    pub fn of_product(function: &Function, instruction: Instruction) -> Option<Self> {
-        let sources = function.sources(instruction);
-        let (register, factor) = (sources.get(0).as_register()?, function.integer(sources.get(1))?);
-        let source_type = function.source_type(instruction);
-        let top = 1_i64 << source_type.bits().checked_sub(1).filter(|&bits| bits < 32)?;
-        let values = if source_type.is_signed() {
-            (-top, top - 1)
-        } else {
-            (0, 2 * top - 1)
-        };
-        (factor > 0).then_some(Self {
-            register,
-            factor,
-            multiple: factor as u64,
-            values,
-        })
-    }
-
-    /// The places that an access may have, in bytes from the start of an object of `size` bytes, and what the register has to be;
-    /// `offset` is what constants add.
-    fn places(self, offset: i64, bytes: u64, size: u64) -> impl Iterator<Item = (u64, i64)> {
-        let last = size.checked_sub(bytes);
-        let places = last
-            .into_iter()
-            .flat_map(move |last| (0..=last).step_by(bytes as usize));
-        places.filter_map(move |place| {
-            let added = i64::try_from(place).ok()?.checked_sub(offset)?;
-            let value = added / self.factor;
-            let is_possible = added % self.factor == 0
-                && added.unsigned_abs().is_multiple_of(self.multiple)
-                && (self.values.0..=self.values.1).contains(&value);
-            is_possible.then_some((place, value))
-        })
-    }
-}
 
 /// Makes accesses at constant places of all those of an object that have an index; how many values are selected. The addresses
 /// with an index go.

@@ -22,6 +22,7 @@
 //! | `unread.rs` | stores to objects that nothing reads, for a warning |
 
 mod frame_objects;
+mod index;
 mod indexed;
 mod piece;
 mod rewrite;

@@ -3,6 +3,7 @@
 //! Rows are the instructions that are no debug instructions, in the order of the code. Numbers that mostly grow are stored as
 //! differences, strings once. An instruction's text is a *form* with its registers left out, which instructions share, and its registers.
 
+use super::packing::{Interned, differences};
 use super::values::{RowMap, Values};
 use crate::occupancy::{LaunchBounds, MAX_REGISTERS_PER_THREAD, SmLimits, Usage, static_shared_bytes};
 use crate::pressure::{FunctionPressure, Relief, file_name, loops_of};
@@ -10,44 +11,6 @@ use oriel_engine::entity::{Block, EntityRef, Instruction};
 use oriel_engine::live::pressure::File;
 use oriel_engine::snapshot::{InstructionRef, Snapshot};
 use serde::Serialize;
-use std::collections::HashMap;
-use std::hash::Hash;
-
-/// What instructions have in common, numbered as it comes.
-#[derive(Debug)]
-pub(super) struct Interned<T> {
-    items: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T: Clone + Eq + Hash> Interned<T> {
-    pub(super) fn new() -> Self {
-        Self {
-            items: Vec::new(),
-            numbers: HashMap::new(),
-        }
-    }
-
-    /// The number of an item.
-    pub(super) fn number(&mut self, item: T) -> u32 {
-        let next = self.items.len() as u32;
-        *self.numbers.entry(item).or_insert_with_key(|item| {
-            self.items.push(item.clone());
-            next
-        })
-    }
-
-    pub(super) fn into_items(self) -> Vec<T> {
-        self.items
-    }
-}
-
-/// Differences to the number before.
-pub(super) fn differences(numbers: impl IntoIterator<Item = u32>) -> Vec<i64> {
-    let mut last = 0;
-    let difference = |number| i64::from(number) - std::mem::replace(&mut last, i64::from(number));
-    numbers.into_iter().map(difference).collect()
-}
 
 /// An instruction's text around its registers: what each register does (`d`efined, `r`ead, `m`entioned), then the text before the
 /// first register, between each two, and behind the last.

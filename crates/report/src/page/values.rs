@@ -4,7 +4,7 @@
 //! registers, 3 the end of a definition that nothing reads. What begins or ends with a block does so at moment 0 of the block's first
 //! row. So a moment is LLVM's slot index, and the page counts the same pressure.
 
-use super::code::{Interned, differences};
+use super::packing::{Interned, differences};
 use crate::pressure::{FunctionPressure, VariableMap, file_name};
 use oriel_engine::entity::{Block, EntityRef, Instruction, Register};
 use oriel_engine::live::SlotIndex;

@@ -1,6 +1,6 @@
 //! What ptxas said of PTX before, in files: the same PTX gets the same answer from the same ptxas.
 
-use super::judge::Judgement;
+use super::figures::Judgement;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -79,7 +79,7 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::Figures;
+    use super::super::figures::Figures;
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! What makes one variant better than another.
 
-use super::judge::{Figures, Judgement};
+use super::figures::{Figures, Judgement};
 use clap::ValueEnum;
 use serde::Serialize;
 use std::fmt;

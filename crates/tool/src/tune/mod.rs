@@ -10,6 +10,7 @@
 //! | `output.rs` | what is printed |
 
 mod cache;
+mod figures;
 mod goal;
 mod judge;
 mod output;

@@ -1,7 +1,8 @@
 //! What `oriel tune` prints.
 
+use super::figures::{Figures, Judgement};
 use super::goal::{Goal, judged};
-use super::judge::{Figures, Judge, Judgement};
+use super::judge::Judge;
 use super::search::Search;
 use super::setting::Flags;
 use super::workshop::Workshop;

@@ -1,7 +1,7 @@
 //! Which variants are tried: from the options as given, the single settings; from the best of these, again; until nothing is better.
 
+use super::figures::Judgement;
 use super::goal::{Goal, Score, judged};
-use super::judge::Judgement;
 use super::setting::{Setting, Variant};
 
 /// How many of the settings that help alone are tried together.
@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::Figures;
+    use super::super::figures::Figures;
     use super::*;
     use oriel::options::Options;
 

@@ -1,7 +1,8 @@
 //! Compiles variants of one module and has them judged, on several threads.
 
 use super::cache::Key;
-use super::judge::{Judge, Judgement, Usages};
+use super::figures::Judgement;
+use super::judge::{Judge, Usages};
 use super::setting::Variant;
 use crate::compile::{compiler, with_module};
 use oriel::compile::{Compilation, CompileError, Compiler, with_llvm_option};

@@ -5,11 +5,11 @@ use super::{NONE, Update, UpdateKind};
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::graph::{ReversePostorder, Traversal};
 use crate::live::FlowGraph;
+use crate::live::entry_map::Place;
 use crate::live::live_interval::LiveSegment;
 use crate::live::live_range_calc::LiveRangeCalc;
 use crate::live::scan::{defines, reads, use_slot};
 use crate::live::slot_index::SlotIndex;
-use crate::live::slot_update::Place;
 use crate::live::value::ValueNumber;
 use crate::snapshot::abi::{OpcodeFlags, OpcodeRecord, OperandFlags, OperandKind};
 

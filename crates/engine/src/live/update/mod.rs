@@ -12,10 +12,10 @@ mod testing;
 
 pub use shrink::Shrunk;
 
+use super::entry_map::{Place, Renumbering};
 use super::live_interval::{LiveIntervals, OwnedLiveRange};
 use super::live_range_calc::LiveRangeCalc;
 use super::slot_index::SlotIndex;
-use super::slot_update::{Place, Renumbering};
 use crate::entity::{Block, Instruction, PackedOption, Register};
 use crate::snapshot::Snapshot;
 

@@ -5,10 +5,10 @@
 //! replaces.
 
 use crate::entity::{Block, EntityRef, Instruction, Register};
+use crate::live::entry_map::Place;
 use crate::live::live_interval::{LiveIntervals, LiveSegment, OwnedLiveRange};
 use crate::live::scan::{defines, definition_slot, reads, use_slot};
 use crate::live::slot_index::SlotIndex;
-use crate::live::slot_update::Place;
 use crate::live::value::ValueNumber;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::OpcodeFlags;

@@ -1,0 +1,134 @@
+//! What a numbering that changes is made of: its entries by number, where new ones go, and what moved.
+
+use super::slot_index::{Slot, SlotIndex};
+use crate::entity::{Block, Instruction, PackedOption, SecondaryMap};
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
+
+/// Where a new instruction goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Right behind the entry of this instruction, before blank entries that follow it.
+    After(Instruction),
+    /// Right before the entry of this instruction, behind blank entries that precede it.
+    Before(Instruction),
+    /// First in the block.
+    AtStart(Block),
+    /// Last in the block.
+    AtEnd(Block),
+}
+
+/// The numbers that a change moved: monotone pairs of old and new entry numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renumbering {
+    pub(super) moved: Vec<(u32, u32)>,
+}
+
+impl Renumbering {
+    /// Did nothing move?
+    pub fn is_empty(&self) -> bool {
+        self.moved.is_empty()
+    }
+
+    /// The old numbers between which something moved, both included.
+    pub fn window(&self) -> Option<(SlotIndex, SlotIndex)> {
+        let first = self.moved.first()?.0;
+        let last = self.moved.last()?.0;
+        Some((
+            SlotIndex::new(first, Slot::Block),
+            SlotIndex::new(last, Slot::Dead),
+        ))
+    }
+
+    /// Where an index is after the change.
+    pub fn map(&self, index: SlotIndex) -> SlotIndex {
+        match self.moved.binary_search_by_key(&index.base(), |&(old, _)| old) {
+            Ok(position) => SlotIndex::new(self.moved[position].1, index.slot()),
+            Err(_) => index,
+        }
+    }
+}
+
+/// The entries of a changed numbering in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EntryMap {
+    pub(super) entries: BTreeMap<u32, PackedOption<Instruction>>,
+    pub(super) starts: BTreeMap<u32, Block>,
+    pub(super) start_of: SecondaryMap<Block, u32>,
+    pub(super) renumbered: u64,
+}
+
+impl EntryMap {
+    /// Of entries in order, and where blocks begin.
+    pub(super) fn new(
+        entries: impl IntoIterator<Item = (SlotIndex, PackedOption<Instruction>)>,
+        starts: impl IntoIterator<Item = (Block, SlotIndex)>,
+    ) -> Self {
+        let mut map = Self::default();
+        for (index, instruction) in entries {
+            map.entries.insert(index.base(), instruction);
+        }
+        for (block, start) in starts {
+            map.starts.insert(start.base(), block);
+            map.start_of[block] = start.base();
+        }
+        map
+    }
+
+    pub(super) fn last(&self) -> SlotIndex {
+        let number = self.entries.last_key_value().map_or(0, |(&number, _)| number);
+        SlotIndex::new(number, Slot::Block)
+    }
+
+    pub(super) fn instruction_at(&self, index: SlotIndex) -> Option<Instruction> {
+        self.entries.get(&index.base()).and_then(|entry| entry.expand())
+    }
+
+    pub(super) fn next_instruction(&self, index: SlotIndex) -> Option<SlotIndex> {
+        self.entries
+            .range((Excluded(index.base()), Unbounded))
+            .find(|(_, instruction)| instruction.is_some())
+            .map(|(&number, _)| SlotIndex::new(number, index.slot()))
+    }
+
+    pub(super) fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
+        let next = self.entries.range((Excluded(index.base()), Unbounded)).next();
+        next.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
+    }
+
+    pub(super) fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
+        let previous = self.entries.range(..index.base()).next_back();
+        previous.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
+    }
+
+    pub(super) fn block_start(&self, block: Block) -> SlotIndex {
+        SlotIndex::new(self.start_of[block], Slot::Block)
+    }
+
+    pub(super) fn block_end(&self, block: Block) -> SlotIndex {
+        let next = self
+            .starts
+            .range((Excluded(self.start_of[block]), Unbounded))
+            .next();
+        next.map_or_else(|| self.last(), |(&number, _)| SlotIndex::new(number, Slot::Block))
+    }
+
+    pub(super) fn block_at(&self, index: SlotIndex) -> Option<Block> {
+        self.starts
+            .range(..=index.base())
+            .next_back()
+            .map(|(_, &block)| block)
+    }
+
+    pub(super) fn entries(&self) -> Vec<(SlotIndex, PackedOption<Instruction>)> {
+        let entries = self.entries.iter();
+        entries
+            .map(|(&number, &instruction)| (SlotIndex::new(number, Slot::Block), instruction))
+            .collect()
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        // Two words an element and the slack of half-full B-tree nodes.
+        (self.entries.len() + self.starts.len()) * 4 * size_of::<u64>()
+    }
+}

@@ -1,0 +1,30 @@
+//! Does something smaller still go wrong?
+
+use super::check::{Problem, ProblemKind, check_sequence};
+use super::sequence::Sequence;
+use super::subject::Subject;
+use oriel_interpreter::Limits;
+
+/// Asks whether something smaller still goes wrong in the same way, as long as there are attempts left.
+pub(super) struct Judge {
+    pub kind: ProblemKind,
+    pub limits: Limits,
+    pub attempts: usize,
+}
+
+impl Judge {
+    /// The problem that a sequence has on a subject, if it is of the kind that is looked for.
+    pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Problem> {
+        self.attempts = self.attempts.checked_sub(1)?;
+        if subject
+            .functions
+            .iter()
+            .any(|function| !function.verify().is_empty())
+        {
+            return None;
+        }
+        let baseline = subject.baseline(self.limits).ok()?;
+        let problem = check_sequence(subject, &baseline, sequence).err()?;
+        (problem.kind == self.kind).then_some(problem)
+    }
+}
