@@ -1,9 +1,10 @@
 //! What operations compute, in normal form. An operation that has no entry here is told apart by its name, types, modifiers
 //! and operands, and nothing else is known of it.
 
+use super::floats::is_nan;
 use super::values::{Bitwise, Operator, Value, Values, mask};
 
-use oriel_ori::{Comparison, DataType, ModifierFlags, Modifiers, Operation, TypeClass, Variant};
+use oriel_ori::{Comparison, DataType, ModifierFlags, Modifiers, Operation, Rounding, TypeClass, Variant};
 use smallvec::SmallVec;
 
 /// An operation in one of its forms.
@@ -38,6 +39,23 @@ const fn is_integer(data_type: DataType) -> bool {
     !matches!(data_type.class(), TypeClass::Float) && data_type.lanes() == 1
 }
 
+/// Is what the interpreter computes what the hardware does, bit for bit? Approximations differ, as do the NaN that comes out and
+/// what a division by zero gives.
+fn is_the_hardwares(form: Form, sources: &[u64], result: u64) -> bool {
+    use Operation as O;
+    let of_sources = match form.source_type {
+        DataType::None => form.data_type,
+        source_type => source_type,
+    };
+    match form.operation {
+        O::Frsqrt | O::Fsin | O::Fcos | O::Flg2 | O::Fex2 | O::Ftanh => false,
+        O::Fdiv | O::Fsqrt if form.modifiers.rounding == Rounding::None => false,
+        O::Idiv | O::Irem if sources.get(1) == Some(&0) => false,
+        O::Sel | O::Mov | O::Copy | O::Fsetp | O::Ftestinf => true,
+        _ => !is_nan(form.data_type, result) && !sources.iter().any(|&source| is_nan(of_sources, source)),
+    }
+}
+
 impl Values {
     /// The result of an operation with one result, `width` bits wide.
     pub fn compute(&mut self, form: Form, sources: &[Value], width: u32) -> Value {
@@ -63,7 +81,9 @@ impl Values {
                 source_type: form.source_type,
                 modifiers: form.modifiers,
             };
-            if let Some(bits) = evaluated.evaluate(&constants, width) {
+            if let Some(bits) = evaluated.evaluate(&constants, width)
+                && is_the_hardwares(form, &constants, bits)
+            {
                 return self.constant(width, bits);
             }
         }

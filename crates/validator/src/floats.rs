@@ -18,6 +18,18 @@ fn has_one_nan(form: Form) -> bool {
     is_narrow && form.source_type == DataType::None
 }
 
+/// Is it a NaN of this type? Of types whose NaNs are not told from numbers here, any bits may be one.
+pub(super) fn is_nan(data_type: DataType, bits: u64) -> bool {
+    let (exponent, fraction) = match data_type {
+        DataType::F16 => (0x7C00, 0x3FF),
+        DataType::Bf16 => (0x7F80, 0x7F),
+        DataType::F32 => (0x7F80_0000, 0x7F_FFFF),
+        DataType::F64 => (0x7FF0_0000_0000_0000, 0xF_FFFF_FFFF_FFFF),
+        other => return other.is_float(),
+    };
+    bits & exponent == exponent && bits & fraction != 0
+}
+
 impl Values {
     /// The normal form of the operations on floating-point numbers that it is known for.
     pub fn compute_float(&mut self, form: Form, sources: &[Value], width: u32) -> Option<Value> {

@@ -107,6 +107,8 @@ fn what_differs_is_seen() {
             "    %9:R32 = FFMA.f32 %1, %1, %2\n",
         ),
         ("    %9:R32 = FSUB.f32 %1, %2\n", "    %9:R32 = FSUB.f32 %2, %1\n"),
+        ("    %9:R32 = IDIV.u32 5, 0\n", "    %9:R32 = MOV.b32 -1\n"),
+        ("    %9:R32 = FSIN.f32 0.0f32\n", "    %9:R32 = MOV.b32 0.0f32\n"),
         (
             "    %3:R32 = FNEG.ftz.f32 %1\n    %9:R32 = FADD.f32 %3, %2\n",
             "    %9:R32 = FSUB.f32 %2, %1\n",
