@@ -38,7 +38,8 @@ fn main() {
     link(&llvm);
 }
 
-/// Gives the shared library the name that hosts linked to it ask for, which changes with the version of the C interface.
+/// Gives the shared library the name that hosts linked to it ask for, which changes with the
+/// version of the C interface.
 fn name_library() {
     let header = "include/oriel.h";
     println!("cargo::rerun-if-changed={header}");
@@ -148,7 +149,8 @@ fn compile_shim(llvm: &Llvm) {
     build.compile("oriel_shim");
 }
 
-/// The sanitizer that the shim is built with: `address` for `scripts/check_memory.py`, `thread` for `scripts/check_threads.py`.
+/// The sanitizer that the shim is built with: `address` for `scripts/check_memory.py`, `thread` for
+/// `scripts/check_threads.py`.
 fn sanitizer() -> Option<String> {
     std::env::var("ORIEL_SANITIZE").ok()
 }

@@ -48,7 +48,8 @@ struct Line<'a> {
     oriel_whole_export_ns: u64,
 }
 
-/// Sums over functions, and ratios of them. Ratios of LLVM's slot indexes and intervals to the engine's.
+/// Sums over functions, and ratios of them. Ratios of LLVM's slot indexes and intervals to the
+/// engine's.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Totals {
     total: &'static str,

@@ -12,8 +12,9 @@
 //! # Ok::<(), oriel::compile::CompileError>(())
 //! ```
 //!
-//! `examples/embed-rust` is a whole host. The module and its context are used by one thread at a time, as always with LLVM;
-//! compilations of modules of different contexts may run at the same time.
+//! `examples/embed-rust` is a whole host. The module and its context are used by one thread at a
+//! time, as always with LLVM; compilations of modules of different contexts may run at the same
+//! time.
 
 use crate::ffi::{Captured, capture_compilation, check_compatible, emit_ptx, read_module, set_llvm_option};
 use crate::live::LiveRangeCalc;
@@ -69,7 +70,8 @@ impl From<CompileError> for String {
 pub struct Compilation {
     /// The PTX. Names in it can be any bytes.
     pub ptx: Vec<u8>,
-    /// The functions that went through Oriel, as they left it: none at level 0, not those marked `optnone`.
+    /// The functions that went through Oriel, as they left it: none at level 0, not those marked
+    /// `optnone`.
     pub functions: Vec<CompiledFunction>,
     /// The report's lines, one JSON object a function and stage: `docs/report.schema.json`.
     pub report: String,
@@ -110,7 +112,8 @@ impl Default for Compiler {
 }
 
 impl Compiler {
-    /// A compiler with the process's options, for LLVM's choice of compute capability and PTX version, at level 2.
+    /// A compiler with the process's options, for LLVM's choice of compute capability and PTX
+    /// version, at level 2.
     pub fn new() -> Self {
         Self {
             options: None,
@@ -156,8 +159,8 @@ impl Compiler {
         read_module(context, path).map_err(CompileError::Unreadable)
     }
 
-    /// Compiles a module. It gets the target triple and the data layout that it is compiled for, and code generation changes it as in
-    /// any compilation.
+    /// Compiles a module. It gets the target triple and the data layout that it is compiled for,
+    /// and code generation changes it as in any compilation.
     ///
     /// # Errors
     /// Any of [`CompileError`].
@@ -192,7 +195,8 @@ impl Compiler {
         Ok(machine)
     }
 
-    /// Compiles a module with a target machine of the host's; what this compiler says of target and level does not count.
+    /// Compiles a module with a target machine of the host's; what this compiler says of target and
+    /// level does not count.
     ///
     /// # Errors
     /// As [`Compiler::compile`]; the module is not verified.
@@ -229,8 +233,9 @@ impl Compiler {
     }
 }
 
-/// Runs something with one of LLVM's own command-line options set, such as `pre-RA-sched` to `list-burr`, for all compilations of the
-/// process; behind it the option is again what it is in a new process. Setting it waits until no compilation of this library runs.
+/// Runs something with one of LLVM's own command-line options set, such as `pre-RA-sched` to
+/// `list-burr`, for all compilations of the process; behind it the option is again what it is in a
+/// new process. Setting it waits until no compilation of this library runs.
 ///
 /// # Errors
 /// LLVM has no such option, or it does not take this value; nothing has run then.
@@ -263,7 +268,8 @@ fn options_in_force(options: Option<Arc<Options>>) -> Result<Arc<Options>, Compi
     options.map_err(CompileError::Options)
 }
 
-/// Compiles by `emit` with these options, or the process's, and collects what leaves Oriel meanwhile.
+/// Compiles by `emit` with these options, or the process's, and collects what leaves Oriel
+/// meanwhile.
 pub(crate) fn compile_capturing(
     options: Option<Arc<Options>>,
     emit: impl FnOnce() -> Result<Vec<u8>, String>,

@@ -62,7 +62,8 @@ mod documents {
 
 #[cfg(feature = "llvm")]
 mod ffi;
-/// The binding of LLVM that [`compile`] takes modules of. A host that uses this one links one LLVM, the one that Oriel is built for.
+/// The binding of LLVM that [`compile`] takes modules of. A host that uses this one links one LLVM,
+/// the one that Oriel is built for.
 #[cfg(feature = "llvm")]
 pub use inkwell;
 

@@ -25,8 +25,8 @@ use std::rc::Rc;
 pub struct Work {
     /// What becomes of it; none: it stays as it is.
     pub plan: Option<Plan>,
-    /// The function as LLVM made it, where it was taken to Ori and nothing was changed in it: for those who look at the same
-    /// snapshot.
+    /// The function as LLVM made it, where it was taken to Ori and nothing was changed in it: for
+    /// those who look at the same snapshot.
     pub unchanged: Option<Function>,
     /// What the phases counted.
     pub statistics: Statistics,
@@ -130,10 +130,12 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
     through_ori(snapshot, options, host)
 }
 
-/// Runs the phases that the options ask for over a function in Ori. Options of prints and reports have no effect.
+/// Runs the phases that the options ask for over a function in Ori. Options of prints and reports
+/// have no effect.
 ///
 /// # Errors
-/// Ori cannot represent the function, or a phase made something of it that the verifier or LLVM would refuse.
+/// Ori cannot represent the function, or a phase made something of it that the verifier or LLVM
+/// would refuse.
 pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun, Problem> {
     /// Somebody who only asks for remarks.
     struct Listener;
@@ -164,7 +166,8 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     })
 }
 
-/// Takes a function to Ori, changes it there and makes a plan of the result, if there is a reason to.
+/// Takes a function to Ori, changes it there and makes a plan of the result, if there is a reason
+/// to.
 fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
     let has_phases = options
         .phases_at(snapshot.stage(), snapshot.function().sm)
@@ -199,7 +202,8 @@ fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> 
     Ok(work)
 }
 
-/// Changes a function, and makes a plan of the result; none if it stays as it was. Is anything in it not as it was?
+/// Changes a function, and makes a plan of the result; none if it stays as it was. Is anything in
+/// it not as it was?
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
@@ -296,7 +300,8 @@ fn is_validated(
     Ok(false)
 }
 
-/// What makes a function cost more than the one that LLVM made, of which the weighted instructions are known.
+/// What makes a function cost more than the one that LLVM made, of which the weighted instructions
+/// are known.
 fn worsening(
     weighted_before: f64,
     after: Cost,
@@ -305,8 +310,8 @@ fn worsening(
 ) -> Result<Option<String>, Problem> {
     let before = Cost {
         weighted_instructions: weighted_before,
-        // What is not above the budget cannot be worse. Where it is, which is rare, LLVM's function is made once more: to look at
-        // it beforehand takes time for every function.
+        // What is not above the budget cannot be worse. Where it is, which is rare, LLVM's function
+        // is made once more: to look at it beforehand takes time for every function.
         excess_pressure: match after.excess_pressure {
             0 => 0,
             _ => excess_pressure_of_input(snapshot, options)?,
@@ -401,7 +406,8 @@ fn unread_stores_warning(function: &Function, snapshot: &Snapshot<'_>) -> Option
     ))
 }
 
-/// Runs the phases over a function, and measures what they do if that is asked for; did one change it?
+/// Runs the phases over a function, and measures what they do if that is asked for; did one change
+/// it?
 fn run_listed(
     function: &mut Function,
     options: &Options,

@@ -1,5 +1,6 @@
-//! Every opcode of LLVM's against the table of effects: none that LLVM says has unmodeled side effects, or may store, is pure to
-//! memory, unless the table names its operation and says why. `docs/opcode-effects.md` has the counts; the list is printed by
+//! Every opcode of LLVM's against the table of effects: none that LLVM says has unmodeled side
+//! effects, or may store, is pure to memory, unless the table names its operation and says why.
+//! `docs/opcode-effects.md` has the counts; the list is printed by
 //! `cargo test --release --test opcode_effects -- --ignored --nocapture`.
 
 #![cfg(feature = "llvm")]
@@ -10,8 +11,9 @@ use oriel::ori::{InstructionFlags, MachineOpcode, MemoryRule, Operation, Operati
 use oriel::snapshot::abi::OpcodeFlags;
 use oriel::{LlvmOpcode, llvm_opcodes};
 
-/// Opcodes that LLVM says have side effects though they only compute a value or branch: it infers that where it has no pattern for
-/// the instruction. By the start of the name, with the operation that Ori reads them as.
+/// Opcodes that LLVM says have side effects though they only compute a value or branch: it infers
+/// that where it has no pattern for the instruction. By the start of the name, with the operation
+/// that Ori reads them as.
 const ONLY_VALUES: [(&str, Operation, &str); 5] = [
     ("BRX_", Operation::Brx, "is a part of a branch through a table"),
     (
@@ -157,7 +159,8 @@ fn no_opcode_of_the_target_writes_early_or_ties_operands() {
     }
 }
 
-/// What the rules of before this table made of an unknown instruction: side effects without a load or store touched no memory.
+/// What the rules of before this table made of an unknown instruction: side effects without a load
+/// or store touched no memory.
 fn class_before(opcode: &LlvmOpcode) -> String {
     let flags = opcode.flags;
     let (loads, stores) = (

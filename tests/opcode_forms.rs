@@ -1,5 +1,5 @@
-//! Every form of Ori's table against LLVM: the opcode is there, its operands are what the places say,
-//! and what LLVM prints for it agrees with operation, types and modifiers.
+//! Every form of Ori's table against LLVM: the opcode is there, its operands are what the places
+//! say, and what LLVM prints for it agrees with operation, types and modifiers.
 
 #![cfg(feature = "llvm")]
 

@@ -1,4 +1,5 @@
-//! Modules that several threads of a process compile at the same time, each in a context of its own, come out as one after another.
+//! Modules that several threads of a process compile at the same time, each in a context of its
+//! own, come out as one after another.
 #![cfg(feature = "llvm")]
 
 use inkwell::context::Context;

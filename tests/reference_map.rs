@@ -1,4 +1,5 @@
-//! `docs/reference-map.md` says where each system of the reference is; this keeps it from saying what is not there.
+//! `docs/reference-map.md` says where each system of the reference is; this keeps it from saying
+//! what is not there.
 
 use oriel::options::Options;
 use oriel::phases::knobs::KNOBS;

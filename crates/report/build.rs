@@ -18,8 +18,9 @@ fn write_source(name: &str, source: &str) {
     std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");
 }
 
-/// Writes the model of the register estimate as what `Model` in `src/estimate/model.rs` is initialised with: the process that
-/// compiles a kernel would take longer to read it than for the rest of the estimate.
+/// Writes the model of the register estimate as what `Model` in `src/estimate/model.rs` is
+/// initialised with: the process that compiles a kernel would take longer to read it than for the
+/// rest of the estimate.
 fn write_estimate_model() {
     let folder = Path::new("src/estimate");
     println!(

@@ -1,5 +1,5 @@
-//! A GPU compiler in one file: makes a kernel's IR with inkwell, compiles it through Oriel with a phase of its own beside
-//! Oriel's, and prints the PTX and what Oriel knows of the kernel.
+//! A GPU compiler in one file: makes a kernel's IR with inkwell, compiles it through Oriel with a
+//! phase of its own beside Oriel's, and prints the PTX and what Oriel knows of the kernel.
 //!
 //! ```console
 //! $ cargo run --release --example embed-rust
@@ -26,7 +26,8 @@ const PTX_KERNEL: u32 = 71;
 /// The address space of global memory.
 const GLOBAL: u16 = 1;
 
-/// A phase of this compiler: counts what a roofline model asks for. It is in both profiles, so it runs without being asked for.
+/// A phase of this compiler: counts what a roofline model asks for. It is in both profiles, so it
+/// runs without being asked for.
 static COUNT_ARITHMETIC: Phase =
     Phase::new("CountArithmetic", Stage::Late, Forms::all(), count_arithmetic).in_profiles(Profiles::all());
 

@@ -17,7 +17,7 @@
 ; RUN: %oriel report --sm 80 --json --profile ptxas %s | FileCheck %s --check-prefix=MAX
 
 ; RUN: not %oriel report --profile fast %s 2>&1 | FileCheck %s --check-prefix=WRONG
-; RUN: not %oriel report --html %t/page.html --life-ranges %s 2>&1 | FileCheck %s --check-prefix=CONFLICT
+; RUN: not %oriel report --html %t/page.html --live-ranges %s 2>&1 | FileCheck %s --check-prefix=CONFLICT
 ; RUN: not %oriel report --html %t/no/page.html %s 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
 ; RUN: not %oriel report --profile max %t/page.html 2>&1 | FileCheck %s --check-prefix=NO-IR
 ; RUN: not %llc -oriel-report-html= %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=EMPTY

@@ -2,7 +2,9 @@
 
 ; RUN: %oriel report --sm 80 --details %s | FileCheck %s
 ; RUN: %oriel report --sm 80 --json --details %s | FileCheck %s --check-prefix=JSON
+; The former name of the option works as well.
 ; RUN: %oriel report --sm 80 --life-ranges %s | FileCheck %s --check-prefix=RANGES
+; RUN: %oriel report --sm 80 --live-ranges %s | FileCheck %s --check-prefix=RANGES
 ; RUN: rm -rf %t && mkdir %t && %oriel report --sm 80 --dot %t %s
 ; RUN: FileCheck %s --check-prefix=DOT --input-file=%t/k.late.sm_80.dot
 

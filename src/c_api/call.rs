@@ -107,7 +107,8 @@ pub(super) unsafe fn text<'a>(parameter: *const c_char, name: &str) -> Result<&'
         .map_err(|_| Failure::argument(name, "is not valid UTF-8"))
 }
 
-/// A text for the host to read. A zero byte within, which C would take for its end, becomes a space.
+/// A text for the host to read. A zero byte within, which C would take for its end, becomes a
+/// space.
 pub(super) fn c_text(text: impl Into<Vec<u8>>) -> CString {
     CString::new(text).unwrap_or_else(|error| {
         let mut bytes = error.into_vec();

@@ -10,8 +10,9 @@
 //! | `phase_run.rs` | phases on a snapshot |
 //! | `compilation.rs` | modules |
 //!
-//! All but the last works without LLVM. A pointer that a host hands in is null or what the header asks for; that it lives for the
-//! call, and that nobody changes it meanwhile, is the host's part of the contract.
+//! All but the last works without LLVM. A pointer that a host hands in is null or what the header
+//! asks for; that it lives for the call, and that nobody changes it meanwhile, is the host's part
+//! of the contract.
 
 mod call;
 mod compilation;

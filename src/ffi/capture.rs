@@ -1,5 +1,5 @@
-//! What is compiled on this thread, for those who want it: snapshots of the functions as LLVM makes them, and functions as they
-//! leave Oriel.
+//! What is compiled on this thread, for those who want it: snapshots of the functions as LLVM makes
+//! them, and functions as they leave Oriel.
 
 use crate::phases::StageEffects;
 use crate::report::page::CompiledFunction;
@@ -16,7 +16,8 @@ pub(crate) struct Captured {
     pub report: String,
 }
 
-/// Something that is collected on this thread while someone wants it. LLVM compiles on the thread that asks it to.
+/// Something that is collected on this thread while someone wants it. LLVM compiles on the thread
+/// that asks it to.
 type Collection<T> = LocalKey<RefCell<Option<T>>>;
 
 thread_local! {
@@ -32,7 +33,8 @@ fn collect<T: Default, R>(collection: &'static Collection<T>, work: impl FnOnce(
     (result, collection.replace(outer).unwrap_or_default())
 }
 
-/// Does `work`, and collects the snapshot of every function that is exported meanwhile on this thread, at each stage.
+/// Does `work`, and collects the snapshot of every function that is exported meanwhile on this
+/// thread, at each stage.
 pub fn capture_snapshots<R>(work: impl FnOnce() -> R) -> (R, Vec<OwnedSnapshot>) {
     collect(&SNAPSHOTS, work)
 }

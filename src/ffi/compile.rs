@@ -22,10 +22,12 @@ unsafe extern "C" {
     fn oriel_set_llvm_option(name: OrielText, value: Option<&OrielText>, error: OrielSink) -> i32;
 }
 
-/// Every compilation of this library holds it for reading, and for writing who changes what all of them go by.
+/// Every compilation of this library holds it for reading, and for writing who changes what all of
+/// them go by.
 static LLVM_OPTIONS: RwLock<()> = RwLock::new(());
 
-/// Sets one of LLVM's options, or makes it again what it is in a new process, once no compilation of this library runs.
+/// Sets one of LLVM's options, or makes it again what it is in a new process, once no compilation
+/// of this library runs.
 ///
 /// # Errors
 /// LLVM has no such option, or it does not take this value.
@@ -33,7 +35,8 @@ pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), Str
     let mut problem = String::new();
     let value = value.map(OrielText::borrowed);
     let _held = LLVM_OPTIONS.write().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: nothing compiles while the lock is held, and texts and the sink's string outlive the call.
+    // SAFETY: nothing compiles while the lock is held, and texts and the sink's string outlive the
+    // call.
     let is_set = unsafe {
         oriel_set_llvm_option(
             OrielText::borrowed(name),

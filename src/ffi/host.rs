@@ -26,7 +26,8 @@ impl Host for OrielHost {
 
     fn phase_begins(&self, phase: &Phase) {
         if let Some(phase_begins) = self.phase_begins {
-            // SAFETY: the shim's function takes the shim's context, and the name lives as long as the process.
+            // SAFETY: the shim's function takes the shim's context, and the name lives as long as
+            // the process.
             unsafe { phase_begins(self.context, OrielText::from_static(phase.name)) }
         }
     }

@@ -92,7 +92,8 @@ extern "C" fn oriel_bench_measure(snapshot: &OrielSnapshot, sample: &mut Sample)
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_bench_report(snapshot: &OrielSnapshot, samples: *const Sample, count: usize) {
-    // SAFETY: the exporter fills every array for its count, and there are as many samples as it says.
+    // SAFETY: the exporter fills every array for its count, and there are as many samples as it
+    // says.
     let (view, samples) = unsafe { (snapshot.view(), slice(samples, count)) };
     let _ = guarded(|| bench::report(&view, samples));
 }

@@ -13,13 +13,15 @@ unsafe extern "C" {
 pub struct LlvmOpcode {
     /// LLVM's name.
     pub name: String,
-    /// Of one that LLVM gives a number for a name: mnemonic and a letter for each operand, where LLVM
-    /// describes its operands. Otherwise empty.
+    /// Of one that LLVM gives a number for a name: mnemonic and a letter for each operand, where
+    /// LLVM describes its operands. Otherwise empty.
     pub mnemonic: String,
     /// What its operands are: a register class, `i` for an immediate or `?` for what LLVM does not
-    /// describe; `=` before results, then `&` if it is an early clobber and `+` if it is tied to another.
+    /// describe; `=` before results, then `&` if it is an early clobber and `+` if it is tied to
+    /// another.
     pub operands: Vec<String>,
-    /// What LLVM's description says of it. The flags that LLVM asks an instruction for are not among them.
+    /// What LLVM's description says of it. The flags that LLVM asks an instruction for are not
+    /// among them.
     pub flags: OpcodeFlags,
 }
 
@@ -42,8 +44,8 @@ pub fn llvm_opcodes() -> Vec<LlvmOpcode> {
 }
 
 /// What LLVM prints for an opcode with made-up registers, and `numbers` wherever it takes no
-/// registers; none if there is no such opcode. The NVPTX target has to be initialised. LLVM crashes on
-/// numbers that mean nothing to it.
+/// registers; none if there is no such opcode. The NVPTX target has to be initialised. LLVM crashes
+/// on numbers that mean nothing to it.
 pub fn print_llvm_opcode(name: &str, numbers: &[i64]) -> Option<String> {
     let mut text = String::new();
     // SAFETY: name, numbers and the sink's string live until the call returns, and the call keeps

@@ -13,9 +13,9 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// Runs `pipeline`, written as for `llc -passes=`, on the machine IR in the file `path` and returns the
-/// result as machine IR. `cpu` is such as `sm_80`, or empty for LLVM's default. The NVPTX target has to
-/// be initialised.
+/// Runs `pipeline`, written as for `llc -passes=`, on the machine IR in the file `path` and returns
+/// the result as machine IR. `cpu` is such as `sm_80`, or empty for LLVM's default. The NVPTX
+/// target has to be initialised.
 ///
 /// # Errors
 /// The file cannot be read, or the pipeline names a pass that does not exist.

@@ -417,7 +417,8 @@ fn write_line(
     Ok(())
 }
 
-/// Hands a function that has gone through both stages to those who want it; `problem` is what went wrong at this stage.
+/// Hands a function that has gone through both stages to those who want it; `problem` is what went
+/// wrong at this stage.
 fn finish_function(run: &mut OrielRun, snapshot: &Snapshot<'_>, problem: &str) -> Result<(), String> {
     let mut effects = run.effects.take();
     if let Some(effects) = effects.as_mut().filter(|_| !problem.is_empty()) {

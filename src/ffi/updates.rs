@@ -66,7 +66,8 @@ impl Judge for &OrielJudge {
 
     fn state(&mut self) -> ForeignIntervals<'_> {
         let state = (self.state)(self.context);
-        // SAFETY: the arrays live until the next call, which the result's borrow of `self` prevents.
+        // SAFETY: the arrays live until the next call, which the result's borrow of `self`
+        // prevents.
         unsafe { state.view() }
     }
 

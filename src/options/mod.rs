@@ -152,7 +152,8 @@ pub struct Options {
     pub warn_uninitialized: Option<bool>,
     /// Is there a warning of stores to local memory that nothing reads? None: in [`Mode::Analyze`].
     pub warn_unread_stores: Option<bool>,
-    /// Is there a warning of kernels whose launch bounds leave too few registers? None: in [`Mode::Analyze`].
+    /// Is there a warning of kernels whose launch bounds leave too few registers? None: in
+    /// [`Mode::Analyze`].
     pub warn_launch_bounds: Option<bool>,
     /// Are Ori's phases checked by its verifier, and the result by LLVM's?
     pub verify: bool,
@@ -173,19 +174,22 @@ pub struct Options {
 }
 
 impl Options {
-    /// Is there a warning if the launch bounds of a function leave too few registers? It has to have some.
+    /// Is there a warning if the launch bounds of a function leave too few registers? It has to
+    /// have some.
     pub fn warns_of_launch_bounds(&self, snapshot: &Snapshot<'_>) -> bool {
         self.warn_launch_bounds.unwrap_or(self.mode == Mode::Analyze)
             && snapshot.is_kernel()
             && LaunchBounds::of(snapshot) != LaunchBounds::default()
     }
 
-    /// Do plans come from phases? Those of edit scripts and faults change what functions do on purpose.
+    /// Do plans come from phases? Those of edit scripts and faults change what functions do on
+    /// purpose.
     pub fn has_plans_of_phases(&self) -> bool {
         self.edit_script.is_none() && self.fault.is_none()
     }
 
-    /// What the validator is for: to enforce with [`verify`](Self::verify), unless something else is asked for.
+    /// What the validator is for: to enforce with [`verify`](Self::verify), unless something else
+    /// is asked for.
     pub fn validation(&self) -> Validation {
         let default = if self.verify {
             Validation::Enforce
@@ -195,7 +199,8 @@ impl Options {
         self.validate.unwrap_or(default)
     }
 
-    /// The phases that run over functions for a compute capability (times ten) at a stage, in order.
+    /// The phases that run over functions for a compute capability (times ten) at a stage, in
+    /// order.
     pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {
             Phases::None | Phases::Rebuild | Phases::Perturb => false,

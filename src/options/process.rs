@@ -10,7 +10,8 @@ static BASE: OnceLock<Options> = OnceLock::new();
 /// What the host's command line set, in order.
 static COMMAND_LINE: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// The process's options; fixed when somebody first asks for them, which is at the latest when a function is compiled.
+/// The process's options; fixed when somebody first asks for them, which is at the latest when a
+/// function is compiled.
 static PROCESS: OnceLock<Result<Arc<Options>, String>> = OnceLock::new();
 
 /// Why the process's options stay as they are.
@@ -38,8 +39,8 @@ fn before_first_use<R>(set: impl FnOnce() -> Result<R, SetError>) -> Result<R, S
     }
 }
 
-/// Makes `options` those that the environment's and the command line's are added to. For hosts that have phases of their own to
-/// [register](crate::phases::registry::Registry), or other defaults.
+/// Makes `options` those that the environment's and the command line's are added to. For hosts that
+/// have phases of their own to [register](crate::phases::registry::Registry), or other defaults.
 ///
 /// # Errors
 /// [`SetError::TooLate`], also if it was done before.
@@ -64,7 +65,8 @@ pub fn set_on_command_line(name: &str, value: &str) -> Result<(), SetError> {
     })
 }
 
-/// Takes note of options written as in [`super::ENVIRONMENT`], as if they stood on the host's command line.
+/// Takes note of options written as in [`super::ENVIRONMENT`], as if they stood on the host's
+/// command line.
 ///
 /// # Errors
 /// One is wrong, and none is set; or they come too late.
@@ -103,8 +105,8 @@ pub fn with_options<R>(options: Arc<Options>, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// The options that are in force on this thread: the process's (the environment's on top of [the base](set_base), then the
-/// command line's), or those of [`with_options`].
+/// The options that are in force on this thread: the process's (the environment's on top of [the
+/// base](set_base), then the command line's), or those of [`with_options`].
 ///
 /// # Errors
 /// The environment's options are wrong.
@@ -129,7 +131,8 @@ mod tests {
     use super::super::Mode;
     use super::*;
 
-    /// The process's options are everybody's: tests of other subjects run at the same time, and some have read them.
+    /// The process's options are everybody's: tests of other subjects run at the same time, and
+    /// some have read them.
     #[test]
     fn options_in_place_hold_for_the_work_on_its_thread_alone() {
         let mode = || process_options().unwrap().mode;

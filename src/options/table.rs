@@ -240,7 +240,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-report-html",
         value: "FILE",
-        help: "Write an HTML page of each function's pressure, life ranges, source and phases to FILE",
+        help: "Write an HTML page of each function's pressure, live ranges, source and phases to FILE",
         apply: |options, value| {
             if value.is_empty() {
                 return Err("a file name is missing".to_owned());

@@ -1,12 +1,14 @@
 //! The approximate functions, as a deterministic model.
 //!
-//! The hardware gives results within a few units in the last place; which, is not specified. Here the result is the exact
-//! one, computed in binary64 by the `libm` crate (the same on every host) and rounded once to the type: for binary32
-//! that is within half a unit, up to one unit in rare cases, of the true value, well within what PTX promises:
-//! 2^-22.5 relative for `ex2`, 2^-22 absolute or relative for `lg2`, 2^-20.5 absolute for `sin` and `cos` near zero,
-//! 2^-22.9 relative for `rsqrt`, 2 units for `div.approx` and 1 unit for `rcp.approx` and `sqrt.approx`. Quotients of huge
-//! divisors, which `div.approx` may flush, are rounded as all others. `ex2.approx.ftz.f16` and the like go through
-//! binary64 as well. `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` keep the upper 32 bits of the result.
+//! The hardware gives results within a few units in the last place; which, is not specified. Here
+//! the result is the exact one, computed in binary64 by the `libm` crate (the same on every host)
+//! and rounded once to the type: for binary32 that is within half a unit, up to one unit in rare
+//! cases, of the true value, well within what PTX promises: 2^-22.5 relative for `ex2`, 2^-22
+//! absolute or relative for `lg2`, 2^-20.5 absolute for `sin` and `cos` near zero, 2^-22.9 relative
+//! for `rsqrt`, 2 units for `div.approx` and 1 unit for `rcp.approx` and `sqrt.approx`. Quotients
+//! of huge divisors, which `div.approx` may flush, are rounded as all others. `ex2.approx.ftz.f16`
+//! and the like go through binary64 as well. `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` keep
+//! the upper 32 bits of the result.
 
 use super::float::{clamp, flush32, format_of};
 use super::lanes::{Fields, Handler, Registers, Settings};
@@ -99,7 +101,8 @@ fn run<const FUNCTION: u8>(registers: &mut Registers, fields: &Fields, mask: u32
     }
 }
 
-/// The handler of an approximate function; none if it is not modelled. It reads its type and settings from the fields.
+/// The handler of an approximate function; none if it is not modelled. It reads its type and
+/// settings from the fields.
 pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
     let known = ModifierFlags::FTZ | ModifierFlags::CONTRACT;
     if !known.contains(modifiers.flags) || format_of(data_type).is_none() || data_type == DataType::F32x2 {

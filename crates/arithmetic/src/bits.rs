@@ -1,4 +1,5 @@
-//! Bits: logic, shifts, bit fields, permutations, counts, comparisons of integers, selection, movement.
+//! Bits: logic, shifts, bit fields, permutations, counts, comparisons of integers, selection,
+//! movement.
 
 use super::lanes::{Handler, handler};
 use oriel_ori::{Comparison, DataType, ModifierFlags, Modifiers, Operation, Variant};
@@ -295,7 +296,8 @@ fn select_permutation(variant: Variant) -> Option<Handler> {
     })
 }
 
-/// Position of the `offset`-th one from `base` on, upward if positive, downward if negative; all ones if there is none.
+/// Position of the `offset`-th one from `base` on, upward if positive, downward if negative; all
+/// ones if there is none.
 fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     let base = (base & 31) as i32;
     let is_set = |position: i32| mask >> position & 1 != 0;

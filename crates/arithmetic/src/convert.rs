@@ -1,7 +1,8 @@
 //! Conversions between all pairs of types, with rounding and saturation.
 //!
-//! A float that becomes an integer is rounded to an integer and then clamped to the range of the type. NaN becomes zero,
-//! but the number that has only the top bit set if the float has, or the integer has, 64 bits.
+//! A float that becomes an integer is rounded to an integer and then clamped to the range of the
+//! type. NaN becomes zero, but the number that has only the top bit set if the float has, or the
+//! integer has, 64 bits.
 
 use super::float::{clamp, format_of};
 use super::lanes::{Fields, Handler, Registers, Settings};
@@ -200,7 +201,8 @@ fn select_plain(to: DataType, from: DataType) -> Option<Handler> {
     })
 }
 
-/// The handler of a conversion; none if it is not modelled. It reads its types and settings from the fields.
+/// The handler of a conversion; none if it is not modelled. It reads its types and settings from
+/// the fields.
 pub(super) fn select(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Handler> {
     let is_plain = (modifiers.flags - ModifierFlags::CONTRACT).is_empty()
         && matches!(modifiers.rounding, Rounding::None | Rounding::Rn);

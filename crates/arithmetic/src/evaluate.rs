@@ -18,9 +18,9 @@ pub struct Form {
 }
 
 impl Form {
-    /// What the operation gives for these sources, as bits in the low part; `result_bits` is the width of the register that
-    /// gets it. None if this form is not modelled, has another number of sources, or goes through other registers than
-    /// these (carries, reciprocals, minima of three).
+    /// What the operation gives for these sources, as bits in the low part; `result_bits` is the
+    /// width of the register that gets it. None if this form is not modelled, has another number of
+    /// sources, or goes through other registers than these (carries, reciprocals, minima of three).
     pub fn evaluate(self, sources: &[u64], result_bits: u32) -> Option<u64> {
         let Self {
             operation,

@@ -1,9 +1,10 @@
-//! Floating-point arithmetic and comparisons: native paths for what the host rounds alike, software for the rest.
+//! Floating-point arithmetic and comparisons: native paths for what the host rounds alike, software
+//! for the rest.
 //!
-//! Rules of PTX: binary32 and the 16-bit formats give canonical NaNs; binary64 keeps the payload of the first NaN
-//! operand; `.ftz` takes subnormal operands and results as zeros of their sign; `.sat` clamps to [0, 1], NaN to +0;
-//! `.relu` clamps negative numbers to +0 and leaves canonical NaNs; minimum and maximum prefer numbers to NaNs unless
-//! `.NaN` is given, and -0 is less than +0.
+//! Rules of PTX: binary32 and the 16-bit formats give canonical NaNs; binary64 keeps the payload of
+//! the first NaN operand; `.ftz` takes subnormal operands and results as zeros of their sign;
+//! `.sat` clamps to [0, 1], NaN to +0; `.relu` clamps negative numbers to +0 and leaves canonical
+//! NaNs; minimum and maximum prefer numbers to NaNs unless `.NaN` is given, and -0 is less than +0.
 
 use super::lanes::{Fields, Handler, Registers, Settings, handler};
 use super::soft_float::{self, BF16, F16, F32, F64, Format};
@@ -309,8 +310,8 @@ fn select_arithmetic<const OPERATION: u8>(data_type: DataType, modifiers: Modifi
     select_general::<OPERATION>(data_type)
 }
 
-/// The handler of an operation of floating-point arithmetic; none if it is not modelled. Reciprocals are divisions of a
-/// constant by their source.
+/// The handler of an operation of floating-point arithmetic; none if it is not modelled.
+/// Reciprocals are divisions of a constant by their source.
 pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
     let flags = modifiers.flags - ModifierFlags::CONTRACT;
     let known = ModifierFlags::FTZ

@@ -1,4 +1,5 @@
-//! Integer arithmetic. What PTX leaves open is fixed: a quotient by zero is all ones, a remainder by zero the dividend.
+//! Integer arithmetic. What PTX leaves open is fixed: a quotient by zero is all ones, a remainder
+//! by zero the dividend.
 
 use super::lanes::{Fields, Handler, Registers, handler};
 use oriel_ori::{DataType, ModifierFlags, Modifiers, Operation, Variant};
@@ -139,7 +140,8 @@ fn select_high(data_type: DataType) -> Option<Handler> {
     })
 }
 
-/// `a * b` in twice the width, plus `c` of that width if there are three sources. `source` is the narrow type.
+/// `a * b` in twice the width, plus `c` of that width if there are three sources. `source` is the
+/// narrow type.
 pub(super) fn select_wide(source: DataType, adds: bool) -> Option<Handler> {
     Some(match (source.bits(), source.is_signed(), adds) {
         (16, false, false) => handler!(|a: u32, b: u32| -> u32 { (a & 0xFFFF) * (b & 0xFFFF) }),
@@ -265,9 +267,11 @@ pub(super) fn select_dot(
     })
 }
 
-/// Additions and subtractions that hand a carry on: sources are `a`, `b` and the carry's row, which is also written.
+/// Additions and subtractions that hand a carry on: sources are `a`, `b` and the carry's row, which
+/// is also written.
 pub(super) fn select_carry(operation: Operation, data_type: DataType) -> Option<Handler> {
-    /// What `a`, `b` and the carry give, and the new carry. A borrow is kept as a carry that is one.
+    /// What `a`, `b` and the carry give, and the new carry. A borrow is kept as a carry that is
+    /// one.
     trait Carrying: Copy {
         fn carrying<const SUBTRACT: bool>(self, other: Self, carry: u32) -> (Self, u32);
     }

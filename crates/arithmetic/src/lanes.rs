@@ -1,8 +1,9 @@
 //! The registers of a warp, and loops over its lanes.
 //!
-//! A register is a row of 32 values, one a lane. Rows of 32 bits hold predicates (0 or 1), 16-bit values (zero-extended)
-//! and 32-bit values; rows of 64 bits hold 64-bit values, two rows side by side a 128-bit value. Constants are rows as
-//! well, so that an operation does not ask what its sources are. All floating-point values are kept as bits.
+//! A register is a row of 32 values, one a lane. Rows of 32 bits hold predicates (0 or 1), 16-bit
+//! values (zero-extended) and 32-bit values; rows of 64 bits hold 64-bit values, two rows side by
+//! side a 128-bit value. Constants are rows as well, so that an operation does not ask what its
+//! sources are. All floating-point values are kept as bits.
 
 use oriel_ori::{DataType, ModifierFlags, Rounding};
 
@@ -12,7 +13,8 @@ pub const LANES: usize = 32;
 /// The mask of a warp whose lanes are all active.
 pub const ALL_LANES: u32 = u32::MAX;
 
-/// Where an operation finds its operands: rows of the current frame. Whether a row has 32 or 64 bits, the operation knows.
+/// Where an operation finds its operands: rows of the current frame. Whether a row has 32 or 64
+/// bits, the operation knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// The row of the result.
@@ -27,7 +29,8 @@ pub struct Fields {
     pub types: (DataType, DataType),
 }
 
-/// Modifiers that general handlers read when they run; the frequent cases have handlers of their own.
+/// Modifiers that general handlers read when they run; the frequent cases have handlers of their
+/// own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// How results are rounded.

@@ -1,7 +1,7 @@
 //! What operations of Ori compute of known values, bit by bit as the hardware does.
 //!
-//! Folding of constants asks [`Form::evaluate`]; the interpreter takes whole rows of registers, a lane each, through the same
-//! functions.
+//! Folding of constants asks [`Form::evaluate`]; the interpreter takes whole rows of registers, a
+//! lane each, through the same functions.
 //!
 //! ```
 //! use oriel_arithmetic::Form;

@@ -198,7 +198,8 @@ pub fn select(
     })
 }
 
-/// A comparison of integers, without the forms that LLVM has for unsigned numbers, and the type that is compared.
+/// A comparison of integers, without the forms that LLVM has for unsigned numbers, and the type
+/// that is compared.
 fn as_signed_comparison(comparison: Comparison, source: DataType) -> (Comparison, DataType) {
     let unsigned = match source.bits() {
         16 => DataType::U16,

@@ -1,8 +1,10 @@
-//! Floating-point arithmetic in software: any format up to binary64, all rounding modes, one rounding an operation.
+//! Floating-point arithmetic in software: any format up to binary64, all rounding modes, one
+//! rounding an operation.
 //!
-//! An operand is taken apart into an exact integer times a power of two, the result is computed exactly (or with a
-//! sticky bit for what lies below), and `Exact::round` puts it into a format. What the hardware of the host computes
-//! alike, rounding to nearest in binary32 and binary64, has native paths in `float.rs`; tests compare the two.
+//! An operand is taken apart into an exact integer times a power of two, the result is computed
+//! exactly (or with a sticky bit for what lies below), and `Exact::round` puts it into a format.
+//! What the hardware of the host computes alike, rounding to nearest in binary32 and binary64, has
+//! native paths in `float.rs`; tests compare the two.
 
 use oriel_ori::Rounding;
 
@@ -55,8 +57,8 @@ impl Format {
         self.infinity() - 1
     }
 
-    /// The NaN that operations give: PTX's canonical NaN, all ones but for the sign. Of binary64, which keeps payloads,
-    /// the one for invalid operations.
+    /// The NaN that operations give: PTX's canonical NaN, all ones but for the sign. Of binary64,
+    /// which keeps payloads, the one for invalid operations.
     pub const fn nan(self) -> u64 {
         if self.fraction_bits == F64.fraction_bits {
             0xFFF8_0000_0000_0000
@@ -138,8 +140,8 @@ impl Number {
     }
 }
 
-/// `significand * 2^exponent`, and if `sticky`, a bit more, but less than one more of the significand. The significand
-/// has at most 127 bits and is not zero.
+/// `significand * 2^exponent`, and if `sticky`, a bit more, but less than one more of the
+/// significand. The significand has at most 127 bits and is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exact {
     pub negative: bool,
@@ -159,7 +161,8 @@ impl Exact {
         }
     }
 
-    /// The same value with the leading bit of the significand at position `top`, which leaves no bit behind.
+    /// The same value with the leading bit of the significand at position `top`, which leaves no
+    /// bit behind.
     fn with_top(self, top: u32) -> Self {
         let shift = top - (127 - self.significand.leading_zeros());
         Self {
@@ -169,8 +172,8 @@ impl Exact {
         }
     }
 
-    /// Shifted so that the significand counts units of `2^exponent`: the integer below, what remains, as a comparison
-    /// with one half, and whether anything remains at all.
+    /// Shifted so that the significand counts units of `2^exponent`: the integer below, what
+    /// remains, as a comparison with one half, and whether anything remains at all.
     fn split(self, exponent: i32) -> (u128, std::cmp::Ordering, bool) {
         let shift = exponent - self.exponent;
         if shift <= 0 {
@@ -245,7 +248,8 @@ fn rounds_up(
         Rounding::Rm | Rounding::Rmi => inexact && negative,
         Rounding::Rp | Rounding::Rpi => inexact && !negative,
         Rounding::Rna => half.is_ge(),
-        // No rounding at all means to nearest; stochastic rounding is not modelled and does not come here.
+        // No rounding at all means to nearest; stochastic rounding is not modelled and does not
+        // come here.
         Rounding::None | Rounding::Rn | Rounding::Rni | Rounding::Rs => {
             half.is_gt() || half.is_eq() && is_odd
         }
@@ -254,8 +258,9 @@ fn rounds_up(
 
 /// `a + b`, where at most one has more than 64 significant bits.
 fn add_exact(a: Exact, b: Exact) -> Option<Exact> {
-    // The leading bit at 124 leaves room for a carry. What is shifted out of the smaller one is more than 19 places below
-    // the larger one's leading bit, so the difference keeps its leading bit within one place and the sticky bit is enough.
+    // The leading bit at 124 leaves room for a carry. What is shifted out of the smaller one is
+    // more than 19 places below the larger one's leading bit, so the difference keeps its leading
+    // bit within one place and the sticky bit is enough.
     let (a, b) = (a.with_top(124), b.with_top(124));
     let (large, small) = if (a.exponent, a.significand) >= (b.exponent, b.significand) {
         (a, b)

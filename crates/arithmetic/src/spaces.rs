@@ -21,7 +21,8 @@ pub fn resolve_generic(address: u64) -> (AddressSpace, u64) {
     }
 }
 
-/// The first generic address of a space whose own addresses begin at zero; zero for those that are generic already.
+/// The first generic address of a space whose own addresses begin at zero; zero for those that are
+/// generic already.
 pub const fn window_of(space: AddressSpace) -> u64 {
     match space {
         AddressSpace::Shared | AddressSpace::SharedCluster => SHARED_WINDOW,
@@ -31,7 +32,8 @@ pub const fn window_of(space: AddressSpace) -> u64 {
     }
 }
 
-/// An address in another space: sources are the address and the first address of the space's window.
+/// An address in another space: sources are the address and the first address of the space's
+/// window.
 pub fn select_conversion(space: AddressSpace, variant: Variant) -> Option<Handler> {
     Some(match (space, variant) {
         (AddressSpace::None | AddressSpace::Generic, _) => return None,

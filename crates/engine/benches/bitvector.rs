@@ -1,7 +1,8 @@
 //! The register-set library beside fixedbitset and bitvec, 64 bits to a million.
 //!
-//! `cargo bench --bench bitvector` measures with criterion. `-- --table [operation]` takes the contenders in
-//! turns instead, so that what disturbs the machine disturbs all, and prints medians and ratios.
+//! `cargo bench --bench bitvector` measures with criterion. `-- --table [operation]` takes the
+//! contenders in turns instead, so that what disturbs the machine disturbs all, and prints medians
+//! and ratios.
 
 use bitvec::prelude::{BitVec, Lsb0};
 use criterion::{BenchmarkId, Criterion};
@@ -672,7 +673,8 @@ fn medians(contenders: &mut [(&'static str, Run)]) -> Vec<f64> {
         .collect()
 }
 
-/// Prints a line for each operation and size; the ratio is the best other contender's time to the first's.
+/// Prints a line for each operation and size; the ratio is the best other contender's time to the
+/// first's.
 fn table(filter: Option<&str>) {
     println!(
         "{:<32} {:>8} {:>10}  {:<40} {:>6}",

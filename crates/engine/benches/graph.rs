@@ -1,4 +1,5 @@
-//! Orders, dominators and loops on graphs of 1k to 1M blocks; for dominators petgraph's as a comparison.
+//! Orders, dominators and loops on graphs of 1k to 1M blocks; for dominators petgraph's as a
+//! comparison.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -15,8 +16,8 @@ use std::hint::black_box;
 
 type Edges = Vec<(usize, usize)>;
 
-/// Loops in loops, and branches over a few blocks, which may lead into the middle of a loop: a block opens a loop,
-/// closes one, branches or falls through. Much of it is irreducible.
+/// Loops in loops, and branches over a few blocks, which may lead into the middle of a loop: a
+/// block opens a loop, closes one, branches or falls through. Much of it is irreducible.
 fn branches(blocks: usize) -> Edges {
     let mut random = Pcg64::new(blocks as u128, 1);
     let mut edges: Edges = (1..blocks).map(|block| (block - 1, block)).collect();

@@ -1,8 +1,9 @@
 //! The dataflow solver.
 //!
-//! [`fixed_point`] is the loop: it visits nodes in the order of the analysis's direction until a sweep changes nothing.
-//! [`solve`] runs an [`Analysis`] whose states are values of their own. A gen/kill problem over rows of a bit matrix
-//! needs no states and calls the loop directly, with its two equations as the step:
+//! [`fixed_point`] is the loop: it visits nodes in the order of the analysis's direction until a
+//! sweep changes nothing. [`solve`] runs an [`Analysis`] whose states are values of their own. A
+//! gen/kill problem over rows of a bit matrix needs no states and calls the loop directly, with its
+//! two equations as the step:
 //!
 //! ```
 //! use oriel_engine::dataflow::{Direction, fixed_point};
@@ -31,17 +32,19 @@
 //!
 //! # Convergence
 //!
-//! A state only ever rises: what a visit gives is joined to what the node had. So the solver stops if every chain
-//! `bottom < a < b < …` of states is finite. That the result is the *least* fixed point, and independent of the
-//! order of visits, also needs a monotone transfer: from a higher state comes a state that is not lower.
+//! A state only ever rises: what a visit gives is joined to what the node had. So the solver stops
+//! if every chain `bottom < a < b < …` of states is finite. That the result is the *least* fixed
+//! point, and independent of the order of visits, also needs a monotone transfer: from a higher
+//! state comes a state that is not lower.
 //!
 //! # Order
 //!
-//! Forward problems go by reverse post-order, backward problems by its reverse. A bit set holds the positions to visit, and
-//! a sweep goes through it once; a node that a later one changes waits for the next sweep. So no node is visited
-//! more often than if all were visited in every sweep, and the known bound holds: a problem whose transfers are gen/kill
-//! takes at most `d + 2` sweeps, `d` the largest number of retreating edges on a path without a cycle (Kam and
-//! Ullman, "Global Data Flow Analysis and Iterative Algorithms", 1976).
+//! Forward problems go by reverse post-order, backward problems by its reverse. A bit set holds the
+//! positions to visit, and a sweep goes through it once; a node that a later one changes waits for
+//! the next sweep. So no node is visited more often than if all were visited in every sweep, and
+//! the known bound holds: a problem whose transfers are gen/kill takes at most `d + 2` sweeps, `d`
+//! the largest number of retreating edges on a path without a cycle (Kam and Ullman, "Global Data
+//! Flow Analysis and Iterative Algorithms", 1976).
 //!
 //! Nodes that the entry does not reach are not visited and have no state.
 
@@ -69,12 +72,13 @@ pub trait Analysis<N: Node> {
     /// Which way facts flow.
     const DIRECTION: Direction;
 
-    /// The least element: joined to another it changes nothing. For a problem about *some* path that is the empty set,
-    /// for one about *every* path the full set.
+    /// The least element: joined to another it changes nothing. For a problem about *some* path
+    /// that is the empty set, for one about *every* path the full set.
     fn bottom(&self) -> Self::Domain;
 
-    /// Makes `state`, a bottom, what is known before the node `boundary`: for a forward problem the entry, for a backward
-    /// one a node without successors. A loop that nothing leaves has no boundary for a backward problem.
+    /// Makes `state`, a bottom, what is known before the node `boundary`: for a forward problem the
+    /// entry, for a backward one a node without successors. A loop that nothing leaves has no
+    /// boundary for a backward problem.
     fn initialize(&self, boundary: N, state: &mut Self::Domain);
 
     /// Makes `into` the least upper bound of both, and returns whether that changed it.
@@ -83,8 +87,9 @@ pub trait Analysis<N: Node> {
     /// Makes the state before the node's code the state after it.
     fn transfer(&self, node: N, state: &mut Self::Domain);
 
-    /// After how many sweeps over a graph of `reachable` reachable nodes the solver gives up. The default suffices for
-    /// every gen/kill problem; one whose facts can rise several times in a cycle needs more.
+    /// After how many sweeps over a graph of `reachable` reachable nodes the solver gives up. The
+    /// default suffices for every gen/kill problem; one whose facts can rise several times in a
+    /// cycle needs more.
     fn sweep_limit(&self, reachable: usize) -> usize {
         reachable + 3
     }
@@ -104,11 +109,12 @@ pub struct Statistics {
 #[error("dataflow has not converged after {} sweeps ({} visits)", .0.sweeps, .0.visits)]
 pub struct NotConverged(pub Statistics);
 
-/// Calls `visit` on reachable nodes until it has returned false for each since the last time that one of the nodes which
-/// the node depends on returned true. Every node is visited at least once.
+/// Calls `visit` on reachable nodes until it has returned false for each since the last time that
+/// one of the nodes which the node depends on returned true. Every node is visited at least once.
 ///
-/// `visit` computes what is known about a node from its neighbours (predecessors for a forward problem, successors for a
-/// backward one) and returns whether that changed what they can see of it.
+/// `visit` computes what is known about a node from its neighbours (predecessors for a forward
+/// problem, successors for a backward one) and returns whether that changed what they can see of
+/// it.
 pub fn fixed_point<G: Graph>(
     graph: &G,
     order: &ReversePostorder<G::Node>,
@@ -184,8 +190,8 @@ impl<N: Node, D> Solution<N, D> {
 
 /// Solves a dataflow problem on `graph`, of which `order` is an order.
 ///
-/// States inside a node are the client's to recompute: from [`Solution::at_entry`] on for a forward problem, from
-/// [`Solution::at_exit`] back for a backward one.
+/// States inside a node are the client's to recompute: from [`Solution::at_entry`] on for a forward
+/// problem, from [`Solution::at_exit`] back for a backward one.
 pub fn solve<G: Graph, A: Analysis<G::Node>>(
     graph: &G,
     order: &ReversePostorder<G::Node>,

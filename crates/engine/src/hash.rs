@@ -1,12 +1,15 @@
-//! Hash functions: two with the reference's constants, and one for tables of the standard library. All depend on nothing but
-//! their input, so that what is ordered by a hash is the same in every process.
+//! Hash functions: two with the reference's constants, and one for tables of the standard library.
+//! All depend on nothing but their input, so that what is ordered by a hash is the same in every
+//! process.
 //!
-//! They are for tables whose keys are numbers of this program, not for what somebody else may choose.
+//! They are for tables whose keys are numbers of this program, not for what somebody else may
+//! choose.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// FNV-1a over 32 bits: the hash of edges, interferences, value tables (G. Fowler, L. C. Noll, K.-P. Vo).
+/// FNV-1a over 32 bits: the hash of edges, interferences, value tables (G. Fowler, L. C. Noll,
+/// K.-P. Vo).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fnv1a(u32);
 
@@ -57,7 +60,8 @@ impl Default for Fnv1a {
     }
 }
 
-/// For tables of the standard library, which take the lowest bits for the place and the highest to tell entries apart.
+/// For tables of the standard library, which take the lowest bits for the place and the highest to
+/// tell entries apart.
 impl Hasher for Fnv1a {
     fn write(&mut self, bytes: &[u8]) {
         *self = self.bytes(bytes);
@@ -68,9 +72,9 @@ impl Hasher for Fnv1a {
     }
 }
 
-/// The hash by which ptxas finds code that it has seen before, a word at a time: a step of Jenkins' one-at-a-time hash,
-/// `x += x << 10; x ^= x >> 6`, without the mixing at the end. Four times fewer multiplications than [`Fnv1a`], and
-/// the top bits are the best mixed.
+/// The hash by which ptxas finds code that it has seen before, a word at a time: a step of Jenkins'
+/// one-at-a-time hash, `x += x << 10; x ^= x >> 6`, without the mixing at the end. Four times fewer
+/// multiplications than [`Fnv1a`], and the top bits are the best mixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeHash(u32);
 
@@ -102,12 +106,13 @@ impl CodeHash {
     }
 }
 
-/// A hash table whose keys are numbers of this program. The standard library's own hash function, which withstands whoever
-/// chooses keys to collide, takes most of the time of a lookup with keys as short as these.
+/// A hash table whose keys are numbers of this program. The standard library's own hash function,
+/// which withstands whoever chooses keys to collide, takes most of the time of a lookup with keys
+/// as short as these.
 pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHash>>;
 
-/// Folded multiplication, as in Wang Yi's wyhash: a word at a time, both halves of the product put together, so that low and high
-/// bits depend on all of a word.
+/// Folded multiplication, as in Wang Yi's wyhash: a word at a time, both halves of the product put
+/// together, so that low and high bits depend on all of a word.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberHash(u64);
 

@@ -157,7 +157,8 @@ impl Composer<'_> {
 
     /// Blocks for the inner part of a construct; what is left is for what follows it.
     fn share(&mut self, blocks: usize) -> usize {
-        // A large region is cut in halves or so: long chains would leave no nesting, thin slices no breadth.
+        // A large region is cut in halves or so: long chains would leave no nesting, thin slices no
+        // breadth.
         self.random.between(blocks / 4, blocks - blocks / 4)
     }
 

@@ -1,8 +1,9 @@
 //! Makes every use of a variable one that LLVM's live intervals accept.
 //!
-//! They follow each use backward and stop the compiler with "Use of %n does not have a corresponding definition on
-//! every path" where they come to a block without predecessors. A use is sound if on every path backward a definition
-//! comes first, before the entry and before any unreachable block. Per variable one of three repairs is chosen:
+//! They follow each use backward and stop the compiler with "Use of %n does not have a
+//! corresponding definition on every path" where they come to a block without predecessors. A use
+//! is sound if on every path backward a definition comes first, before the entry and before any
+//! unreachable block. Per variable one of three repairs is chosen:
 //!
 //! - define it at the entry;
 //! - put an `IMPLICIT_DEF` at the end of each predecessor without any definition where another one has a definition,
@@ -148,7 +149,8 @@ impl Local {
         }
     }
 
-    /// Whether an instruction, not the terminator, reads a variable; only asked where none writes it.
+    /// Whether an instruction, not the terminator, reads a variable; only asked where none writes
+    /// it.
     fn reads_first(&self, function: &Function, block: Block, value: Value) -> bool {
         let mut instructions = function.instructions_of(block).iter();
         instructions.any(|instruction| function.operands_of(instruction).contains(&Use::Value(value)))
@@ -219,8 +221,9 @@ impl Flow {
 
 /// Whether the search backward ends at the start of a block.
 ///
-/// LLVM places the values of joins by the dominator tree, in which unreachable blocks are missing: a variable that
-/// is live into one would have no value there. So each counts as an entry of its own.
+/// LLVM places the values of joins by the dominator tree, in which unreachable blocks are missing:
+/// a variable that is live into one would have no value there. So each counts as an entry of its
+/// own.
 fn is_entry(graph: &Graph, block: Block) -> bool {
     block == graph.entry() || !graph.is_reachable(block)
 }

@@ -1,8 +1,9 @@
 //! Fills the blocks of a graph with operations on values that are defined where they are used.
 //!
-//! A block is filled after its immediate dominator and starts with that block's values in scope, so that every use is
-//! dominated by its definition. PHI operands come last, from the scopes at the ends of the predecessors.
-//! Variables of the late form are used and defined without such care: `defined` puts that right afterwards.
+//! A block is filled after its immediate dominator and starts with that block's values in scope, so
+//! that every use is dominated by its definition. PHI operands come last, from the scopes at the
+//! ends of the predecessors. Variables of the late form are used and defined without such care:
+//! `defined` puts that right afterwards.
 
 use super::graph::{Graph, Otherwise, Terminator};
 use super::index::{Block, Entity, Span, Table, Value};
@@ -121,7 +122,8 @@ impl Filler<'_> {
         };
         let mut bodies = Table::filled(blocks, empty);
         let mut scopes: Table<Block, Scope> = Table::filled(blocks, Scope::default());
-        // What the ends of the blocks take is known beforehand; the rest is for the blocks to share.
+        // What the ends of the blocks take is known beforehand; the rest is for the blocks to
+        // share.
         let mut overhead: usize = graph.blocks().map(|block| self.overhead(&graph, block)).sum();
         overhead += long_lived;
         for (position, &block) in graph.order.iter().enumerate() {
@@ -247,7 +249,8 @@ impl Filler<'_> {
             // The condition may have been combined with the rest; used twice is as good.
             debug_assert!(matches!(self.types[value], Type::I1 | Type::I32));
         }
-        // The terminator is part of the size, as are the instructions that only the printed form has.
+        // The terminator is part of the size, as are the instructions that only the printed form
+        // has.
         self.spent += self.overhead(graph, block);
         Body {
             phis,
@@ -258,7 +261,8 @@ impl Filler<'_> {
 
     /// A number that decides where to go.
     ///
-    /// In LLVM IR it comes from memory: of a computed one `llc` may know enough to drop a way, and all behind it.
+    /// In LLVM IR it comes from memory: of a computed one `llc` may know enough to drop a way, and
+    /// all behind it.
     fn unpredictable(&mut self) -> Use {
         if self.target != Target::LlvmIr {
             return self.operand(Type::I32);
@@ -331,7 +335,8 @@ impl Filler<'_> {
             };
             for _ in 0..count {
                 let ty = self.random.pick(&Type::ALL);
-                // In LLVM IR a predicate that is merged costs many instructions, which would spoil the size.
+                // In LLVM IR a predicate that is merged costs many instructions, which would spoil
+                // the size.
                 let unwanted = ty == Type::I1 && self.target == Target::LlvmIr && self.random.percent(90);
                 if self.scope.has(ty) && !unwanted {
                     types.push(ty);
@@ -355,7 +360,8 @@ impl Filler<'_> {
                 let ty = self.types[self.phis[index].result];
                 let start = self.uses.len();
                 for &predecessor in graph.predecessors(block) {
-                    // A loop carries an early-clobber result in all PHIs of its header that can have it.
+                    // A loop carries an early-clobber result in all PHIs of its header that can
+                    // have it.
                     let early = self.early_results.iter().find(|&&(home, merged, _)| {
                         home == block && self.types[merged] == ty && graph.dominates(block, predecessor)
                     });
@@ -391,7 +397,8 @@ impl Filler<'_> {
         }
     }
 
-    /// A new value that is not in scope, for results that an instruction with other operands defines.
+    /// A new value that is not in scope, for results that an instruction with other operands
+    /// defines.
     pub(super) fn define_fresh(&mut self, ty: Type) -> Value {
         self.fresh(ty)
     }
@@ -413,7 +420,8 @@ impl Filler<'_> {
         self.types[value]
     }
 
-    /// Notes that assembly reads a PHI of the block under way and has an early-clobber result of its type.
+    /// Notes that assembly reads a PHI of the block under way and has an early-clobber result of
+    /// its type.
     pub(super) fn note_early_result(&mut self, result: Value, merged: Value) {
         self.early_results.push((self.block, merged, result));
     }
@@ -456,8 +464,8 @@ impl Filler<'_> {
         self.operand(ty)
     }
 
-    /// The right operand, or another one where it is the same as the left: `llc` folds `a < a`, and with a branch
-    /// on it half of the function.
+    /// The right operand, or another one where it is the same as the left: `llc` folds `a < a`, and
+    /// with a branch on it half of the function.
     pub(super) fn other_than(&mut self, left: Use, right: Use, ty: Type) -> Use {
         if self.target == Target::LlvmIr && left == right {
             Use::Value(operations::make(self, ty))
@@ -564,7 +572,8 @@ mod tests {
     use super::*;
     use oriel_random::Stream;
 
-    /// The emitters and LLVM rely on it: in static single assignment every operand is dominated by its definition.
+    /// The emitters and LLVM rely on it: in static single assignment every operand is dominated by
+    /// its definition.
     #[test]
     fn definitions_dominate_uses() {
         for &shape in Shape::ALL {

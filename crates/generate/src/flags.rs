@@ -124,7 +124,8 @@ mod tests {
     use super::*;
     use oriel_random::{Random, Stream};
 
-    /// In one block the flags are easy to check: a killed value is not read again before it is written again.
+    /// In one block the flags are easy to check: a killed value is not read again before it is
+    /// written again.
     #[test]
     fn killed_values_are_not_read_again() {
         let options = Options {

@@ -25,7 +25,8 @@ pub(super) enum Otherwise {
     Jump(Block),
 }
 
-/// A loop that runs a bounded number of times: its header is entered from `preheader` and `latch` alone.
+/// A loop that runs a bounded number of times: its header is entered from `preheader` and `latch`
+/// alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CountedLoop {
     pub(super) header: Block,
@@ -35,11 +36,13 @@ pub(super) struct CountedLoop {
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) terminators: Table<Block, Terminator>,
-    /// Loops of structured graphs; in other graphs every edge back in the layout counts against a common bound.
+    /// Loops of structured graphs; in other graphs every edge back in the layout counts against a
+    /// common bound.
     pub(super) counted: Vec<CountedLoop>,
     successors: Adjacency,
     predecessors: Adjacency,
-    /// All blocks in reverse post-order from the roots: the entry, and a block of each part that it does not reach.
+    /// All blocks in reverse post-order from the roots: the entry, and a block of each part that it
+    /// does not reach.
     pub(super) order: Vec<Block>,
     reachable: Table<Block, bool>,
     dominators: Table<Block, Option<Block>>,
@@ -110,10 +113,12 @@ impl Graph {
         self.reachable[block]
     }
 
-    /// The immediate dominator where every root is an entry; none for roots and blocks that several roots reach.
+    /// The immediate dominator where every root is an entry; none for roots and blocks that several
+    /// roots reach.
     ///
-    /// This is dominance as LLVM's live intervals need it: they follow edges from unreachable blocks as well, so a
-    /// definition serves a use only if no path backward from the use ends elsewhere.
+    /// This is dominance as LLVM's live intervals need it: they follow edges from unreachable
+    /// blocks as well, so a definition serves a use only if no path backward from the use ends
+    /// elsewhere.
     pub(super) fn dominator(&self, block: Block) -> Option<Block> {
         self.dominators[block]
     }
@@ -134,7 +139,8 @@ fn successors(terminators: &Table<Block, Terminator>) -> Adjacency {
     let mut blocks = Vec::new();
     let mut edges: Vec<usize> = Vec::new();
     let mut spans = Table::new();
-    // The last block whose successors named this one, and where: finds repetitions without clearing a set per block.
+    // The last block whose successors named this one, and where: finds repetitions without clearing
+    // a set per block.
     let mut named: Table<Block, Option<(Block, usize)>> = Table::filled(terminators.len(), None);
     for (block, terminator) in terminators.iter() {
         let start = blocks.len();
@@ -210,7 +216,8 @@ fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
     let mut roots = Table::filled(blocks, false);
     let mut reachable = Table::filled(blocks, false);
     let entry = Block::new(0);
-    // Blocks without predecessors come before blocks of cycles, so that a cycle with a way in has that as its root.
+    // Blocks without predecessors come before blocks of cycles, so that a cycle with a way in has
+    // that as its root.
     let starts = successors
         .spans
         .indexes()
@@ -254,7 +261,8 @@ fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
     }
 }
 
-/// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
+/// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+/// Algorithm".
 fn dominators(
     order: &[Block],
     roots: &Table<Block, bool>,

@@ -107,8 +107,8 @@ impl<I: Entity, T> IndexMut<I> for Table<I, T> {
     }
 }
 
-/// A part of a pool: lists of different lengths share one vector, so that a million short lists cost no
-/// allocation each.
+/// A part of a pool: lists of different lengths share one vector, so that a million short lists
+/// cost no allocation each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,

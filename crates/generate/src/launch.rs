@@ -6,14 +6,16 @@ use super::llvm_ir::{IN_BYTES, OUT_BYTES};
 use super::options::Options;
 use oriel_random::{Random, Stream};
 
-/// Blocks of each launch, and threads of a block: two warps, so that a barrier is more than a warp's.
+/// Blocks of each launch, and threads of a block: two warps, so that a barrier is more than a
+/// warp's.
 const BLOCKS: usize = 2;
 const THREADS: usize = 64;
 
-/// A launch description, as text, for the module that [`llvm_ir`](fn@super::llvm_ir) makes of the same options.
+/// A launch description, as text, for the module that [`llvm_ir`](fn@super::llvm_ir) makes of the
+/// same options.
 ///
-/// Each kernel runs once, with an output buffer of its own. `seed` chooses what the buffers and parameters hold; kernels and
-/// inputs vary independently.
+/// Each kernel runs once, with an output buffer of its own. `seed` chooses what the buffers and
+/// parameters hold; kernels and inputs vary independently.
 pub fn launch_description(options: &Options, seed: u64) -> String {
     let mut random = Random::new(seed, Stream::Inputs);
     let mut text = format!(

@@ -1,4 +1,5 @@
-//! Generated NVPTX functions for tests, fuzzing and benchmarks: deterministic from a seed, without LLVM.
+//! Generated NVPTX functions for tests, fuzzing and benchmarks: deterministic from a seed, without
+//! LLVM.
 //!
 //! One random program, two ways to write it down:
 //!
@@ -21,7 +22,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The same [`Options`] give the same bytes everywhere: see `crates/random/src/lib.rs` for what that rests on.
+//! The same [`Options`] give the same bytes everywhere: see `crates/random/src/lib.rs` for what
+//! that rests on.
 
 mod compose;
 mod defined;
@@ -50,7 +52,8 @@ use model::Function;
 pub use options::{Form, Options, Shape, UnknownName, parse_processor};
 use oriel_random::{Random, Stream};
 
-/// Writes a module of `options.functions` kernels; see [`llvm_ir`](mod@llvm_ir) for how they may be launched.
+/// Writes a module of `options.functions` kernels; see [`llvm_ir`](mod@llvm_ir) for how they may be
+/// launched.
 pub fn llvm_ir(options: &Options, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     llvm_ir::header(&mut out, options)?;
@@ -112,7 +115,8 @@ fn program(options: &Options, seed: u64, target: Target) -> Function {
     )
 }
 
-/// Number of blocks, and the edges, of a graph of about `blocks` blocks that functions are generated from.
+/// Number of blocks, and the edges, of a graph of about `blocks` blocks that functions are
+/// generated from.
 pub fn edges(shape: Shape, blocks: usize, random: &mut Random) -> (usize, Vec<(usize, usize)>) {
     let options = Options {
         shape,

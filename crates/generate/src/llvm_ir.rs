@@ -1,8 +1,8 @@
 //! Writes a program as an LLVM IR module of kernels.
 //!
-//! Every kernel has the parameters `(in, out, i32, i64, i16, float, double)`, may be launched with at most
-//! `MAX_BLOCK` threads a block and `MAX_GRID` threads altogether in one dimension, and gives the same memory in
-//! every correct execution:
+//! Every kernel has the parameters `(in, out, i32, i64, i16, float, double)`, may be launched with
+//! at most `MAX_BLOCK` threads a block and `MAX_GRID` threads altogether in one dimension, and
+//! gives the same memory in every correct execution:
 //!
 //! - `in` has `IN_BYTES` bytes, which are only read; indexes are masked;
 //! - `out` has `OUT_BYTES` bytes for each thread of the grid, which only that thread reads and writes; it has to be
@@ -14,8 +14,9 @@
 //! - loops of structured shapes run at most `MAX_TRIPS` times each time that they are entered; in other shapes all
 //!   edges back in the layout together are taken at most `FUEL` times.
 //!
-//! With [`Options::all_operations`] threads work together, and blocks need a power of two of threads, at least 32. With
-//! [`Options::assembly`] they have to be 64; what the kernels compute then has no meaning, but ptxas accepts them.
+//! With [`Options::all_operations`] threads work together, and blocks need a power of two of
+//! threads, at least 32. With [`Options::assembly`] they have to be 64; what the kernels compute
+//! then has no meaning, but ptxas accepts them.
 
 mod assembly;
 mod instructions;
@@ -77,7 +78,8 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
         assembly::header(out, options)?;
     }
     if options.calls {
-        // Not inlined, or no call would be left; the float is compared only, so that it may be anything.
+        // Not inlined, or no call would be left; the float is compared only, so that it may be
+        // anything.
         writeln!(
             out,
             "define internal i32 @device(i32 %number, float %scale) noinline {{"

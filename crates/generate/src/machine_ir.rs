@@ -94,7 +94,8 @@ pub(super) fn function(
         name(options, number)
     )?;
     if options.form == Form::Late {
-        // Said expressly, because a small function may happen to have one definition for each register.
+        // Said expressly, because a small function may happen to have one definition for each
+        // register.
         writeln!(out, "noPhis: true\nisSSA: false")?;
     }
     writeln!(out, "body: |")?;
@@ -120,7 +121,8 @@ struct Writer<'a, W> {
     flags: Flags,
     debug: Option<Debug>,
     random: &'a mut Random,
-    /// Whether the instruction under way has an operand behind its name, so that a comma comes next.
+    /// Whether the instruction under way has an operand behind its name, so that a comma comes
+    /// next.
     has_operands: bool,
     /// Is the assembly what people write, and are there effects around accesses?
     has_assembly: bool,
@@ -181,8 +183,8 @@ impl<W: Write> Writer<'_, W> {
         )
     }
 
-    /// A register or a constant; a register is written with its class, because a register whose definition comes
-    /// later in the text, or never, has no other.
+    /// A register or a constant; a register is written with its class, because a register whose
+    /// definition comes later in the text, or never, has no other.
     fn operand(&mut self, operand: Use, killed: bool) -> io::Result<()> {
         let class = |value: Value| opcodes::class(self.function.types[value]);
         match operand {
@@ -377,7 +379,8 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// Bytes from an address to what is accessed; few different ones where accesses are to be compared.
+    /// Bytes from an address to what is accessed; few different ones where accesses are to be
+    /// compared.
     fn offset(&mut self) -> u64 {
         let places = if self.has_assembly { 2 } else { 16 };
         8 * self.random.below(places)

@@ -164,8 +164,8 @@ pub(super) enum Operation {
     Pack,
     /// A b128 register to two i64.
     Unpack,
-    /// With `tied`, the first result takes the register of the first operand; with `early`, the last result is
-    /// written before all operands are read.
+    /// With `tied`, the first result takes the register of the first operand; with `early`, the
+    /// last result is written before all operands are read.
     Assembly {
         tied: bool,
         early: bool,
@@ -215,7 +215,8 @@ pub(super) struct Body {
 pub(super) struct Function {
     pub(super) graph: Graph,
     pub(super) types: Table<Value, Type>,
-    /// The first values are variables: registers that are defined any number of times, in the late form only.
+    /// The first values are variables: registers that are defined any number of times, in the late
+    /// form only.
     pub(super) variables: usize,
     pub(super) bodies: Table<Block, Body>,
     pub(super) phis: Vec<Phi>,

@@ -13,7 +13,8 @@ pub(super) fn class(ty: Type) -> &'static str {
     }
 }
 
-/// What an inline assembly operand of a type starts its flag word with: the class number plus one, and one register.
+/// What an inline assembly operand of a type starts its flag word with: the class number plus one,
+/// and one register.
 pub(super) fn assembly_flag(ty: Type, kind: u32) -> u32 {
     let class_and_one = match ty {
         Type::I1 => 1,

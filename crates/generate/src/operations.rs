@@ -32,7 +32,8 @@ const PREDICATE: [Binary; 3] = [Binary::And, Binary::Or, Binary::Xor];
 
 /// Machine instructions that one operation becomes.
 ///
-/// For LLVM IR this is what `llc -O2` makes of the text that the emitter writes, on average over contexts.
+/// For LLVM IR this is what `llc -O2` makes of the text that the emitter writes, on average over
+/// contexts.
 pub(super) fn cost(target: Target, instruction: &Instruction, operands: &[Use]) -> usize {
     if target != Target::LlvmIr {
         // A call is a sequence of instructions.
@@ -136,7 +137,8 @@ pub(super) fn add_one(filler: &mut Filler) {
         }
         9 => {
             let operands = [filler.operand(Type::I32), filler.operand(Type::F32)];
-            // The sequence reads before it writes, but in other instructions: `%a = call(%a)` is not one.
+            // The sequence reads before it writes, but in other instructions: `%a = call(%a)` is
+            // not one.
             let result = filler.define_fresh(Type::I32);
             filler.push(Operation::Call, Type::I32, &[result], &operands);
         }
@@ -279,8 +281,9 @@ fn effect_among_accesses(filler: &mut Filler, ty: Type) {
     finish(filler, Operation::Load(space), ty, &[address]);
 }
 
-/// Assembly with one early-clobber result that reads a value which its result may be merged with: a PHI that gets the result
-/// in the next round of the loop or, in the late form, a copy of the register that the result goes to.
+/// Assembly with one early-clobber result that reads a value which its result may be merged with: a
+/// PHI that gets the result in the next round of the loop or, in the late form, a copy of the
+/// register that the result goes to.
 fn early_result_of_merged(filler: &mut Filler, ty: Type) {
     let early = Operation::Assembly {
         tied: false,
@@ -310,8 +313,8 @@ fn assembly(filler: &mut Filler) {
     let mut results: Vec<Value> = Vec::new();
     let mut operands = Vec::new();
     let ty = filler.random.pick(&Type::NUMBERS);
-    // A tied operand has the register of its result, which static single assignment cannot say: there the
-    // two-address pass makes it so later.
+    // A tied operand has the register of its result, which static single assignment cannot say:
+    // there the two-address pass makes it so later.
     let tied = match filler.target {
         Target::Machine(Form::Late) => match filler.variable(ty, 60) {
             Some(variable) => {
@@ -419,7 +422,8 @@ pub(super) fn combine(filler: &mut Filler, ty: Type, left: Use, right: Use) {
     finish(filler, Operation::Binary(binary), ty, &[left, right]);
 }
 
-/// Uses the values of the block that nothing uses: combines them with each other and stores what comes out.
+/// Uses the values of the block that nothing uses: combines them with each other and stores what
+/// comes out.
 pub(super) fn use_what_is_left(filler: &mut Filler) {
     // Predicates first: they become numbers, which cannot become predicates again.
     while let Some(predicate) = filler.take_unused(Type::I1) {

@@ -79,9 +79,11 @@ define_names! {
 define_names! {
     /// The state of the machine code that is generated.
     Form, "form" {
-        /// Static single assignment: each register has one definition, which dominates its uses; PHIs at joins.
+        /// Static single assignment: each register has one definition, which dominates its uses;
+        /// PHIs at joins.
         Ssa = "ssa",
-        /// After PHI elimination: no PHIs, registers with several definitions, values defined on some paths only.
+        /// After PHI elimination: no PHIs, registers with several definitions, values defined on
+        /// some paths only.
         Late = "late",
     }
 }
@@ -110,37 +112,40 @@ impl Error for UnknownName {}
 
 /// What to generate.
 ///
-/// The same options give the same bytes, on every platform and with every later version that does not say
-/// otherwise in its release notes.
+/// The same options give the same bytes, on every platform and with every later version that does
+/// not say otherwise in its release notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Seed of the first function; function `k` of a module has the seed `seed + k`, so that any function of a
-    /// module can be generated again alone.
+    /// Seed of the first function; function `k` of a module has the seed `seed + k`, so that any
+    /// function of a module can be generated again alone.
     pub seed: u64,
-    /// Machine instructions of each function, approximately: from 10 to a few million. Machine IR has this number
-    /// of instructions within a few percent; of LLVM IR `llc -O2` makes this number within 30 %.
+    /// Machine instructions of each function, approximately: from 10 to a few million. Machine IR
+    /// has this number of instructions within a few percent; of LLVM IR `llc -O2` makes this number
+    /// within 30 %.
     pub instructions: usize,
     /// Functions in the module.
     pub functions: usize,
-    /// Control flow. LLVM IR has to terminate, so there `InfiniteLoops` is bounded as all its loops are, and
-    /// blocks that nothing reaches, which `llc` would drop at once, are left out.
+    /// Control flow. LLVM IR has to terminate, so there `InfiniteLoops` is bounded as all its loops
+    /// are, and blocks that nothing reaches, which `llc` would drop at once, are left out.
     pub shape: Shape,
     /// Machine instructions of a block on average. 1 gives as many blocks as the size allows.
     pub block_size: usize,
     /// How deep loops nest in the structured shapes.
     pub loop_depth: usize,
-    /// Values that are defined at the entry and used at the end, at most one for eight instructions.
+    /// Values that are defined at the entry and used at the end, at most one for eight
+    /// instructions.
     pub long_lived: usize,
     /// Debug locations, and in machine IR `DBG_VALUE`s as well.
     pub debug_info: bool,
     /// Calls of device functions.
     pub calls: bool,
-    /// In LLVM IR also barriers, warp-wide operations, atomics, vectors, bytes, half precision and local arrays.
-    /// Needs PTX 6.0, which LLVM takes for sm_70 and later without being told.
+    /// In LLVM IR also barriers, warp-wide operations, atomics, vectors, bytes, half precision and
+    /// local arrays. Needs PTX 6.0, which LLVM takes for sm_70 and later without being told.
     pub all_operations: bool,
-    /// Inline assembly, and intrinsics with effects that no flag tells: `cp.async`, mbarriers, fences, named barriers and so
-    /// on, as far as the processor has them. LLVM IR with it can be compiled and compared with itself, but not run on a
-    /// host; in machine IR the assembly is not PTX.
+    /// Inline assembly, and intrinsics with effects that no flag tells: `cp.async`, mbarriers,
+    /// fences, named barriers and so on, as far as the processor has them. LLVM IR with it can be
+    /// compiled and compared with itself, but not run on a host; in machine IR the assembly is not
+    /// PTX.
     pub assembly: bool,
     /// With `assembly`: the compute capability that LLVM IR is compiled for, 70 at least.
     pub sm: u32,

@@ -19,7 +19,8 @@ pub(super) struct Scatter {
     pub(super) unreachable: u32,
     /// A block has nothing to do but fall through.
     pub(super) fall_through: u32,
-    /// Every loop can be left: each block with an edge back has one forward as well, and none leads to the entry.
+    /// Every loop can be left: each block with an edge back has one forward as well, and none leads
+    /// to the entry.
     pub(super) can_leave: bool,
 }
 
@@ -45,7 +46,8 @@ pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) ->
         };
         let first = usize::from(scatter.can_leave && index > 0);
         let may_go_back = !scatter.can_leave || index > 0;
-        // An unreachable block may lead anywhere, a reachable one only to blocks that are meant to be reached.
+        // An unreachable block may lead anywhere, a reachable one only to blocks that are meant to
+        // be reached.
         let allowed = |target: usize| reached[target] || !reached[index];
         if random.percent(scatter.endless) && targets[index].is_empty() {
             let target = near(random, first, index);

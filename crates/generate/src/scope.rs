@@ -9,8 +9,8 @@ const REMEMBERED: usize = 4;
 
 /// Some of the values that dominate a point of the program.
 ///
-/// Each block starts with what its immediate dominator had at its end. New values push out old ones at random, so
-/// most values are used soon and a few live long, as in real programs.
+/// Each block starts with what its immediate dominator had at its end. New values push out old ones
+/// at random, so most values are used soon and a few live long, as in real programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     values: [[Option<Value>; REMEMBERED]; Type::ALL.len()],

@@ -8,7 +8,8 @@ use oriel_random::Random;
 
 /// A graph of the shape that the options ask for, of about `blocks` blocks.
 ///
-/// With `terminates` every block is reachable, and from every block a path forward in the layout leads to a return.
+/// With `terminates` every block is reachable, and from every block a path forward in the layout
+/// leads to a return.
 pub(super) fn graph(options: &Options, terminates: bool, blocks: usize, random: &mut Random) -> Graph {
     let composition = Composition {
         diamond: 4,

@@ -1,8 +1,8 @@
 //! Gives parts of a variable that have nothing to do with each other registers of their own.
 //!
-//! LLVM's verifier wants the live interval of a register to be connected: two definitions are, if a use may see either,
-//! or if an instruction reads the one and writes the other. Such classes of definitions are the webs of classic
-//! register allocation.
+//! LLVM's verifier wants the live interval of a register to be connected: two definitions are, if a
+//! use may see either, or if an instruction reads the one and writes the other. Such classes of
+//! definitions are the webs of classic register allocation.
 //!
 //! ```text
 //! %0 = …; use %0; %0 = …; use %0      ─▶  %0 = …; use %0; %9 = …; use %9
@@ -175,7 +175,8 @@ fn rename(function: &mut Function, mut webs: Webs) {
     }
 }
 
-/// A tied operand without a value belongs to no web, but names the register of its result all the same.
+/// A tied operand without a value belongs to no web, but names the register of its result all the
+/// same.
 fn keep_tied(instruction: &Instruction, uses: &mut [Use], results: &[Value]) {
     if let Operation::Assembly { tied: true, .. } = instruction.operation
         && let operand @ Use::Undefined(_) = &mut uses[instruction.operands.range().start]

@@ -1,4 +1,5 @@
-//! LLVM accepts what `oriel_generate` makes: its verifier, its code generator and its live intervals.
+//! LLVM accepts what `oriel_generate` makes: its verifier, its code generator and its live
+//! intervals.
 
 use std::env;
 use std::error::Error;

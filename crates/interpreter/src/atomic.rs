@@ -1,6 +1,7 @@
 //! Atomic operations: what becomes of the value in memory. Lanes go one after another, in order.
 //!
-//! `atom.add.f32` keeps subnormal numbers in every space; the hardware flushes them in global memory.
+//! `atom.add.f32` keeps subnormal numbers in every space; the hardware flushes them in global
+//! memory.
 
 use super::program::AtomicOperation;
 use oriel_arithmetic::soft_float::{self, BF16, F16, F32, Format};

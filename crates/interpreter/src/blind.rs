@@ -1,9 +1,11 @@
-//! Blind memory: every global address exists, and what was never written is a hash of seed and address.
+//! Blind memory: every global address exists, and what was never written is a hash of seed and
+//! address.
 //!
-//! The hash is shaped so that programs that read it come to an end often enough. Each 4 GiB of addresses, so each pointer
-//! parameter, are of one kind, which the seed chooses: three times in eight small 32-bit integers, twice binary32 numbers
-//! between -8 and 8, and once each small 64-bit integers, binary64 numbers, and a mixture of everything. Read a byte or two
-//! at a time, small integers are small numbers and zeros.
+//! The hash is shaped so that programs that read it come to an end often enough. Each 4 GiB of
+//! addresses, so each pointer parameter, are of one kind, which the seed chooses: three times in
+//! eight small 32-bit integers, twice binary32 numbers between -8 and 8, and once each small 64-bit
+//! integers, binary64 numbers, and a mixture of everything. Read a byte or two at a time, small
+//! integers are small numbers and zeros.
 
 use crate::launch::SplitMix64;
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
 //! The operands of inline assembly, constraint by constraint.
 //!
-//! They are those of LLVM's `INLINEASM`: the text, a word of properties, then for each constraint a word that says how many
-//! registers of which kind come next. Results stand apart from sources in Ori, so that the words say which is which.
+//! They are those of LLVM's `INLINEASM`: the text, a word of properties, then for each constraint a
+//! word that says how many registers of which kind come next. Results stand apart from sources in
+//! Ori, so that the words say which is which.
 
 use oriel_ori::{Function, Instruction, Operation};
 use std::ops::Range;

@@ -19,8 +19,8 @@ pub struct BufferResult {
 pub struct DescribedResult {
     /// The description's buffers, in its order.
     pub buffers: Vec<BufferResult>,
-    /// The module's variables, which launches may have changed; with [`Limits::uninterpreted`] also the events of all
-    /// threads, as hashes.
+    /// The module's variables, which launches may have changed; with [`Limits::uninterpreted`] also
+    /// the events of all threads, as hashes.
     pub variables: Vec<BufferResult>,
     /// Of all launches together.
     pub statistics: Statistics,
@@ -121,7 +121,8 @@ pub fn run_described(
 pub struct BlindResult {
     /// Each byte that was written, by address.
     pub writes: Vec<(u64, u8)>,
-    /// The module's variables; with [`Limits::uninterpreted`] also the events of all threads, as hashes.
+    /// The module's variables; with [`Limits::uninterpreted`] also the events of all threads, as
+    /// hashes.
     pub variables: Vec<BufferResult>,
     /// What it took.
     pub statistics: Statistics,
@@ -157,8 +158,9 @@ fn events(memory: &Memory) -> Option<BufferResult> {
 /// Bytes of dynamic shared memory of a blind launch.
 const BLIND_SHARED_BYTES: u32 = 16 << 10;
 
-/// Runs a kernel without a description: two blocks of 64 threads, on memory where every global address exists and what was
-/// never written is a hash of seed and address. Pointers get addresses far apart, other parameters small numbers.
+/// Runs a kernel without a description: two blocks of 64 threads, on memory where every global
+/// address exists and what was never written is a hash of seed and address. Pointers get addresses
+/// far apart, other parameters small numbers.
 ///
 /// # Errors
 /// The kernel did something wrong, which may be because its arguments are nonsense.

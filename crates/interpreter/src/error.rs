@@ -45,7 +45,8 @@ pub enum FaultKind {
     /// An operation of several threads was reached by a part of them only.
     #[error("{0}")]
     Divergence(String),
-    /// The divergence analysis is wrong, see [`Program::compile_checked`](super::Program::compile_checked).
+    /// The divergence analysis is wrong, see
+    /// [`Program::compile_checked`](super::Program::compile_checked).
     #[error("{0}")]
     NotUniform(String),
     /// A call that does not fit the function that is called.

@@ -1,4 +1,5 @@
-//! The execution oracle: runs kernels in Ori on the memory of a launch. What operations compute is in `oriel_arithmetic`.
+//! The execution oracle: runs kernels in Ori on the memory of a launch. What operations compute is
+//! in `oriel_arithmetic`.
 //!
 //! ```text
 //! Functions, Module ─▶ Program ─▶ run(Launch, Memory) ─▶ Memory, Statistics or a Fault
@@ -35,15 +36,17 @@
 //!
 //! # The model
 //!
-//! Blocks run one after the other, x first; warps of a block take turns of a few thousand steps; the lanes of a warp
-//! execute together and in order. Every launch therefore gives the same result each time. Threads of a warp that part at
-//! a branch meet again at the branch's immediate post-dominator. Memory is sequentially consistent, so orderings and
-//! scopes say nothing more. A thread that waits for another one of its warp, or for a later block, waits for ever, which
-//! the limit on steps ends.
+//! Blocks run one after the other, x first; warps of a block take turns of a few thousand steps;
+//! the lanes of a warp execute together and in order. Every launch therefore gives the same result
+//! each time. Threads of a warp that part at a branch meet again at the branch's immediate
+//! post-dominator. Memory is sequentially consistent, so orderings and scopes say nothing more. A
+//! thread that waits for another one of its warp, or for a later block, waits for ever, which the
+//! limit on steps ends.
 //!
-//! Undefined values are zero or what the register held; registers, local and shared memory are zero at first. An
-//! addition that may be contracted is not. What is not modelled is no error until it is executed;
-//! inline assembly and opcodes that Ori does not know are none with [`Limits::uninterpreted`].
+//! Undefined values are zero or what the register held; registers, local and shared memory are zero
+//! at first. An addition that may be contracted is not. What is not modelled is no error until it
+//! is executed; inline assembly and opcodes that Ori does not know are none with
+//! [`Limits::uninterpreted`].
 
 mod access;
 mod atomic;

@@ -16,11 +16,12 @@ const BARRIERS: usize = 16;
 /// When a launch is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most steps, one for each instruction that a warp executes with any number of its threads.
+    /// The most steps, one for each instruction that a warp executes with any number of its
+    /// threads.
     pub steps: u64,
-    /// Give inline assembly and opcodes that Ori does not know a meaning that says nothing but what they read and what order
-    /// they come in, and add a hash of these and other events to what a launch gives. For comparisons: the values are
-    /// made up.
+    /// Give inline assembly and opcodes that Ori does not know a meaning that says nothing but what
+    /// they read and what order they come in, and add a hash of these and other events to what a
+    /// launch gives. For comparisons: the values are made up.
     pub uninterpreted: bool,
 }
 
@@ -84,11 +85,12 @@ struct Machine<'a> {
     limits: Limits,
 }
 
-/// Runs a kernel. Blocks run one after the other, x first; the warps of a block take turns; lanes go in order. So the
-/// same launch on the same memory always gives the same.
+/// Runs a kernel. Blocks run one after the other, x first; the warps of a block take turns; lanes
+/// go in order. So the same launch on the same memory always gives the same.
 ///
 /// # Errors
-/// The launch does not fit the program, or the program did something wrong; the memory is as it was then.
+/// The launch does not fit the program, or the program did something wrong; the memory is as it was
+/// then.
 pub fn run(
     program: &Program,
     launch: &Launch,

@@ -1,8 +1,8 @@
 //! Memory: where the spaces lie, and the bytes in them.
 //!
-//! Every buffer has a window of 4 GiB of global addresses to itself, so that the buffer of an address is found by a shift
-//! and an access that leaves its buffer always hits nothing. Generic addresses of the other spaces lie in windows of
-//! their own:
+//! Every buffer has a window of 4 GiB of global addresses to itself, so that the buffer of an
+//! address is found by a shift and an access that leaves its buffer always hits nothing. Generic
+//! addresses of the other spaces lie in windows of their own:
 //!
 //! | generic address | space |
 //! |---|---|
@@ -86,7 +86,8 @@ impl Memory {
         self.buffers.iter().find(|buffer| buffer.name == name)
     }
 
-    /// Bytes written outside of all buffers, in a blind launch: address and value, in order of address.
+    /// Bytes written outside of all buffers, in a blind launch: address and value, in order of
+    /// address.
     pub fn blind_writes(&self) -> Vec<(u64, u8)> {
         self.blind.as_ref().map_or_else(Vec::new, Blind::writes)
     }

@@ -1,7 +1,9 @@
-//! What a module has beside its functions: variables with their initial values, and the parameters of its kernels.
+//! What a module has beside its functions: variables with their initial values, and the parameters
+//! of its kernels.
 //!
-//! Both stand in the PTX that LLVM prints for the module, in a form that is the same for every source language, so that
-//! is where they are read from: no LLVM is needed to run snapshots whose PTX lies beside them.
+//! Both stand in the PTX that LLVM prints for the module, in a form that is the same for every
+//! source language, so that is where they are read from: no LLVM is needed to run snapshots whose
+//! PTX lies beside them.
 
 use thiserror::Error;
 
@@ -234,8 +236,8 @@ fn parse_variable(line: &str) -> Result<Variable, String> {
     Ok(variable)
 }
 
-/// An element of an initial value: a number, or an address in one of the forms `name`, `name+4`, `generic(name)`,
-/// `0xFF00(name)`, the last for single bytes of it.
+/// An element of an initial value: a number, or an address in one of the forms `name`, `name+4`,
+/// `generic(name)`, `0xFF00(name)`, the last for single bytes of it.
 fn parse_item(variable: &mut Variable, size: usize, item: &str) -> Result<(), String> {
     if let Some(bytes) = parse_number(item) {
         variable.initial.extend_from_slice(&bytes[..size]);
@@ -280,7 +282,8 @@ fn parse_item(variable: &mut Variable, size: usize, item: &str) -> Result<(), St
     Ok(())
 }
 
-/// The bytes of a number: decimal, hexadecimal, or the bits of a float as PTX writes them (`0f3F800000`, `0d...`).
+/// The bytes of a number: decimal, hexadecimal, or the bits of a float as PTX writes them
+/// (`0f3F800000`, `0d...`).
 fn parse_number(text: &str) -> Option<[u8; 16]> {
     let bits = match text.get(..2) {
         Some("0f" | "0F" | "0d" | "0D" | "0x" | "0X") => u128::from_str_radix(&text[2..], 16).ok()?,

@@ -185,7 +185,8 @@ pub(super) enum Step {
         is_wide: bool,
     },
     Nothing,
-    /// Something that all threads of the warp do in order with all other events: what it is, as a hash.
+    /// Something that all threads of the warp do in order with all other events: what it is, as a
+    /// hash.
     Event(u64),
     /// One of [`Program::uninterpreted`].
     Uninterpreted(u32),

@@ -1,8 +1,9 @@
 //! The stack of divergent paths of a warp.
 //!
-//! The topmost entry is what the warp executes. When its lanes part at a branch, the entry waits at the block that
-//! post-dominates the branch, and each path becomes an entry above it that ends there. A call's paths lie above those of
-//! its caller; a path whose lanes have all returned is gone, and with the last one the call is over.
+//! The topmost entry is what the warp executes. When its lanes part at a branch, the entry waits at
+//! the block that post-dominates the branch, and each path becomes an entry above it that ends
+//! there. A call's paths lie above those of its caller; a path whose lanes have all returned is
+//! gone, and with the last one the call is over.
 
 use oriel_arithmetic::lanes::Bases;
 
@@ -65,10 +66,12 @@ impl PathStack {
         }
     }
 
-    /// Parts the lanes of the topmost path. Those whose target is where the paths meet again only wait there.
+    /// Parts the lanes of the topmost path. Those whose target is where the paths meet again only
+    /// wait there.
     pub fn part(&mut self, reconverge: Option<u32>, targets: impl Iterator<Item = (u32, u32)>) {
         let Some(&top) = self.paths.last() else { return };
-        // A path that ends at the same place waits there already, and one without a place to meet does not go on.
+        // A path that ends at the same place waits there already, and one without a place to meet
+        // does not go on.
         let meeting = match reconverge {
             Some(step) if top.reconverge != Some(step) => {
                 self.hold_at(step);
@@ -93,7 +96,8 @@ impl PathStack {
         }
     }
 
-    /// Drops paths that have ended or have no lanes, as far as they lie above `first`; is one left there?
+    /// Drops paths that have ended or have no lanes, as far as they lie above `first`; is one left
+    /// there?
     pub fn settle(&mut self, first: usize) -> bool {
         while self.paths.len() > first {
             let top = self.paths[self.paths.len() - 1];

@@ -1,4 +1,5 @@
-//! What threads have done that others may notice, as hashes; `uninterpreted.rs` says what they are for.
+//! What threads have done that others may notice, as hashes; `uninterpreted.rs` says what they are
+//! for.
 
 use oriel_arithmetic::lanes::LANES;
 

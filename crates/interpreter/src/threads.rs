@@ -1,7 +1,8 @@
 //! Operations of the threads of a warp together: shuffles, votes, matches, reductions.
 //!
-//! The threads that a mask names have to execute the operation together, except those that have ended. A shuffle that
-//! reads a lane that does not take part gives the own value; PTX leaves it open.
+//! The threads that a mask names have to execute the operation together, except those that have
+//! ended. A shuffle that reads a lane that does not take part gives the own value; PTX leaves it
+//! open.
 
 use oriel_arithmetic::lanes::{LANES, LaneIter, Registers};
 use oriel_ori::{DataType, Variant};

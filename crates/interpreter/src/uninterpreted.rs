@@ -1,7 +1,9 @@
-//! Instructions whose meaning nobody knows: inline assembly, and opcodes that Ori has no operation for.
+//! Instructions whose meaning nobody knows: inline assembly, and opcodes that Ori has no operation
+//! for.
 //!
-//! Two runs can be compared all the same. What such an instruction gives is a hash of what it is and what it reads, and
-//! what it does to memory is something that every load and store behind it shows:
+//! Two runs can be compared all the same. What such an instruction gives is a hash of what it is
+//! and what it reads, and what it does to memory is something that every load and store behind it
+//! shows:
 //!
 //! | the instruction | results | memory |
 //! |---|---|---|
@@ -19,12 +21,14 @@
 //! - *changes* is a sum over the bytes that the thread has changed. A store that is missing before an effect,
 //!   or comes behind it, is in the trace.
 //!
-//! Results are small multiples of 16, and words change in bits 4 to 6: a kernel that takes them for an index, a bound or an
-//! address mostly still comes to its end. Accesses with an ordering see memory as it is, for several threads may meet
-//! there. So does what is constant or the thread's own; of local memory an instruction reaches only what an input points to.
+//! Results are small multiples of 16, and words change in bits 4 to 6: a kernel that takes them for
+//! an index, a bound or an address mostly still comes to its end. Accesses with an ordering see
+//! memory as it is, for several threads may meet there. So does what is constant or the thread's
+//! own; of local memory an instruction reaches only what an input points to.
 //!
-//! Results that are written before the inputs are read (*early clobber*) get another hash first. In the late form, where
-//! registers are shared, an input in the same register is lost, as on hardware; a tied input is read from its result.
+//! Results that are written before the inputs are read (*early clobber*) get another hash first. In
+//! the late form, where registers are shared, an input in the same register is lost, as on
+//! hardware; a tied input is read from its result.
 
 use super::memory::{Space, Spaces};
 use super::thread_effects::{WarpEffects, mix};
@@ -81,7 +85,8 @@ fn to_generic(space: AddressSpace, address: u64) -> Option<u64> {
 }
 
 impl Spaces<'_> {
-    /// Memory as the threads see it after what they have done, by addresses of a space; none if they see it as it is.
+    /// Memory as the threads see it after what they have done, by addresses of a space; none if
+    /// they see it as it is.
     pub fn viewed(&mut self, space: AddressSpace) -> Option<Viewed<'_>> {
         let threads = self.threads.as_deref_mut()?;
         let spaces = Spaces {
@@ -133,7 +138,8 @@ impl Space for Viewed<'_> {
     }
 }
 
-/// The generic address of an access that has an ordering, for the trace; none of the thread's own memory.
+/// The generic address of an access that has an ordering, for the trace; none of the thread's own
+/// memory.
 pub(super) fn common_address(space: AddressSpace, address: u64) -> Option<u64> {
     let address = to_generic(space, address)?;
     let common = matches!(
@@ -175,8 +181,8 @@ pub(super) fn execute(
     }
 }
 
-/// Adds an input of a lane to a hash. Where the stack lies is nobody's business, so a pointer there counts as what it
-/// points to.
+/// Adds an input of a lane to a hash. Where the stack lies is nobody's business, so a pointer there
+/// counts as what it points to.
 fn read(
     what: &Uninterpreted,
     registers: &Registers,

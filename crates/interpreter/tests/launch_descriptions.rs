@@ -125,7 +125,8 @@ fn every_buffer_is_used_and_something_is_written() {
     }
 }
 
-/// An interpreter of 100 million thread-instructions a second is to run each of them in well under a second.
+/// An interpreter of 100 million thread-instructions a second is to run each of them in well under
+/// a second.
 #[test]
 fn launches_are_small_but_not_trivial() {
     for path in sources() {

@@ -1,10 +1,10 @@
 //! The examples run on the host as their launch descriptions say, and give what they should.
 //!
-//! clang compiles each twice: for sm_90 at -O2 and for sm_50 at -O1, where other instructions do the same work
-//! (loops of compare-and-swap for atomics, shifts for dp4a).
+//! clang compiles each twice: for sm_90 at -O2 and for sm_50 at -O1, where other instructions do
+//! the same work (loops of compare-and-swap for atomics, shifts for dp4a).
 //!
-//! Generated kernels run before and after LLVM's optimiser. `ORIEL_TEST_KERNELS` sets how many, 165 if it is not set;
-//! `ORIEL_TEST_SEED` the first seed.
+//! Generated kernels run before and after LLVM's optimiser. `ORIEL_TEST_KERNELS` sets how many, 165
+//! if it is not set; `ORIEL_TEST_SEED` the first seed.
 
 #![cfg(feature = "llvm")]
 
@@ -20,8 +20,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Inline PTX and asynchronous intrinsics that have no host form, and fragments of matrices that a warp shares in a way
-/// that PTX leaves open.
+/// Inline PTX and asynchronous intrinsics that have no host form, and fragments of matrices that a
+/// warp shares in a way that PTX leaves open.
 const UNSUPPORTED: [&str; 14] = [
     "async_intrinsics",
     "block_scan_asm",
@@ -83,7 +83,8 @@ fn run(source: &str, sm: &str, level: &str) -> Result<Vec<Vec<u8>>, HostError> {
     let context = Context::create();
     let mut module = HostModule::compile(&context, &compile(source, sm, level))?;
     let mut memory = HostMemory::new(&description);
-    // SAFETY: the kernels stay within the buffers of their descriptions, which were written together.
+    // SAFETY: the kernels stay within the buffers of their descriptions, which were written
+    // together.
     unsafe { module.run_description(&description, &mut memory) }?;
     Ok(memory.into_contents())
 }

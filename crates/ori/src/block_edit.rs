@@ -1,7 +1,7 @@
 //! Changes to the control flow of a function: the protocol that every phase follows.
 //!
-//! Each operation leaves terminators, layout and PHIs in agreement. Orders, dominators and loops are
-//! computed anew by whoever needs them; nothing here keeps them.
+//! Each operation leaves terminators, layout and PHIs in agreement. Orders, dominators and loops
+//! are computed anew by whoever needs them; nothing here keeps them.
 
 use super::edit::{InstructionBuilder, Position};
 use super::function::{Function, Instruction};
@@ -100,8 +100,8 @@ impl Function {
         Ok(new)
     }
 
-    /// Puts a new block on the edges from one block to another; PHIs of the target take their values
-    /// from there.
+    /// Puts a new block on the edges from one block to another; PHIs of the target take their
+    /// values from there.
     ///
     /// # Errors
     /// There is no such edge, or the source's terminator cannot be changed.
@@ -118,11 +118,12 @@ impl Function {
         Ok(new)
     }
 
-    /// Makes all edges from `from` to `old` lead to `new`. PHIs of `old` lose their values for them.
+    /// Makes all edges from `from` to `old` lead to `new`. PHIs of `old` lose their values for
+    /// them.
     ///
     /// # Errors
-    /// There is no such edge, `new` has PHIs that know nothing of `from`, or the terminator cannot be
-    /// changed.
+    /// There is no such edge, `new` has PHIs that know nothing of `from`, or the terminator cannot
+    /// be changed.
     pub fn redirect_edge(&mut self, from: Block, old: Block, new: Block) -> Result<(), ControlFlowError> {
         if self.phis(new).any(|phi| self.phi_value(phi, from).is_none()) {
             return Err(ControlFlowError::PhiNeedsValue(new));
@@ -153,7 +154,8 @@ impl Function {
         Ok(())
     }
 
-    /// Replaces a conditional branch by one to `target` alone; PHIs of the other block lose the value.
+    /// Replaces a conditional branch by one to `target` alone; PHIs of the other block lose the
+    /// value.
     ///
     /// # Errors
     /// The block does not end in a branch to there.
@@ -186,8 +188,8 @@ impl Function {
         Ok(())
     }
 
-    /// Merges every block with the one that it alone leads to and that nothing else leads to; how many
-    /// blocks went.
+    /// Merges every block with the one that it alone leads to and that nothing else leads to; how
+    /// many blocks went.
     pub fn merge_all_blocks(&mut self) -> usize {
         let mut edges_into: SecondaryMap<Block, usize> = SecondaryMap::new();
         for &block in self.blocks() {
@@ -211,7 +213,8 @@ impl Function {
         merged
     }
 
-    /// The only block that this one leads to, if it may be merged with it once nothing else leads there.
+    /// The only block that this one leads to, if it may be merged with it once nothing else leads
+    /// there.
     fn mergeable_successor(&self, block: Block) -> Option<Block> {
         let is_branch = self.operation(self.terminator(block)?) == Operation::Bra;
         let mut successors = self.successors(block);
@@ -222,8 +225,8 @@ impl Function {
         (is_branch && may_go).then_some(only)
     }
 
-    /// Puts the instructions of `second` in the place of the branch of `first` that leads there. The
-    /// layout still has `second`.
+    /// Puts the instructions of `second` in the place of the branch of `first` that leads there.
+    /// The layout still has `second`.
     fn append_block(&mut self, first: Block, second: Block) {
         self.replace_phis_by_values(second, first);
         let branch = self
@@ -308,8 +311,8 @@ impl Function {
         removed.len()
     }
 
-    /// Puts the blocks into another order, and lets control fall through to the block that comes next
-    /// now where it was sent there by name.
+    /// Puts the blocks into another order, and lets control fall through to the block that comes
+    /// next now where it was sent there by name.
     ///
     /// # Panics
     /// The order does not consist of the blocks of the layout, the entry first.

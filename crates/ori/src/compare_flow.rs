@@ -38,12 +38,12 @@ pub struct ForeignControlFlow<'a> {
     pub order: &'a [u32],
 }
 
-/// Takes `snapshot` to Ori and compares its control flow with `theirs`: edges with those of the snapshot,
-/// then dominators, post-dominators and loops of every block, and the order. Liveness on top of it is
-/// compared with the live-range engine's.
+/// Takes `snapshot` to Ori and compares its control flow with `theirs`: edges with those of the
+/// snapshot, then dominators, post-dominators and loops of every block, and the order. Liveness on
+/// top of it is compared with the live-range engine's.
 ///
-/// Ori lists successors as terminators do, LLVM in an order of its own, on which the reverse post-order
-/// depends. The order is therefore that of the snapshot's edges.
+/// Ori lists successors as terminators do, LLVM in an order of its own, on which the reverse
+/// post-order depends. The order is therefore that of the snapshot's edges.
 ///
 /// A function that Ori cannot represent has nothing to compare.
 ///

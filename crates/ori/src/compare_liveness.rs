@@ -1,9 +1,10 @@
-//! Compares liveness at the borders of blocks, from Ori's dataflow, and pressure, interference and last uses, which
-//! follow from it, with the live-range engine's intervals.
+//! Compares liveness at the borders of blocks, from Ori's dataflow, and pressure, interference and
+//! last uses, which follow from it, with the live-range engine's intervals.
 //!
-//! The two come from different data by different ways: sets by the transfer function over Ori's operands,
-//! and segments from LLVM's operands. They differ by definition in one thing, which is left out: an
-//! interval of a PHI's result begins where its block does, and the set there does not have it.
+//! The two come from different data by different ways: sets by the transfer function over Ori's
+//! operands, and segments from LLVM's operands. They differ by definition in one thing, which is
+//! left out: an interval of a PHI's result begins where its block does, and the set there does not
+//! have it.
 
 use super::control_flow::ControlFlow;
 use super::function::{Function, RegisterFile};
@@ -17,8 +18,8 @@ use oriel_engine::live::pressure::{File, Pressure};
 use oriel_engine::live::{LiveIntervals, LiveRangeCalc};
 use oriel_engine::snapshot::Snapshot;
 
-/// Compares the registers that are live where blocks begin and end. `function` is that of `snapshot`, with
-/// nothing changed, and `flow` its control flow; a text for each difference.
+/// Compares the registers that are live where blocks begin and end. `function` is that of
+/// `snapshot`, with nothing changed, and `flow` its control flow; a text for each difference.
 pub(super) fn liveness_differences(
     snapshot: &Snapshot<'_>,
     function: &Function,
@@ -62,8 +63,8 @@ pub(super) fn liveness_differences(
     differences
 }
 
-/// Compares the units of data registers and predicates that are live where blocks begin and where instructions define
-/// results with the engine's pressure there.
+/// Compares the units of data registers and predicates that are live where blocks begin and where
+/// instructions define results with the engine's pressure there.
 fn pressure_differences(
     snapshot: &Snapshot<'_>,
     function: &Function,
@@ -101,8 +102,9 @@ fn pressure_differences(
 /// The most registers of a file that are compared in pairs.
 const COMPARED_REGISTERS: usize = 1500;
 
-/// Registers interfere where their intervals overlap. Left out is what Ori takes for more: results of inline assembly, and
-/// PHIs that nothing uses beside others of their block, which all define their results at once.
+/// Registers interfere where their intervals overlap. Left out is what Ori takes for more: results
+/// of inline assembly, and PHIs that nothing uses beside others of their block, which all define
+/// their results at once.
 fn interference_differences(
     function: &Function,
     liveness: &Liveness,

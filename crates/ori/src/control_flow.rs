@@ -114,7 +114,8 @@ impl ControlFlow {
         Ok(())
     }
 
-    /// Writes the natural loops, outer ones first, and the edges into cycles that have several entries.
+    /// Writes the natural loops, outer ones first, and the edges into cycles that have several
+    /// entries.
     ///
     /// # Errors
     /// `out` cannot be written to.

@@ -8,8 +8,8 @@
 //! bix3: %4 = PHI 1, bix1, 2, bix2     divergent: lanes come here by different ways
 //! ```
 //!
-//! A register is divergent if an execution of one of its definitions can give two active lanes different
-//! values. What makes it so:
+//! A register is divergent if an execution of one of its definitions can give two active lanes
+//! different values. What makes it so:
 //!
 //! - **sources**: thread and lane numbers, counters, atomic operations, shuffles, loads from memory that
 //!   another thread may write, results of calls, parameters of device functions, opaque operations; votes
@@ -21,22 +21,24 @@
 //!   values of different rounds, though in the loop all lanes agreed. The *use* is divergent, the
 //!   register is not.
 //!
-//! Joins come from labels: every target of the branch sends out its own name; a block that gets two different
-//! ones is a join and sends on its own. That stops at the branch's immediate post-dominator, where all lanes have
-//! come together. Blocks that a label reaches before are under *divergent control*.
+//! Joins come from labels: every target of the branch sends out its own name; a block that gets two
+//! different ones is a join and sends on its own. That stops at the branch's immediate
+//! post-dominator, where all lanes have come together. Blocks that a label reaches before are under
+//! *divergent control*.
 //!
-//! A register with several definitions, as late form has them, has no PHIs. It is divergent if it is live where
-//! lanes join, or behind a loop that they leave at different times, and a definition lies on the way. So its
-//! classification holds for all of its values.
+//! A register with several definitions, as late form has them, has no PHIs. It is divergent if it
+//! is live where lanes join, or behind a loop that they leave at different times, and a definition
+//! lies on the way. So its classification holds for all of its values.
 //!
-//! Cycles with several entries have no header that brings lanes together: as soon as lanes part in one or before
-//! its entries, everything defined in it counts as divergent.
+//! Cycles with several entries have no header that brings lanes together: as soon as lanes part in
+//! one or before its entries, everything defined in it counts as divergent.
 //!
-//! The algorithm is that of R. Karrenberg and S. Hack, "Improving Performance of OpenCL on CPUs", CC 2012, in the
-//! form of LLVM's GenericUniformityImpl and SyncDependenceAnalysis.
+//! The algorithm is that of R. Karrenberg and S. Hack, "Improving Performance of OpenCL on CPUs",
+//! CC 2012, in the form of LLVM's GenericUniformityImpl and SyncDependenceAnalysis.
 //!
-//! Uniform is meant of *values*: lanes that execute an instruction together agree. A register of which that
-//! holds need not fit into one place for the whole warp, since lanes that went another way may still need another value.
+//! Uniform is meant of *values*: lanes that execute an instruction together agree. A register of
+//! which that holds need not fit into one place for the whole warp, since lanes that went another
+//! way may still need another value.
 
 use super::control_flow::ControlFlow;
 use super::function::{Function, Instruction, Special};
@@ -72,7 +74,8 @@ impl Divergence {
         analysis.found
     }
 
-    /// Does the register hold the same value in all lanes whenever one of its definitions is executed?
+    /// Does the register hold the same value in all lanes whenever one of its definitions is
+    /// executed?
     pub fn is_uniform(&self, register: Register) -> bool {
         !self.registers.contains(register)
     }
@@ -156,7 +159,8 @@ fn origin_of_results(function: &Function, instruction: Instruction) -> Origin {
         O::Fcopysign | O::Ftestinf | O::Isetp | O::Fsetp | O::Sel | O::Cvt | O::Cvta => Origin::Operands,
         O::Isspacep | O::Mov | O::Copy | O::Phi | O::S2r | O::Lea | O::FrameAddress => Origin::Operands,
         O::Pack | O::Unpack | O::Extract => Origin::Operands,
-        // A PHI's missing value became one; which it is, is nobody's business before registers are shared.
+        // A PHI's missing value became one; which it is, is nobody's business before registers are
+        // shared.
         O::ImplicitDef if function.info.stage == Stage::Ssa => Origin::Operands,
         O::ImplicitDef => Origin::Lane,
         O::Ld if reads_constant_memory(function, instruction) => Origin::Operands,
@@ -198,7 +202,8 @@ fn reads_constant_memory(function: &Function, instruction: Instruction) -> bool 
             let is_invariant = modifiers.flags.contains(ModifierFlags::INVARIANT);
             (is_invariant || has(MemoryFlags::INVARIANT)) && !has(MemoryFlags::VOLATILE)
         }
-        // Equal generic or local addresses are different memory for different threads, and others may write.
+        // Equal generic or local addresses are different memory for different threads, and others
+        // may write.
         AddressSpace::None
         | AddressSpace::Generic
         | AddressSpace::Shared
@@ -494,8 +499,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Lanes go round these blocks while others wait for them where they meet, which is in the same loop: a cycle in it
-    /// with the same header, which is no loop of its own. So they come there with values of different rounds.
+    /// Lanes go round these blocks while others wait for them where they meet, which is in the same
+    /// loop: a cycle in it with the same header, which is no loop of its own. So they come there
+    /// with values of different rounds.
     fn mark_rounds<'b>(&mut self, blocks: impl Iterator<Item = &'b Block>) {
         for &block in blocks {
             for instruction in self.function.instructions(block) {
@@ -504,7 +510,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// What a divergent branch means for cycles with several entries: lanes part in them or come to several entries.
+    /// What a divergent branch means for cycles with several entries: lanes part in them or come to
+    /// several entries.
     fn mark_irreducible_cycles(&mut self, branch: Block) {
         let is_hit = |cycle: &Vec<Block>| {
             cycle

@@ -201,12 +201,12 @@ impl Function {
         instruction
     }
 
-    /// Adds a copy of an instruction, which becomes a copy of the machine instruction behind it. In SSA
-    /// form it needs `results` of its own.
+    /// Adds a copy of an instruction, which becomes a copy of the machine instruction behind it. In
+    /// SSA form it needs `results` of its own.
     ///
     /// # Panics
-    /// The results are not as many, or it is one that must not be twice: a PHI, a terminator, a convergent
-    /// instruction, one with side effects, part of a call.
+    /// The results are not as many, or it is one that must not be twice: a PHI, a terminator, a
+    /// convergent instruction, one with side effects, part of a call.
     pub fn clone_instruction(
         &mut self,
         instruction: Instruction,
@@ -270,8 +270,8 @@ impl Function {
         self.link(position, instruction);
     }
 
-    /// Removes `removed`, whose work `survivor` does as well: LLVM merges flags, memory operands and
-    /// locations.
+    /// Removes `removed`, whose work `survivor` does as well: LLVM merges flags, memory operands
+    /// and locations.
     pub fn merge_into(&mut self, removed: Instruction, survivor: Instruction) {
         let mut stands_for = self.merged.remove(&removed).unwrap_or_default();
         stands_for.extend(self.origins(removed));
@@ -358,7 +358,8 @@ impl Function {
         self.instructions[instruction].flags.set(marks, set);
     }
 
-    /// Gives it the operation, types, modifiers and sources of `model`. Results, place and what is known of memory stay.
+    /// Gives it the operation, types, modifiers and sources of `model`. Results, place and what is
+    /// known of memory stay.
     pub fn become_like(&mut self, instruction: Instruction, model: &InstructionBuilder) {
         self.set_operation(instruction, model.operation);
         self.set_types(instruction, model.data_type, model.source_type);
@@ -538,7 +539,8 @@ impl Function {
     /// Takes an object off the stack.
     ///
     /// # Panics
-    /// There is no such object, or it was removed already. That nothing uses it any more the verifier checks.
+    /// There is no such object, or it was removed already. That nothing uses it any more the
+    /// verifier checks.
     pub fn remove_stack_object(&mut self, object: FrameObject) {
         let data = &mut self.stack_objects[object];
         assert!(!data.is_removed, "{object} was removed already");

@@ -1,5 +1,5 @@
-//! Effects: everything an instruction does besides giving results. The one table that phases, the scheduler's dependences and
-//! versions of memory ask.
+//! Effects: everything an instruction does besides giving results. The one table that phases, the
+//! scheduler's dependences and versions of memory ask.
 //!
 //! | rule | reads and writes |
 //! |---|---|
@@ -12,11 +12,13 @@
 //! | [`MemoryRule::Call`] | everything |
 //! | [`MemoryRule::Unknown`] | everything, unless LLVM rules it out |
 //!
-//! LLVM describes an opcode by three flags: `mayLoad`, `mayStore` and `hasUnmodeledSideEffects`. The third does not imply the
-//! others: `griddepcontrol.wait`, `cp.async.bulk.wait_group` and `asm volatile` have only that one, and all of them let a thread
-//! see what others wrote. So an unknown instruction with side effects reads and writes all memory, whatever the first two say.
-//! In IR, LLVM knows more: an intrinsic that is `memory(inaccessiblemem)` lets loads be merged across it. Machine code no longer
-//! says so; Ori knows it by the operation, and the rows with [`MemoryRule::Inaccessible`] say why.
+//! LLVM describes an opcode by three flags: `mayLoad`, `mayStore` and `hasUnmodeledSideEffects`.
+//! The third does not imply the others: `griddepcontrol.wait`, `cp.async.bulk.wait_group` and
+//! `asm volatile` have only that one, and all of them let a thread see what others wrote. So an
+//! unknown instruction with side effects reads and writes all memory, whatever the first two say.
+//! In IR, LLVM knows more: an intrinsic that is `memory(inaccessiblemem)` lets loads be merged
+//! across it. Machine code no longer says so; Ori knows it by the operation, and the rows with
+//! [`MemoryRule::Inaccessible`] say why.
 
 use super::function::{Function, Instruction, InstructionFlags, MachineOpcode, Special};
 use super::modifiers::{AddressSpace, ModifierFlags, Ordering};
@@ -74,7 +76,8 @@ impl MemoryKinds {
 pub enum MemoryRule {
     /// None: it computes a value or transfers control.
     Value,
-    /// None that a load or store can reach, although LLVM says that it has effects or accesses memory.
+    /// None that a load or store can reach, although LLVM says that it has effects or accesses
+    /// memory.
     Inaccessible,
     /// The memory of its address space.
     Access,
@@ -117,10 +120,12 @@ impl MemoryRule {
             O::Bra | O::Brx | O::Ret | O::End => Self::Value,
             // The carry flag is a register that only these read and write.
             O::IaddCarryOut | O::IaddCarry | O::IsubCarryOut | O::IsubCarry => Self::Inaccessible,
-            // A counter counts by itself. Its intrinsics are memory(inaccessiblemem), so LLVM merges loads across a read of one.
+            // A counter counts by itself. Its intrinsics are memory(inaccessiblemem), so LLVM
+            // merges loads across a read of one.
             O::S2r => Self::Inaccessible,
-            // Values go from lane to lane through registers: PTX orders no memory accesses by these, and LLVM's intrinsics
-            // are convergent and memory(inaccessiblemem). The same instruction in inline assembly is unknown, as in LLVM.
+            // Values go from lane to lane through registers: PTX orders no memory accesses by
+            // these, and LLVM's intrinsics are convergent and memory(inaccessiblemem). The same
+            // instruction in inline assembly is unknown, as in LLVM.
             O::Shfl | O::Vote | O::Match | O::Redux | O::ActiveMask => Self::Inaccessible,
             // Nothing runs after them in this thread; both intrinsics are memory(inaccessiblemem).
             O::Exit | O::Trap => Self::Inaccessible,
@@ -137,12 +142,12 @@ impl MemoryRule {
     }
 }
 
-/// Waits for a phase of a barrier in memory. LLVM says of the relaxed ones that they only read; a thread that has waited goes on to
-/// read what others wrote, so they count like the others.
+/// Waits for a phase of a barrier in memory. LLVM says of the relaxed ones that they only read; a
+/// thread that has waited goes on to read what others wrote, so they count like the others.
 const WAITS: [&str; 2] = ["mbar_test_wait", "mbar_try_wait"];
 
-/// The effects of an instruction that Ori does not know, by what LLVM says of its opcode; `flags` says what inline assembly
-/// declares.
+/// The effects of an instruction that Ori does not know, by what LLVM says of its opcode; `flags`
+/// says what inline assembly declares.
 pub fn unknown_effects(
     operation: Operation,
     opcode: &MachineOpcode,

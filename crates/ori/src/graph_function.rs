@@ -25,8 +25,8 @@ pub fn empty_function(blocks: usize) -> Function {
     function
 }
 
-/// A function with a block for each list of targets: none returns; one is gone to, by falling through
-/// where it comes next; of two the first is branched to; more are gone to by number.
+/// A function with a block for each list of targets: none returns; one is gone to, by falling
+/// through where it comes next; of two the first is branched to; more are gone to by number.
 pub fn function(targets: &[&[usize]]) -> Function {
     let mut function = empty_function(targets.len());
     let predicate = function.create_register(RegisterFile::P, 1, None);
@@ -54,8 +54,8 @@ pub fn function(targets: &[&[usize]]) -> Function {
     function
 }
 
-/// Runs a test on functions with random graphs whose first block is the entry, and a PHI in every other
-/// block that something leads to.
+/// Runs a test on functions with random graphs whose first block is the entry, and a PHI in every
+/// other block that something leads to.
 pub fn on_random_functions(mut test: impl FnMut(Function, &mut Random)) {
     on_random_graphs(|graph, random| {
         use oriel_engine::graph::Graph;

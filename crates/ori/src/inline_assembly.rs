@@ -1,5 +1,5 @@
-//! Operands of inline assembly: which results are written before all sources are read, and which sources share a register with a
-//! result.
+//! Operands of inline assembly: which results are written before all sources are read, and which
+//! sources share a register with a result.
 //!
 //! ```text
 //! ASM &"...", 1, 2818059, 2818057, %3, 2147483657, %4      results %1, %2
@@ -8,9 +8,9 @@
 //!                └ one register is written early
 //! ```
 //!
-//! LLVM describes each group of operands by a word before it (llvm/IR/InlineAsm.h): its kind in bits 0 to 2, how many operands in
-//! bits 3 to 15, and with bit 31 the group that it matches in bits 16 to 30. In Ori the words stand among the sources, results
-//! among the results.
+//! LLVM describes each group of operands by a word before it (llvm/IR/InlineAsm.h): its kind in
+//! bits 0 to 2, how many operands in bits 3 to 15, and with bit 31 the group that it matches in
+//! bits 16 to 30. In Ori the words stand among the sources, results among the results.
 
 use super::function::{Function, Instruction};
 use super::operation::Operation;
@@ -45,7 +45,8 @@ pub struct AssemblyOperands {
 }
 
 impl AssemblyOperands {
-    /// Reads the words; of what is no inline assembly, or has no words that make sense, nothing is known.
+    /// Reads the words; of what is no inline assembly, or has no words that make sense, nothing is
+    /// known.
     pub fn of(function: &Function, instruction: Instruction) -> Self {
         if !function.is_inline_assembly(instruction) {
             return Self::default();
@@ -115,8 +116,9 @@ impl Function {
         }
     }
 
-    /// May inline assembly write a register while it still reads its sources? Then no source may become this register. Any result
-    /// counts: assembly of several lines writes one result before it reads the last source, and not all of it that should says so.
+    /// May inline assembly write a register while it still reads its sources? Then no source may
+    /// become this register. Any result counts: assembly of several lines writes one result before
+    /// it reads the last source, and not all of it that should says so.
     pub fn may_write_early(&self, instruction: Instruction, register: Register) -> bool {
         self.is_inline_assembly(instruction)
             && self
@@ -125,7 +127,8 @@ impl Function {
                 .any(|result| result.as_register() == Some(register))
     }
 
-    /// A result of inline assembly that is written early and shares its register with a source that is not tied to it.
+    /// A result of inline assembly that is written early and shares its register with a source that
+    /// is not tied to it.
     pub(super) fn early_clobber_problem(&self, instruction: Instruction) -> Option<Register> {
         let operands = AssemblyOperands::of(self, instruction);
         let results = self.results(instruction);

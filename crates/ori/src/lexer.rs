@@ -27,7 +27,8 @@ pub(super) enum Token<'a> {
     Word(&'a str),
     /// `%5`, without the sign.
     Register(&'a str),
-    /// Digits and what sticks to them: `12`, `0x1f`, `1.5f32`, `1e-7f64`. The sign is a token of its own.
+    /// Digits and what sticks to them: `12`, `0x1f`, `1.5f32`, `1e-7f64`. The sign is a token of
+    /// its own.
     Number(&'a str),
     /// A quoted name, without quotes and escapes.
     Quoted(String),

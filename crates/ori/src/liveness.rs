@@ -16,8 +16,8 @@
 //! | `equations.rs` | the dataflow solver over bit matrices | blocks times registers that live across borders, over the word size |
 //! | `paths.rs` | from every use back to the definitions | the sum of all live ranges, in blocks |
 //!
-//! The matrices are small and fast until a function has some thousand blocks; from there on they grow with the square of its
-//! size, and the paths do not.
+//! The matrices are small and fast until a function has some thousand blocks; from there on they
+//! grow with the square of its size, and the paths do not.
 
 mod equations;
 mod paths;
@@ -29,7 +29,8 @@ use oriel_engine::dataflow::Statistics;
 use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, Register, entity_impl};
 use oriel_engine::graph::rows::Rows;
 
-/// Bytes of a matrix of all blocks by the registers that live across borders up to which the equations are solved.
+/// Bytes of a matrix of all blocks by the registers that live across borders up to which the
+/// equations are solved.
 const MATRIX_LIMIT: usize = 64 << 10;
 
 /// A register that is live across the border of a block, by number; for sets of such registers.

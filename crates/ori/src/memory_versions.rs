@@ -7,14 +7,15 @@
 //!        LD.shared %3         version 0: another memory
 //! ```
 //!
-//! Memory is treated as a few variables, one for each kind that nothing else overlaps, in the static
-//! single assignment form that registers have: a write makes a new version, and where different
-//! versions meet a new one begins (Cytron et al., "Efficiently Computing Static Single Assignment Form
-//! and the Control Dependence Graph", 1991: placement by iterated dominance frontiers, names by a walk
-//! of the dominator tree). Two reads of one place with equal versions give the same value, as long as
-//! nothing else writes to the memory: that holds within a thread between points where it may look at what
-//! others did, and every such point (barrier, fence, atomic, volatile access, call, anything unknown with side
-//! effects) makes new versions of all memory that others can reach; `effects.rs` has the table.
+//! Memory is treated as a few variables, one for each kind that nothing else overlaps, in the
+//! static single assignment form that registers have: a write makes a new version, and where
+//! different versions meet a new one begins (Cytron et al., "Efficiently Computing Static Single
+//! Assignment Form and the Control Dependence Graph", 1991: placement by iterated dominance
+//! frontiers, names by a walk of the dominator tree). Two reads of one place with equal versions
+//! give the same value, as long as nothing else writes to the memory: that holds within a thread
+//! between points where it may look at what others did, and every such point (barrier, fence,
+//! atomic, volatile access, call, anything unknown with side effects) makes new versions of all
+//! memory that others can reach; `effects.rs` has the table.
 
 use super::control_flow::ControlFlow;
 use super::effects::{MemoryKinds, memory_kinds};
@@ -70,7 +71,8 @@ impl MemoryVersions {
             .iter()
             .filter(|&&block| !flow.order.is_reachable(block))
         {
-            // Nothing is known of how control would come here: every block begins with versions of its own.
+            // Nothing is known of how control would come here: every block begins with versions of
+            // its own.
             let mut current: Versions = Default::default();
             for version in &mut current {
                 *version = versions.fresh().into();
@@ -101,7 +103,8 @@ impl MemoryVersions {
         MemoryVersion::from_u32(self.count - 1)
     }
 
-    /// The version of one kind of memory that an instruction reads; none if it does not read that kind.
+    /// The version of one kind of memory that an instruction reads; none if it does not read that
+    /// kind.
     ///
     /// # Panics
     /// `kind` is not exactly one.
@@ -286,8 +289,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1024))]
 
-        /// Along any walk: if a read dominates another and the versions are equal, nothing was written
-        /// between the last time of the first and the second.
+        /// Along any walk: if a read dominates another and the versions are equal, nothing was
+        /// written between the last time of the first and the second.
         #[test]
         fn equal_versions_mean_no_write_between(blocks in blocks(), turns in prop::collection::vec(any::<bool>(), 24)) {
             let function = build(&blocks);

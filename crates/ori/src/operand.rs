@@ -10,8 +10,8 @@
 //! | 24 | negation |
 //! | 0–23 | index or small immediate |
 //!
-//! Tag numbers, the 24 index bits and the two tags of branch targets (4 and 6 in the top bits) are the
-//! reference's; it gives the remaining tags several meanings, of which one was chosen.
+//! Tag numbers, the 24 index bits and the two tags of branch targets (4 and 6 in the top bits) are
+//! the reference's; it gives the remaining tags several meanings, of which one was chosen.
 
 use oriel_engine::entity::{Block, EntityRef, Register, entity_impl};
 use std::fmt::{self, Debug, Formatter};

@@ -1,9 +1,9 @@
 //! The operations of Ori, in one table.
 //!
-//! Every property that a phase may ask for stands in the table below, so that a new operation cannot
-//! be added without saying what it does to memory, whether threads have to meet for it, and so on.
-//! What the table says of [`Operation::Opaque`] and its like is the worst case; LLVM's flags for the
-//! one machine instruction refine it, see [`super::Function::effects`].
+//! Every property that a phase may ask for stands in the table below, so that a new operation
+//! cannot be added without saying what it does to memory, whether threads have to meet for it, and
+//! so on. What the table says of [`Operation::Opaque`] and its like is the worst case; LLVM's flags
+//! for the one machine instruction refine it, see [`super::Function::effects`].
 
 use bitflags::bitflags;
 
@@ -56,8 +56,8 @@ bitflags! {
     }
 }
 
-/// Declares the operations: name in text, the reference's number, numbers of results and of sources,
-/// kinds of modifiers, properties.
+/// Declares the operations: name in text, the reference's number, numbers of results and of
+/// sources, kinds of modifiers, properties.
 macro_rules! operations {
     ($( $(#[$doc:meta])* $variant:ident $name:literal $number:expr, $results:expr, $sources:expr,
         [$($modifier:ident)*] [$($flag:ident)*]; )*) => {

@@ -259,8 +259,8 @@ impl Function {
 
 /// Instructions.
 impl Function {
-    /// Prints an instruction. Results that are not yet declared get their kind, if there is a set of
-    /// declared ones.
+    /// Prints an instruction. Results that are not yet declared get their kind, if there is a set
+    /// of declared ones.
     fn print_instruction(
         &self,
         instruction: Instruction,

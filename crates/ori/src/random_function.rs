@@ -1,7 +1,8 @@
-//! Random functions that the verifier accepts, for property tests: every operation, any control flow.
+//! Random functions that the verifier accepts, for property tests: every operation, any control
+//! flow.
 //!
-//! The control flow graph comes first. Blocks are then filled in preorder of the dominator tree, so that
-//! the registers of the dominators are at hand for uses; PHIs get their values last.
+//! The control flow graph comes first. Blocks are then filled in preorder of the dominator tree, so
+//! that the registers of the dominators are at hand for uses; PHIs get their values last.
 
 use super::edit::{InstructionBuilder, Position};
 use super::function::{
@@ -268,7 +269,8 @@ impl Generator {
         );
     }
 
-    /// Inline assembly with the operands that LLVM gives it: text, properties, and a word in front of each constraint.
+    /// Inline assembly with the operands that LLVM gives it: text, properties, and a word in front
+    /// of each constraint.
     fn add_assembly(&mut self, block: Block) {
         const INPUT: i64 = 1;
         const RESULT: i64 = 2;

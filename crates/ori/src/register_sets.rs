@@ -1,12 +1,14 @@
 //! The live registers of all files, kept together while a walk goes through a block.
 //!
-//! The borders of blocks are rows of bits, from [`Liveness`]. Inside a block one register comes and goes at a time, and
-//! what is asked for is counts, members and membership; so the moving sets are sparse sets (P. Briggs and L. Torczon, "An
-//! Efficient Representation for Sparse Sets", LOPLAS 2, 1993), which are emptied and listed in the time that their
-//! members take. The reference's manager (`sub_A7BC80`) keeps bit vectors here too.
+//! The borders of blocks are rows of bits, from [`Liveness`]. Inside a block one register comes and
+//! goes at a time, and what is asked for is counts, members and membership; so the moving sets are
+//! sparse sets (P. Briggs and L. Torczon, "An Efficient Representation for Sparse Sets", LOPLAS 2,
+//! 1993), which are emptied and listed in the time that their members take. The reference's manager
+//! (`sub_A7BC80`) keeps bit vectors here too.
 //!
-//! With a divergence analysis the uniform registers are counted in files of their own, UR and UP. Whether one value for the
-//! warp is enough for every one of them is up to who assigns registers; see [`Divergence`].
+//! With a divergence analysis the uniform registers are counted in files of their own, UR and UP.
+//! Whether one value for the warp is enough for every one of them is up to who assigns registers;
+//! see [`Divergence`].
 
 use super::divergence::Divergence;
 use super::function::{Function, Instruction, RegisterFile};
@@ -16,8 +18,8 @@ use super::operation::Operation;
 use oriel_engine::entity::{Block, EntityRef, Register};
 use smallvec::SmallVec;
 
-/// How many units each file holds, in the order of [`RegisterFile::ALL`]: R and UR in units of 32 bits (b16 and b32
-/// take one, b64 two, b128 four), the others in registers.
+/// How many units each file holds, in the order of [`RegisterFile::ALL`]: R and UR in units of 32
+/// bits (b16 and b32 take one, b64 two, b128 four), the others in registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units([u32; RegisterFile::ALL.len()]);
 
@@ -72,8 +74,8 @@ pub struct RegisterSets<'a> {
     /// The lists of the files; those that the function has no registers of stay without memory.
     live: [Vec<Register>; RegisterFile::ALL.len()],
     units: Units,
-    /// For the walk forward: registers that an instruction mentions and nothing behind it needs, the first instruction's
-    /// last.
+    /// For the walk forward: registers that an instruction mentions and nothing behind it needs,
+    /// the first instruction's last.
     ends: Vec<(Instruction, Register)>,
 }
 
@@ -155,8 +157,8 @@ impl<'a> RegisterSets<'a> {
     }
 }
 
-/// Walks. Debug instructions use and define nothing; PHIs are passed like others, but their sources are used where the
-/// predecessors end.
+/// Walks. Debug instructions use and define nothing; PHIs are passed like others, but their sources
+/// are used where the predecessors end.
 impl RegisterSets<'_> {
     /// Goes to the end of a block: what is live out of it.
     pub fn enter_end(&mut self, block: Block) {
@@ -197,8 +199,8 @@ impl RegisterSets<'_> {
         self.assign(liveness.live_in(block));
     }
 
-    /// Goes from before an instruction to behind it, in a walk that [`enter_start`](Self::enter_start) began and that has
-    /// passed every instruction before it.
+    /// Goes from before an instruction to behind it, in a walk that
+    /// [`enter_start`](Self::enter_start) began and that has passed every instruction before it.
     pub fn step_forward(&mut self, instruction: Instruction) {
         let function = self.function;
         if function.operation(instruction).is_debug() {
@@ -212,8 +214,9 @@ impl RegisterSets<'_> {
         }
     }
 
-    /// Units where an instruction's results are defined, in a walk that stands behind it: what is live there, and
-    /// results that nothing uses. A register counts once, however often the instruction writes it.
+    /// Units where an instruction's results are defined, in a walk that stands behind it: what is
+    /// live there, and results that nothing uses. A register counts once, however often the
+    /// instruction writes it.
     pub fn units_with_results(&self, instruction: Instruction) -> Units {
         let mut units = self.units;
         for (number, register) in results_of(self.function, instruction).enumerate() {
@@ -249,7 +252,8 @@ fn used_registers(function: &Function, instruction: Instruction) -> impl Iterato
 pub enum Point {
     /// Where a block begins.
     Start(Block),
-    /// Where the results of an instruction are defined. PHIs define theirs one after the other, as live intervals have it.
+    /// Where the results of an instruction are defined. PHIs define theirs one after the other, as
+    /// live intervals have it.
     At(Instruction),
 }
 
@@ -265,7 +269,8 @@ pub struct RegisterPressure {
 }
 
 impl RegisterPressure {
-    /// Counts the registers of a function. With a divergence analysis the uniform ones are counted apart.
+    /// Counts the registers of a function. With a divergence analysis the uniform ones are counted
+    /// apart.
     pub fn compute(function: &Function, liveness: &Liveness, divergence: Option<&Divergence>) -> Self {
         let mut sets = RegisterSets::new(function, liveness, divergence);
         let mut pressure = Self {
@@ -290,8 +295,9 @@ impl RegisterPressure {
     }
 }
 
-/// Calls `found` for every point of a block, from its end to its start, with the units there and the sets, which are those
-/// behind the instruction. Units where a result is used by nobody have it; the sets don't.
+/// Calls `found` for every point of a block, from its end to its start, with the units there and
+/// the sets, which are those behind the instruction. Units where a result is used by nobody have
+/// it; the sets don't.
 pub fn each_point(
     sets: &mut RegisterSets<'_>,
     block: Block,
@@ -357,7 +363,8 @@ bix0:
     }
 
     proptest! {
-        /// Both walks pass the same sets, those of the borders at their ends, and units are those of the members.
+        /// Both walks pass the same sets, those of the borders at their ends, and units are those
+        /// of the members.
         #[test]
         fn walks_in_both_directions_agree(seed: u64, is_late: bool) {
             let function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

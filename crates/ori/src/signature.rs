@@ -273,7 +273,8 @@ impl Signature {
         }
     }
 
-    /// What source `number` of `count` is. Most go by the list; here are those that depend on the count.
+    /// What source `number` of `count` is. Most go by the list; here are those that depend on the
+    /// count.
     fn source(&self, operation: Operation, number: usize, count: usize) -> Kind {
         match operation {
             Operation::St if number + 2 == count => ADDRESS,
@@ -332,8 +333,8 @@ impl Function {
         shape.expected(role, number)
     }
 
-    /// The type that the instruction reads or writes an operand as; none if it is no value, or of an
-    /// instruction that Ori does not know.
+    /// The type that the instruction reads or writes an operand as; none if it is no value, or of
+    /// an instruction that Ori does not know.
     pub fn operand_type(&self, instruction: Instruction, role: Role, number: usize) -> Option<DataType> {
         match self.expected(instruction, role, number) {
             Expected::Value(data_type) | Expected::LowPart(data_type) => {
@@ -407,7 +408,8 @@ mod tests {
         }
     }
 
-    /// What comes from LLVM has to fit, or the verifier would complain about every such instruction.
+    /// What comes from LLVM has to fit, or the verifier would complain about every such
+    /// instruction.
     #[test]
     fn signatures_fit_the_forms_of_machine_instructions() {
         use crate::machine::all_forms;

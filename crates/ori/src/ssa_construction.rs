@@ -6,11 +6,12 @@
 //! bix2: use x                                     bix2: %3 = PHI %1, bix0, %2, bix1; use %3
 //! ```
 //!
-//! A phase that takes values out of memory, or gives a register another definition, names its variables and where they
-//! are defined and used. Joins go to the iterated dominance frontier of the definitions (Cytron and others 1991), as far as the
-//! variable is live there (*pruned* form: Choi, Cytron and Ferrante 1991). Then one walk over the dominator tree carries the
-//! values from definitions to uses. A PHI whose values are one and the same goes again at the end; a value that no
-//! definition reaches is undefined.
+//! A phase that takes values out of memory, or gives a register another definition, names its
+//! variables and where they are defined and used. Joins go to the iterated dominance frontier of
+//! the definitions (Cytron and others 1991), as far as the variable is live there (*pruned* form:
+//! Choi, Cytron and Ferrante 1991). Then one walk over the dominator tree carries the values from
+//! definitions to uses. A PHI whose values are one and the same goes again at the end; a value that
+//! no definition reaches is undefined.
 //!
 //! What it needs: the function's control flow, in which nothing changes meanwhile.
 
@@ -33,7 +34,8 @@ entity_impl!(Variable, "variable");
 pub struct VariableData {
     /// Its values: plain bits.
     pub data_type: DataType,
-    /// A register that holds it somewhere, of the class that others shall have; none: any class of the width.
+    /// A register that holds it somewhere, of the class that others shall have; none: any class of
+    /// the width.
     pub model: Option<Register>,
 }
 
@@ -73,8 +75,8 @@ impl<'a> JoinPlacer<'a> {
         }
     }
 
-    /// Places the joins of a variable: `defining` are the blocks with a definition, `using` those with a use that no
-    /// definition in the block comes before.
+    /// Places the joins of a variable: `defining` are the blocks with a definition, `using` those
+    /// with a use that no definition in the block comes before.
     pub fn place(&mut self, defining: &EntitySet<Block>, using: &EntitySet<Block>) -> Joins {
         let mut live_in = EntitySet::new();
         self.pending.extend(using.iter());
@@ -178,9 +180,9 @@ impl<'a> SsaConstruction<'a> {
         construction
     }
 
-    /// Walks the blocks that control can come to, each behind those that dominate it, and calls `rewrite` with each of the
-    /// `mentions` of the block in their order: it reads the values of variables and sets them. Then gives the PHIs their
-    /// values; how many are left.
+    /// Walks the blocks that control can come to, each behind those that dominate it, and calls
+    /// `rewrite` with each of the `mentions` of the block in their order: it reads the values of
+    /// variables and sets them. Then gives the PHIs their values; how many are left.
     pub fn run(
         mut self,
         function: &mut Function,
@@ -262,8 +264,8 @@ fn undefined_value(function: &mut Function, block: Block, data: &VariableData) -
     register
 }
 
-/// Replaces PHIs that choose between one value and themselves by that value; how many are left. Each round but the last
-/// removes one.
+/// Replaces PHIs that choose between one value and themselves by that value; how many are left.
+/// Each round but the last removes one.
 fn remove_trivial_phis(function: &mut Function, joins: &[Join]) -> usize {
     let mut left: Vec<&Join> = joins.iter().collect();
     loop {
@@ -335,7 +337,8 @@ bix3:
         );
     }
 
-    /// Defines a variable as a register at the end of each given block, and copies it in the last one.
+    /// Defines a variable as a register at the end of each given block, and copies it in the last
+    /// one.
     fn construct(function: &mut Function, definitions: &[(u32, u32)]) -> usize {
         let flow = ControlFlow::analyze(function, Traversal::default());
         let mut variables = PrimaryMap::new();

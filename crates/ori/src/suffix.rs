@@ -90,7 +90,8 @@ impl Suffixes {
         }
     }
 
-    /// Sets the modifier with this name; false if one of its kind is set, none if there is no such name.
+    /// Sets the modifier with this name; false if one of its kind is set, none if there is no such
+    /// name.
     fn set_modifier(&mut self, name: &str) -> Option<bool> {
         fn set<T: Default + PartialEq>(field: &mut T, value: Option<T>) -> Option<bool> {
             let value = value?;
@@ -116,7 +117,8 @@ impl Suffixes {
     }
 }
 
-/// The operation that a word begins with, and the suffixes behind it, dots included. Of `BAR` and `BAR.RED`, the longer.
+/// The operation that a word begins with, and the suffixes behind it, dots included. Of `BAR` and
+/// `BAR.RED`, the longer.
 fn split_operation(word: &str) -> Option<(Operation, &str)> {
     (1..=2).rev().find_map(|parts| {
         let name = first_parts(word, parts)?;

@@ -10,8 +10,8 @@ use std::fmt::Write;
 /// Instructions of a block.
 const BLOCK: usize = 16;
 
-/// Blocks that compute an address, load from it, do some arithmetic with the value and store that; every fourth block
-/// computes the same address as the one before.
+/// Blocks that compute an address, load from it, do some arithmetic with the value and store that;
+/// every fourth block computes the same address as the one before.
 fn function(instructions: usize) -> Function {
     let blocks = instructions / BLOCK;
     let mut text = "kernel \"bench\" sm_90 ssa {\nbix0:\n    %0:R32 = S2R.b32 tid.x\n".to_owned();

@@ -6,20 +6,23 @@
 //! %3 = MOV %2
 //! ```
 //!
-//! The instruction that computes what a copy copies writes the copy's result instead, and the copy goes. That is right if
+//! The instruction that computes what a copy copies writes the copy's result instead, and the copy
+//! goes. That is right if
 //!
 //! 1. the copy is the only use of its source,
 //! 2. the source has one definition, in the copy's block, whose result can be renamed: the registers are of one kind, and no
 //!    inline assembly ties it to an operand,
 //! 3. between the two nothing writes or reads the copy's result.
 //!
-//! One walk over each block from its end to its start does it: a copy that guards 1 and 2 let pass waits for the definition; a
-//! mention of its result on the way ends the wait. A definition that was renamed may be a copy itself and waits in turn, so a
-//! chain of any length goes in one pass. Sets at the borders of blocks stay as they are, and so do control flow and liveness.
+//! One walk over each block from its end to its start does it: a copy that guards 1 and 2 let pass
+//! waits for the definition; a mention of its result on the way ends the wait. A definition that
+//! was renamed may be a copy itself and waits in turn, so a chain of any length goes in one pass.
+//! Sets at the borders of blocks stay as they are, and so do control flow and liveness.
 //!
-//! The reference leaves the body to the back ends of ptxas ([`backend`](super::backend)), none of which has one, and gives
-//! the algorithm; departure: it looks up reaching definitions, which the walk makes unnecessary within a block. Behind
-//! LLVM's coalescer no source lives across blocks with a single use that could be renamed, so nothing is lost.
+//! The reference leaves the body to the back ends of ptxas ([`backend`](super::backend)), none of
+//! which has one, and gives the algorithm; departure: it looks up reaching definitions, which the
+//! walk makes unnecessary within a block. Behind LLVM's coalescer no source lives across blocks
+//! with a single use that could be renamed, so nothing is lost.
 
 use super::copies::{is_alike, registers_of_copy};
 use super::knobs::Knob;
@@ -218,7 +221,8 @@ mod tests {
 
     #[test]
     fn guards_keep_copies() {
-        // Another use of the source; the result is read, or written, in between; two definitions; kinds that differ.
+        // Another use of the source; the result is read, or written, in between; two definitions;
+        // kinds that differ.
         for lines in [
             CHAIN.replace("%3\n", "%3\n    ST.global.b32 %3, [4]\n").replace("%5:R32 = MOV.b32 %4", "%5:R32 = IADD.b32 %4, 0"),
             "    %1:R32 = LD.global.b32 [0]\n    %2:R32 = IADD.b32 %1, 1\n    ST.global.b32 %1, [4]\n    %1 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
@@ -272,8 +276,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
-        /// Whatever the function: the result verifies, analyses that were known stay right, every copy that goes is
-        /// counted, and a second run finds nothing.
+        /// Whatever the function: the result verifies, analyses that were known stay right, every
+        /// copy that goes is counted, and a second run finds nothing.
         #[test]
         fn renaming_keeps_functions_sound(seed: u64, is_late: bool) {
             let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

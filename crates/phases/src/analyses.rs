@@ -1,8 +1,8 @@
 //! What is known of a function beside its code, from phase to phase.
 //!
-//! A row of the registry says which analyses a phase needs and which are still right after it. They are made when
-//! the first phase needs them, outside the phases' own times, and kept until a phase changes the function without
-//! keeping them.
+//! A row of the registry says which analyses a phase needs and which are still right after it. They
+//! are made when the first phase needs them, outside the phases' own times, and kept until a phase
+//! changes the function without keeping them.
 
 use super::PhaseOptions;
 use super::registry::Phase;

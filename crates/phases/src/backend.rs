@@ -1,8 +1,9 @@
 //! What ptxas' back ends provide, by generation of GPUs.
 //!
-//! ptxas has no body of its own for some phases: it calls a slot of the back end's method table, and in some generations
-//! that slot does nothing. Here a row of the [registry](super::registry) names its hook, and profile `ptxas` leaves the
-//! phase out where the generation does not provide it; profile `max` and phases that the user names ask nobody.
+//! ptxas has no body of its own for some phases: it calls a slot of the back end's method table,
+//! and in some generations that slot does nothing. Here a row of the [registry](super::registry)
+//! names its hook, and profile `ptxas` leaves the phase out where the generation does not provide
+//! it; profile `max` and phases that the user names ask nobody.
 
 use bitflags::bitflags;
 
@@ -30,7 +31,8 @@ struct Backend {
     hooks: Hooks,
 }
 
-/// What every generation provides: the reference knows of back ends without phase 46, but not which.
+/// What every generation provides: the reference knows of back ends without phase 46, but not
+/// which.
 const COMMON: Hooks = Hooks::GENERAL_OPTIMIZE_MID2.union(Hooks::GENERAL_OPTIMIZE_LATE2);
 
 const fn backend(first_sm: u32, hooks: Hooks) -> Backend {
@@ -51,16 +53,18 @@ static BACKENDS: [Backend; 7] = [
     backend(90, Hooks::GVN_CSE),
 ];
 
-/// Does the back end for a compute capability, times ten, provide what hooks stand for? GPUs older than all of the
-/// table have the oldest's.
+/// Does the back end for a compute capability, times ten, provide what hooks stand for? GPUs older
+/// than all of the table have the oldest's.
 pub fn provides(sm: u32, hooks: Hooks) -> bool {
     let after = BACKENDS.partition_point(|backend| backend.first_sm <= sm);
     BACKENDS[after.saturating_sub(1)].hooks.contains(hooks)
 }
 
-/// ptxas' number for a GPU: its generation of instruction encodings, and a variant below it in 12 bits.
+/// ptxas' number for a GPU: its generation of instruction encodings, and a variant below it in 12
+/// bits.
 ///
-/// The reference gives the value for one GPU or two of each generation; the others have that of the one before them.
+/// The reference gives the value for one GPU or two of each generation; the others have that of the
+/// one before them.
 pub fn packed_sm(sm: u32) -> u32 {
     const PACKED: [(u32, u32); 7] = [
         (30, 3 << 12),
@@ -83,8 +87,9 @@ pub fn is_dual_issue(sm: u32) -> bool {
     (50..60).contains(&sm)
 }
 
-/// Has a GPU one of the three capabilities for which a select folds only with its predicate looked at: two instructions issue at
-/// once (class 4), or it is of the class with NVLink (11, from sm_70 on) or of Grace (10, sm_90)?
+/// Has a GPU one of the three capabilities for which a select folds only with its predicate looked
+/// at: two instructions issue at once (class 4), or it is of the class with NVLink (11, from sm_70
+/// on) or of Grace (10, sm_90)?
 pub fn is_conservative(sm: u32) -> bool {
     let (has_nvlink, is_grace) = (sm >= 70, sm == 90);
     is_dual_issue(sm) || has_nvlink || is_grace

@@ -15,7 +15,8 @@ pub(super) enum RebuildMode {
 
 /// Control flow of the function as it is, after what the mode says; the number of blocks that went.
 ///
-/// The reference also refreshes lists and counts of instructions here; in Ori no edit leaves them stale.
+/// The reference also refreshes lists and counts of instructions here; in Ori no edit leaves them
+/// stale.
 pub(super) fn rebuild_basic_blocks(
     function: &mut Function,
     mode: RebuildMode,

@@ -1,17 +1,18 @@
 //! Which instructions compute what nothing needs, and their removal.
 //!
-//! An instruction is *needed* if it does something beside giving results, or if one of its results reaches an
-//! operand of a needed instruction. So a counter that is only ever added to is dead, though each addition uses
-//! the one before.
+//! An instruction is *needed* if it does something beside giving results, or if one of its results
+//! reaches an operand of a needed instruction. So a counter that is only ever added to is dead,
+//! though each addition uses the one before.
 //!
-//! That is liveness where only needed instructions use their operands (*strongly live variables*): walking a block
-//! backward, an instruction whose results are all dead where it stands makes none of its operands live. One walk
-//! decides and carries liveness on, so that what only dead instructions use is dead in the same walk. The sets at
-//! the borders of blocks begin empty and grow to the least fixed point.
+//! That is liveness where only needed instructions use their operands (*strongly live variables*):
+//! walking a block backward, an instruction whose results are all dead where it stands makes none
+//! of its operands live. One walk decides and carries liveness on, so that what only dead
+//! instructions use is dead in the same walk. The sets at the borders of blocks begin empty and
+//! grow to the least fixed point.
 //!
-//! In SSA form need is passed on from uses to definitions instead, which finds the same and is faster. So it is in late form
-//! beyond some thousand blocks, since the sets take the square of a function's size; of a register with several definitions
-//! all are needed then if one is.
+//! In SSA form need is passed on from uses to definitions instead, which finds the same and is
+//! faster. So it is in late form beyond some thousand blocks, since the sets take the square of a
+//! function's size; of a register with several definitions all are needed then if one is.
 
 use super::knobs::Budget;
 use super::{PhaseContext, RemarkKind};
@@ -55,7 +56,8 @@ pub(super) trait LiveSet {
     fn insert_at_end(&mut self, from: Block, register: Register);
 }
 
-/// What is live in one block as far as that block shows: what lives across a border is live everywhere.
+/// What is live in one block as far as that block shows: what lives across a border is live
+/// everywhere.
 pub(super) struct LocalLiveSet<'a> {
     border: &'a BorderRegisters,
     local: EntityBitSet<Register>,
@@ -90,7 +92,8 @@ impl LiveSet for LocalLiveSet<'_> {
 
 /// Walks a block backward, from what is live at its end to what is live at its beginning.
 ///
-/// `dead` gets the instructions that nothing needs. Those of `kept` count as needed whatever uses them.
+/// `dead` gets the instructions that nothing needs. Those of `kept` count as needed whatever uses
+/// them.
 pub(super) fn walk_backward(
     function: &Function,
     block: Block,
@@ -206,8 +209,8 @@ impl StrongLiveness {
         }
     }
 
-    /// Blocks that the entry does not reach are there because something beside branches refers to them: whatever
-    /// they use may come from anywhere. Did that make anything live elsewhere?
+    /// Blocks that the entry does not reach are there because something beside branches refers to
+    /// them: whatever they use may come from anywhere. Did that make anything live elsewhere?
     fn solve_unreachable(
         &mut self,
         function: &Function,
@@ -256,7 +259,8 @@ impl StrongLiveness {
         }
         self.changed = false;
         walk_backward(function, block, self, kept, dead);
-        // What is left lives across the border, since whatever else is used here is defined here first.
+        // What is left lives across the border, since whatever else is used here is defined here
+        // first.
         for (register, member) in self.touched.drain(..) {
             if self.live.remove(register) {
                 self.changed |= self.live_in.insert(block, member);
@@ -267,10 +271,12 @@ impl StrongLiveness {
     }
 }
 
-/// Bytes of a matrix of all blocks by the registers that live across borders, of which strong liveness has two.
+/// Bytes of a matrix of all blocks by the registers that live across borders, of which strong
+/// liveness has two.
 const MATRIX_LIMIT: usize = 4 << 20;
 
-/// The instructions that nothing needs, in no order that matters; each of them can go only with those that use it.
+/// The instructions that nothing needs, in no order that matters; each of them can go only with
+/// those that use it.
 pub(super) fn find_dead(
     function: &Function,
     flow: &ControlFlow,
@@ -329,7 +335,8 @@ fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Ve
     code().filter(is_dead).collect()
 }
 
-/// The instructions that may go, found by `find` given those that have to stay: no more than the budget has left.
+/// The instructions that may go, found by `find` given those that have to stay: no more than the
+/// budget has left.
 pub(super) fn within_budget(
     mut budget: Budget,
     find: impl Fn(&EntitySet<Instruction>) -> Vec<Instruction>,

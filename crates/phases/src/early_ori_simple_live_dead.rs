@@ -6,9 +6,10 @@
 //! ST %0, ...
 //! ```
 //!
-//! A register that no other block uses is dead where nothing behind it in its block uses it. One that other
-//! blocks use, or a PHI, counts as live wherever the block ends. One backward walk a block, so that what only
-//! dead instructions used goes with them; no dataflow. What goes round a loop is for [`OriPerformLiveDead`].
+//! A register that no other block uses is dead where nothing behind it in its block uses it. One
+//! that other blocks use, or a PHI, counts as live wherever the block ends. One backward walk a
+//! block, so that what only dead instructions used goes with them; no dataflow. What goes round a
+//! loop is for [`OriPerformLiveDead`].
 //!
 //! [`OriPerformLiveDead`]: super::ori_perform_live_dead
 

@@ -1,12 +1,15 @@
-//! Expressions: which instructions are nothing but the value that they compute, and when two of them compute the same.
+//! Expressions: which instructions are nothing but the value that they compute, and when two of
+//! them compute the same.
 //!
-//! An instruction is described by words: operation and types, modifiers, kinds of its results, and its sources, with
-//! what the caller takes to be the value of each register in the register's place. Equal words mean equal values. The
-//! address space is among the modifiers and predicates are sources, so that accesses to different memories and choices
-//! by different predicates are different. A load also has the versions of the memory that it reads.
+//! An instruction is described by words: operation and types, modifiers, kinds of its results, and
+//! its sources, with what the caller takes to be the value of each register in the register's
+//! place. Equal words mean equal values. The address space is among the modifiers and predicates
+//! are sources, so that accesses to different memories and choices by different predicates are
+//! different. A load also has the versions of the memory that it reads.
 //!
-//! Never an expression: what is convergent, ordered or volatile, atomic, part of a call, a terminator, unknown to Ori,
-//! carries what only LLVM can copy, or reads a register whose value does not matter.
+//! Never an expression: what is convergent, ordered or volatile, atomic, part of a call, a
+//! terminator, unknown to Ori, carries what only LLVM can copy, or reads a register whose value
+//! does not matter.
 
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_engine::snapshot::abi::MemoryFlags;
@@ -86,15 +89,16 @@ pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> 
     })
 }
 
-/// Is it a load that may be left out if its value is known? Parameters of calls, and of the function if it is no kernel,
-/// stay: they lie among calls' own.
+/// Is it a load that may be left out if its value is known? Parameters of calls, and of the
+/// function if it is no kernel, stay: they lie among calls' own.
 fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
     let modifiers = function.modifiers(instruction);
     matches!(modifiers.ordering, Ordering::None | Ordering::Weak)
         && !matches!(modifiers.space, AddressSpace::DeviceParam | AddressSpace::None)
 }
 
-/// Does a load depend on what was written before? Not if its memory is never written, or not as long as the kernel runs.
+/// Does a load depend on what was written before? Not if its memory is never written, or not as
+/// long as the kernel runs.
 pub(super) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
     let is_invariant = |access: &MemoryAccess| access.flags.contains(MemoryFlags::INVARIANT);
     !memory_kinds(function, load).0.is_empty() && !function.access(load).is_some_and(is_invariant)
@@ -112,7 +116,8 @@ pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<Me
     has_loads.then(|| MemoryVersions::compute(function, flow))
 }
 
-/// The registers whose value is the same wherever they are live: with one definition that comes before every use.
+/// The registers whose value is the same wherever they are live: with one definition that comes
+/// before every use.
 pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
     let mut found = EntitySet::with_capacity(function.register_limit());
     let is_single = |&register: &Register| {
@@ -150,8 +155,8 @@ pub(super) fn result_registers(
     results.filter_map(Operand::as_register)
 }
 
-/// Writes the words that describe an expression. `value` is what a register is taken for; `versions` are needed for
-/// loads of memory that is written.
+/// Writes the words that describe an expression. `value` is what a register is taken for;
+/// `versions` are needed for loads of memory that is written.
 pub(super) fn describe(
     function: &Function,
     instruction: Instruction,

@@ -1,4 +1,5 @@
-//! Phase 29, GeneralOptimize: predicates that are known, and the selects and branches that go by them.
+//! Phase 29, GeneralOptimize: predicates that are known, and the selects and branches that go by
+//! them.
 //!
 //! ```text
 //! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2
@@ -9,8 +10,9 @@
 //!       BRA fall bix2
 //! ```
 //!
-//! A forward walk decides and marks, and an apply step rewrites and consumes the marks; that is repeated until nothing is found. The walk goes
-//! from block to block, the reference's definition anchors, and looks at
+//! A forward walk decides and marks, and an apply step rewrites and consumes the marks; that is
+//! repeated until nothing is found. The walk goes from block to block, the reference's definition
+//! anchors, and looks at
 //!
 //! - *operations that set predicates*: one that an earlier one makes redundant is propagated (0x100); one that is known, or a combination
 //!   with one that is known, is propagated under it (0x400): what goes by it is rewritten, and it goes (0x200) when nothing does any more;
@@ -120,8 +122,8 @@ pub(super) fn simplify_predicates(
 
 /// Does what was decided; was anything done?
 ///
-/// Selects come before comparisons that others make redundant, since these may change arms over; branches come last, since liveness
-/// is asked for up to there.
+/// Selects come before comparisons that others make redundant, since these may change arms over;
+/// branches come last, since liveness is asked for up to there.
 fn apply_all(
     function: &mut Function,
     context: &mut PhaseContext<'_>,

@@ -1,4 +1,5 @@
-//! Phase 13, GeneralOptimizeEarly: conditional flow that is equivalent to other flow merges with it.
+//! Phase 13, GeneralOptimizeEarly: conditional flow that is equivalent to other flow merges with
+//! it.
 //!
 //! ```text
 //! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2
@@ -19,19 +20,21 @@
 //! bix3: %7 = PHI %5, bix1, %6, bix2
 //! ```
 //!
-//! Block by block, a match is looked for and applied until there is none (knob 464 says how many in a function):
+//! Block by block, a match is looked for and applied until there is none (knob 464 says how many in
+//! a function):
 //!
 //! - a comparison or select that is computed already, or whose complement is;
 //! - a branch on a condition that a branch on the way here has decided: two exits in a row on the same condition;
 //! - a branch whose two ways lead through empty blocks to one block where PHIs have equal values, or are blocks with
 //!   equal instructions.
 //!
-//! What it needs: SSA form. What it leaves true: no instruction is added, copied or moved; convergent instructions stay where they are, and
-//! two of them never become one.
+//! What it needs: SSA form. What it leaves true: no instruction is added, copied or moved;
+//! convergent instructions stay where they are, and two of them never become one.
 //!
-//! At level 1 only branches that are decided are taken, as for what the reference calls the path for a single function. The state that
-//! the reference keeps of a chain (`sub_753600`) is a match here, and its flag for functions that were processed
-//! already is not needed, as the manager runs the phase once.
+//! At level 1 only branches that are decided are taken, as for what the reference calls the path
+//! for a single function. The state that the reference keeps of a chain (`sub_753600`) is a match
+//! here, and its flag for functions that were processed already is not needed, as the manager runs
+//! the phase once.
 
 mod targets;
 

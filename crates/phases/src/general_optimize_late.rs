@@ -7,8 +7,9 @@
 //! %5 = IADD %1, %2
 //! ```
 //!
-//! One walk over each block. Moves enter a circular buffer of six slots; the moves of an operation's two operands share one, so a
-//! slot has two at most. What is met then is combined with what the buffer has, and each kind of combination has a counter:
+//! One walk over each block. Moves enter a circular buffer of six slots; the moves of an
+//! operation's two operands share one, so a slot has two at most. What is met then is combined with
+//! what the buffer has, and each kind of combination has a counter:
 //!
 //! | counter | what |
 //! |---|---|
@@ -20,17 +21,18 @@
 //! | `dead-moves` | a move that nothing needs any more goes |
 //! | `evictions` | a slot was given to another pair |
 //!
-//! It runs above level 2, not in functions that are to be small (the reference's reduced levels), and what it follows are moves with one use:
-//! others stay, so that taking the constant along would only make the register live less. Option 31, with its extra word, lets it
-//! follow those too on GPUs that issue two instructions at once. With option 605 no move enters the window during the walk; it keeps
-//! to those that the block begins with.
+//! It runs above level 2, not in functions that are to be small (the reference's reduced levels),
+//! and what it follows are moves with one use: others stay, so that taking the constant along would
+//! only make the register live less. Option 31, with its extra word, lets it follow those too on
+//! GPUs that issue two instructions at once. With option 605 no move enters the window during the
+//! walk; it keeps to those that the block begins with.
 //!
 //! What it needs: SSA form. What it leaves true: control flow; no instruction is added.
 //!
-//! Departures from the reference (`sub_8F7080`, `sub_8F6FA0`, `sub_8F6530`): its seven groups are numbered and not described, so the
-//! counters are named here by what is done; the flags that admit operations 6 and 7 are always set, as both
-//! kinds of move are wanted wherever the phase runs. Arithmetic on two constants is folded for the operations that
-//! OriReassociateAndCommon folds.
+//! Departures from the reference (`sub_8F7080`, `sub_8F6FA0`, `sub_8F6530`): its seven groups are
+//! numbered and not described, so the counters are named here by what is done; the flags that admit
+//! operations 6 and 7 are always set, as both kinds of move are wanted wherever the phase runs.
+//! Arithmetic on two constants is folded for the operations that OriReassociateAndCommon folds.
 
 mod window;
 
@@ -211,7 +213,8 @@ impl Walk {
         true
     }
 
-    /// Removes an operation that an earlier one with a pair in the window computes; else takes note of it.
+    /// Removes an operation that an earlier one with a pair in the window computes; else takes note
+    /// of it.
     fn share_operation(
         &mut self,
         function: &mut Function,

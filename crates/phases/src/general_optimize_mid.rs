@@ -10,35 +10,41 @@
 //!       BRA %3, bix1, fall bix2
 //! ```
 //!
-//! The conversion is what the reference names `ConvertMemoryToRegisterOrUniform`, and the phase goes by that name as well.
-//! LLVM has its own such pass (SROA), which works before calls have their parameters: structures that are passed by value
-//! have an address then, and only behind instruction selection it turns out that all that was done with it are loads into
-//! the parameter's space. So what this phase finds in code that LLVM has seen are mostly such copies, and what lies in
-//! memory only for the sake of another object that held its address.
+//! The conversion is what the reference names `ConvertMemoryToRegisterOrUniform`, and the phase
+//! goes by that name as well. LLVM has its own such pass (SROA), which works before calls have
+//! their parameters: structures that are passed by value have an address then, and only behind
+//! instruction selection it turns out that all that was done with it are loads into the parameter's
+//! space. So what this phase finds in code that LLVM has seen are mostly such copies, and what lies
+//! in memory only for the sake of another object that held its address.
 //!
 //! **Candidates** (`memory_to_register`) are objects whose address goes into loads and
-//! stores at constant offsets only, split into the pieces that are accessed as one. Pointers that lie in
-//! a promoted object are known afterwards, so there are rounds. Arrays of at most `ConvertMemoryToRegIndexedSizeLimit` bytes (knob
-//! 135) may have an index: an access becomes one of each element first. They come last, one in each round.
+//! stores at constant offsets only, split into the pieces that are accessed as one. Pointers that
+//! lie in a promoted object are known afterwards, so there are rounds. Arrays of at most
+//! `ConvertMemoryToRegIndexedSizeLimit` bytes (knob 135) may have an index: an access becomes one
+//! of each element first. They come last, one in each round.
 //!
 //! **Costs**: a load, a store and an address count as one. What is left counts against them: a PHI or a constant's
-//! move is of a cost-exempt class and counts `MovWeightForConvertMemToReg`, but one as well if the piece is loaded more than
-//! four times; an extension counts one, the value of what was never stored nothing. All by how often the block runs. An
-//! object is promoted if the costs afterwards are at most `ConvertMemToRegCostRatio` of those before. Rounds end when
-//! none is promoted, or a round saved less than the weight of a move.
+//! move is of a cost-exempt class and counts `MovWeightForConvertMemToReg`, but one as well if the
+//! piece is loaded more than four times; an extension counts one, the value of what was never
+//! stored nothing. All by how often the block runs. An object is promoted if the costs afterwards
+//! are at most `ConvertMemToRegCostRatio` of those before. Rounds end when none is promoted, or a
+//! round saved less than the weight of a move.
 //!
 //! **Registers**: the promotion is tried on a copy of the function. Where a block then holds more than the budget, and
-//! more than before, the object with most registers there stays in memory, and the rest is tried again.
+//! more than before, the object with most registers there stays in memory, and the rest is tried
+//! again.
 //!
-//! What it needs: SSA form. What it leaves true: control flow. Debug information never matters to what is promoted; a
-//! variable that lay in a promoted object has no location afterwards.
+//! What it needs: SSA form. What it leaves true: control flow. Debug information never matters to
+//! what is promoted; a variable that lay in a promoted object has no location afterwards.
 //!
-//! Departures from the reference. It gives formula and thresholds of the costs, not what is weighed against what:
-//! instructions by frequency were chosen. Its uniform half puts what all threads of a warp load alike into uniform
-//! registers: PTX has none, ptxas finds those values itself, so nothing is done and nothing counted for it. Its bit vectors
-//! are `Joins::live_in` (liveness by block), the joins (which definitions reach) and the set of objects that stay
-//! (eligibility). Knob 135 has two meanings in the reference, another threshold for costs and a size limit for indexed arrays:
-//! here arrays up to that size are promoted instead of what costs would say, and none without it.
+//! Departures from the reference. It gives formula and thresholds of the costs, not what is weighed
+//! against what: instructions by frequency were chosen. Its uniform half puts what all threads of a
+//! warp load alike into uniform registers: PTX has none, ptxas finds those values itself, so
+//! nothing is done and nothing counted for it. Its bit vectors are `Joins::live_in` (liveness by
+//! block), the joins (which definitions reach) and the set of objects that stay (eligibility). Knob
+//! 135 has two meanings in the reference, another threshold for costs and a size limit for indexed
+//! arrays: here arrays up to that size are promoted instead of what costs would say, and none
+//! without it.
 
 use super::knobs::Knob;
 use super::memory_to_register::{
@@ -53,7 +59,8 @@ use std::rc::Rc;
 /// Rounds at most; each but the last promotes an object.
 const ROUND_LIMIT: u32 = 16;
 
-/// Copies of the function tried in a round; if the last has too many live registers, nothing is promoted.
+/// Copies of the function tried in a round; if the last has too many live registers, nothing is
+/// promoted.
 const TRIAL_LIMIT: u32 = 8;
 
 /// A piece with more loads than these pays in full for moves.
@@ -70,7 +77,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if own_objects(function).next().is_none() || !context.options.knobs.is_on(Knob::GeneralOptimize) {
         return PhaseResult::Unchanged;
     }
-    // A PHI has no value for the way that a function is entered, so a variable cannot go round the entry.
+    // A PHI has no value for the way that a function is entered, so a variable cannot go round the
+    // entry.
     let flow = context.control_flow(function);
     if !flow.graph.predecessors(function.entry()).is_empty() {
         return PhaseResult::Unchanged;
@@ -208,8 +216,8 @@ impl Conversion {
             .find_map(|object| self.promote_indexed(function, context, &objects, object, flow))
     }
 
-    /// Promotes an object with an index, if its elements can be told apart and there are registers for them; what its accesses
-    /// cost.
+    /// Promotes an object with an index, if its elements can be told apart and there are registers
+    /// for them; what its accesses cost.
     fn promote_indexed(
         &mut self,
         function: &mut Function,
@@ -299,8 +307,8 @@ impl Conversion {
         Ok((promotion, cost))
     }
 
-    /// Promotes the candidates on a copy of the function, less those that there are no registers for. `before` is how full blocks are
-    /// and may be.
+    /// Promotes the candidates on a copy of the function, less those that there are no registers
+    /// for. `before` is how full blocks are and may be.
     fn promote_within_budget(
         &mut self,
         function: &Function,

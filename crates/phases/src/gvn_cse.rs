@@ -8,9 +8,9 @@
 //!       ST %4, ...
 //! ```
 //!
-//! Values get numbers by what computes them: operation, types, modifiers and the numbers of the operands, those of a
-//! commutative operation in order, hashed by FNV-1a into the value table. An expression goes if an instruction that
-//! dominates it has its value. The steps, and the files:
+//! Values get numbers by what computes them: operation, types, modifiers and the numbers of the
+//! operands, those of a commutative operation in order, hashed by FNV-1a into the value table. An
+//! expression goes if an instruction that dominates it has its value. The steps, and the files:
 //!
 //! | file | step |
 //! |---|---|
@@ -19,13 +19,14 @@
 //! | `numbering.rs`, `value_table.rs` | the walk that numbers values and finds what is redundant |
 //! | `scope_tree.rs` | the blocks with something redundant, which are then gone through |
 //!
-//! What it needs: SSA form. What it leaves true: control flow. No instruction is added or moved. An expression
-//! stays where its value, kept from before, would have no room in the register budget.
+//! What it needs: SSA form. What it leaves true: control flow. No instruction is added or moved. An
+//! expression stays where its value, kept from before, would have no room in the register budget.
 //!
-//! Modes 1 and 2 stay in the block, or follow immediate dominators that the pre-pass marked; 3 to 6 look in all
-//! dominators. A barrier ends the scope of mode 1; in the others it gives memory new versions, and arithmetic is the
-//! same on both of its sides. A load is common with another of the same memory at the same version, or of memory that
-//! is never written, such as kernels' parameters.
+//! Modes 1 and 2 stay in the block, or follow immediate dominators that the pre-pass marked; 3 to 6
+//! look in all dominators. A barrier ends the scope of mode 1; in the others it gives memory new
+//! versions, and arithmetic is the same on both of its sides. A load is common with another of the
+//! same memory at the same version, or of memory that is never written, such as kernels'
+//! parameters.
 //!
 //! Departures from the reference (`sub_BEE370` and what it calls):
 //!
@@ -58,8 +59,8 @@ use numbering::{Numbering, Redundant};
 use oriel_ori::Function;
 pub(super) use value_table::{Leader, Value, ValueTable};
 
-/// Whether special functions are taken. In the reference a flag of the back end says so, and for which generations it is set
-/// is not known; they are as pure as other arithmetic.
+/// Whether special functions are taken. In the reference a flag of the back end says so, and for
+/// which generations it is set is not known; they are as pure as other arithmetic.
 const HAS_EXTENDED_SCOPE: bool = true;
 
 /// The phase.

@@ -10,19 +10,19 @@
 //!                                      bix7: %s = MOV -1;  BRA bix6
 //! ```
 //!
-//! All edges to the entries, from outside and from the cycle, lead to a *dispatch block*, which goes on
-//! to the one that a *selector* names; the dispatch block is the header of the natural loop that the
-//! cycle has become. Nothing is duplicated, at the price of a branch each round. With more than two
-//! entries there is a selector, and a block that looks at it, for each but the last.
+//! All edges to the entries, from outside and from the cycle, lead to a *dispatch block*, which
+//! goes on to the one that a *selector* names; the dispatch block is the header of the natural loop
+//! that the cycle has become. Nothing is duplicated, at the price of a branch each round. With more
+//! than two entries there is a selector, and a block that looks at it, for each but the last.
 //!
 //! Selectors have a definition on every edge, so this is for code in late form only.
 //!
-//! An entry is on no cycle within the cycle that does not pass the dispatch block, so cycles inside are
-//! those of the part without entries; it is the same for the header of a natural loop. That gives all
-//! cycles, from the outside in, by strongly connected components.
+//! An entry is on no cycle within the cycle that does not pass the dispatch block, so cycles inside
+//! are those of the part without entries; it is the same for the header of a natural loop. That
+//! gives all cycles, from the outside in, by strongly connected components.
 //!
-//! A transformation of this kind is that of P. Havlak, "Nesting of Reducible and Irreducible Loops",
-//! TOPLAS 19 (1997), whose entries become one; LLVM's FixIrreducible does it in its IR.
+//! A transformation of this kind is that of P. Havlak, "Nesting of Reducible and Irreducible
+//! Loops", TOPLAS 19 (1997), whose entries become one; LLVM's FixIrreducible does it in its IR.
 
 use super::loop_make_single_entry::can_redirect;
 use oriel_engine::entity::{Block, EntitySet, Register, SecondaryMap};
@@ -69,8 +69,8 @@ pub(super) fn find(function: &Function, flow: &ControlFlow) -> Vec<Vec<Block>> {
     found
 }
 
-/// Makes a dispatch block for the entries of a cycle; is that possible? `flow` is the control flow from
-/// before any was made, in which an edge belongs to one cycle only, and `liveness` that on it.
+/// Makes a dispatch block for the entries of a cycle; is that possible? `flow` is the control flow
+/// from before any was made, in which an edge belongs to one cycle only, and `liveness` that on it.
 pub(super) fn add_dispatch(
     function: &mut Function,
     flow: &ControlFlow,
@@ -134,8 +134,8 @@ fn build_dispatch(function: &mut Function, entries: &[Block], selectors: &[Regis
     blocks[0]
 }
 
-/// The block that belongs to the edges from one block to another: the first if it leads nowhere else, or
-/// a new one.
+/// The block that belongs to the edges from one block to another: the first if it leads nowhere
+/// else, or a new one.
 fn block_of_edge(function: &mut Function, source: Block, target: Block) -> Block {
     let mut successors = function.successors(source);
     if (successors.next(), successors.next()) == (Some(target), None) {
@@ -161,8 +161,8 @@ fn needed_by_others(liveness: &Liveness, entries: &[Block], entry: Block) -> Vec
     needed
 }
 
-/// Gives registers a value that does not matter: to LLVM it looks as if what one entry needs could be
-/// read after coming by the way to another.
+/// Gives registers a value that does not matter: to LLVM it looks as if what one entry needs could
+/// be read after coming by the way to another.
 fn define(function: &mut Function, block: Block, registers: &[Register]) {
     let branch = function.terminator(block).expect("the block leads to an entry");
     for &register in registers {
@@ -201,8 +201,8 @@ mod tests {
         function
     }
 
-    /// Walks `steps` blocks of the original function by the numbers of `choices`; the blocks of the input
-    /// that it comes by.
+    /// Walks `steps` blocks of the original function by the numbers of `choices`; the blocks of the
+    /// input that it comes by.
     fn walk(function: &Function, mut choices: u64, steps: usize) -> Vec<usize> {
         let mut predicates: SecondaryMap<Register, i64> = SecondaryMap::new();
         let mut passed = Vec::new();

@@ -1,8 +1,9 @@
 //! Knobs: numbers and switches inside phases that a compiler engineer may turn.
 //!
-//! One table has every knob with its name, the index that ptxas has it under where the reference gives one, its
-//! kind, its default and the phases that read it. `-oriel-knob=NAME=VALUE` takes the name, the name in ROT13
-//! (ptxas hides its names that way) or the index; `oriel knobs` lists the table.
+//! One table has every knob with its name, the index that ptxas has it under where the reference
+//! gives one, its kind, its default and the phases that read it. `-oriel-knob=NAME=VALUE` takes the
+//! name, the name in ROT13 (ptxas hides its names that way) or the index; `oriel knobs` lists the
+//! table.
 
 use serde::Serialize;
 use std::fmt;
@@ -14,7 +15,8 @@ pub enum KnobKind {
     Switch,
     /// `OKT_INT`: a number.
     Integer,
-    /// `OKT_BDGT`: how often something may be done to a function; without a value as often as it can.
+    /// `OKT_BDGT`: how often something may be done to a function; without a value as often as it
+    /// can.
     Budget,
     /// `OKT_DBL`: a number that need not be whole.
     Double,
@@ -249,7 +251,8 @@ impl Default for Knobs {
 }
 
 impl Knobs {
-    /// Sets a knob as in `OriPerformLiveDeadBudget=3`, by name, ROT13 name or index; a switch needs no value.
+    /// Sets a knob as in `OriPerformLiveDeadBudget=3`, by name, ROT13 name or index; a switch needs
+    /// no value.
     ///
     /// # Errors
     /// There is no such knob, or the value is not one of its kind.
@@ -322,7 +325,8 @@ impl Knobs {
     }
 }
 
-/// The knobs that a name or number means: several that share a number, if phases read one knob of ptxas differently.
+/// The knobs that a name or number means: several that share a number, if phases read one knob of
+/// ptxas differently.
 fn find(name: &str) -> Result<Vec<&'static KnobSpec>, String> {
     let plain = name.replace('-', "");
     let is_named = |spec: &&KnobSpec| {

@@ -8,19 +8,20 @@
 //! ST %5, [%1]               ST %4, [%1]
 //! ```
 //!
-//! One walk of the dominator tree. Each expression gets a hash, in which registers are replaced by their
+//! One walk of the dominator tree. Each expression gets a hash, in which registers are replaced by
+//! their
 //! *representatives*: through copies, the register whose value they have. A table of classes, bits that were met on
-//! the way from the entry, says whether there can be an equal at all; then the chain of those with the hash is gone
-//! through, and the first that dominates and is equivalent takes its place.
+//! the way from the entry, says whether there can be an equal at all; then the chain of those with
+//! the hash is gone through, and the first that dominates and is equivalent takes its place.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `classes.rs` | bits that say what an instruction is, and the table of those that were met |
 //! | `equivalence.rs` | when two instructions compute the same |
 //!
-//! What it needs: nothing; in late form it takes registers with one definition only. What it leaves true: control flow.
-//! No instruction is added or moved. An expression stays where its value, kept from before, would have no room in the
-//! register budget, unless ForceLateCommoning is on.
+//! What it needs: nothing; in late form it takes registers with one definition only. What it leaves
+//! true: control flow. No instruction is added or moved. An expression stays where its value, kept
+//! from before, would have no room in the register budget, unless ForceLateCommoning is on.
 //!
 //! Departures from the reference (`sub_9055F0` and what it calls):
 //!
@@ -113,7 +114,8 @@ impl WorkingSet {
         }
     }
 
-    /// Takes note of an instruction; the one that computes the same and dominates it, if there is one.
+    /// Takes note of an instruction; the one that computes the same and dominates it, if there is
+    /// one.
     fn visit(&mut self, function: &Function, instruction: Instruction) -> Option<Instruction> {
         let kind = expression_kind(function, instruction)?;
         if kind == ExpressionKind::Constant || !self.has_single_values(function, instruction) {
@@ -153,8 +155,8 @@ impl WorkingSet {
         found
     }
 
-    /// Searches the chain of a bucket. What does not dominate the place of the walk never will again: the chain loses
-    /// it.
+    /// Searches the chain of a bucket. What does not dominate the place of the walk never will
+    /// again: the chain loses it.
     fn find(&mut self, function: &Function, bucket: usize, instruction: Instruction) -> Option<Instruction> {
         let equivalence = Equivalence {
             dominators: &self.flow.dominators,

@@ -135,7 +135,8 @@ pub struct PhaseOptions {
     pub traversal: Traversal,
     /// LLVM's level of optimisation of the function's code, 0 to 3.
     pub optimization_level: u32,
-    /// Units of data registers that a function may have live at once, as far as splitting can do it.
+    /// Units of data registers that a function may have live at once, as far as splitting can do
+    /// it.
     pub register_budget: u32,
     /// The values of the knobs.
     pub knobs: Knobs,

@@ -1,5 +1,5 @@
-//! LoopMakeSingleEntry, the transformation of LoopStructurePass: loops are entered in one place, by one
-//! edge.
+//! LoopMakeSingleEntry, the transformation of LoopStructurePass: loops are entered in one place, by
+//! one edge.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1        bix0: BRA %p, bix3, fall bix1
@@ -10,20 +10,21 @@
 //!       BRA %q, bix2, fall bix4              BRA %q, bix2, fall bix4
 //! ```
 //!
-//! A natural loop that several edges enter gets a *preheader*: a new block that they lead to instead and
-//! whose only edge goes on to the header. Phases that move code out of loops put it there. In SSA form
-//! a PHI of the header parts in two, what comes from outside and what comes round.
+//! A natural loop that several edges enter gets a *preheader*: a new block that they lead to
+//! instead and whose only edge goes on to the header. Phases that move code out of loops put it
+//! there. In SSA form a PHI of the header parts in two, what comes from outside and what comes
+//! round.
 //!
 //! A cycle that is entered in several blocks is no natural loop. In late form it becomes one: see
-//! `irreducible_cycles.rs`. In SSA form it stays and is counted: values defined in one part of it would
-//! need PHIs in the new header.
+//! `irreducible_cycles.rs`. In SSA form it stays and is counted: values defined in one part of it
+//! would need PHIs in the new header.
 //!
-//! Nothing is duplicated. A loop stays as it is where the entry of the function is its header, or where
-//! something unknown leads to it: a branch of no known form, or a reference from outside.
+//! Nothing is duplicated. A loop stays as it is where the entry of the function is its header, or
+//! where something unknown leads to it: a branch of no known form, or a reference from outside.
 //!
-//! Follows the reference in what is achieved. It recognises headers and latches by the operations that
-//! its earlier phases leave there as marks; here dominators tell. Its gate, knob 487, is off unless asked
-//! for, and so is this phase.
+//! Follows the reference in what is achieved. It recognises headers and latches by the operations
+//! that its earlier phases leave there as marks; here dominators tell. Its gate, knob 487, is off
+//! unless asked for, and so is this phase.
 
 use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
 use oriel_engine::entity::{Block, SecondaryMap};
@@ -126,7 +127,8 @@ impl Preheaders {
                 .expect("the edge is there and can be led elsewhere");
         }
         self.count += 1;
-        // Where control fell into the loop it still does; a latch goes on falling through to the header.
+        // Where control fell into the loop it still does; a latch goes on falling through to the
+        // header.
         let falls_in = |&&block: &&Block| {
             let terminator = function.terminator(block).expect("an edge leads on from here");
             let mut targets = function.target_operands(terminator);

@@ -139,7 +139,8 @@ impl PhaseContext<'_> {
         PhaseResult::of(amount != 0)
     }
 
-    /// Says something about an instruction, or without one about the function, to those who ask for remarks.
+    /// Says something about an instruction, or without one about the function, to those who ask for
+    /// remarks.
     pub fn remark(
         &mut self,
         kind: RemarkKind,
@@ -169,8 +170,9 @@ impl PhaseContext<'_> {
         self.manager.analyses.liveness(function, self.options)
     }
 
-    /// Would the [suite](super::general_optimize) of sub-passes find nothing in the function as the phase got it, because it has
-    /// found nothing before and no phase has changed the function since?
+    /// Would the [suite](super::general_optimize) of sub-passes find nothing in the function as the
+    /// phase got it, because it has found nothing before and no phase has changed the function
+    /// since?
     pub(super) fn is_simplified(&self) -> bool {
         self.manager.was_simplified
     }
@@ -180,8 +182,8 @@ impl PhaseContext<'_> {
         *self.manager.is_simplified = true;
     }
 
-    /// The level of optimisation, as phases gate themselves by it: LLVM's, but not above 1 once as many phases have asked as
-    /// knob 499 (OptBudget) allows.
+    /// The level of optimisation, as phases gate themselves by it: LLVM's, but not above 1 once as
+    /// many phases have asked as knob 499 (OptBudget) allows.
     pub fn optimization_level(&mut self) -> u32 {
         let level = self.options.optimization_level;
         match level > 1 && !self.manager.level_budget.spend() {
@@ -200,8 +202,8 @@ impl PhaseContext<'_> {
         *self.manager.progress = progress.max(*self.manager.progress);
     }
 
-    /// Takes note that the phase changed the function so that only these analyses are still right; for those that
-    /// ask for one again afterwards.
+    /// Takes note that the phase changed the function so that only these analyses are still right;
+    /// for those that ask for one again afterwards.
     pub fn keep_only(&mut self, kept: Analyses) {
         self.manager.analyses.keep(kept);
     }

@@ -14,8 +14,8 @@
 //! - LLVM's block frequencies are known and it runs less than once for [`HOT_RATIO`] runs of the entry;
 //! - all its successors are cold, or all its predecessors.
 //!
-//! The entry is never cold. Where everything that can follow a block that is not cold would be, none of
-//! it is: a function that always ends in a trap has no rarely used part.
+//! The entry is never cold. Where everything that can follow a block that is not cold would be,
+//! none of it is: a function that always ends in a trap has no rarely used part.
 //!
 //! The reference names the pass and the kinds of blocks, error handlers and asserts; it gives no
 //! formulas. It is no phase of its own: phases 108 and 109 ask it.

@@ -1,11 +1,12 @@
-//! Dead code by the book: what is needed is marked, and the rest goes. For tests of the library and on it.
+//! Dead code by the book: what is needed is marked, and the rest goes. For tests of the library and
+//! on it.
 
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{Function, Instruction, Operation};
 use std::collections::BTreeSet;
 
-/// The definitions of a register that reach the place before `next`, or the end of the block, found by going
-/// back along every path.
+/// The definitions of a register that reach the place before `next`, or the end of the block, found
+/// by going back along every path.
 fn reaching(
     function: &Function,
     block: Block,

@@ -9,13 +9,13 @@
 //!   RET
 //! ```
 //!
-//! A block is merged with the one behind its only edge if that has no other way in. Larger blocks give
-//! the phases that look at one block at a time more to look at. PHIs of a block with one way in become
-//! the values that they had.
+//! A block is merged with the one behind its only edge if that has no other way in. Larger blocks
+//! give the phases that look at one block at a time more to look at. PHIs of a block with one way
+//! in become the values that they had.
 //!
-//! The reference describes the option `dont-merge-basicblocks`, which turns this off for code that is
-//! to be debugged, and that merging is part of normal work; it gives the step no number. Departure:
-//! debug information alone does not turn it off, since it never changes the code.
+//! The reference describes the option `dont-merge-basicblocks`, which turns this off for code that
+//! is to be debugged, and that merging is part of normal work; it gives the step no number.
+//! Departure: debug information alone does not turn it off, since it never changes the code.
 
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;

@@ -1,9 +1,11 @@
-//! The guard of profiles: what the phases of a stage made worse, all together, stays as LLVM made it.
+//! The guard of profiles: what the phases of a stage made worse, all together, stays as LLVM made
+//! it.
 //!
-//! Two figures are compared. *Weighted instructions*: those that become PTX, each as often as its block runs for each time that the
-//! function does (by LLVM's frequencies, which it has in the late stage only, else by loops), an access of local memory four times that. *Excess
-//! pressure*: by how much the data registers live at the fullest point exceed the register budget, which is what spills. Less of
-//! one does not buy more of the other.
+//! Two figures are compared. *Weighted instructions*: those that become PTX, each as often as its
+//! block runs for each time that the function does (by LLVM's frequencies, which it has in the late
+//! stage only, else by loops), an access of local memory four times that. *Excess pressure*: by how
+//! much the data registers live at the fullest point exceed the register budget, which is what
+//! spills. Less of one does not buy more of the other.
 
 use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::analysis::BlockWeights;
@@ -13,12 +15,12 @@ use oriel_ori::{
 };
 use std::rc::Rc;
 
-/// LLVM rounds frequencies, so the targets of a branch may together weigh less than the branch. A part of the weight that is as
-/// small as that is nothing.
+/// LLVM rounds frequencies, so the targets of a branch may together weigh less than the branch. A
+/// part of the weight that is as small as that is nothing.
 const ROUNDING: f64 = 1.0 / 1024.0;
 
-/// What a load or store of local memory counts, where other instructions count one: a multiprocessor has a quarter as many lanes
-/// for them as for arithmetic.
+/// What a load or store of local memory counts, where other instructions count one: a
+/// multiprocessor has a quarter as many lanes for them as for arithmetic.
 const LOCAL_ACCESS: f64 = 4.0;
 
 /// What a function costs, as far as that is known before ptxas has run.
@@ -31,7 +33,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The cost of a function with a budget of registers, from its liveness, which is not always asked for.
+    /// The cost of a function with a budget of registers, from its liveness, which is not always
+    /// asked for.
     pub fn of(
         function: &Function,
         flow: &ControlFlow,
@@ -95,8 +98,8 @@ fn becomes_code(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-/// The [excess pressure](Cost::excess_pressure) of a function with a budget of registers, from its liveness, which is not always
-/// asked for.
+/// The [excess pressure](Cost::excess_pressure) of a function with a budget of registers, from its
+/// liveness, which is not always asked for.
 pub fn excess_pressure(
     function: &Function,
     register_budget: u32,
@@ -120,8 +123,8 @@ fn is_data(function: &Function, register: Register) -> bool {
     )
 }
 
-/// A bound of how many units are live at once: those that live across the border of a block, wherever, and those that are defined
-/// in the fullest block.
+/// A bound of how many units are live at once: those that live across the border of a block,
+/// wherever, and those that are defined in the fullest block.
 pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
     let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut across = 0;

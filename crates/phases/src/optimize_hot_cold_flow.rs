@@ -6,10 +6,10 @@
 //! bix2: RET                            bix1: TRAP
 //! ```
 //!
-//! What runs lies together then, and the instruction cache holds less of what does not. Which blocks
-//! are cold says [`cold_blocks`]; both parts keep their order. Only the layout changes, and with
-//! it which targets control falls through to. LLVM's block placement comes later and has the last word
-//! unless llc is told `-disable-block-placement`.
+//! What runs lies together then, and the instruction cache holds less of what does not. Which
+//! blocks are cold says [`cold_blocks`]; both parts keep their order. Only the layout changes, and
+//! with it which targets control falls through to. LLVM's block placement comes later and has the
+//! last word unless llc is told `-disable-block-placement`.
 //!
 //! Follows the reference.
 

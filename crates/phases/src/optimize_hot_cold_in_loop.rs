@@ -7,16 +7,16 @@
 //! bix4: RET                            bix4: RET
 //! ```
 //!
-//! A loop's body lies between its first and its last block in the layout. From there go, to just behind
-//! its last block, those that are cold in the function ([`cold_blocks`]) and those of the loop that run
-//! less than once for [`HOT_RATIO`] runs of its header. Outer loops come first; what has left one is
-//! none of the blocks of those in it any more. Only the layout changes, and with
-//! it which targets control falls through to. LLVM's block placement comes later and has the last word
+//! A loop's body lies between its first and its last block in the layout. From there go, to just
+//! behind its last block, those that are cold in the function ([`cold_blocks`]) and those of the
+//! loop that run less than once for [`HOT_RATIO`] runs of its header. Outer loops come first; what
+//! has left one is none of the blocks of those in it any more. Only the layout changes, and with it
+//! which targets control falls through to. LLVM's block placement comes later and has the last word
 //! unless llc is told `-disable-block-placement`.
 //!
 //! The reference says that cold blocks are moved out of loop bodies. That a block of a loop may be
-//! cold beside the loop's header only is added: most of a kernel's time passes in loops, and a frequency
-//! against the entry's says little there.
+//! cold beside the loop's header only is added: most of a kernel's time passes in loops, and a
+//! frequency against the entry's says little there.
 //!
 //! [`HOT_RATIO`]: super::mark_additional_cold_blocks::HOT_RATIO
 

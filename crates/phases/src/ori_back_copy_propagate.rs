@@ -1,8 +1,8 @@
 //! OriBackCopyPropagate, phase 83: takes note that backward copy propagation is done.
 //!
-//! The propagation itself is [phase 82](super::advanced_phase_back_prop_v_reg), which ptxas leaves to its back ends; this one
-//! sets the [progress](super::progress) of the pipeline to 9. From there on the late
-//! [OriCopyProp](super::ori_copy_prop) may change registers that addresses are made of.
+//! The propagation itself is [phase 82](super::advanced_phase_back_prop_v_reg), which ptxas leaves
+//! to its back ends; this one sets the [progress](super::progress) of the pipeline to 9. From there
+//! on the late [OriCopyProp](super::ori_copy_prop) may change registers that addresses are made of.
 //!
 //! No back end of ptxas activates it; profile `max` does, with phase 82.
 

@@ -8,17 +8,21 @@
 //!       %3 = FSUB %2, %5
 //! ```
 //!
-//! Moves of the same bits into registers of one kind are grouped; where one dominates another, the other's uses become uses of
-//! it, if there is room for it to live so far, weighed against the budget of registers. Where there is none the constant is
-//! made again, which costs an instruction and no register on the way; what lives too long in the input is for
-//! [OriSplitLiveRanges](super::ori_split_live_ranges), which makes constants anew behind places of high pressure.
+//! Moves of the same bits into registers of one kind are grouped; where one dominates another, the
+//! other's uses become uses of it, if there is room for it to live so far, weighed against the
+//! budget of registers. Where there is none the constant is made again, which costs an instruction
+//! and no register on the way; what lives too long in the input is for
+//! [OriSplitLiveRanges](super::ori_split_live_ranges), which makes constants anew behind places of
+//! high pressure.
 //!
-//! A constant that only PHIs use stays: PHI elimination gives each PHI a register of its own that the constant has to be
-//! moved into anyway, so nothing would be saved. What such registers hold twice is found behind PHI elimination, by the late
-//! [OriCopyProp](super::ori_copy_prop); its other instance makes operands of constants that fit as such.
+//! A constant that only PHIs use stays: PHI elimination gives each PHI a register of its own that
+//! the constant has to be moved into anyway, so nothing would be saved. What such registers hold
+//! twice is found behind PHI elimination, by the late [OriCopyProp](super::ori_copy_prop); its
+//! other instance makes operands of constants that fit as such.
 //!
-//! ptxas has no phase of this name: its constants come from constant banks, which phase 51 (ExtractShaderConstsFinal)
-//! settles, and from then on a constant in a register is there because no operand takes it. So this phase follows that place.
+//! ptxas has no phase of this name: its constants come from constant banks, which phase 51
+//! (ExtractShaderConstsFinal) settles, and from then on a constant in a register is there because
+//! no operand takes it. So this phase follows that place.
 //!
 //! What it needs: SSA form. What it leaves true: control flow; no instruction is added.
 

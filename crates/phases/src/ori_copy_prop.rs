@@ -8,7 +8,8 @@
 //!       ST %5, [%4]
 //! ```
 //!
-//! and in the late stage, where PHI elimination has left copies and constants that a register holds already:
+//! and in the late stage, where PHI elimination has left copies and constants that a register holds
+//! already:
 //!
 //! ```text
 //! %1 = MOV 0                            %1 = MOV 0
@@ -19,8 +20,8 @@
 //!       BRA fall bix2
 //! ```
 //!
-//! What it needs: nothing. What it leaves true: no instruction is added, and none has a mark of this phase; values reach the
-//! same uses.
+//! What it needs: nothing. What it leaves true: no instruction is added, and none has a mark of
+//! this phase; values reach the same uses.
 //!
 //! | file | subject |
 //! |---|---|
@@ -30,8 +31,8 @@
 //! | `marks.rs` | the apply step |
 //! | `policy.rs` | the knobs |
 //!
-//! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it also has a place of its own in either
-//! stage. Departures from the reference:
+//! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it
+//! also has a place of its own in either stage. Departures from the reference:
 //!
 //! - The reference tells what is a copy by one opcode that it also gives stores and labels; here `MOV` and `COPY` between registers of one
 //!   kind are copies, and so is a `MOV` of a constant.
@@ -69,7 +70,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(counts != marks::Counts::default())
 }
 
-/// The instance for SSA form, as a part of others; how many instructions went and uses were replaced.
+/// The instance for SSA form, as a part of others; how many instructions went and uses were
+/// replaced.
 pub(super) fn propagate_in_ssa(function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
     marks::clear_marks(function);
     let mut policy = Policy::new(function, context);

@@ -1,4 +1,5 @@
-//! OriPeephole: constant folding and algebraic identities, by [`Peephole`], over the whole function.
+//! OriPeephole: constant folding and algebraic identities, by [`Peephole`], over the whole
+//! function.
 //!
 //! The reference's bundles ask for identities as one of their steps; this is the step alone.
 

@@ -1,4 +1,5 @@
-//! OriReassociateAndCommon, phase 50: sums and products in another order, where that makes a part of them common.
+//! OriReassociateAndCommon, phase 50: sums and products in another order, where that makes a part
+//! of them common.
 //!
 //! ```text
 //! %3 = IADD %0, %1          %3 = IADD %0, %1
@@ -9,11 +10,12 @@
 //! %7 = IADD %6, %1
 //! ```
 //!
-//! A tree of one associative operation in a block is taken apart into its leaves, which are sorted: registers by number,
-//! then what is subtracted, one constant last. The beginnings of such lists go into a table. Where a list begins like
-//! that of a chain which dominates it and is near, it takes the value of the beginning; if the other chain computes its
-//! leaves in another order it is built anew, from left to right. Sums of products with a common factor become one
-//! product. At last each block is gone through for what has become common, in a window.
+//! A tree of one associative operation in a block is taken apart into its leaves, which are sorted:
+//! registers by number, then what is subtracted, one constant last. The beginnings of such lists go
+//! into a table. Where a list begins like that of a chain which dominates it and is near, it takes
+//! the value of the beginning; if the other chain computes its leaves in another order it is built
+//! anew, from left to right. Sums of products with a common factor become one product. At last each
+//! block is gone through for what has become common, in a window.
 //!
 //! | file | subject |
 //! |---|---|
@@ -21,9 +23,9 @@
 //! | `prefixes.rs` | the table of beginnings; building chains |
 //! | `distribute.rs` | `a * b + a * c` |
 //!
-//! What it needs: SSA form. What it leaves true: control flow. A chain never gets more instructions than it had, and is
-//! left as it is where nothing becomes common. Integers wrap around, so any order gives the same bits; sums that saturate
-//! or have lanes stay.
+//! What it needs: SSA form. What it leaves true: control flow. A chain never gets more instructions
+//! than it had, and is left as it is where nothing becomes common. Integers wrap around, so any
+//! order gives the same bits; sums that saturate or have lanes stay.
 //!
 //! Departures from the reference:
 //!

@@ -1,4 +1,5 @@
-//! OriSplitLiveRanges, phase 19: live ranges end where the pressure is too high, and begin again behind it.
+//! OriSplitLiveRanges, phase 19: live ranges end where the pressure is too high, and begin again
+//! behind it.
 //!
 //! ```text
 //! bix0: %1 = LD.param [&k_param_1]       bix0: ...
@@ -8,15 +9,16 @@
 //! bix2: ST %0, [%1]                            ST %0, [%9]
 //! ```
 //!
-//! A register is split if its value can come again for little: a constant, an address, a register that the hardware
-//! keeps, a kernel's parameter; a copy, whose source takes its place; and in phase 138 also cheap arithmetic on
-//! registers that are live anyway. Its range is cut at every place where more units are live than the budget allows; where
-//! uses follow the value is made anew in front of the first of them, or before the loop they are in, if the pressure in
-//! the loop is low enough.
+//! A register is split if its value can come again for little: a constant, an address, a register
+//! that the hardware keeps, a kernel's parameter; a copy, whose source takes its place; and in
+//! phase 138 also cheap arithmetic on registers that are live anyway. Its range is cut at every
+//! place where more units are live than the budget allows; where uses follow the value is made anew
+//! in front of the first of them, or before the loop they are in, if the pressure in the loop is
+//! low enough.
 //!
-//! What it needs: nothing. What it leaves true: peak pressure is not higher than before; a round that does not lower
-//! the peak, or the number of places above the budget, is undone. In SSA form every new register has one definition in
-//! front of its uses.
+//! What it needs: nothing. What it leaves true: peak pressure is not higher than before; a round
+//! that does not lower the peak, or the number of places above the budget, is undone. In SSA form
+//! every new register has one definition in front of its uses.
 //!
 //! The five steps are the reference's (`sub_BEF110`), with these departures:
 //!
@@ -29,9 +31,9 @@
 //! - It changes opcodes in its cleanup, where here definitions without uses go.
 //!
 //! **Off by default**: at the default budget it changes 4 of 162 functions of the examples and of kernels written for it,
-//! their peaks from 401 to 389 units in sum, and ptxas gives all of them as many registers and instructions as before.
-//! With a budget and limit of 32 registers 2 of 14 changed functions get 2 registers less each. All figures are in
-//! `docs/live-range-splitting.md`.
+//! their peaks from 401 to 389 units in sum, and ptxas gives all of them as many registers and
+//! instructions as before. With a budget and limit of 32 registers 2 of 14 changed functions get 2
+//! registers less each. All figures are in `docs/live-range-splitting.md`.
 
 mod candidate;
 mod range;
@@ -225,8 +227,8 @@ impl PreAnalysis {
             .is_some_and(|&position| position < to)
     }
 
-    /// The outermost loop around a block in which the pressure is low enough, and that does not contain the definition;
-    /// and the block before it.
+    /// The outermost loop around a block in which the pressure is low enough, and that does not
+    /// contain the definition; and the block before it.
     fn cool_loop(&self, block: Block, home: Block) -> Option<(Loop, Block)> {
         let loops = &self.flow.loops;
         let is_cool = |inner: Loop| !self.hot_loops.contains(inner) && !loops.contains(inner, home);
@@ -364,7 +366,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Asks for all that splitting a register takes; none if it cannot be split, or that would not help.
+    /// Asks for all that splitting a register takes; none if it cannot be split, or that would not
+    /// help.
     fn candidate(&mut self, function: &Function, register: Register, policy: Policy) -> Option<Candidate> {
         let analysis = self.analysis;
         let kind = classify(function, &analysis.single_valued, register)?;
@@ -451,7 +454,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// Goes through a block in which a register is live; `is_crossed`: its value no longer reaches it.
+    /// Goes through a block in which a register is live; `is_crossed`: its value no longer reaches
+    /// it.
     fn add_block(
         &mut self,
         function: &Function,
@@ -469,7 +473,8 @@ impl Plan {
         }
         let peak = record.peak_position;
         let mut relieved = false;
-        // Up to where the value is accounted for, and the group that it comes from; none: the definition.
+        // Up to where the value is accounted for, and the group that it comes from; none: the
+        // definition.
         let mut from = if range.is_home(block) {
             range.definition_position + 1
         } else {

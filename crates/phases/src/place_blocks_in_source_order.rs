@@ -7,16 +7,16 @@
 //! bix2(L2): BRA fall bix3                  bix1(L1): BRA bix3
 //! ```
 //!
-//! The block that control falls through to comes right after the one that it leaves, so that no branch
-//! is needed; what nothing falls through to comes in the order of labels, LLVM's block numbers. A new
-//! block has the label of the one that it came from and stays behind it. Only the layout changes, and with
-//! it which targets control falls through to.
+//! The block that control falls through to comes right after the one that it leaves, so that no
+//! branch is needed; what nothing falls through to comes in the order of labels, LLVM's block
+//! numbers. A new block has the label of the one that it came from and stays behind it. Only the
+//! layout changes, and with it which targets control falls through to.
 //!
 //! LLVM renumbers blocks now and then, and runs its own block placement after the late stage, which
 //! has the last word unless llc is told `-disable-block-placement`.
 //!
-//! Follows the reference. It also undoes what phases 108 and 109 did except where that is kept by the
-//! ways straight on: ask for one or the other.
+//! Follows the reference. It also undoes what phases 108 and 109 did except where that is kept by
+//! the ways straight on: ask for one or the other.
 
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, EntitySet};

@@ -114,8 +114,9 @@ const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase
 }
 
 impl Phase {
-    /// A phase of a name, which runs at a stage if nothing else is asked for and accepts functions of these forms. It is in no
-    /// profile, needs no analysis and keeps none; [`Registry`] has an example.
+    /// A phase of a name, which runs at a stage if nothing else is asked for and accepts functions
+    /// of these forms. It is in no profile, needs no analysis and keeps none; [`Registry`] has an
+    /// example.
     pub const fn new(name: &'static str, stage: Stage, forms: Forms, run: Run) -> Self {
         Self {
             number: None,
@@ -389,7 +390,8 @@ pub static PHASES: &[Phase] = &[
     .keeping(Analyses::CONTROL_FLOW),
 ];
 
-/// The phases that there are, in the order in which they run: those of [`PHASES`], and what a host adds to them.
+/// The phases that there are, in the order in which they run: those of [`PHASES`], and what a host
+/// adds to them.
 ///
 /// ```
 /// use oriel_ori::Function;
@@ -449,7 +451,8 @@ impl Registry {
     /// Adds a phase that runs right before another; before the first of a group.
     ///
     /// # Errors
-    /// There is no such other, or the phase has a name that is taken or a stage whose form it does not accept.
+    /// There is no such other, or the phase has a name that is taken or a stage whose form it does
+    /// not accept.
     pub fn insert_before(&mut self, other: &str, phase: &'static Phase) -> Result<(), RegistryError> {
         let position = self.phases().position(|it| it.is_named(other));
         self.insert(position, other, phase)

@@ -6,9 +6,10 @@
 //! bix2: %3 = PHI %1, bix0, %2, bix1
 //! ```
 //!
-//! What the entry does not reach goes, with the values that PHIs take from there; a block that something
-//! beside the function's branches refers to stays, and so does what it leads to. The reference has no
-//! number for the step and describes it as part of what follows a change of control flow.
+//! What the entry does not reach goes, with the values that PHIs take from there; a block that
+//! something beside the function's branches refers to stays, and so does what it leads to. The
+//! reference has no number for the step and describes it as part of what follows a change of
+//! control flow.
 
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;

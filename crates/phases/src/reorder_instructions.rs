@@ -1,10 +1,12 @@
 //! ReorderInstructions: the instructions of every block by a rule of the user's choice.
 //!
-//! No order is a gain for all kernels, but for about a quarter of them ptxas answers another order with fewer registers
-//! (docs/instruction-order.md). Which one that is cannot be foretold, only tried: `oriel tune` does. The knob
-//! `InstructionOrder` names the rule, `InstructionOrderSeed` one of the random orders.
+//! No order is a gain for all kernels, but for about a quarter of them ptxas answers another order
+//! with fewer registers (docs/instruction-order.md). Which one that is cannot be foretold, only
+//! tried: `oriel tune` does. The knob `InstructionOrder` names the rule, `InstructionOrderSeed` one
+//! of the random orders.
 //!
-//! What it needs: liveness; either form. What it leaves true: control flow and liveness at the borders of blocks.
+//! What it needs: liveness; either form. What it leaves true: control flow and liveness at the
+//! borders of blocks.
 
 use super::instruction_order::{BlockOrder, Policy, Weights};
 use super::knobs::Knob;

@@ -1,8 +1,8 @@
 //! Replacement of what is computed twice, as far as registers allow.
 //!
-//! Who takes a value that is at hand keeps its register live up to there. Each time that is weighed against the
-//! pressure on the way: where the register would have no room in the budget, the computation stays. From there on
-//! the one register takes the place of the other.
+//! Who takes a value that is at hand keeps its register live up to there. Each time that is weighed
+//! against the pressure on the way: where the register would have no room in the budget, the
+//! computation stays. From there on the one register takes the place of the other.
 
 use super::expressions::result_registers;
 use super::{PhaseContext, RemarkKind};
@@ -36,8 +36,8 @@ impl Replacement {
         self.replaced
     }
 
-    /// Gives the uses of an expression's results what `leader` has computed, and removes the expression; if there is
-    /// room for that.
+    /// Gives the uses of an expression's results what `leader` has computed, and removes the
+    /// expression; if there is room for that.
     pub fn replace(
         &mut self,
         function: &mut Function,
@@ -70,8 +70,8 @@ impl Replacement {
         true
     }
 
-    /// Can registers be live up to an instruction, from where on they may take the place of others? They count as live
-    /// then.
+    /// Can registers be live up to an instruction, from where on they may take the place of others?
+    /// They count as live then.
     pub fn has_room(
         &mut self,
         function: &Function,

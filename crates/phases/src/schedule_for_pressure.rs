@@ -8,21 +8,24 @@
 //! %8 = FADD %7, %6                 %8 = FADD %7, %6
 //! ```
 //!
-//! ptxas schedules anew, so that most of what an order says is lost on it: of the orders that were tried on 755 kernels, each
-//! raised ptxas' registers about as often as it lowered them (docs/instruction-order.md). An order counts where it takes many registers
-//! at the fullest point of a function for other things than loads. So this phase changes only the blocks that have the fullest
-//! points, and only if that makes the function's peak fall by a fifth or more, with loads where they stand and with
-//! loads moved up:
+//! ptxas schedules anew, so that most of what an order says is lost on it: of the orders that were
+//! tried on 755 kernels, each raised ptxas' registers about as often as it lowered them
+//! (docs/instruction-order.md). An order counts where it takes many registers at the fullest point
+//! of a function for other things than loads. So this phase changes only the blocks that have the
+//! fullest points, and only if that makes the function's peak fall by a fifth or more, with loads
+//! where they stand and with loads moved up:
 //!
 //! 1. what each register weighs: 32-bit units, but nothing for what ptxas has as an operand;
 //! 2. the fullest point of each block (`peak.rs`);
 //! 3. a new order (`instruction_order/list.rs`) of each block that reaches too high, along the dependences;
 //! 4. if one of these still does, or would once ptxas has moved loads up (`loads_first.rs`), all stay as they are.
 //!
-//! What it needs: liveness; either form. What it leaves true: control flow and liveness at the borders of blocks.
+//! What it needs: liveness; either form. What it leaves true: control flow and liveness at the
+//! borders of blocks.
 //!
-//! ptxas has three scheduling phases on its machine code (97 to 101), whose first mode reduces registers by the same kind of
-//! list; the reference has no phase that orders instructions for another scheduler.
+//! ptxas has three scheduling phases on its machine code (97 to 101), whose first mode reduces
+//! registers by the same kind of list; the reference has no phase that orders instructions for
+//! another scheduler.
 
 mod loads_first;
 mod peak;
@@ -36,12 +39,12 @@ use oriel_engine::entity::Block;
 use oriel_ori::Function;
 use peak::PeakFinder;
 
-/// Functions with fewer units at their fullest point stay as they are: so few cost no warps, and what ptxas makes of them depends on more
-/// than the order.
+/// Functions with fewer units at their fullest point stay as they are: so few cost no warps, and
+/// what ptxas makes of them depends on more than the order.
 const LEAST_PEAK: u32 = 16;
 
-/// By which part of itself a peak has to fall. One or two registers more or less is what ptxas wins and loses by aligning pairs, with
-/// any other order.
+/// By which part of itself a peak has to fall. One or two registers more or less is what ptxas wins
+/// and loses by aligning pairs, with any other order.
 const LEAST_GAIN: u32 = 5;
 
 /// What a peak may be afterwards at most.

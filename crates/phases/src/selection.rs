@@ -16,7 +16,8 @@ impl Registry {
     /// The phases in a list such as `OriPerformLiveDead,PlaceBlocksInSourceOrder@ssa`.
     ///
     /// # Errors
-    /// A name is unknown, the phase is not part of Oriel, or it does not accept the form of the stage.
+    /// A name is unknown, the phase is not part of Oriel, or it does not accept the form of the
+    /// stage.
     pub fn select(&self, list: &str) -> Result<Vec<Selected>, String> {
         let mut selected = Vec::new();
         for word in list.split(',') {
@@ -57,7 +58,8 @@ impl Registry {
         Ok(phases)
     }
 
-    /// The phases that come before one in the order, each at its own stage; of a group, before its first.
+    /// The phases that come before one in the order, each at its own stage; of a group, before its
+    /// first.
     ///
     /// # Errors
     /// No phase that can run has the name.

@@ -1,7 +1,7 @@
 //! SetAfterLegalization, phase 95: takes note that operands have the forms that the machine takes.
 //!
-//! LLVM has seen to that before Oriel runs, so all that is left is the [progress](super::progress) of the pipeline, 19 from here
-//! on.
+//! LLVM has seen to that before Oriel runs, so all that is left is the [progress](super::progress)
+//! of the pipeline, 19 from here on.
 
 use super::progress::Progress;
 use super::{PhaseContext, PhaseResult};

@@ -8,8 +8,8 @@
 //!   ...                        BRA fall bix1
 //! ```
 //!
-//! Expansion may leave a branch in the middle of a block, one that names no block for the case that it
-//! is not taken, or a block that runs into the next. Afterwards control goes only where the last
+//! Expansion may leave a branch in the middle of a block, one that names no block for the case that
+//! it is not taken, or a block that runs into the next. Afterwards control goes only where the last
 //! operation of a block says.
 //!
 //! Follows the reference, which splits a block behind its first control-flow operation. What it

@@ -1,4 +1,5 @@
-//! SpeculativeHoistCommonInsts, phase 56: what every target of a branch computes is computed once, before the branch.
+//! SpeculativeHoistCommonInsts, phase 56: what every target of a branch computes is computed once,
+//! before the branch.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1          bix0: %3 = IMUL %1, %2
@@ -8,18 +9,23 @@
 //!       %6 = IADD %4, 1
 //! ```
 //!
-//! Very busy expressions, seen one branch at a time: the targets must have no other predecessor, so that each begins with what
-//! the branch ends with. The first target's expressions are put into a table; in every other target an expression that is in the
-//! table is paired, and its result taken for the first one's from there on, so that what is computed from it pairs as well. What all
-//! targets have goes up. Branches are taken last ones first, so that an expression climbs as far as it is common.
+//! Very busy expressions, seen one branch at a time: the targets must have no other predecessor, so
+//! that each begins with what the branch ends with. The first target's expressions are put into a
+//! table; in every other target an expression that is in the table is paired, and its result taken
+//! for the first one's from there on, so that what is computed from it pairs as well. What all
+//! targets have goes up. Branches are taken last ones first, so that an expression climbs as far as
+//! it is common.
 //!
-//! A load goes up only if it reads the version of memory that the branch leaves, and from in front of everything in its target that
-//! might keep it from being reached (calls, barriers, traps). Constants stay: made anew they cost less than kept.
+//! A load goes up only if it reads the version of memory that the branch leaves, and from in front
+//! of everything in its target that might keep it from being reached (calls, barriers, traps).
+//! Constants stay: made anew they cost less than kept.
 //!
-//! What it needs: SSA form, control flow. What it leaves true: control flow. No path computes more than before: what goes up was
-//! on all of them. A result stays where it would have no room in the register budget in any block that it is live through then.
+//! What it needs: SSA form, control flow. What it leaves true: control flow. No path computes more
+//! than before: what goes up was on all of them. A result stays where it would have no room in the
+//! register budget in any block that it is live through then.
 //!
-//! The reference has of this phase its number, its place and the knob that switches it; how it goes about is Oriel's.
+//! The reference has of this phase its number, its place and the knob that switches it; how it goes
+//! about is Oriel's.
 
 use super::expressions::{ExpressionKind, describe, expression_kind, result_registers, versions_for};
 use super::knobs::Knob;
@@ -126,8 +132,8 @@ impl Hoisting {
         }
     }
 
-    /// Is there room for the results in the block and all through the targets? They count as live there then. Where the sources
-    /// end earlier is not counted, so this is an upper bound.
+    /// Is there room for the results in the block and all through the targets? They count as live
+    /// there then. Where the sources end earlier is not counted, so this is an upper bound.
     fn has_room(
         &mut self,
         function: &Function,
@@ -161,7 +167,8 @@ impl Hoisting {
     }
 }
 
-/// The expressions that all targets have, in an order in which each comes behind those that it is computed from.
+/// The expressions that all targets have, in an order in which each comes behind those that it is
+/// computed from.
 fn common_expressions(
     function: &Function,
     versions: Option<&MemoryVersions>,
@@ -195,7 +202,8 @@ fn common_expressions(
     found
 }
 
-/// The expressions of a block that could go to the end of its only predecessor, as far as what stands before them is concerned.
+/// The expressions of a block that could go to the end of its only predecessor, as far as what
+/// stands before them is concerned.
 fn movable_expressions(function: &Function, block: Block) -> impl Iterator<Item = Instruction> + '_ {
     let barriers = OperationFlags::SIDE_EFFECTS
         | OperationFlags::CONVERGENT

@@ -24,7 +24,8 @@ impl Statistics {
         self.rows.iter().map(|row| (row.phase, row.counters.as_slice()))
     }
 
-    /// Phases that ran, and the time that each took, without the analyses that it shares with others.
+    /// Phases that ran, and the time that each took, without the analyses that it shares with
+    /// others.
     pub fn times(&self) -> impl Iterator<Item = (&'static str, Duration)> + '_ {
         self.rows.iter().map(|row| (row.phase, row.time))
     }

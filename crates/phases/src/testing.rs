@@ -36,7 +36,8 @@ fn run_and_count(run: Run, function: &mut Function, options: &PhaseOptions) -> (
     (result, statistics)
 }
 
-/// Runs one phase on a function, at a level of optimisation, and verifies what it leaves; what it counted, and what it said.
+/// Runs one phase on a function, at a level of optimisation, and verifies what it leaves; what it
+/// counted, and what it said.
 pub(crate) fn run_named(
     name: &str,
     function: &mut Function,
@@ -74,8 +75,8 @@ pub(crate) fn lines_after(name: &str, body: &str, knobs: &[&str], optimization_l
     lines.filter(|line| line != "}").collect()
 }
 
-/// Runs a phase on many random functions: it leaves them in order, says whether it changed them, has work, and ends its fixed
-/// points before their cap.
+/// Runs a phase on many random functions: it leaves them in order, says whether it changed them,
+/// has work, and ends its fixed points before their cap.
 pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {
     let mut changed = 0;
     for seed in 0..600 {
@@ -99,7 +100,8 @@ pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {
     assert!(changed > 10, "{changed} functions changed");
 }
 
-/// Runs a phase on a random function in SSA form: the result verifies, and a second run finds nothing.
+/// Runs a phase on a random function in SSA form: the result verifies, and a second run finds
+/// nothing.
 pub(crate) fn check_ends_in_one_run(run: Run, seed: u64) {
     let mut function = random_function(seed, Stage::Ssa);
     run_phase(run, &mut function);
@@ -163,8 +165,8 @@ pub(crate) fn phi_values(function: &Function) -> Vec<(Instruction, Vec<Operand>)
     values
 }
 
-/// Runs a phase that only changes the layout on random functions: edges and PHIs stay, every block is
-/// placed once, and the entry stays first.
+/// Runs a phase that only changes the layout on random functions: edges and PHIs stay, every block
+/// is placed once, and the entry stays first.
 pub(crate) fn check_layout_phase(run: Run) {
     on_random_functions(|mut function, random| {
         for index in 0..function.blocks().len() {

@@ -1,9 +1,10 @@
 //! The random numbers behind every choice.
 //!
-//! The stream is PCG64 (XSL-RR 128/64) of `rand_pcg`: a generator with a published definition and reference vectors,
-//! which that crate tests against and keeps under the value-stability rule of the Rust Random project. Only its
-//! raw 64-bit outputs are used. Ranges and choices are derived here, because how `rand` derives them is allowed
-//! to change from one version to the next, and the same options have to give the same bytes for good.
+//! The stream is PCG64 (XSL-RR 128/64) of `rand_pcg`: a generator with a published definition and
+//! reference vectors, which that crate tests against and keeps under the value-stability rule of
+//! the Rust Random project. Only its raw 64-bit outputs are used. Ranges and choices are derived
+//! here, because how `rand` derives them is allowed to change from one version to the next, and the
+//! same options have to give the same bytes for good.
 //!
 //! ```
 //! use oriel_random::{Random, Stream};
@@ -15,7 +16,8 @@
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// What a stream is for: each use has its own stream, so that a choice added to one leaves the others as they were.
+/// What a stream is for: each use has its own stream, so that a choice added to one leaves the
+/// others as they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Control flow of generated functions.
@@ -58,7 +60,8 @@ impl Random {
 
     /// A number in `0..bound`; `bound` is not zero.
     ///
-    /// The high half of a 128-bit product: its bias is below 2^-32 for the bounds in use here and needs no loop.
+    /// The high half of a 128-bit product: its bias is below 2^-32 for the bounds in use here and
+    /// needs no loop.
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert_ne!(bound, 0);
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64

@@ -1,5 +1,5 @@
-//! What `oriel report` knows of one function: the fields of the report's lines that do not depend on a compilation, and on
-//! request what ptxas says and what causes the pressure.
+//! What `oriel report` knows of one function: the fields of the report's lines that do not depend
+//! on a compilation, and on request what ptxas says and what causes the pressure.
 
 use super::count_instructions;
 use super::figures::{CodeFigures, OccupancyFigures};
@@ -37,7 +37,8 @@ pub struct CodeReport {
 }
 
 impl CodeReport {
-    /// The report on a function. Where ptxas' figures are given, occupancy is that of its registers.
+    /// The report on a function. Where ptxas' figures are given, occupancy is that of its
+    /// registers.
     pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
         let snapshot = pressure.snapshot();
         let function = from_machine(&snapshot).ok();

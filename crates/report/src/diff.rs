@@ -1,6 +1,7 @@
 //! Two reports of the same functions: what has become more or less.
 //!
-//! A baseline is a report that was kept: the lines of `oriel report --json` or `-oriel-report`, of which those of stage `late` count.
+//! A baseline is a report that was kept: the lines of `oriel report --json` or `-oriel-report`, of
+//! which those of stage `late` count.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -158,8 +159,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// Every change from one report to another, in the order of the second one's functions; those that are gone come last. Functions
-/// of the same name and SM belong together in order. A figure that one report lacks is not compared.
+/// Every change from one report to another, in the order of the second one's functions; those that
+/// are gone come last. Functions of the same name and SM belong together in order. A figure that
+/// one report lacks is not compared.
 pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Change> {
     let mut earlier: BTreeMap<(&str, u32), VecDeque<&Row>> = BTreeMap::new();
     for row in before {

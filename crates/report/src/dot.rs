@@ -1,4 +1,5 @@
-//! The control flow of a function for Graphviz, blocks coloured by the registers that are live in them at once.
+//! The control flow of a function for Graphviz, blocks coloured by the registers that are live in
+//! them at once.
 
 use super::pressure::FunctionPressure;
 use std::fmt::{self, Write};

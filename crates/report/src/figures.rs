@@ -39,7 +39,8 @@ pub struct CodeFigures<'a> {
     /// The most that is likely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_high: Option<u32>,
-    /// In percent, how likely it is that ptxas spills to stay within what launch bounds and `.maxnreg` allow.
+    /// In percent, how likely it is that ptxas spills to stay within what launch bounds and
+    /// `.maxnreg` allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_risk_percent: Option<u32>,
     /// The most registers a thread that a kernel's launch bounds allow; zero if they cannot be met.
@@ -72,8 +73,9 @@ pub struct OccupancyFigures {
 }
 
 impl<'a> CodeFigures<'a> {
-    /// The figures of a function, for the SM that it is compiled for. Registers are estimated of code of stage `late`, if Ori can
-    /// represent it, as `function`; without an estimate there is no occupancy.
+    /// The figures of a function, for the SM that it is compiled for. Registers are estimated of
+    /// code of stage `late`, if Ori can represent it, as `function`; without an estimate there is
+    /// no occupancy.
     pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
         let snapshot = pressure.snapshot();
         let estimate = function
@@ -99,7 +101,8 @@ impl<'a> CodeFigures<'a> {
         }
     }
 
-    /// What there is to say of a kernel whose launch bounds ptxas can only keep by spilling, or not at all.
+    /// What there is to say of a kernel whose launch bounds ptxas can only keep by spilling, or not
+    /// at all.
     pub fn launch_bounds_warning(&self, snapshot: &Snapshot<'_>) -> Option<String> {
         let (name, sm) = (snapshot.name(), snapshot.function().sm);
         let limit = self.registers_limit?;
@@ -123,7 +126,8 @@ impl<'a> CodeFigures<'a> {
     }
 }
 
-/// The registers that a kernel's launch bounds allow; none without bounds, of device functions and of unknown SMs.
+/// The registers that a kernel's launch bounds allow; none without bounds, of device functions and
+/// of unknown SMs.
 fn registers_limit(snapshot: &Snapshot<'_>) -> Option<u32> {
     let bounds = LaunchBounds::of(snapshot);
     let limits = SmLimits::of(snapshot.function().sm)?;
@@ -132,7 +136,8 @@ fn registers_limit(snapshot: &Snapshot<'_>) -> Option<u32> {
 }
 
 impl OccupancyFigures {
-    /// The occupancy of a kernel with `registers` registers a thread; none of device functions and of unknown SMs.
+    /// The occupancy of a kernel with `registers` registers a thread; none of device functions and
+    /// of unknown SMs.
     pub fn of(snapshot: &Snapshot<'_>, registers: u32) -> Option<Self> {
         if !snapshot.is_kernel() {
             return None;

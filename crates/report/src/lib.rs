@@ -24,19 +24,19 @@
 //! | `target.rs` | where reports go |
 //! | `diff.rs` | two reports of the same functions |
 //! | `page.rs`, `page/` | the report as one HTML page |
-//! | `life_ranges.rs`, `dot.rs` | life ranges beside the code; the control flow coloured by pressure |
+//! | `live_ranges.rs`, `dot.rs` | live ranges beside the code; the control flow coloured by pressure |
 //! | `ptxas.rs` | what `ptxas -v` prints |
 //! | `opcodes.rs` | which share of the instructions has full meaning |
 //!
-//! This file writes the lines of `-oriel-report`: one JSON object a function and stage. `docs/report.md` describes the
-//! fields, `docs/report.schema.json` is their schema.
+//! This file writes the lines of `-oriel-report`: one JSON object a function and stage.
+//! `docs/report.md` describes the fields, `docs/report.schema.json` is their schema.
 
 mod code_report;
 pub mod diff;
 mod dot;
 pub mod estimate;
 mod figures;
-mod life_ranges;
+mod live_ranges;
 pub mod occupancy;
 mod opcodes;
 pub mod page;
@@ -51,7 +51,7 @@ mod tests;
 pub use code_report::CodeReport;
 pub use dot::write_pressure_dot;
 pub use figures::{CodeFigures, OccupancyFigures};
-pub use life_ranges::write_life_ranges;
+pub use live_ranges::write_live_ranges;
 pub use opcodes::{OpcodeReport, StageOpcodes};
 pub use remarks::{CodeRemark, Piece, code_remarks};
 pub use table::{write_details, write_table};

@@ -4,22 +4,23 @@
 //! page.html with page.css and page.js in it
 //! <script type="application/json" class="source">    a source file, once
 //! <script type="application/json" class="function">  figures and phases of a function
-//! <script type="application/json" class="code">      its instructions and life ranges
+//! <script type="application/json" class="code">      its instructions and live ranges
 //! …
 //! ```
 //!
-//! HTML allows the closing tags of its body to be left out. So functions are appended as they come, whatever compiles them, and
-//! the file is a page at any time. A browser does not parse what is in such a script; the page's own script parses all figures when it
-//! opens and the code of one function when that is shown, so that many functions open as fast as one.
+//! HTML allows the closing tags of its body to be left out. So functions are appended as they come,
+//! whatever compiles them, and the file is a page at any time. A browser does not parse what is in
+//! such a script; the page's own script parses all figures when it opens and the code of one
+//! function when that is shown, so that many functions open as fast as one.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `page/code.rs` | instructions, places, blocks |
-//! | `page/values.rs` | life ranges |
+//! | `page/values.rs` | live ranges |
 //! | `page/source.rs` | source files |
 //! | `page/curve.rs` | the pressure along the code as LLVM makes it, for comparison |
 //! | `page/page.html`, `page/page.css` | the page itself |
-//! | `page/code.js` | decodes the code; pressure, life ranges and source lines of it |
+//! | `page/code.js` | decodes the code; pressure, live ranges and source lines of it |
 //! | `page/draw.js`, `page/panes.js`, `page/sections.js` | how things are drawn; what follows the selection; what does not |
 //! | `page/page.js` | the selection, and the address that says it |
 
@@ -144,7 +145,8 @@ impl<W: Write> PageWriter<W> {
     }
 }
 
-/// Adds a function to a page that gets the functions of all modules which are compiled with the same options.
+/// Adds a function to a page that gets the functions of all modules which are compiled with the
+/// same options.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -162,8 +164,9 @@ pub fn add_to_shared_page(
         .map_err(|problem| format!("the page {problem}"))
 }
 
-/// Data as JSON that can stand in a script element. There `</script` ends the script and `<!--` changes how its end is found; in JSON a
-/// `<` is only ever part of a string, where it can be written as an escape.
+/// Data as JSON that can stand in a script element. There `</script` ends the script and `<!--`
+/// changes how its end is found; in JSON a `<` is only ever part of a string, where it can be
+/// written as an escape.
 fn script_text(data: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
 }

@@ -18,8 +18,9 @@ pub struct PtxasFigures {
     pub ptxas_spill_load_bytes: u32,
 }
 
-/// PTX without the word by which LLVM asks for code to debug where the module has debug information with variables: ptxas
-/// would take more registers than for the same code without it (39 instead of 19 for a kernel of the examples).
+/// PTX without the word by which LLVM asks for code to debug where the module has debug information
+/// with variables: ptxas would take more registers than for the same code without it (39 instead of
+/// 19 for a kernel of the examples).
 pub fn without_debug_target(ptx: &str) -> Cow<'_, str> {
     let mut lines = ptx.split_inclusive('\n');
     match lines.find(|line| line.starts_with(".target ")) {

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A file that is made anew when something is first written to it, and belongs to all copies of the options that name it:
-/// so it gets the functions of all modules that are compiled with these options, on whichever thread.
+/// A file that is made anew when something is first written to it, and belongs to all copies of the
+/// options that name it: so it gets the functions of all modules that are compiled with these
+/// options, on whichever thread.
 #[derive(Debug)]
 pub struct SharedFile<W> {
     path: PathBuf,

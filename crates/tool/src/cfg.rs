@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// Options of `oriel cfg`.
 #[derive(Args)]
 pub struct CfgArguments {
-    /// Snapshots (*.oriel), as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), of which both stages are
-    /// shown, machine IR (.mir), or functions in Ori's text form; - is standard input
+    /// Snapshots (*.oriel), as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), of which both
+    /// stages are shown, machine IR (.mir), or functions in Ori's text form; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 

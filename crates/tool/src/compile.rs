@@ -47,7 +47,8 @@ pub fn run(arguments: &CompileArguments) -> Result<(), String> {
     write_output(&arguments.output, &ptx)
 }
 
-/// A compiler for a compute capability, such as 80 or 90a, or LLVM's choice, at a level from 0 to 3.
+/// A compiler for a compute capability, such as 80 or 90a, or LLVM's choice, at a level from 0 to
+/// 3.
 pub fn compiler(sm: Option<&str>, level: u8) -> Compiler {
     let compiler = Compiler::new().optimization_level(match level {
         0 => OptimizationLevel::None,

@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Options of `oriel differential`.
 #[derive(Args)]
 pub struct DifferentialArguments {
-    /// LLVM IR (.ll) or bitcode (.bc), one module a file; or, with --module, functions of one module: snapshots (.oriel)
-    /// or Ori as text (.ori)
+    /// LLVM IR (.ll) or bitcode (.bc), one module a file; or, with --module, functions of one
+    /// module: snapshots (.oriel) or Ori as text (.ori)
     #[arg(required_unless_present_any = ["generate", "mutate"])]
     files: Vec<PathBuf>,
 
@@ -63,13 +63,13 @@ pub struct DifferentialArguments {
     #[arg(long, value_name = "N", default_value_t = 2)]
     random: usize,
 
-    /// Leave out what takes a second process for each module of LLVM IR: phases in LLVM's pipeline, and what the back
-    /// end makes of their results
+    /// Leave out what takes a second process for each module of LLVM IR: phases in LLVM's pipeline,
+    /// and what the back end makes of their results
     #[arg(long)]
     without_machine_code: bool,
 
-    /// In place of phases, make wrong edits of this kind in each kernel, and count how many of them the interpreter and the
-    /// validator find; all: of every kind; list: print the kinds
+    /// In place of phases, make wrong edits of this kind in each kernel, and count how many of them
+    /// the interpreter and the validator find; all: of every kind; list: print the kinds
     #[arg(long, value_name = "KIND")]
     mutate: Option<String>,
 
@@ -81,7 +81,8 @@ pub struct DifferentialArguments {
     #[arg(long, value_name = "N", default_value_t = 10)]
     cases: usize,
 
-    /// Compute capability, such as 80 or 90a [default: 80; with --generate 80, 90, 90a and 100 in turn]
+    /// Compute capability, such as 80 or 90a [default: 80; with --generate 80, 90, 90a and 100 in
+    /// turn]
     #[arg(long, value_name = "SM")]
     sm: Option<String>,
 
@@ -268,7 +269,8 @@ fn check_work(
     Ok(())
 }
 
-/// Keeps a copy of a module that goes wrong on its way through machine code: generated ones are deleted.
+/// Keeps a copy of a module that goes wrong on its way through machine code: generated ones are
+/// deleted.
 fn save_module(folder: &Path, file: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let copy = folder.join(file.file_name().unwrap_or_default());

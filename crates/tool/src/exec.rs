@@ -21,13 +21,14 @@ use std::time::{Duration, Instant};
 /// Options of `oriel exec`.
 #[derive(Args)]
 pub struct ExecArguments {
-    /// LLVM IR (.ll) or bitcode (.bc); or functions of one module, with --module: snapshots (.oriel) or Ori as text
-    /// (.ori); or, with --device cuda, the PTX without Oriel and the PTX with it (.ptx)
+    /// LLVM IR (.ll) or bitcode (.bc); or functions of one module, with --module: snapshots
+    /// (.oriel) or Ori as text (.ori); or, with --device cuda, the PTX without Oriel and the PTX
+    /// with it (.ptx)
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// What the kernels run on; cuda: the PTX that LLVM prints without Oriel and with it, one after the other, and they
-    /// must give the same
+    /// What the kernels run on; cuda: the PTX that LLVM prints without Oriel and with it, one after
+    /// the other, and they must give the same
     #[arg(long, value_enum, default_value_t = DeviceChoice::Interpreter)]
     device: DeviceChoice,
 
@@ -35,7 +36,8 @@ pub struct ExecArguments {
     #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
     oriel: String,
 
-    /// The PTX that LLVM printed for the module, which has its variables; with snapshots and Ori as text
+    /// The PTX that LLVM printed for the module, which has its variables; with snapshots and Ori as
+    /// text
     #[arg(long, value_name = "PTX")]
     module: Option<PathBuf>,
 
@@ -56,7 +58,8 @@ pub struct ExecArguments {
     #[arg(long, value_name = "NAME", requires = "blind")]
     kernel: Option<String>,
 
-    /// Which form of the functions runs; both: one after the other, and they must give the same [default: both]
+    /// Which form of the functions runs; both: one after the other, and they must give the same
+    /// [default: both]
     #[arg(long, value_enum)]
     stage: Option<StageChoice>,
 
@@ -72,13 +75,14 @@ pub struct ExecArguments {
     #[arg(long)]
     steps: Option<u64>,
 
-    /// Give inline assembly and opcodes that Oriel does not know made-up meanings, as oriel differential does: results and
-    /// changes of memory that follow from what they read and the order that they come in
+    /// Give inline assembly and opcodes that Oriel does not know made-up meanings, as oriel
+    /// differential does: results and changes of memory that follow from what they read and the
+    /// order that they come in
     #[arg(long)]
     uninterpreted: bool,
 
-    /// Compile the module for the host and run the launches there as well; the buffers must compare as the description
-    /// says. Only a module compiled without -ffp-contract=fast has one result
+    /// Compile the module for the host and run the launches there as well; the buffers must compare
+    /// as the description says. Only a module compiled without -ffp-contract=fast has one result
     #[cfg(feature = "llvm")]
     #[arg(long, requires = "launch")]
     host: bool,
@@ -87,8 +91,8 @@ pub struct ExecArguments {
     #[arg(long, value_name = "LIST")]
     after: Option<String>,
 
-    /// Check the divergence analysis: wherever a register that it calls uniform is defined or used, all active lanes of
-    /// the warp have to have the same value of it
+    /// Check the divergence analysis: wherever a register that it calls uniform is defined or used,
+    /// all active lanes of the warp have to have the same value of it
     #[arg(long)]
     check_uniformity: bool,
 
@@ -96,8 +100,8 @@ pub struct ExecArguments {
     #[arg(long, value_name = "N", requires = "after")]
     register_budget: Option<u32>,
 
-    /// Run each form also in the state just before this phase: after all that precede it in the order of phases; they
-    /// must give the same
+    /// Run each form also in the state just before this phase: after all that precede it in the
+    /// order of phases; they must give the same
     #[arg(long, value_name = "PHASE")]
     before: Option<String>,
 
@@ -105,11 +109,13 @@ pub struct ExecArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
 
-    /// Write each buffer to a file in this folder, STAGE.NAME.bin; with --device cuda, before.NAME.bin and after.NAME.bin
+    /// Write each buffer to a file in this folder, STAGE.NAME.bin; with --device cuda,
+    /// before.NAME.bin and after.NAME.bin
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
 
-    /// Print one JSON object a stage and launch description or kernel; with --device cuda, one a side and one a buffer
+    /// Print one JSON object a stage and launch description or kernel; with --device cuda, one a
+    /// side and one a buffer
     #[arg(long)]
     json: bool,
 }
@@ -231,7 +237,8 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     }
 }
 
-/// The functions of a stage, after `selected` phases, each of which has to leave what the verifier accepts.
+/// The functions of a stage, after `selected` phases, each of which has to leave what the verifier
+/// accepts.
 fn compile_stage(
     arguments: &ExecArguments,
     input: &Input,
@@ -279,7 +286,8 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Does `work` several times, once if that is not said; its last result, and the shortest time in milliseconds.
+/// Does `work` several times, once if that is not said; its last result, and the shortest time in
+/// milliseconds.
 fn timed<R>(repetitions: Option<u32>, work: impl Fn() -> R) -> (R, f64) {
     let once = || {
         let start = Instant::now();
@@ -412,7 +420,8 @@ fn run_description(
     Ok(())
 }
 
-/// Runs the launches on the host too, and compares what the interpreter made of each stage with that.
+/// Runs the launches on the host too, and compares what the interpreter made of each stage with
+/// that.
 #[cfg(feature = "llvm")]
 fn compare_with_host(
     arguments: &ExecArguments,

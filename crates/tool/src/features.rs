@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// Options of `oriel features`.
 #[derive(Args)]
 pub struct FeaturesArguments {
-    /// Snapshot files, as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), which is compiled, or machine
-    /// IR (.mir)
+    /// Snapshot files, as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), which is compiled, or
+    /// machine IR (.mir)
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
@@ -21,8 +21,8 @@ pub struct FeaturesArguments {
     modules: ModuleOptions,
 }
 
-/// Runs the command: a line for each kernel, of which the functions that it calls are part if they are in the same file, or in any
-/// of the snapshots.
+/// Runs the command: a line for each kernel, of which the functions that it calls are part if they
+/// are in the same file, or in any of the snapshots.
 pub fn run(arguments: &FeaturesArguments) -> Result<(), String> {
     let mut snapshots = Vec::new();
     for path in &arguments.files {

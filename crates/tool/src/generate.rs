@@ -48,8 +48,8 @@ pub struct GenerateArguments {
     #[arg(long, default_value_t = Options::default().functions)]
     functions: usize,
 
-    /// Shape of the control flow: straight, structured, self-loops, switches, huge-switch, irreducible,
-    /// infinite-loops, unreachable, parallel-edges, empty-blocks, random or mixed
+    /// Shape of the control flow: straight, structured, self-loops, switches, huge-switch,
+    /// irreducible, infinite-loops, unreachable, parallel-edges, empty-blocks, random or mixed
     #[arg(long, default_value_t = Options::default().shape)]
     shape: Shape,
 
@@ -73,12 +73,13 @@ pub struct GenerateArguments {
     #[arg(long)]
     calls: bool,
 
-    /// With barriers, warp-wide operations, atomics, vectors, bytes, half precision and local arrays (LLVM IR only)
+    /// With barriers, warp-wide operations, atomics, vectors, bytes, half precision and local
+    /// arrays (LLVM IR only)
     #[arg(long)]
     all_operations: bool,
 
-    /// With inline assembly and intrinsics that have effects which LLVM's flags do not tell; --all-operations has them as well,
-    /// unless --without-assembly is given
+    /// With inline assembly and intrinsics that have effects which LLVM's flags do not tell;
+    /// --all-operations has them as well, unless --without-assembly is given
     #[arg(long)]
     assembly: bool,
 

@@ -28,7 +28,8 @@ pub struct CodeGeneration {
 }
 
 impl Input {
-    /// Reads one file of LLVM IR, or functions of one module in any number of files, whose PTX is in `module`.
+    /// Reads one file of LLVM IR, or functions of one module in any number of files, whose PTX is
+    /// in `module`.
     ///
     /// # Errors
     /// A file cannot be read, compiled or represented.

@@ -58,8 +58,8 @@ fn load(path: &Path) -> Result<OwnedSnapshot, String> {
 /// Options of `oriel bench`.
 #[derive(Args)]
 pub struct BenchArguments {
-    /// Snapshot files, on which Oriel is timed alone, or LLVM IR (.ll, .bc), on which it is timed in
-    /// turn with LLVM
+    /// Snapshot files, on which Oriel is timed alone, or LLVM IR (.ll, .bc), on which it is timed
+    /// in turn with LLVM
     #[arg(required = true)]
     files: Vec<PathBuf>,
 

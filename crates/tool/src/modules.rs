@@ -24,8 +24,8 @@ pub struct ModuleOptions {
 }
 
 impl ModuleOptions {
-    /// Snapshots of the functions of a module: at both stages of its compilation, or as machine IR has
-    /// them.
+    /// Snapshots of the functions of a module: at both stages of its compilation, or as machine IR
+    /// has them.
     pub fn snapshots_of(&self, module: &Path) -> Result<Vec<OwnedSnapshot>, String> {
         #[cfg(feature = "llvm")]
         let sm = self.sm.as_deref();

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// Options of `oriel ori`.
 #[derive(Args)]
 pub struct OriArguments {
-    /// Files in Ori's text form (docs/ori-text.md), `-` for standard input, or snapshots (*.oriel), as
-    /// written by -oriel-snapshot=DIR
+    /// Files in Ori's text form (docs/ori-text.md), `-` for standard input, or snapshots (*.oriel),
+    /// as written by -oriel-snapshot=DIR
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
@@ -44,7 +44,8 @@ pub struct OriArguments {
     #[arg(long)]
     quiet: bool,
 
-    /// Print the registers that may differ between the lanes of a warp, and the blocks where lanes may part, as comments
+    /// Print the registers that may differ between the lanes of a warp, and the blocks where lanes
+    /// may part, as comments
     #[arg(long)]
     divergence: bool,
 
@@ -116,7 +117,8 @@ fn run_phases(
     Ok(manager.finish().1)
 }
 
-/// The functions of a file, a snapshot or text; an error begins with line and column, if there is one.
+/// The functions of a file, a snapshot or text; an error begins with line and column, if there is
+/// one.
 pub fn load(path: &Path) -> Result<Vec<Function>, String> {
     if path.extension() == Some(OsStr::new("oriel")) {
         let snapshot = OwnedSnapshot::load(path).map_err(|error| format!(" {error}"))?;

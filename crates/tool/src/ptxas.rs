@@ -24,8 +24,8 @@ impl Ptxas {
         Command::new(&self.program)
     }
 
-    /// Compiles `ptx` for `sm`, such as 80 or 90a, with at most so many registers if there is a number: what it says of each function,
-    /// and the machine code, an ELF file.
+    /// Compiles `ptx` for `sm`, such as 80 or 90a, with at most so many registers if there is a
+    /// number: what it says of each function, and the machine code, an ELF file.
     ///
     /// # Errors
     /// There is no ptxas, or it refuses the code.
@@ -51,7 +51,8 @@ impl Ptxas {
             .spawn()
             .map_err(|error| self.unavailable(&error))?;
         let mut input = child.stdin.take().expect("standard input is a pipe");
-        // ptxas reads all of its input before it says anything. If it stops early, its message says why.
+        // ptxas reads all of its input before it says anything. If it stops early, its message says
+        // why.
         let ptx = String::from_utf8_lossy(ptx);
         _ = input.write_all(without_debug_target(&ptx).as_bytes());
         drop(input);

@@ -11,7 +11,7 @@ use oriel::report::page::{Comparison, CompiledFunction, PageFunction, PageWriter
 use oriel::report::pressure::FunctionPressure;
 use oriel::report::ptxas::PtxasFigures;
 use oriel::report::{
-    CodeReport, OpcodeReport, write_details, write_life_ranges, write_pressure_dot, write_table,
+    CodeReport, OpcodeReport, write_details, write_live_ranges, write_pressure_dot, write_table,
 };
 use oriel::snapshot::abi::Stage;
 use oriel::snapshot::{OwnedSnapshot, Snapshot};
@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 /// Options of `oriel report`.
 #[derive(Args)]
 pub struct ReportArguments {
-    /// Snapshot files, as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), which is compiled, or machine
-    /// IR (.mir)
+    /// Snapshot files, as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), which is compiled, or
+    /// machine IR (.mir)
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
@@ -40,9 +40,9 @@ pub struct ReportArguments {
     #[arg(long)]
     details: bool,
 
-    /// Print life ranges beside the machine code instead
-    #[arg(long, conflicts_with_all = ["json", "details", "opcodes"])]
-    life_ranges: bool,
+    /// Print live ranges beside the machine code instead
+    #[arg(long, alias = "life-ranges", conflicts_with_all = ["json", "details", "opcodes"])]
+    live_ranges: bool,
 
     /// Write each function's control flow for Graphviz, coloured by pressure, to this folder
     #[arg(long, value_name = "DIR")]
@@ -52,8 +52,9 @@ pub struct ReportArguments {
     #[arg(long, value_name = "ptxas|max", value_parser = profile, conflicts_with = "opcodes")]
     profile: Option<Profile>,
 
-    /// Also write one HTML page on all functions: pressure, life ranges, source and, with --profile, what phases do
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "life_ranges"])]
+    /// Also write one HTML page on all functions: pressure, live ranges, source and, with
+    /// --profile, what phases do
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "live_ranges"])]
     html: Option<PathBuf>,
 
     /// Compile LLVM IR with ptxas (LLVM_PTXAS_EXECUTABLE, or in PATH) and add what it says
@@ -61,7 +62,7 @@ pub struct ReportArguments {
     ptxas: bool,
 
     /// Compare with a report that was kept, and fail if a function has become worse
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "life_ranges"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "live_ranges"])]
     baseline: Option<PathBuf>,
 
     #[command(flatten)]
@@ -82,8 +83,8 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     for_each_input(arguments, |input| {
         for function in input.functions() {
             let pressure = FunctionPressure::compute(function.code.view(), &mut LiveRangeCalc::new());
-            if arguments.life_ranges {
-                print_life_ranges(&pressure)?;
+            if arguments.live_ranges {
+                print_live_ranges(&pressure)?;
             }
             if let Some(directory) = &arguments.dot {
                 write_dot(&pressure, directory)?;
@@ -101,7 +102,7 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    if !arguments.life_ranges {
+    if !arguments.live_ranges {
         print(&reports, arguments)?;
     }
     match &arguments.baseline {
@@ -301,9 +302,9 @@ fn json_lines(reports: &[CodeReport]) -> Result<String, String> {
     Ok(text)
 }
 
-fn print_life_ranges(pressure: &FunctionPressure<'_>) -> Result<(), String> {
+fn print_live_ranges(pressure: &FunctionPressure<'_>) -> Result<(), String> {
     let mut text = String::new();
-    write_life_ranges(pressure, &mut text).map_err(|error| error.to_string())?;
+    write_live_ranges(pressure, &mut text).map_err(|error| error.to_string())?;
     print_text(&text)
 }
 

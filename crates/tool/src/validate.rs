@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 /// Options of `oriel validate`.
 #[derive(Args)]
 pub struct ValidateArguments {
-    /// The function before: a snapshot (*.oriel), as written by -oriel-snapshot=DIR, or functions in Ori's text form
+    /// The function before: a snapshot (*.oriel), as written by -oriel-snapshot=DIR, or functions
+    /// in Ori's text form
     before: PathBuf,
 
     /// The function after, of the same kind; functions in text are compared by name
     after: PathBuf,
 
-    /// Also try this many damaged copies of the snapshot after: each is refused, proved or not, and nothing crashes
+    /// Also try this many damaged copies of the snapshot after: each is refused, proved or not, and
+    /// nothing crashes
     #[arg(long, value_name = "COPIES", default_value_t = 0)]
     damage: u64,
 
@@ -39,7 +41,8 @@ pub fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     }
 }
 
-/// The validator's answer for two snapshots. What passes the check of the file may still be no function that LLVM makes.
+/// The validator's answer for two snapshots. What passes the check of the file may still be no
+/// function that LLVM makes.
 fn answer(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| {
         validate_snapshots(before.view(), after.view())

@@ -1,4 +1,5 @@
-//! `oriel_laboratory::cuda` and `oriel exec --device cuda` on a driver without a GPU: crates/tool/tests/fake_cuda/fake_cuda.c.
+//! `oriel_laboratory::cuda` and `oriel exec --device cuda` on a driver without a GPU:
+//! crates/tool/tests/fake_cuda/fake_cuda.c.
 
 #![cfg(target_os = "linux")]
 
@@ -98,7 +99,8 @@ fn load(library: &Path) -> Result<Driver, Absent> {
 
 /// The fake's own record: its calls, and how much has not been given back.
 fn record(library: &Path) -> (String, c_int) {
-    // SAFETY: the library is loaded already; these are the functions' types in fake_cuda.c, and the text is static.
+    // SAFETY: the library is loaded already; these are the functions' types in fake_cuda.c, and the
+    // text is static.
     unsafe {
         let library = libloading::Library::new(library).unwrap();
         let calls: libloading::Symbol<unsafe extern "C" fn() -> *const c_char> =

@@ -1,4 +1,5 @@
-//! Dead code elimination leaves what a mark-and-sweep marks, on generated functions as LLVM lowers them.
+//! Dead code elimination leaves what a mark-and-sweep marks, on generated functions as LLVM lowers
+//! them.
 //!
 //! LLVM leaves no dead code behind, so some of the stores go first.
 #![cfg(feature = "llvm")]
@@ -83,7 +84,8 @@ fn what_is_left_is_what_mark_and_sweep_marks() -> Outcome {
                 for first in 0..3 {
                     let mut function = function.clone();
                     remove_stores(&mut function, first);
-                    // The phase takes these with it, and the mark-and-sweep is to see the same function.
+                    // The phase takes these with it, and the mark-and-sweep is to see the same
+                    // function.
                     function.remove_unreachable_blocks();
                     let wanted = marked(&function);
                     let before = instructions(&function).len();

@@ -1,6 +1,8 @@
-//! Generated kernels give the same memory in the interpreter, at both stages, as compiled for the host by LLVM.
+//! Generated kernels give the same memory in the interpreter, at both stages, as compiled for the
+//! host by LLVM.
 //!
-//! `ORIEL_TEST_KERNELS` sets how many kernels are compared, 300 if it is not set; `ORIEL_TEST_SEED` the first seed.
+//! `ORIEL_TEST_KERNELS` sets how many kernels are compared, 300 if it is not set; `ORIEL_TEST_SEED`
+//! the first seed.
 #![cfg(feature = "llvm")]
 
 use oriel_generate::{Options, Shape};

@@ -1,5 +1,6 @@
-//! Every order that the dependencies of a block allow gives the same memory: generated kernels, with the instructions of
-//! each block put in a random such order, or in each of those of `ReorderInstructions`, in the interpreter.
+//! Every order that the dependencies of a block allow gives the same memory: generated kernels,
+//! with the instructions of each block put in a random such order, or in each of those of
+//! `ReorderInstructions`, in the interpreter.
 #![cfg(feature = "llvm")]
 
 use oriel::ori::analysis::DependencyGraph;
@@ -85,7 +86,8 @@ impl Compiled {
     }
 }
 
-/// Puts the instructions of every block in an order that their dependencies allow; how many are elsewhere.
+/// Puts the instructions of every block in an order that their dependencies allow; how many are
+/// elsewhere.
 fn shuffle(function: &mut Function, random: &mut impl FnMut(usize) -> usize) -> usize {
     let mut moved = 0;
     for block in function.blocks().to_vec() {

@@ -1,8 +1,9 @@
-//! Live intervals and control flow equal LLVM's on generated functions, and intervals stay equal under random
-//! updates: `oriel-check-intervals`, `oriel-check-control-flow` and `oriel-check-updates` inside `llc`.
+//! Live intervals and control flow equal LLVM's on generated functions, and intervals stay equal
+//! under random updates: `oriel-check-intervals`, `oriel-check-control-flow` and
+//! `oriel-check-updates` inside `llc`.
 //!
-//! `ORIEL_TEST_FUNCTIONS` sets how many functions are compared, 500 if it is not set; `ORIEL_TEST_SEED`
-//! the first seed. Each gets 200 random updates.
+//! `ORIEL_TEST_FUNCTIONS` sets how many functions are compared, 500 if it is not set;
+//! `ORIEL_TEST_SEED` the first seed. Each gets 200 random updates.
 
 use oriel_generate::{Form, Options, Shape};
 use std::fs::File;

@@ -1,5 +1,6 @@
-//! Generated functions through Ori and back: the same PTX comes of functions that nothing touched and
-//! of those whose instructions were all made anew; LLVM's verifier accepts those that were changed.
+//! Generated functions through Ori and back: the same PTX comes of functions that nothing touched
+//! and of those whose instructions were all made anew; LLVM's verifier accepts those that were
+//! changed.
 
 #![cfg(feature = "llvm")]
 

@@ -1,5 +1,5 @@
-//! What operations compute, in normal form. An operation that has no entry here is told apart by its name, types, modifiers
-//! and operands, and nothing else is known of it.
+//! What operations compute, in normal form. An operation that has no entry here is told apart by
+//! its name, types, modifiers and operands, and nothing else is known of it.
 
 use super::floats::is_nan;
 use super::values::{Bitwise, Operator, Value, Values, mask};
@@ -39,8 +39,8 @@ const fn is_integer(data_type: DataType) -> bool {
     !matches!(data_type.class(), TypeClass::Float) && data_type.lanes() == 1
 }
 
-/// Is what the interpreter computes what the hardware does, bit for bit? Approximations differ, as do the NaN that comes out and
-/// what a division by zero gives.
+/// Is what the interpreter computes what the hardware does, bit for bit? Approximations differ, as
+/// do the NaN that comes out and what a division by zero gives.
 fn is_the_hardwares(form: Form, sources: &[u64], result: u64) -> bool {
     use Operation as O;
     let of_sources = match form.source_type {
@@ -255,8 +255,8 @@ impl Values {
         self.multiply(width, left, right)
     }
 
-    /// A comparison of floating-point numbers: the operands in the order of their values, and of a question and its opposite
-    /// the one that does not hold for NaN.
+    /// A comparison of floating-point numbers: the operands in the order of their values, and of a
+    /// question and its opposite the one that does not hold for NaN.
     fn compare_floats(&mut self, form: Form, left: Value, right: Value) -> Option<Value> {
         let mut form = form;
         let mut sources = [left, right];

@@ -1,8 +1,8 @@
 //! Normal form of what moves bits about: values as pieces of others side by side.
 //!
-//! Shifts by constants, masks, extensions, truncations, bit fields, permutations and packing give every bit a place in
-//! another value or a constant. Pieces at their places are the terms of a sum with powers of two as factors, so that this
-//! normal form and that of [`super::sums`] are one.
+//! Shifts by constants, masks, extensions, truncations, bit fields, permutations and packing give
+//! every bit a place in another value or a constant. Pieces at their places are the terms of a sum
+//! with powers of two as factors, so that this normal form and that of [`super::sums`] are one.
 
 use super::sums::Sum;
 use super::values::{Bitwise, Operator, Value, Values, mask};
@@ -258,7 +258,8 @@ impl Values {
                 }
             }
             Operator::Product if low == 0 && width < 64 => self.truncate_sum(value, width),
-            // Narrow operations on the low bits are those of the low bits; only whole words are narrowed.
+            // Narrow operations on the low bits are those of the low bits; only whole words are
+            // narrowed.
             Operator::Bitwise(_) | Operator::Select => {
                 let end = low + width;
                 let Some(word) = [8, 16, 32].into_iter().find(|&word| word >= end && word < have) else {
@@ -284,7 +285,8 @@ impl Values {
         }
     }
 
-    /// A sum shifted to the right by zeros that it ends with, at most `most` of them; none if there are none.
+    /// A sum shifted to the right by zeros that it ends with, at most `most` of them; none if there
+    /// are none.
     fn without_low_zeros(&mut self, value: Value, most: u32) -> Option<Value> {
         let sum = self.as_sum(value);
         let factors = sum.terms.iter().map(|&(_, factor)| factor);
@@ -522,7 +524,8 @@ impl Values {
         if !has_carries {
             return taken & all;
         }
-        // Otherwise, the least factor of two of all terms is one of the sum, and no bit is above the greatest value.
+        // Otherwise, the least factor of two of all terms is one of the sum, and no bit is above
+        // the greatest value.
         let factors = sum.terms.iter().map(|&(_, factor)| factor);
         let zeros = factors
             .chain([sum.constant])

@@ -21,7 +21,8 @@ bitflags! {
         const LOCAL = 1 << 2;
         /// Parameters and results of calls.
         const PARAMETER = 1 << 3;
-        /// Everything else whose order can be observed: what threads do together, time, traps, device registers.
+        /// Everything else whose order can be observed: what threads do together, time, traps,
+        /// device registers.
         const EFFECTS = 1 << 4;
     }
 }
@@ -160,7 +161,8 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
             None => Touches::EVERYTHING,
             Some(opcode) => {
                 let marks = OpcodeFlags::SIDE_EFFECTS | OpcodeFlags::POSITION | OpcodeFlags::META;
-                // Waiting for a barrier in memory is reading it, for LLVM; what comes behind may read what others wrote.
+                // Waiting for a barrier in memory is reading it, for LLVM; what comes behind may
+                // read what others wrote.
                 let waits = opcode.name.starts_with("mbar");
                 opaque(
                     opcode.flags.intersects(marks) || waits,
@@ -170,7 +172,8 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
                 )
             }
         },
-        // Arithmetic, moves and what ends blocks. The table of operations has to agree, or the validator is behind it.
+        // Arithmetic, moves and what ends blocks. The table of operations has to agree, or the
+        // validator is behind it.
         _ => {
             let kept = OperationFlags::READS
                 | OperationFlags::WRITES
@@ -205,8 +208,8 @@ pub(super) fn may_not_return(function: &Function, instruction: Instruction) -> b
     operation.is_opaque() || matches!(operation, Operation::Call | Operation::Trap | Operation::Exit)
 }
 
-/// What is known of an instruction from LLVM's flags only. Whatever has side effects may do anything, whether LLVM says that it
-/// loads or stores or not.
+/// What is known of an instruction from LLVM's flags only. Whatever has side effects may do
+/// anything, whether LLVM says that it loads or stores or not.
 fn opaque(has_side_effects: bool, reads: bool, writes: bool, is_convergent: bool) -> Touches {
     if has_side_effects || writes {
         return Touches::EVERYTHING;
@@ -235,8 +238,9 @@ fn is_ordered(function: &Function, instruction: Instruction) -> bool {
             .is_some_and(|access| access.flags.intersects(special))
 }
 
-/// The inputs of inline assembly that a result is written over before they are read: sources by number. A result marked
-/// as early clobber must not be in the register of an input that is not tied to it.
+/// The inputs of inline assembly that a result is written over before they are read: sources by
+/// number. A result marked as early clobber must not be in the register of an input that is not
+/// tied to it.
 pub(super) fn clobbered_inputs(function: &Function, assembly: Instruction) -> smallvec::SmallVec<[usize; 2]> {
     const DEFINITION: i64 = 2;
     const EARLY_DEFINITION: i64 = 3;
@@ -244,7 +248,8 @@ pub(super) fn clobbered_inputs(function: &Function, assembly: Instruction) -> sm
     let sources = function.sources(assembly);
     let results = function.results(assembly);
     let mut early = smallvec::SmallVec::<[_; 4]>::new();
-    // The operand groups, each with a word in front: kind in three bits, number of operands in thirteen, whether it is tied in the last.
+    // The operand groups, each with a word in front: kind in three bits, number of operands in
+    // thirteen, whether it is tied in the last.
     let (mut source, mut result, mut group) = (2, 0, 0);
     while source < sources.len() {
         let Some(word) = function.integer(sources.get(source)) else {

@@ -1,7 +1,7 @@
 //! Signs of floating-point numbers: a difference is a sum, and a product has one sign.
 //!
-//! Arithmetic in 16 and 32 bits gives one NaN whatever it is given, so a sign that goes from one operand to another makes
-//! no difference there. In 64 bits it may; nothing is assumed of these.
+//! Arithmetic in 16 and 32 bits gives one NaN whatever it is given, so a sign that goes from one
+//! operand to another makes no difference there. In 64 bits it may; nothing is assumed of these.
 
 use super::arithmetic::Form;
 use super::values::{Operator, Value, Values};
@@ -18,7 +18,8 @@ fn has_one_nan(form: Form) -> bool {
     is_narrow && form.source_type == DataType::None
 }
 
-/// Is it a NaN of this type? Of types whose NaNs are not told from numbers here, any bits may be one.
+/// Is it a NaN of this type? Of types whose NaNs are not told from numbers here, any bits may be
+/// one.
 pub(super) fn is_nan(data_type: DataType, bits: u64) -> bool {
     let (exponent, fraction) = match data_type {
         DataType::F16 => (0x7C00, 0x3FF),
@@ -81,7 +82,8 @@ impl Values {
         self.compute(form, &[value], width)
     }
 
-    /// Two factors in an order that does not depend on their signs, and the sign of their product at the first.
+    /// Two factors in an order that does not depend on their signs, and the sign of their product
+    /// at the first.
     fn with_one_sign(&mut self, data_type: DataType, factors: [Value; 2], width: u32) -> [Value; 2] {
         let sign = 1 << (width - 1);
         let mut is_negative = false;

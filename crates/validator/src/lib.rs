@@ -1,7 +1,7 @@
 //! The validator: proves that a function does after the phases what it did before.
 //!
-//! It takes both functions as they are and shares no code with the phases. What it can't prove is not wrong for that;
-//! whoever asks keeps the function before.
+//! It takes both functions as they are and shares no code with the phases. What it can't prove is
+//! not wrong for that; whoever asks keeps the function before.
 //!
 //! ```text
 //! before                        after                         the validator
@@ -40,11 +40,11 @@
 //!    value. Memory is a value as well: each store or effect makes a new one of the last (`effects`).
 //! 4. A load that the function after does has to be one that the function before does on the same way, since it may fault.
 //!
-//! That the relation holds for ever follows by induction over the steps of the related flow: what is assumed of values that
-//! loops bring back is checked against what they do bring.
+//! That the relation holds for ever follows by induction over the steps of the related flow: what
+//! is assumed of values that loops bring back is checked against what they do bring.
 //!
-//! An undefined value of the function before may be any value in the function after (refinement, as Alive2 defines it), never
-//! the other way round.
+//! An undefined value of the function before may be any value in the function after (refinement, as
+//! Alive2 defines it), never the other way round.
 
 mod arithmetic;
 mod bits;
@@ -110,7 +110,8 @@ pub enum DoubtKind {
     End,
     /// A load may fault where nothing was loaded before.
     Load,
-    /// The functions are of different kinds, for different GPUs, or have other objects on the stack.
+    /// The functions are of different kinds, for different GPUs, or have other objects on the
+    /// stack.
     Declaration,
     /// The proof takes too many steps.
     TooLarge,
@@ -184,7 +185,8 @@ pub struct Subject<'a> {
     pub snapshot: Option<Snapshot<'a>>,
 }
 
-/// Proves that the function of one snapshot does what that of another does, whatever the snapshots hold.
+/// Proves that the function of one snapshot does what that of another does, whatever the snapshots
+/// hold.
 ///
 /// # Errors
 /// What could not be proved, or that Ori cannot represent one of them, in a sentence.
@@ -310,7 +312,8 @@ impl Validator {
     }
 }
 
-/// Are two functions of one kind, for one GPU, with the same objects on the stack, as far as the second has them still?
+/// Are two functions of one kind, for one GPU, with the same objects on the stack, as far as the
+/// second has them still?
 fn are_alike(before: &Function, after: &Function) -> bool {
     let kind = |function: &Function| {
         (
@@ -339,7 +342,8 @@ fn doubt_of(unrelated: Unrelated) -> Doubt {
     }
 }
 
-/// Takes from conditions that differ how branches may correspond otherwise; is there a way that was not tried?
+/// Takes from conditions that differ how branches may correspond otherwise; is there a way that was
+/// not tried?
 fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints: &mut Hints) -> bool {
     let mut is_new = false;
     for doubt in doubts {

@@ -1,8 +1,9 @@
 //! Stack objects whose address goes nowhere: their bytes are variables like registers.
 //!
-//! An object is one of these if every use of its address is that of a plain load or store at a known place. Then no other
-//! instruction can reach it, and the validator follows its bytes as it follows registers, in the pieces that loads and
-//! stores take: that is how it sees that a value that went through memory is one that goes through registers now.
+//! An object is one of these if every use of its address is that of a plain load or store at a
+//! known place. Then no other instruction can reach it, and the validator follows its bytes as it
+//! follows registers, in the pieces that loads and stores take: that is how it sees that a value
+//! that went through memory is one that goes through registers now.
 
 use super::values::{Operator, Value, Values};
 use oriel_engine::hash::NumberMap;
@@ -23,7 +24,8 @@ pub(super) struct StackPieces {
 }
 
 impl StackPieces {
-    /// The pieces that these accesses make, without objects whose address goes elsewhere; none if there are no pieces, or too many.
+    /// The pieces that these accesses make, without objects whose address goes elsewhere; none if
+    /// there are no pieces, or too many.
     pub fn of(accesses: &[(u32, u32, u32)], escaped: &[u32]) -> Option<Self> {
         let mut pieces = Self::default();
         let mut accesses: Vec<_> = accesses

@@ -1,11 +1,12 @@
 //! The walk over the related flow that gives every computation of both functions its value.
 //!
-//! Nodes are visited in preorder of the dominator tree, so that a node comes after all others that lead to it but those
-//! of back edges. Variables (registers, memory by kind, the sequence of effects; each of both functions) get their values as
-//! in the construction of SSA form (Cytron et al. 1991). Where a back edge leads to a node, what it brings is not known yet:
-//! variables that begin alike and are taken to stay alike share a value (*optimistic* numbering, Alpern, Wegman and Zadeck
-//! 1988), and when the walk is over, what came over the back edge has to bear that out, or they are told apart and the walk
-//! is done again.
+//! Nodes are visited in preorder of the dominator tree, so that a node comes after all others that
+//! lead to it but those of back edges. Variables (registers, memory by kind, the sequence of
+//! effects; each of both functions) get their values as in the construction of SSA form (Cytron et
+//! al. 1991). Where a back edge leads to a node, what it brings is not known yet: variables that
+//! begin alike and are taken to stay alike share a value (*optimistic* numbering, Alpern, Wegman
+//! and Zadeck 1988), and when the walk is over, what came over the back edge has to bear that out,
+//! or they are told apart and the walk is done again.
 
 mod ends;
 mod execute;
@@ -36,7 +37,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     value: u32,
-    /// The join that the value was taken from, if the variable has been defined by nothing else since.
+    /// The join that the value was taken from, if the variable has been defined by nothing else
+    /// since.
     member: u32,
 }
 
@@ -144,7 +146,8 @@ pub(super) struct Walk<'a, 'f> {
     undefined_before: NumberMap<u32, ()>,
     /// Do both functions number symbols and bases alike?
     shares_numbers: bool,
-    /// Instructions of both functions that depend on which threads execute them, as they correspond.
+    /// Instructions of both functions that depend on which threads execute them, as they
+    /// correspond.
     convergent: NumberMap<(u8, Instruction), Instruction>,
     /// By node: effects of the function before that may not return.
     ends_before: Vec<u32>,
@@ -323,8 +326,8 @@ impl<'a> Walk<'a, '_> {
         Value::from_u32(cell.value)
     }
 
-    /// What a variable holds that nothing was written to: any value. The one of the function before may be that of the
-    /// function after.
+    /// What a variable holds that nothing was written to: any value. The one of the function before
+    /// may be that of the function after.
     fn undefined(&mut self, variable: u32) -> Value {
         let side = usize::from(variable >= self.bases[1]);
         let own = variable - self.bases[side];

@@ -25,7 +25,8 @@ impl Values {
             return self.intern(Operator::IsZero, 1, &[value]);
         }
         let mut sum = self.as_sum(value);
-        // A number and its opposite are zero together: the first factor is the smaller one of the two.
+        // A number and its opposite are zero together: the first factor is the smaller one of the
+        // two.
         let turns = |factor: u64| factor > factor.wrapping_neg() & mask(width);
         if sum.terms.first().is_some_and(|&(_, factor)| turns(factor)) {
             sum.constant = sum.constant.wrapping_neg();
@@ -254,7 +255,8 @@ impl Facts {
                     _ => self.learn_term(values, term, holds),
                 }
             }
-            // "Or" does not hold: no part does. The terms without a partner among products are the parts.
+            // "Or" does not hold: no part does. The terms without a partner among products are the
+            // parts.
             [(one, _), (other, _), (third, _)] if holds == (sum.constant == 1) => {
                 for (product, parts) in [
                     (one, [other, third]),
@@ -312,7 +314,8 @@ impl Facts {
         }
     }
 
-    /// A value with what is known put in: of selections the one that is taken, of predicates what they are.
+    /// A value with what is known put in: of selections the one that is taken, of predicates what
+    /// they are.
     pub fn refine(&self, values: &mut Values, value: Value) -> Value {
         const NESTING: usize = 8;
         if self.known.is_empty() {

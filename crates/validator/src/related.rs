@@ -1,10 +1,12 @@
 //! How the control flow of one function follows that of the other.
 //!
-//! The related flow is a graph whose nodes are pairs: a stretch of the function before and the stretch of the function after
-//! that runs in its place. It begins with the two entries. A stretch goes on through jumps to blocks that nothing else leads
-//! to, through blocks that the other side has a copy of, and through branches that the other side has decided; so merged,
-//! duplicated, removed and threaded blocks all become nodes. Which way a branch corresponds to which is a guess here, by the
-//! labels of the blocks; that it is right is proved afterwards, by the values of the conditions.
+//! The related flow is a graph whose nodes are pairs: a stretch of the function before and the
+//! stretch of the function after that runs in its place. It begins with the two entries. A stretch
+//! goes on through jumps to blocks that nothing else leads to, through blocks that the other side
+//! has a copy of, and through branches that the other side has decided; so merged, duplicated,
+//! removed and threaded blocks all become nodes. Which way a branch corresponds to which is a guess
+//! here, by the labels of the blocks; that it is right is proved afterwards, by the values of the
+//! conditions.
 
 use super::side::{End, Side};
 use oriel_engine::entity::{Block, EntityRef, entity_impl};
@@ -33,7 +35,8 @@ pub(super) struct Edge {
     pub target: Node,
     /// The last block of each stretch.
     pub from: [Block; 2],
-    /// Whether the condition of the function before holds; of a fork, that of the side that branches.
+    /// Whether the condition of the function before holds; of a fork, that of the side that
+    /// branches.
     pub sense: Option<bool>,
 }
 
@@ -68,7 +71,8 @@ pub(super) struct NodeData {
 pub(super) struct Hints {
     /// Pairs of blocks whose branches correspond the other way round.
     pub flipped: NumberMap<(Block, Block), bool>,
-    /// Branches that go one way only, by side: the blocks that the stretches begin with, the block, and whether its condition holds.
+    /// Branches that go one way only, by side: the blocks that the stretches begin with, the block,
+    /// and whether its condition holds.
     pub decided: [NumberMap<(Block, Block, Block), bool>; 2],
     /// Branches of the function before that are not decided, though the function after jumps.
     pub open: NumberMap<Block, ()>,
@@ -334,7 +338,8 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Edges between the same two nodes from the same blocks are one, whose condition makes no difference.
+/// Edges between the same two nodes from the same blocks are one, whose condition makes no
+/// difference.
 fn without_repetition(edges: SmallVec<[Edge; 2]>) -> SmallVec<[Edge; 2]> {
     let mut result: SmallVec<[Edge; 2]> = SmallVec::new();
     for edge in edges {

@@ -65,7 +65,8 @@ impl<'a> Side<'a> {
         self.has_one_predecessor[block.index()]
     }
 
-    /// Do both functions come from one snapshot, so that numbers of symbols and bases mean the same?
+    /// Do both functions come from one snapshot, so that numbers of symbols and bases mean the
+    /// same?
     pub fn shares_numbers(&self, other: &Self) -> bool {
         match (self.snapshot, other.snapshot) {
             (Some(one), Some(other)) => std::ptr::eq(one.function(), other.function()),
@@ -73,7 +74,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// A number for an operand that only the machine function describes: equal numbers mean the same operand.
+    /// A number for an operand that only the machine function describes: equal numbers mean the
+    /// same operand.
     pub fn machine_operand(&self, special: Special) -> u64 {
         let Special::Machine { instruction, operand } = special else {
             return 0;

@@ -1,8 +1,9 @@
 //! Normal form of integer arithmetic: a constant and multiples of products, modulo a power of two.
 //!
-//! Sums, differences, products, multiplications and shifts by constants, negation and complement (`-x - 1`) are ring
-//! operations modulo two to the width, so polynomials over everything else are a normal form for them. Predicates are
-//! polynomials modulo two (Zhegalkin): "and" is the product, "exclusive or" the sum, and a factor counts once.
+//! Sums, differences, products, multiplications and shifts by constants, negation and complement
+//! (`-x - 1`) are ring operations modulo two to the width, so polynomials over everything else are
+//! a normal form for them. Predicates are polynomials modulo two (Zhegalkin): "and" is the product,
+//! "exclusive or" the sum, and a factor counts once.
 
 use super::values::{Operator, Value, Values, mask};
 use smallvec::SmallVec;
@@ -96,7 +97,8 @@ impl Values {
         }
     }
 
-    /// Bits of a value that a factor shifts out of the width may be any: takes as many as the value has.
+    /// Bits of a value that a factor shifts out of the width may be any: takes as many as the value
+    /// has.
     fn widest_piece(&mut self, value: Value, factor: u64, width: u32) -> Value {
         if self.operator(value) == Operator::SignExtension {
             let narrow = self.operand(value, 0);

@@ -1,4 +1,5 @@
-//! Tests of the validator: pairs of functions that do the same, pairs that do not, and normal forms against arithmetic.
+//! Tests of the validator: pairs of functions that do the same, pairs that do not, and normal forms
+//! against arithmetic.
 
 use super::values::{Bitwise, Operator, Value, Values, mask};
 use super::{DoubtKind, Subject, Validator};
@@ -353,7 +354,8 @@ fn an_early_result_is_no_input() {
     assert!(compare(&text(3), &text(2)).is_err());
 }
 
-/// Pairs of functions of which the second does something else. The validator has had a proof of each of them once.
+/// Pairs of functions of which the second does something else. The validator has had a proof of
+/// each of them once.
 #[test]
 fn what_was_proved_wrongly_once_is_not() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wrong_pairs");

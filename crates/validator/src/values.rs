@@ -1,8 +1,9 @@
 //! The value graph: every value that either function computes, each once.
 //!
-//! A node is an operator and its operands. Nodes are hash-consed, so two computations are equal if they have the same
-//! node. Constructors in [`super::sums`], [`super::bits`] and [`super::predicates`] bring what they make into a normal
-//! form first, so that computations that differ only in how they are written meet in one node.
+//! A node is an operator and its operands. Nodes are hash-consed, so two computations are equal if
+//! they have the same node. Constructors in [`super::sums`], [`super::bits`] and
+//! [`super::predicates`] bring what they make into a normal form first, so that computations that
+//! differ only in how they are written meet in one node.
 
 use oriel_engine::entity::{EntityRef, entity_impl};
 use oriel_engine::hash::{NumberHash, NumberMap};
@@ -24,13 +25,14 @@ pub(super) enum Operator {
         /// The bits above.
         high: u64,
     },
-    /// A constant and multiples of values, modulo two to the node's width. Operands come in threes: value, and low and
-    /// high half of the factor. Narrower values are extended with zeros.
+    /// A constant and multiples of values, modulo two to the node's width. Operands come in threes:
+    /// value, and low and high half of the factor. Narrower values are extended with zeros.
     Sum {
         /// The constant.
         constant: u64,
     },
-    /// The product of all operands, modulo two to the node's width; narrower ones are extended with zeros.
+    /// The product of all operands, modulo two to the node's width; narrower ones are extended with
+    /// zeros.
     Product,
     /// A sum with too many terms for the normal form, as two parts.
     LongSum,
@@ -52,8 +54,8 @@ pub(super) enum Operator {
     },
     /// The second operand if the first holds, else the third.
     Select,
-    /// What control brings to a block that several edges lead to: an operand for each edge, or, where an edge comes from
-    /// further on, only for those that do not.
+    /// What control brings to a block that several edges lead to: an operand for each edge, or,
+    /// where an edge comes from further on, only for those that do not.
     Join {
         /// The node of the related flow.
         node: u32,
@@ -137,7 +139,8 @@ impl Values {
         self.table.fill(0);
     }
 
-    /// The value of an operator applied to operands, `width` bits wide (zero for memory and effects).
+    /// The value of an operator applied to operands, `width` bits wide (zero for memory and
+    /// effects).
     pub fn intern(&mut self, operator: Operator, width: u32, operands: &[Value]) -> Value {
         let mut words: smallvec::SmallVec<[u32; 8]> = smallvec::SmallVec::with_capacity(operands.len());
         words.extend(operands.iter().map(|value| value.as_u32()));
@@ -166,7 +169,8 @@ impl Values {
         } else {
             1
         };
-        // What is loaded from there is no address, but where one was stored, which is seen when the object's bytes are followed.
+        // What is loaded from there is no address, but where one was stored, which is seen when the
+        // object's bytes are followed.
         let is_load = matches!(
             operator,
             Operator::Operation {

@@ -20,8 +20,8 @@ macro_rules! for_each_kernel {
             fn xor(dst: &mut [u32], source: &[u32]);
             /// `dst = a & b`.
             fn assign_and(dst: &mut [u32], a: &[u32], b: &[u32]);
-            /// `dst |= generate | (input & !kill)`: the transfer function of dataflow problems, in one
-            /// pass and without a temporary.
+            /// `dst |= generate | (input & !kill)`: the transfer function of dataflow problems, in
+            /// one pass and without a temporary.
             fn or_with_and_not(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]);
             /// `dst |= generate | (input & !kill)`; whether that changed a bit.
             fn or_with_and_not_if_changed(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) -> bool;

@@ -1,12 +1,12 @@
 //! The set operations on slices of 32-bit words: the one place that decides which code runs.
 //!
-//! Sets of a few words, by far the most in real functions, run inline. Longer ones go to the code for
-//! the best instruction set of the processor, decided once for the process.
+//! Sets of a few words, by far the most in real functions, run inline. Longer ones go to the code
+//! for the best instruction set of the processor, decided once for the process.
 //!
 //! All slices of a call must have the same length; another length is a bug of the caller, and
-//! panics. The `…_if_changed` forms look for the first word that would change and write only from the
-//! group of [`GROUP_WORDS`](super::words::GROUP_WORDS) words on that it is in, so that a set that has converged
-//! is read, never written.
+//! panics. The `…_if_changed` forms look for the first word that would change and write only from
+//! the group of [`GROUP_WORDS`](super::words::GROUP_WORDS) words on that it is in, so that a set
+//! that has converged is read, never written.
 
 use super::kernel_table::for_each_kernel;
 use super::portable;

@@ -48,9 +48,9 @@ use words::{CELL_BITS, Cell, GROUP_WORDS, Group, WORD_BITS, cell_bit};
 /// A set of numbers, stored as a bit each.
 ///
 /// How many words are stored is no part of the value: a number past them is just not in the set. So
-/// sets of different length mix freely, adding a number or a longer set makes room, and equality and
-/// hash don't see zeros at the end. Room is never given back; [`allocate`](Self::allocate) makes it
-/// in advance.
+/// sets of different length mix freely, adding a number or a longer set makes room, and equality
+/// and hash don't see zeros at the end. Room is never given back; [`allocate`](Self::allocate)
+/// makes it in advance.
 ///
 /// Operations with another set take anything that lends its words: a [`BitVector`], or a row of a
 /// [`BitMatrix`].

@@ -1,12 +1,12 @@
 //! The kernels in plain Rust, shaped so that the compiler turns them into vector code.
 //!
-//! Every operation is one of three loops with a formula on words: [`update`] writes a set, [`any`] asks
-//! whether a word isn't zero, and [`update_if_changed`] asks, then writes. The text is compiled once for
-//! every instruction set of `x86`; what is compiled for the target's own baseline is the portable form (on
-//! x86-64 that baseline is SSE2).
+//! Every operation is one of three loops with a formula on words: [`update`] writes a set, [`any`]
+//! asks whether a word isn't zero, and [`update_if_changed`] asks, then writes. The text is
+//! compiled once for every instruction set of `x86`; what is compiled for the target's own baseline
+//! is the portable form (on x86-64 that baseline is SSE2).
 //!
-//! `LONG` tells apart two shapes of one loop: with it, blocks of several of the widest registers, then
-//! groups; without it, which is the form that is inlined for short sets, groups only.
+//! `LONG` tells apart two shapes of one loop: with it, blocks of several of the widest registers,
+//! then groups; without it, which is the form that is inlined for short sets, groups only.
 //!
 //! Slices of one call have the same length; the callers in `kernels` check it.
 
@@ -64,8 +64,8 @@ fn any<const LONG: bool, const N: usize>(
     first_change::<LONG, N>(dst, sources, changes).is_some()
 }
 
-/// Start of the first group where `changes(word of dst, words of sources)` isn't zero in some word, or
-/// the first such word among those after the last whole group.
+/// Start of the first group where `changes(word of dst, words of sources)` isn't zero in some word,
+/// or the first such word among those after the last whole group.
 #[inline(always)]
 fn first_change<const LONG: bool, const N: usize>(
     dst: &[u32],
@@ -115,7 +115,8 @@ fn half_changes<const START: usize, const N: usize>(
     found != 0
 }
 
-/// Applies `formula` from the group on that has the first word that it changes; whether there is one.
+/// Applies `formula` from the group on that has the first word that it changes; whether there is
+/// one.
 ///
 /// `changes` is not zero where `formula` differs from the word of `dst`.
 #[inline(always)]

@@ -1,5 +1,5 @@
-//! Every operation against a set of numbers from the standard library, and every instruction set against the
-//! portable form.
+//! Every operation against a set of numbers from the standard library, and every instruction set
+//! against the portable form.
 
 use super::words::WORD_BITS;
 use super::{BitMatrix, BitVector, EntityBitMatrix, EntityBitSet, kernels, portable, words};
@@ -35,8 +35,8 @@ impl Operands {
     }
 }
 
-/// Operands of every length up to five blocks; some nearly equal, so that an operation may change nothing or
-/// a single word anywhere.
+/// Operands of every length up to five blocks; some nearly equal, so that an operation may change
+/// nothing or a single word anywhere.
 fn operands() -> impl Strategy<Value = Operands> {
     let longest: usize = if cfg!(miri) { 70 } else { 170 };
     (0..longest, 0..16usize, 0..3u8)

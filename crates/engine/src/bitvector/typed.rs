@@ -13,7 +13,8 @@ use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Hands the set operations that both kinds of set have to a macro: what changes a set, then what asks.
+/// Hands the set operations that both kinds of set have to a macro: what changes a set, then what
+/// asks.
 macro_rules! for_each_operation {
     ($expand:ident) => {
         $expand! {
@@ -36,7 +37,8 @@ macro_rules! for_each_operation {
                 fn assign_and(a, b);
                 /// Adds `generate` and what is in `input` but not in `kill`.
                 fn or_with_and_not(generate, input, kill);
-                /// Adds `generate` and what is in `input` but not in `kill`; whether something was new.
+                /// Adds `generate` and what is in `input` but not in `kill`; whether something was
+                /// new.
                 fn or_with_and_not_if_changed(generate, input, kill) -> bool;
             }
             ask {

@@ -1,7 +1,7 @@
 //! Single bits, ranges of bits and iteration, on a slice of words.
 //!
-//! A slice of words is a set of a fixed width. Adding a number past its end panics; all else takes such
-//! a number for one that is not in the set.
+//! A slice of words is a set of a fixed width. Adding a number past its end panics; all else takes
+//! such a number for one that is not in the set.
 
 use bytemuck::{Pod, Zeroable};
 use std::iter::FusedIterator;
@@ -14,16 +14,17 @@ pub const WORD_BITS: usize = 32;
 /// Words of the unit in which sets are stored.
 pub const GROUP_WORDS: usize = 8;
 
-/// The unit in which sets are stored: an AVX2 register, two of SSE2. With it no operation between sets
-/// has words left over to do singly, and no register is read or written across cache lines.
+/// The unit in which sets are stored: an AVX2 register, two of SSE2. With it no operation between
+/// sets has words left over to do singly, and no register is read or written across cache lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Group([u32; GROUP_WORDS]);
 
 const _: () = assert!(size_of::<Group>() * 8 == GROUP_WORDS * WORD_BITS);
 
-/// The unit in which single bits of stored sets are read and written: the widest that numbers bits as
-/// words do. The fewer units a small set has, the fewer mispredictions of which write a read depends on.
+/// The unit in which single bits of stored sets are read and written: the widest that numbers bits
+/// as words do. The fewer units a small set has, the fewer mispredictions of which write a read
+/// depends on.
 #[cfg(target_endian = "little")]
 pub(super) type Cell = u64;
 /// The unit in which single bits of stored sets are read and written.
@@ -106,8 +107,8 @@ fn for_range(words: &mut [u32], range: Range<usize>, apply: impl Fn(&mut u32, u3
     }
 }
 
-/// Copies the bits of a range to `out`: the first to bit 0 of its first word, the next after it and so
-/// on. The other bits of `out` become zero, and so do those that `words` doesn't have.
+/// Copies the bits of a range to `out`: the first to bit 0 of its first word, the next after it and
+/// so on. The other bits of `out` become zero, and so do those that `words` doesn't have.
 ///
 /// # Panics
 ///

@@ -1,7 +1,7 @@
 //! The kernels for the instruction sets of x86-64.
 //!
-//! Each is the text of `portable`, compiled with that instruction set allowed. Nothing is unsafe about
-//! running it but that the processor must have the instructions; a [`Level`] is the proof.
+//! Each is the text of `portable`, compiled with that instruction set allowed. Nothing is unsafe
+//! about running it but that the processor must have the instructions; a [`Level`] is the proof.
 
 use super::kernel_table::for_each_kernel;
 use super::portable;
@@ -88,7 +88,8 @@ macro_rules! versions {
             pub(super) fn $name(level: Level, $($argument: $type),*) $(-> $result)? {
                 match level.0 {
                     InstructionSet::Sse2 => sse2::$name($($argument),*),
-                    // SAFETY: such a level is made only where the processor reported these features.
+                    // SAFETY: such a level is made only where the processor reported these
+                    // features.
                     InstructionSet::Avx2 => unsafe { avx2::$name($($argument),*) },
                     // SAFETY: as above.
                     InstructionSet::Avx512 => unsafe { avx512::$name($($argument),*) },

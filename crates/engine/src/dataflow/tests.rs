@@ -22,7 +22,8 @@ enum Step {
     Write(usize),
 }
 
-/// The code of each block. "Expression `v`" is one over variable `v`: a read evaluates it, a write changes its value.
+/// The code of each block. "Expression `v`" is one over variable `v`: a read evaluates it, a write
+/// changes its value.
 struct Program {
     code: PrimaryMap<Block, Vec<Step>>,
 }
@@ -54,7 +55,8 @@ impl Program {
         })
     }
 
-    /// The definitions of the function in order: block and variable. The first [`TRACKED`] are facts.
+    /// The definitions of the function in order: block and variable. The first [`TRACKED`] are
+    /// facts.
     fn definitions(&self) -> Vec<(Block, usize)> {
         let mut definitions = Vec::new();
         for (block, code) in &self.code {
@@ -67,7 +69,8 @@ impl Program {
         definitions
     }
 
-    /// Definitions: the last of a variable in a block reaches the block's end, and none of the same variable from before.
+    /// Definitions: the last of a variable in a block reaches the block's end, and none of the same
+    /// variable from before.
     fn reaching_definitions(&self, definitions: &[(Block, usize)]) -> GenKill<true, false> {
         let nothing: PrimaryMap<Block, Facts> = self.code.keys().map(|_| 0).collect();
         let mut problem = GenKill {
@@ -134,8 +137,8 @@ impl<const FORWARD: bool, const ON_EVERY_PATH: bool> Analysis<Block> for GenKill
 }
 
 impl<const FORWARD: bool, const ON_EVERY_PATH: bool> GenKill<FORWARD, ON_EVERY_PATH> {
-    /// A fact for each variable: its first step in the direction decides for a backward problem, its last for a forward
-    /// one. A read makes the fact, a write destroys it.
+    /// A fact for each variable: its first step in the direction decides for a backward problem,
+    /// its last for a forward one. A read makes the fact, a write destroys it.
     fn of_variables(program: &Program) -> Self {
         let decided = |block, by_write| {
             let deciding = |&variable: &usize| {
@@ -175,8 +178,8 @@ fn solved<const FORWARD: bool, const ON_EVERY_PATH: bool>(
     solution
 }
 
-/// Follows every path that leads on from `starts` block by block; a block answers whether the paths through it are
-/// decided. Returns whether one was decided with yes.
+/// Follows every path that leads on from `starts` block by block; a block answers whether the paths
+/// through it are decided. Returns whether one was decided with yes.
 fn some_path(
     graph: &Cfg,
     direction: Direction,

@@ -6,8 +6,8 @@
 //! - *Back edge*: the target dominates the source. Always retreating, whatever the walk; these make natural loops.
 //! - *Irreducible*: retreating and not a back edge. There is one exactly if some cycle has several entries.
 //!
-//! All three list edges by the position of their source, then in the order of the graph. Edges of unreachable nodes are
-//! none of them.
+//! All three list edges by the position of their source, then in the order of the graph. Edges of
+//! unreachable nodes are none of them.
 
 use super::{DominatorTree, Graph, Node, ReversePostorder};
 
@@ -34,8 +34,8 @@ pub fn back_edges<N: Node>(
     retreating_edges(graph, order).filter(|&(source, target)| dominators.dominates(target, source))
 }
 
-/// The edges that close a cycle which can be entered elsewhere than at their target; none exactly if the reachable
-/// part of the graph is reducible.
+/// The edges that close a cycle which can be entered elsewhere than at their target; none exactly
+/// if the reachable part of the graph is reducible.
 pub fn irreducible_edges<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,

@@ -1,7 +1,7 @@
 //! Strongly connected components of a part of a graph: the nodes of its cycles.
 //!
-//! R. E. Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM Journal on Computing 1 (1972), with the frames
-//! of the walk in a vector.
+//! R. E. Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM Journal on Computing 1
+//! (1972), with the frames of the walk in a vector.
 
 use super::{Graph, Node, NodeSet};
 
@@ -31,8 +31,8 @@ impl<N: Node> ComponentSearch<N> {
         }
     }
 
-    /// The components of more than one node of the part of `graph` that consists of `nodes`, for which alone `is_inside`
-    /// holds. A component comes before those that lead to it.
+    /// The components of more than one node of the part of `graph` that consists of `nodes`, for
+    /// which alone `is_inside` holds. A component comes before those that lead to it.
     pub fn components(
         &mut self,
         graph: &impl Graph<Node = N>,

@@ -1,8 +1,8 @@
 //! The dominator tree: `a` dominates `b` if every path from the entry to `b` goes through `a`.
 //!
-//! The immediate dominators come from [`immediate`](super::immediate), or, where that would take too long, from
-//! [`semi_nca`](super::semi_nca); the tree is the same. Nodes are numbered so that a subtree is an interval, which makes
-//! a test of dominance two comparisons.
+//! The immediate dominators come from [`immediate`](super::immediate), or, where that would take
+//! too long, from [`semi_nca`](super::semi_nca); the tree is the same. Nodes are numbered so that a
+//! subtree is an interval, which makes a test of dominance two comparisons.
 
 use super::immediate::cooper_harvey_kennedy;
 use super::semi_nca::semi_nca;
@@ -58,7 +58,8 @@ impl<N: Node> DominatorTree<N> {
         tree
     }
 
-    /// Computes the tree of `graph`, of which `order` is an order, keeping the memory of an earlier one.
+    /// Computes the tree of `graph`, of which `order` is an order, keeping the memory of an earlier
+    /// one.
     pub fn compute(&mut self, graph: &impl Graph<Node = N>, order: &ReversePostorder<N>) {
         let nodes = graph.node_count();
         self.immediate.clear();
@@ -76,8 +77,8 @@ impl<N: Node> DominatorTree<N> {
         self.number_tree(order);
     }
 
-    /// Numbers the tree. In the order a dominator comes before what it dominates, so sizes take one pass from the end
-    /// and places one from the begin.
+    /// Numbers the tree. In the order a dominator comes before what it dominates, so sizes take one
+    /// pass from the end and places one from the begin.
     fn number_tree(&mut self, order: &ReversePostorder<N>) {
         let Work { immediate, size } = &mut self.work;
         let parent = |index: usize| immediate[index].expect("every node of the order has a dominator");
@@ -130,7 +131,8 @@ impl<N: Node> DominatorTree<N> {
         &self.preorder
     }
 
-    /// The numbers of the nodes that a node dominates, its own first; empty for one that the root does not reach.
+    /// The numbers of the nodes that a node dominates, its own first; empty for one that the root
+    /// does not reach.
     #[inline]
     pub fn dominated(&self, node: N) -> Range<u32> {
         let Subtree { first, end } = self.subtree[node.index()];
@@ -167,8 +169,8 @@ impl<N: Node> DominatorTree<N> {
         outer != inner && self.dominates(outer, inner)
     }
 
-    /// The last node on the ways to both nodes that dominates them; none if one is unreachable. Takes as many steps as
-    /// the first node lies below the answer.
+    /// The last node on the ways to both nodes that dominates them; none if one is unreachable.
+    /// Takes as many steps as the first node lies below the answer.
     pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
         if !self.is_reachable(left) || !self.is_reachable(right) {
             return None;

@@ -1,12 +1,12 @@
 //! Edges by source in a hash map, as the reference keeps a function's successors and back edges.
 //!
-//! FNV-1a over the four bytes of the block's index, little end first, chooses one of a power of two of buckets. There
-//! are eight to begin with, and when keys outnumber buckets four times as many. A bucket is a chain in order of
-//! insertion, and each entry keeps its hash.
+//! FNV-1a over the four bytes of the block's index, little end first, chooses one of a power of two
+//! of buckets. There are eight to begin with, and when keys outnumber buckets four times as many. A
+//! bucket is a chain in order of insertion, and each entry keeps its hash.
 //!
-//! Departures: the reference's load counts elements against distinct keys, which says nothing about the buckets; here it
-//! is keys against buckets. Its second table inside an entry, for sources with many targets, is a list here: the
-//! targets of a jump table are read in order, not looked up.
+//! Departures: the reference's load counts elements against distinct keys, which says nothing about
+//! the buckets; here it is keys against buckets. Its second table inside an entry, for sources with
+//! many targets, is a list here: the targets of a jump table are read in order, not looked up.
 
 use super::Node;
 use crate::entity::{PackedOption, PrimaryMap, entity_impl};
@@ -18,7 +18,8 @@ const GROWTH: usize = 4;
 
 /// Targets by source; several to a source, in order of insertion and with repetitions.
 ///
-/// Entries are listed by bucket and in a bucket by age, so the same edits give the same order in every process.
+/// Entries are listed by bucket and in a bucket by age, so the same edits give the same order in
+/// every process.
 #[derive(Clone, Debug)]
 pub struct EdgeMap<N> {
     buckets: Vec<Bucket>,
@@ -79,7 +80,8 @@ impl<N: Node> EdgeMap<N> {
         self.edges += 1;
     }
 
-    /// Adds a source without targets, if it is not there: a block that ends the program has such an entry.
+    /// Adds a source without targets, if it is not there: a block that ends the program has such an
+    /// entry.
     pub fn insert_empty(&mut self, source: N) {
         self.insert_source(source);
     }
@@ -95,7 +97,8 @@ impl<N: Node> EdgeMap<N> {
         self.find(source).is_some_and(|targets| targets.contains(&target))
     }
 
-    /// Removes the first edge from `source` to `target` and returns whether there was one. The source stays.
+    /// Removes the first edge from `source` to `target` and returns whether there was one. The
+    /// source stays.
     pub fn remove(&mut self, source: N, target: N) -> bool {
         let Some(entry) = self.entry_of(source) else {
             return false;

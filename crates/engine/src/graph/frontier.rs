@@ -4,15 +4,16 @@
 //! DF(a) = { b | a dominates a predecessor of b and does not strictly dominate b }
 //! ```
 //!
-//! Computed from the joins, as in Cooper, Harvey and Kennedy: from each predecessor of `b` up to the immediate dominator
-//! of `b`, every node has `b` in its frontier. Its size, and so its cost, can be the square of the number of nodes.
+//! Computed from the joins, as in Cooper, Harvey and Kennedy: from each predecessor of `b` up to
+//! the immediate dominator of `b`, every node has `b` in its frontier. Its size, and so its cost,
+//! can be the square of the number of nodes.
 
 use super::rows::Rows;
 use super::{DominatorTree, Graph, Node};
 use crate::entity::PackedOption;
 
-/// The dominance frontier of every node. Over a [`ReversedGraph`](super::ReversedGraph) and its tree: the nodes that
-/// a node is control dependent on.
+/// The dominance frontier of every node. Over a [`ReversedGraph`](super::ReversedGraph) and its
+/// tree: the nodes that a node is control dependent on.
 #[derive(Clone, Debug)]
 pub struct DominanceFrontier<N> {
     rows: Rows<N, N>,

@@ -1,14 +1,14 @@
-//! Immediate dominators by iteration over the reverse post-order: Cooper, Harvey and Kennedy, "A Simple, Fast
-//! Dominance Algorithm", 2001. The algorithm of the reference.
+//! Immediate dominators by iteration over the reverse post-order: Cooper, Harvey and Kennedy, "A
+//! Simple, Fast Dominance Algorithm", 2001. The algorithm of the reference.
 //!
-//! Two candidates for a node's dominator meet by walking up the tree built so far, always from the one that is later
-//! in the order. A sweep over a node whose predecessors all come before it is final, if they are; so after a sweep only
-//! the targets of retreating edges are looked at again, and on a reducible graph, where such an edge adds nothing, that
-//! ends it.
+//! Two candidates for a node's dominator meet by walking up the tree built so far, always from the
+//! one that is later in the order. A sweep over a node whose predecessors all come before it is
+//! final, if they are; so after a sweep only the targets of retreating edges are looked at again,
+//! and on a reducible graph, where such an edge adds nothing, that ends it.
 //!
-//! On the graphs of programs the walks are short. A straight line of blocks that all leave for one common exit makes
-//! them as long as the line, and irreducible graphs can need many sweeps; so the steps are counted, and the caller has
-//! [`semi_nca`](super::semi_nca) for when there are too many.
+//! On the graphs of programs the walks are short. A straight line of blocks that all leave for one
+//! common exit makes them as long as the line, and irreducible graphs can need many sweeps; so the
+//! steps are counted, and the caller has [`semi_nca`](super::semi_nca) for when there are too many.
 
 use super::{Graph, Node, Position, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption};
@@ -16,8 +16,8 @@ use crate::entity::{EntityRef, PackedOption};
 /// Sweeps allowed, and steps up the tree for each node. Programs need one or two of each.
 const LIMIT: usize = 8;
 
-/// Writes the immediate dominator of each position to `immediate`, the entry's being itself. Gives up and returns
-/// whether it got there.
+/// Writes the immediate dominator of each position to `immediate`, the entry's being itself. Gives
+/// up and returns whether it got there.
 pub(super) fn cooper_harvey_kennedy<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,

@@ -1,14 +1,15 @@
 //! Natural loops and how they nest.
 //!
-//! A *header* is a reachable node with a back edge: an edge from a reachable node that the header dominates, the
+//! A *header* is a reachable node with a back edge: an edge from a reachable node that the header
+//! dominates, the
 //! *latch*. The loop of a header are the nodes that reach one of its latches without passing the header. There is one loop
-//! for each header, and two loops are disjoint or one lies in the other. This is the definition of LLVM's `LoopInfo` and
-//! `MachineLoopInfo`. Cycles that can be entered in several places are no loops; see
-//! [`irreducible_edges`](super::irreducible_edges).
+//! for each header, and two loops are disjoint or one lies in the other. This is the definition of
+//! LLVM's `LoopInfo` and `MachineLoopInfo`. Cycles that can be entered in several places are no
+//! loops; see [`irreducible_edges`](super::irreducible_edges).
 //!
-//! Inner loops are found first, and the walk back from a latch steps over a loop that it meets to that loop's header.
-//! Where LLVM goes up the parents to the outermost loop so far, a path that is halved on the way keeps deep nests
-//! nearly linear.
+//! Inner loops are found first, and the walk back from a latch steps over a loop that it meets to
+//! that loop's header. Where LLVM goes up the parents to the outermost loop so far, a path that is
+//! halved on the way keeps deep nests nearly linear.
 
 use super::{DominatorTree, Graph, Node, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption, PrimaryMap, entity_impl};
@@ -25,7 +26,8 @@ pub struct LoopForest<N> {
     loops: PrimaryMap<Loop, Nest<N>>,
     /// By node.
     innermost: Vec<PackedOption<Loop>>,
-    /// The nodes of loops; those of one loop are a slice, its header first and the loops in it last.
+    /// The nodes of loops; those of one loop are a slice, its header first and the loops in it
+    /// last.
     nodes: Vec<N>,
 }
 
@@ -65,7 +67,8 @@ impl<N: Node> LoopForest<N> {
         self.loops.is_empty()
     }
 
-    /// All loops; a loop comes before the loops in it, and those beside each other by their headers' order.
+    /// All loops; a loop comes before the loops in it, and those beside each other by their
+    /// headers' order.
     pub fn loops(&self) -> impl DoubleEndedIterator<Item = Loop> + ExactSizeIterator {
         self.loops.keys()
     }
@@ -96,8 +99,8 @@ impl<N: Node> LoopForest<N> {
         })
     }
 
-    /// The nodes of a loop, those of loops in it included. The header is first; the loop's own nodes, in the order's
-    /// order, come before those of the loops in it.
+    /// The nodes of a loop, those of loops in it included. The header is first; the loop's own
+    /// nodes, in the order's order, come before those of the loops in it.
     pub fn nodes(&self, natural_loop: Loop) -> &[N] {
         let Range { start, end } = self.loops[natural_loop].nodes;
         &self.nodes[start as usize..end as usize]
@@ -131,15 +134,16 @@ impl<N: Node> LoopForest<N> {
             .is_some_and(|natural_loop| self.header(natural_loop) == node)
     }
 
-    /// The sources of the loop's back edges, with repetitions where there are several edges from one.
+    /// The sources of the loop's back edges, with repetitions where there are several edges from
+    /// one.
     pub fn latches(&self, graph: &impl Graph<Node = N>, natural_loop: Loop) -> impl Iterator<Item = N> {
         graph
             .predecessors(self.header(natural_loop))
             .filter(move |&predecessor| self.contains(natural_loop, predecessor))
     }
 
-    /// The edges from a node of the loop to one outside, in the order of [`nodes`](Self::nodes): exiting nodes are their
-    /// sources, exits their targets.
+    /// The edges from a node of the loop to one outside, in the order of [`nodes`](Self::nodes):
+    /// exiting nodes are their sources, exits their targets.
     pub fn exit_edges(
         &self,
         graph: &impl Graph<Node = N>,
@@ -267,8 +271,8 @@ impl<N: Node> Search<N> {
         of
     }
 
-    /// Numbers loops and their nodes so that those in a loop follow it. In the order a loop's header comes before its
-    /// other nodes and before the headers in it.
+    /// Numbers loops and their nodes so that those in a loop follow it. In the order a loop's
+    /// header comes before its other nodes and before the headers in it.
     fn number(mut self, order: &ReversePostorder<N>) -> LoopForest<N> {
         let mut forest = LoopForest {
             loops: PrimaryMap::with_capacity(self.found.len()),
@@ -313,7 +317,8 @@ impl<N: Node> Search<N> {
         forest
     }
 
-    /// Gives a loop its number and its nodes their range, in what is free in the loop around it, or in `top`.
+    /// Gives a loop its number and its nodes their range, in what is free in the loop around it, or
+    /// in `top`.
     fn place(&mut self, found: Found, top: &mut Extent) -> (Loop, Range<u32>) {
         let FoundLoop { parent, size, .. } = self.found[found];
         let free = match parent.expand() {

@@ -17,9 +17,9 @@
 //! | `components.rs` | strongly connected components of a part of a graph |
 //! | `node_set.rs`, `rows.rs` | a set of nodes; a table of lists |
 //!
-//! Nothing here recurses or allocates per node, and an analysis that is computed again keeps its memory. Nodes that
-//! the entry does not reach are in no order and no tree: questions about them are answered with `None`, and tests of
-//! dominance as LLVM answers them.
+//! Nothing here recurses or allocates per node, and an analysis that is computed again keeps its
+//! memory. Nodes that the entry does not reach are in no order and no tree: questions about them
+//! are answered with `None`, and tests of dominance as LLVM answers them.
 
 mod back_edges;
 mod components;
@@ -62,8 +62,9 @@ impl<T: EntityRef + ReservedValue + Debug> Node for T {}
 
 /// A directed graph with an entry.
 ///
-/// Nodes are numbered from zero without gaps. Two nodes may be joined by several edges; each is listed on both sides.
-/// The order of neighbours is the graph's own and has to stay the same from call to call.
+/// Nodes are numbered from zero without gaps. Two nodes may be joined by several edges; each is
+/// listed on both sides. The order of neighbours is the graph's own and has to stay the same from
+/// call to call.
 pub trait Graph {
     /// How nodes are named.
     type Node: Node;
@@ -77,13 +78,15 @@ pub trait Graph {
     /// Number of edges out of a node.
     fn successor_count(&self, node: Self::Node) -> usize;
 
-    /// The target of edge `index` out of a node; `index` is less than [`successor_count`](Self::successor_count).
+    /// The target of edge `index` out of a node; `index` is less than
+    /// [`successor_count`](Self::successor_count).
     fn successor(&self, node: Self::Node, index: usize) -> Self::Node;
 
     /// Number of edges into a node.
     fn predecessor_count(&self, node: Self::Node) -> usize;
 
-    /// The source of edge `index` into a node; `index` is less than [`predecessor_count`](Self::predecessor_count).
+    /// The source of edge `index` into a node; `index` is less than
+    /// [`predecessor_count`](Self::predecessor_count).
     fn predecessor(&self, node: Self::Node, index: usize) -> Self::Node;
 
     /// All nodes.

@@ -1,13 +1,15 @@
 //! Reverse post-order.
 //!
-//! A depth-first walk leaves a node after everything it reaches from there; the order of leaving, turned round, puts a
-//! node before its successors, except along edges that close a cycle. Which depth-first walk it is decides the rest:
+//! A depth-first walk leaves a node after everything it reaches from there; the order of leaving,
+//! turned round, puts a node before its successors, except along edges that close a cycle. Which
+//! depth-first walk it is decides the rest:
 //!
 //! - [`Traversal::ExplicitStack`] pushes all successors at once and so walks the *last* successor first; in the
 //!   order the first successor's part comes first, which for a branch with a fall-through is close to the layout.
 //! - [`Traversal::Recursive`] walks the *first* successor first, as the textbook's recursive function does.
 //!
-//! Both are reverse post-orders of a depth-first walk. In a graph without cycles both are topological.
+//! Both are reverse post-orders of a depth-first walk. In a graph without cycles both are
+//! topological.
 //!
 //! The reference has both forms and a knob to choose. Two departures:
 //!
@@ -150,8 +152,9 @@ impl<N: Node> ReversePostorder<N> {
 }
 
 impl<N: Node> Work<N> {
-    /// Lists nodes as the walk leaves them. The stack holds the current path and, between its nodes, what has yet to be
-    /// tried; it never holds more entries than there are edges, and the entry.
+    /// Lists nodes as the walk leaves them. The stack holds the current path and, between its
+    /// nodes, what has yet to be tried; it never holds more entries than there are edges, and the
+    /// entry.
     fn leave_by_stack(&mut self, graph: &impl Graph<Node = N>, left: &mut Vec<N>) {
         self.in_stack.reset(graph.node_count());
         self.stack.clear();

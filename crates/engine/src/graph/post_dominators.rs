@@ -1,12 +1,13 @@
-//! The post-dominator tree: `a` post-dominates `b` if every path from `b` to the end goes through `a`.
+//! The post-dominator tree: `a` post-dominates `b` if every path from `b` to the end goes through
+//! `a`.
 //!
-//! The end is the exit of [`ReversedGraph`], whose file says how infinite loops reach it: as in LLVM's
-//! `MachinePostDominatorTree`.
+//! The end is the exit of [`ReversedGraph`], whose file says how infinite loops reach it: as in
+//! LLVM's `MachinePostDominatorTree`.
 
 use super::{DominatorTree, Graph, Node, ReversePostorder, ReversedGraph, Traversal};
 
-/// Immediate post-dominators, the tree they make, and tests in constant time. Every node is in the tree, also those that
-/// the entry does not reach.
+/// Immediate post-dominators, the tree they make, and tests in constant time. Every node is in the
+/// tree, also those that the entry does not reach.
 #[derive(Clone, Debug)]
 pub struct PostDominatorTree<N: Node> {
     tree: DominatorTree<N>,
@@ -41,12 +42,14 @@ impl<N: Node> PostDominatorTree<N> {
         self.tree.children(self.exit)
     }
 
-    /// Is every path from `before` to the end a path through `after`? Nodes post-dominate themselves.
+    /// Is every path from `before` to the end a path through `after`? Nodes post-dominate
+    /// themselves.
     pub fn dominates(&self, after: N, before: N) -> bool {
         self.tree.dominates(after, before)
     }
 
-    /// The first node after both nodes that post-dominates them; none if they have only the end in common.
+    /// The first node after both nodes that post-dominates them; none if they have only the end in
+    /// common.
     pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
         self.tree
             .nearest_common(left, right)

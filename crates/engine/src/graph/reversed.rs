@@ -1,7 +1,7 @@
 //! The graph with its edges turned round, and one exit that is its entry.
 //!
-//! Which nodes get an edge to the exit is what decides post-dominance. They are the ones that LLVM takes as roots
-//! of its post-dominator trees:
+//! Which nodes get an edge to the exit is what decides post-dominance. They are the ones that LLVM
+//! takes as roots of its post-dominator trees:
 //!
 //! - every node without successors;
 //! - for loops that nothing leaves: of each set of nodes that reach one another and nothing else, one node. It is the node
@@ -22,8 +22,8 @@ pub struct ReversedGraph<'a, G: Graph> {
 }
 
 impl<'a, G: Graph> ReversedGraph<'a, G> {
-    /// The reverse of `graph`. Linear in its size, except that where infinite loops branch off one another, each walk
-    /// that looks for a root may go through the nodes that follow.
+    /// The reverse of `graph`. Linear in its size, except that where infinite loops branch off one
+    /// another, each walk that looks for a root may go through the nodes that follow.
     pub fn new(graph: &'a G) -> Self {
         let roots = Roots::new(graph).find();
         let mut is_root = NodeSet::new(graph.node_count());
@@ -37,12 +37,14 @@ impl<'a, G: Graph> ReversedGraph<'a, G> {
         }
     }
 
-    /// The node that stands for the end of execution. Its number is the number of nodes of the graph.
+    /// The node that stands for the end of execution. Its number is the number of nodes of the
+    /// graph.
     pub fn exit(&self) -> G::Node {
         G::Node::new(self.graph.node_count())
     }
 
-    /// The nodes that have an edge to the exit: those without successors by number, then those of infinite loops.
+    /// The nodes that have an edge to the exit: those without successors by number, then those of
+    /// infinite loops.
     pub fn roots(&self) -> &[G::Node] {
         &self.roots
     }
@@ -155,8 +157,9 @@ impl<'a, G: Graph> Roots<'a, G> {
         new
     }
 
-    /// The node that the walk from `start` comes to last. All that `start` reaches is without a root: from where there
-    /// is one `start` would have been found. `walked` is empty before and after.
+    /// The node that the walk from `start` comes to last. All that `start` reaches is without a
+    /// root: from where there is one `start` would have been found. `walked` is empty before and
+    /// after.
     fn furthest(&mut self, start: G::Node, walked: &mut NodeSet<G::Node>) -> G::Node {
         let mut visited = Vec::new();
         self.stack.push(start);
@@ -175,8 +178,9 @@ impl<'a, G: Graph> Roots<'a, G> {
         *visited.last().expect("the walk visits its start")
     }
 
-    /// Drops the roots after the first `exits` that reach another one. A root cannot reach one found before it, so it
-    /// is enough to look from the last to the first for what reaches roots that stay.
+    /// Drops the roots after the first `exits` that reach another one. A root cannot reach one
+    /// found before it, so it is enough to look from the last to the first for what reaches roots
+    /// that stay.
     fn drop_redundant(&mut self, roots: &mut Vec<G::Node>, exits: usize) {
         self.reaches_root.reset(self.graph.node_count());
         let mut kept: Vec<G::Node> = Vec::new();

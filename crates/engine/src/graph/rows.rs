@@ -23,7 +23,8 @@ impl<K, V> Default for Rows<K, V> {
 }
 
 impl<K: EntityRef, V: EntityRef> Rows<K, V> {
-    /// Replaces all lists, keeping the memory: `pairs` are sorted stably by key. Keys are below `keys`.
+    /// Replaces all lists, keeping the memory: `pairs` are sorted stably by key. Keys are below
+    /// `keys`.
     pub fn fill(&mut self, keys: usize, pairs: impl Iterator<Item = (K, V)> + Clone) {
         self.first.clear();
         self.first.resize(keys + 2, 0);

@@ -1,6 +1,7 @@
-//! Immediate dominators by the semidominator algorithm in the form called SemiNCA (Georgiadis, "Linear-Time Algorithms
-//! for Dominators and Related Problems", 2005), which is nearly linear on any graph. LLVM's algorithm, and here the
-//! one for graphs on which [`immediate`](super::immediate) takes too many steps.
+//! Immediate dominators by the semidominator algorithm in the form called SemiNCA (Georgiadis,
+//! "Linear-Time Algorithms for Dominators and Related Problems", 2005), which is nearly linear on
+//! any graph. LLVM's algorithm, and here the one for graphs on which
+//! [`immediate`](super::immediate) takes too many steps.
 
 use super::{Graph, Node, Position, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption, entity_impl};
@@ -106,8 +107,8 @@ impl<N: Node> SemiNca<N> {
         }
     }
 
-    /// The vertex of least semidominator on the path from `vertex` up to the root of its tree in the forest of
-    /// vertices above `current`, compressing the path.
+    /// The vertex of least semidominator on the path from `vertex` up to the root of its tree in
+    /// the forest of vertices above `current`, compressing the path.
     fn evaluate(&mut self, vertex: Preorder, current: Preorder) -> Preorder {
         if vertex <= current {
             return vertex;

@@ -287,8 +287,8 @@ impl Naive {
         true
     }
 
-    /// The roots of LLVM's post-dominator tree, found as `SemiNCAInfo::FindRoots` and `RemoveRedundantRoots` of
-    /// `GenericDomTreeConstruction.h` do.
+    /// The roots of LLVM's post-dominator tree, found as `SemiNCAInfo::FindRoots` and
+    /// `RemoveRedundantRoots` of `GenericDomTreeConstruction.h` do.
     fn find_roots(&self) -> Set {
         let exits = set(members(self.all).filter(|&node| self.successors(node) == 0));
         let mut roots = exits;

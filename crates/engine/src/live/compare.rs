@@ -54,8 +54,8 @@ pub struct ForeignIntervals<'a> {
     pub block_starts: &'a [u32],
 }
 
-/// Compares `ours`, the intervals of `snapshot`, with `theirs`: numbering, registers, segments and values;
-/// and with those that the engine computes with and without the bypass.
+/// Compares `ours`, the intervals of `snapshot`, with `theirs`: numbering, registers, segments and
+/// values; and with those that the engine computes with and without the bypass.
 ///
 /// # Errors
 /// They differ; the message shows both.
@@ -84,8 +84,8 @@ pub fn check(
     Err(message)
 }
 
-/// Makes the last segment of the first register that has one a slot longer, for tests that a difference is
-/// found.
+/// Makes the last segment of the first register that has one a slot longer, for tests that a
+/// difference is found.
 pub fn damage(intervals: &mut LiveIntervals) {
     let register = intervals
         .registers()
@@ -285,7 +285,8 @@ mod tests {
         }
     }
 
-    /// A loop with a register of three values, one of one value, an empty one and one that is not there.
+    /// A loop with a register of three values, one of one value, an empty one and one that is not
+    /// there.
     fn sample() -> TestFunction {
         let mut function = TestFunction::new(4);
         function.block(&[1]);

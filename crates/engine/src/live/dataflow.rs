@@ -47,8 +47,8 @@ impl BlockSet {
         self.end = self.end.max(word + 1);
     }
 
-    /// Adds a block while a walk is at word `below`, from where it will still meet the block unless it
-    /// lies further back.
+    /// Adds a block while a walk is at word `below`, from where it will still meet the block unless
+    /// it lies further back.
     fn insert_during_walk(&mut self, block: Block, below: usize) {
         let word = block.index() / 64;
         self.words[word] |= 1 << (block.index() % 64);
@@ -126,8 +126,8 @@ impl Batch {
     }
 }
 
-/// The segments of the blocks that a batch touches. A block is looked up in the hash table when it is
-/// first touched; then its place is known by block.
+/// The segments of the blocks that a batch touches. A block is looked up in the hash table when it
+/// is first touched; then its place is known by block.
 #[derive(Debug, Default)]
 pub(super) struct BlockSegments {
     table: SegmentTable,

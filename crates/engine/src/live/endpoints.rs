@@ -1,7 +1,7 @@
 //! Phase 7: from the live sets of a batch to segments.
 //!
-//! Blocks are visited from the last to the first. Where `LiveOut` of a block and `LiveIn` of the next
-//! one differ, a segment begins or ends at the boundary between them; a register that is live
+//! Blocks are visited from the last to the first. Where `LiveOut` of a block and `LiveIn` of the
+//! next one differ, a segment begins or ends at the boundary between them; a register that is live
 //! through both costs nothing. Inside a block a segment ends at the last use that is exposed
 //! upward, and begins at the definition. A register with one definition has one value, and segments
 //! that touch are one. A web has its values in the order of its definitions; one of them reaches

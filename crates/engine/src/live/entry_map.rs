@@ -1,4 +1,5 @@
-//! What a numbering that changes is made of: its entries by number, where new ones go, and what moved.
+//! What a numbering that changes is made of: its entries by number, where new ones go, and what
+//! moved.
 
 use super::slot_index::{Slot, SlotIndex};
 use crate::entity::{Block, Instruction, PackedOption, SecondaryMap};

@@ -6,8 +6,8 @@ use super::live_range_calc::{Bypass, LiveRangeCalc};
 use super::verify::FindingKind;
 use crate::snapshot::{Snapshot, try_to_use};
 
-/// Loads a snapshot from `bytes`, and if it is one, computes and judges its intervals. Returns whether
-/// it was.
+/// Loads a snapshot from `bytes`, and if it is one, computes and judges its intervals. Returns
+/// whether it was.
 ///
 /// # Panics
 /// The bypass gives other intervals, or the verifier finds a range that is not one.

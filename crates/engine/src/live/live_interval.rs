@@ -105,8 +105,8 @@ impl IntervalRecord {
     }
 }
 
-/// Makes room for `additional` elements, growing by an eighth at least. Doubling would leave up to half
-/// of the largest arrays empty, and they are what the engine's memory consists of.
+/// Makes room for `additional` elements, growing by an eighth at least. Doubling would leave up to
+/// half of the largest arrays empty, and they are what the engine's memory consists of.
 pub(super) fn make_room<T>(vector: &mut Vec<T>, additional: usize) {
     if vector.capacity() - vector.len() < additional {
         vector.reserve_exact(additional.max(vector.len() / 8));
@@ -134,8 +134,8 @@ impl LiveIntervals {
         self.records.len()
     }
 
-    /// Does the register have an interval, be it empty? Registers have one if an instruction that is
-    /// not a debug instruction mentions them.
+    /// Does the register have an interval, be it empty? Registers have one if an instruction that
+    /// is not a debug instruction mentions them.
     pub fn has_interval(&self, register: Register) -> bool {
         self.edited.contains_key(&register)
             || self

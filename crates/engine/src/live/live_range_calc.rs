@@ -45,7 +45,8 @@ pub struct Outcome {
     pub extended: bool,
     /// Was the global dataflow bypassed?
     pub bypassed: bool,
-    /// Registers that are live across block boundaries, as far as they were not resolved one by one.
+    /// Registers that are live across block boundaries, as far as they were not resolved one by
+    /// one.
     pub crossing_registers: usize,
     /// Batches that these were split into.
     pub batches: u32,
@@ -55,8 +56,8 @@ pub struct Outcome {
     pub phi_values: u64,
 }
 
-/// Computes live intervals. Keeps its memory from function to function: once it has seen the largest
-/// function of a module it allocates nothing more.
+/// Computes live intervals. Keeps its memory from function to function: once it has seen the
+/// largest function of a module it allocates nothing more.
 #[derive(Debug, Default)]
 pub struct LiveRangeCalc {
     bypass: Bypass,
@@ -163,8 +164,8 @@ impl LiveRangeCalc {
 
     /// Phase 3: how much room per-block tables need at first, and whether they are needed at all.
     ///
-    /// The count of active blocks, 4/5 of all less the dead ones, only sizes the first allocation. If
-    /// it is zero, which takes a function of one block or of dead ones, there is nothing to
+    /// The count of active blocks, 4/5 of all less the dead ones, only sizes the first allocation.
+    /// If it is zero, which takes a function of one block or of dead ones, there is nothing to
     /// propagate in bulk.
     fn needs_global_dataflow(&mut self, snapshot: &Snapshot<'_>) -> bool {
         let blocks = snapshot.block_count();
@@ -243,7 +244,8 @@ impl LiveRangeCalc {
         if has_webs {
             self.webs.crossing.clear();
         } else {
-            // In functions that take several batches, webs are short and quicker resolved one by one.
+            // In functions that take several batches, webs are short and quicker resolved one by
+            // one.
             self.crossing.truncate(singles);
         }
         if !is_one_batch {
@@ -498,8 +500,8 @@ mod tests {
         assert_eq!(intervals.verify(&snapshot), []);
     }
 
-    /// A chain of 100,000 blocks with a way around every fifth: one register of one definition, and one that
-    /// every thousandth block defines anew.
+    /// A chain of 100,000 blocks with a way around every fifth: one register of one definition, and
+    /// one that every thousandth block defines anew.
     #[test]
     fn a_hundred_thousand_blocks() {
         const BLOCKS: u32 = 100_000;

@@ -1,8 +1,8 @@
-//! The predecessors of every block, close together: the searches of the engine read little else of the
-//! graph, and a block's record is ten times as long as its place here.
+//! The predecessors of every block, close together: the searches of the engine read little else of
+//! the graph, and a block's record is ten times as long as its place here.
 //!
-//! Their order matters: where LLVM searches back from a use through few blocks, it numbers PHI values
-//! in the order of its predecessor lists.
+//! Their order matters: where LLVM searches back from a use through few blocks, it numbers PHI
+//! values in the order of its predecessor lists.
 
 use crate::entity::{Block, EntityRef};
 use crate::graph::Graph;

@@ -1,8 +1,8 @@
 //! How many registers are live at once.
 //!
-//! A register file counts in units of 32 bits: b16 and b32 take one, b64 two, b128 four. Predicates are
-//! a file of their own, one unit each. A value occupies its register at every slot of its segments;
-//! values that end where others begin, at the same slot, can share one.
+//! A register file counts in units of 32 bits: b16 and b32 take one, b64 two, b128 four. Predicates
+//! are a file of their own, one unit each. A value occupies its register at every slot of its
+//! segments; values that end where others begin, at the same slot, can share one.
 
 use super::live_interval::LiveIntervals;
 use super::slot_index::SlotIndex;

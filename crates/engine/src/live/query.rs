@@ -1,4 +1,5 @@
-//! Questions about live ranges, with the meaning that LLVM's `LiveRange` and `LiveIntervals` give them.
+//! Questions about live ranges, with the meaning that LLVM's `LiveRange` and `LiveIntervals` give
+//! them.
 
 use super::live_interval::{LiveIntervals, LiveRange, LiveSegment};
 use super::slot_index::SlotIndex;
@@ -117,8 +118,8 @@ impl<'a> LiveRange<'a> {
         self.segments.partition_point(|segment| segment.end <= index)
     }
 
-    /// Like [`find`](Self::find), searching onward from the segment at `position`. Its cost is that of
-    /// the distance, not of the range's length.
+    /// Like [`find`](Self::find), searching onward from the segment at `position`. Its cost is that
+    /// of the distance, not of the range's length.
     pub fn advance_to(&self, position: usize, index: SlotIndex) -> usize {
         let rest = &self.segments[position.min(self.segments.len())..];
         position + rest.iter().take_while(|segment| segment.end <= index).count()
@@ -141,7 +142,8 @@ impl<'a> LiveRange<'a> {
         self.segment_containing(index).map(|segment| segment.value)
     }
 
-    /// The value that is live just before `index`. For the end of a block this is the value live out of it.
+    /// The value that is live just before `index`. For the end of a block this is the value live
+    /// out of it.
     pub fn value_before(&self, index: SlotIndex) -> Option<ValueNumber> {
         // No position lies between an index and the one before it, so a segment that starts before
         // and ends at or behind `index` contains that one.
@@ -163,8 +165,8 @@ impl<'a> LiveRange<'a> {
             return query;
         };
         if segment.start <= index.base_index() {
-            // A PHI value may be defined inside a segment, if the block laid out before ends with it;
-            // it is not live into the block's start.
+            // A PHI value may be defined inside a segment, if the block laid out before ends with
+            // it; it is not live into the block's start.
             let entering = segment.value;
             let defined_here = self.definition(entering) == Some(index.base_index());
             query.early = Some(entering).filter(|_| !defined_here);

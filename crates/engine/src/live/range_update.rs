@@ -1,7 +1,8 @@
 //! Changes to one live range, with the meaning of LLVM's `LiveRange` methods.
 //!
-//! Segments stay ordered, and as long as possible but where a definition moves to an earlier slot. Values keep their numbers; one that loses
-//! its last segment is marked unused, and dropped if it has the highest number.
+//! Segments stay ordered, and as long as possible but where a definition moves to an earlier slot.
+//! Values keep their numbers; one that loses its last segment is marked unused, and dropped if it
+//! has the highest number.
 
 use super::live_interval::{LiveRange, LiveSegment, OwnedLiveRange};
 use super::slot_index::SlotIndex;
@@ -16,9 +17,9 @@ impl OwnedLiveRange {
         value
     }
 
-    /// Makes sure that a value is defined at `definition`, and returns it. A new value lives to the dead
-    /// slot. If the instruction already defines one, that is taken, moved to the earlier slot of
-    /// the two.
+    /// Makes sure that a value is defined at `definition`, and returns it. A new value lives to the
+    /// dead slot. If the instruction already defines one, that is taken, moved to the earlier slot
+    /// of the two.
     ///
     /// # Panics
     /// If another value is live at `definition`.
@@ -47,8 +48,8 @@ impl OwnedLiveRange {
         value
     }
 
-    /// If a value is live or defined between `start`, where a block begins, and `index`, makes it live
-    /// up to `index` and returns it.
+    /// If a value is live or defined between `start`, where a block begins, and `index`, makes it
+    /// live up to `index` and returns it.
     pub fn extend_in_block(&mut self, start: SlotIndex, index: SlotIndex) -> Option<ValueNumber> {
         let next = self.segments.partition_point(|segment| segment.start < index);
         let position = next.checked_sub(1)?;
@@ -78,7 +79,8 @@ impl OwnedLiveRange {
         self.merge_following(position);
     }
 
-    /// Merges the segment at `position` with those behind it that it reaches and that have its value.
+    /// Merges the segment at `position` with those behind it that it reaches and that have its
+    /// value.
     fn merge_following(&mut self, position: usize) {
         let LiveSegment { mut end, value, .. } = self.segments[position];
         let mut last = position + 1;
@@ -93,8 +95,8 @@ impl OwnedLiveRange {
         self.segments.drain(position + 1..last);
     }
 
-    /// Removes `[start, end)`, which lies in one segment. If that leaves its value without a segment and
-    /// `remove_dead_value` is set, the value goes too.
+    /// Removes `[start, end)`, which lies in one segment. If that leaves its value without a
+    /// segment and `remove_dead_value` is set, the value goes too.
     ///
     /// # Panics
     /// If a segment contains `start`, but not all up to `end`.
@@ -135,7 +137,8 @@ impl OwnedLiveRange {
         self.delete_value(value);
     }
 
-    /// Marks a value without segments unused; drops it, and unused ones before it, if it is the last.
+    /// Marks a value without segments unused; drops it, and unused ones before it, if it is the
+    /// last.
     fn delete_value(&mut self, value: ValueNumber) {
         self.values[value.index()] = PackedOption::default();
         if value.index() + 1 == self.values.len() {
@@ -160,7 +163,8 @@ impl OwnedLiveRange {
         self.values = values;
     }
 
-    /// Makes one value of two that are equal. The lower number stays, with the definition of `into`.
+    /// Makes one value of two that are equal. The lower number stays, with the definition of
+    /// `into`.
     ///
     /// # Panics
     /// If they are the same.
@@ -196,9 +200,9 @@ impl OwnedLiveRange {
         }
     }
 
-    /// Adds the segments and values of `other`. Value *v* becomes `ours[v]` of the joint range, value *v*
-    /// of `other` becomes `theirs[v]`, and `definitions` are the joint range's values. The ranges may
-    /// overlap where their values become one.
+    /// Adds the segments and values of `other`. Value *v* becomes `ours[v]` of the joint range,
+    /// value *v* of `other` becomes `theirs[v]`, and `definitions` are the joint range's values.
+    /// The ranges may overlap where their values become one.
     pub fn join(
         &mut self,
         other: &LiveRange<'_>,
@@ -206,8 +210,8 @@ impl OwnedLiveRange {
         theirs: &[ValueNumber],
         definitions: &[SlotIndex],
     ) {
-        // Only where a value changes, as in LLVM: a definition that moved to an earlier slot can touch the segment
-        // before it, of the same value.
+        // Only where a value changes, as in LLVM: a definition that moved to an earlier slot can
+        // touch the segment before it, of the same value.
         let stays = |(number, &value): (usize, &PackedOption<SlotIndex>)| {
             ours[number].index() == number && definitions.get(number) == value.expand().as_ref()
         };

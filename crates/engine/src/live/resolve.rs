@@ -1,16 +1,16 @@
 //! Phase 6 for the registers with several definitions that [`webs`](super::webs) leaves.
 //!
 //! The algorithm is LLVM's (`LiveIntervalCalc::calculate`, `LiveRangeCalc::extend`), because value
-//! numbers are part of the result: definitions are numbered in the order of LLVM's use list, then each
-//! use, in the same order, extends the range back to the definitions that reach it, and where several
-//! values meet, PHI values are made by propagation down the dominator tree (the algorithm of LLVM's
-//! SSAUpdater).
+//! numbers are part of the result: definitions are numbered in the order of LLVM's use list, then
+//! each use, in the same order, extends the range back to the definitions that reach it, and where
+//! several values meet, PHI values are made by propagation down the dominator tree (the algorithm
+//! of LLVM's SSAUpdater).
 //!
-//! What differs is the cost. LLVM clears a map of all blocks for every register and searches the range
-//! in every block on the way; here the state of a block, 16 bytes, says which register it belongs
-//! to and whether that has anything in the block, pieces of neighbouring blocks are added as one,
-//! and the dominator tree is computed when the first PHI value may be needed. The reference's
-//! `VNInfo` nodes are made where a PHI value is, not for every block.
+//! What differs is the cost. LLVM clears a map of all blocks for every register and searches the
+//! range in every block on the way; here the state of a block, 16 bytes, says which register it
+//! belongs to and whether that has anything in the block, pieces of neighbouring blocks are added
+//! as one, and the dominator tree is computed when the first PHI value may be needed. The
+//! reference's `VNInfo` nodes are made where a PHI value is, not for every block.
 
 mod block_states;
 mod number_order;
@@ -265,9 +265,9 @@ impl Resolver {
         }
     }
 
-    /// Searches back from `block` for the values that reach its start, and collects the blocks where
-    /// the register is live-in in `work_list`. If the search comes back to `block`, the value is not
-    /// killed there after all.
+    /// Searches back from `block` for the values that reach its start, and collects the blocks
+    /// where the register is live-in in `work_list`. If the search comes back to `block`, the value
+    /// is not killed there after all.
     fn find_reaching_definitions(
         &mut self,
         input: &Input<'_>,

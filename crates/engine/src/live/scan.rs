@@ -1,7 +1,7 @@
 //! One pass over the instructions that collects what the engine needs to know of each register.
 //!
-//! A register with one definition whose uses all follow it in the same block is finished by the scan:
-//! its range is `[definition, last use)`. Most registers of a kernel are such. For the others
+//! A register with one definition whose uses all follow it in the same block is finished by the
+//! scan: its range is `[definition, last use)`. Most registers of a kernel are such. For the others
 //! the scan notes, per register and block, the last use that the block's own definition does not
 //! reach, and the predecessors that a PHI reads the register from. Of registers with several
 //! definitions, the webs, it notes each definition with the last read that it reaches in its block.
@@ -71,8 +71,8 @@ entity_impl!(WebId, "web");
 pub(super) struct RegisterState {
     /// Its definition; of a web, the last one in layout order.
     pub definition: PackedOption<SlotIndex>,
-    /// End of the piece that begins at the definition. Without a definition: present if the register
-    /// is mentioned at all.
+    /// End of the piece that begins at the definition. Without a definition: present if the
+    /// register is mentioned at all.
     pub end: PackedOption<SlotIndex>,
     /// Blocks that read it on entry, last in layout order first.
     pub upward: PackedOption<UpwardUseId>,
@@ -83,7 +83,8 @@ pub(super) struct RegisterState {
 const _: () = assert!(size_of::<RegisterState>() == 16);
 
 impl RegisterState {
-    /// Can the register be live across a block boundary other than the end of its definition's block?
+    /// Can the register be live across a block boundary other than the end of its definition's
+    /// block?
     pub(super) fn crosses_blocks(&self) -> bool {
         self.upward.is_some() || self.live_out.is_some()
     }
@@ -247,8 +248,8 @@ impl Scan {
         }
     }
 
-    /// Notes a definition of `register`. Returns false if it adds nothing to another one by the same
-    /// instruction.
+    /// Notes a definition of `register`. Returns false if it adds nothing to another one by the
+    /// same instruction.
     #[inline(always)]
     fn define(&mut self, register: Register, definition: SlotIndex) -> bool {
         if self.registers[register.index()].definition.is_some() && !self.set_aside(register, definition) {
@@ -260,8 +261,8 @@ impl Scan {
         true
     }
 
-    /// Makes room for another definition of `register`. Returns false if it is by the same instruction
-    /// as the last one: together they are one value, defined early.
+    /// Makes room for another definition of `register`. Returns false if it is by the same
+    /// instruction as the last one: together they are one value, defined early.
     #[inline(never)]
     fn set_aside(&mut self, register: Register, definition: SlotIndex) -> bool {
         let state = &mut self.registers[register.index()];
@@ -291,8 +292,8 @@ impl Scan {
         true
     }
 
-    /// An early-clobber definition reaches reads by the same instruction, also those whose operands come
-    /// first; these were taken for reads of what enters the block.
+    /// An early-clobber definition reaches reads by the same instruction, also those whose operands
+    /// come first; these were taken for reads of what enters the block.
     #[cold]
     fn take_back_late_reads(
         &mut self,
@@ -358,7 +359,8 @@ impl Scan {
         state.upward = id.into();
     }
 
-    /// Lets the last definition before `slot` reach it, if that is one set aside and behind `start`.
+    /// Lets the last definition before `slot` reach it, if that is one set aside and behind
+    /// `start`.
     fn extend_earlier(&mut self, register: Register, start: SlotIndex, slot: SlotIndex) -> bool {
         let mut next = self
             .web_of(register)
@@ -376,8 +378,8 @@ impl Scan {
         false
     }
 
-    /// A PHI reads its operand at the end of the predecessor: in the defining block this lengthens the
-    /// piece that begins there, elsewhere the register crosses blocks.
+    /// A PHI reads its operand at the end of the predecessor: in the defining block this lengthens
+    /// the piece that begins there, elsewhere the register crosses blocks.
     fn settle_phi_reads(&mut self, indexes: &SlotIndexes) {
         for &(register, predecessor) in &self.deferred {
             let is_web = self.web_of(register).is_some();

@@ -270,8 +270,8 @@ impl Segment {
 
     /// `LiveOut ∪= set`. Returns whether `LiveIn` grew by it.
     ///
-    /// General registers and predicates are handled by the same step but never meet: a definition of
-    /// the one kills nothing of the other.
+    /// General registers and predicates are handled by the same step but never meet: a definition
+    /// of the one kills nothing of the other.
     #[inline]
     pub fn add_live_out(&mut self, set: &BatchSet) -> bool {
         let mut grown = 0;

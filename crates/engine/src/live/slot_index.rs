@@ -1,8 +1,8 @@
 //! A position in a function's numbering: an instruction (or block boundary) and a slot within it.
 //!
-//! LLVM's `SlotIndex` points into a list, so that renumbering moves every index at once. Here an index
-//! is the number itself: it is half the size, compares without a memory access, and a renumbering
-//! says which numbers it moved ([`Renumbering`](super::slot_indexes::Renumbering)).
+//! LLVM's `SlotIndex` points into a list, so that renumbering moves every index at once. Here an
+//! index is the number itself: it is half the size, compares without a memory access, and a
+//! renumbering says which numbers it moved ([`Renumbering`](super::slot_indexes::Renumbering)).
 
 use crate::entity::ReservedValue;
 use std::fmt;

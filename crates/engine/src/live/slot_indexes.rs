@@ -1,8 +1,8 @@
 //! Numbers the instructions of a function, as LLVM's `SlotIndexes` does.
 //!
-//! Entry *k* of a fresh numbering has the number 16·*k*. The entries are, in layout order: one for the
-//! start of the function, one per instruction, and one blank entry behind each block, which is the
-//! block's end and the next block's start. Debug instructions have no entry, so that debug
+//! Entry *k* of a fresh numbering has the number 16·*k*. The entries are, in layout order: one for
+//! the start of the function, one per instruction, and one blank entry behind each block, which is
+//! the block's end and the next block's start. Debug instructions have no entry, so that debug
 //! information never changes a number.
 //!
 //! A fresh numbering is three flat arrays and is filled at memory speed; the ordered maps that
@@ -301,7 +301,8 @@ impl fmt::Display for SlotIndexes {
     }
 }
 
-/// The block that contains `index`, which is no block boundary. Tries `hint` and its neighbour first.
+/// The block that contains `index`, which is no block boundary. Tries `hint` and its neighbour
+/// first.
 pub(super) fn block_of(starts: &[SlotIndex], index: SlotIndex, hint: Block) -> Block {
     for candidate in [hint.index(), hint.index() + 1] {
         if candidate + 1 < starts.len() && starts[candidate] < index && index < starts[candidate + 1] {

@@ -2,8 +2,8 @@
 //!
 //! Where LLVM renumbers forward from an insertion until the numbers catch up, and repacks the whole
 //! function when that ran too far, the numbers of the smallest aligned window that is sparse enough
-//! are spread evenly. The limit falls as windows grow, so that insertion, be it at one place again and
-//! again, moves a number of entries that does not grow with the function; `renumbered_entries`
+//! are spread evenly. The limit falls as windows grow, so that insertion, be it at one place again
+//! and again, moves a number of entries that does not grow with the function; `renumbered_entries`
 //! counts them.
 
 use super::entry_map::{EntryMap, Place, Renumbering};
@@ -13,8 +13,8 @@ use crate::entity::{Block, EntityRef, Instruction, PackedOption};
 use std::ops::Bound::{Excluded, Unbounded};
 
 impl SlotIndexes {
-    /// Gives `instruction` an index at `place`. Instructions that the numbering was not computed for
-    /// have numbers from the instruction count up.
+    /// Gives `instruction` an index at `place`. Instructions that the numbering was not computed
+    /// for have numbers from the instruction count up.
     ///
     /// Returns the new index and what had to move.
     ///
@@ -59,8 +59,8 @@ impl SlotIndexes {
         Some(index)
     }
 
-    /// Splits the block that contains it before `first`: from there on instructions belong to the new
-    /// `block`. Without `first` the new block is empty and follows `after`.
+    /// Splits the block that contains it before `first`: from there on instructions belong to the
+    /// new `block`. Without `first` the new block is empty and follows `after`.
     ///
     /// # Panics
     /// If `first` has no index or is not in `after`.
@@ -261,10 +261,10 @@ impl Renumbering {
     }
 }
 
-/// A window of 2^`bits` numbers may be filled to this share of its positions. It falls by a constant
-/// factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two Simplified
-/// Algorithms for Maintaining Order in a List", 2002), so that a wide window, once spread, stays out of
-/// the way for many insertions.
+/// A window of 2^`bits` numbers may be filled to this share of its positions. It falls by a
+/// constant factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two
+/// Simplified Algorithms for Maintaining Order in a List", 2002), so that a wide window, once
+/// spread, stays out of the way for many insertions.
 fn density_limit(bits: u32) -> f64 {
     1.15_f64.powi(2 - bits as i32)
 }

@@ -132,8 +132,8 @@ impl TestFunction {
         self.operands.extend_from_slice(operands);
     }
 
-    /// Adds the sentinels, the lists of predecessors and the operand lists of registers with several
-    /// definitions; all lists are in the order of `shuffle`'s results.
+    /// Adds the sentinels, the lists of predecessors and the operand lists of registers with
+    /// several definitions; all lists are in the order of `shuffle`'s results.
     pub fn finish(mut self, mut shuffle: impl FnMut() -> u64) -> Self {
         self.blocks.push(BlockRecord {
             first_instruction: self.instructions.len() as u32,
@@ -238,8 +238,8 @@ impl TestFunction {
         self.finish(|| 0)
     }
 
-    /// The function with operands of `register` renamed to what `owner` says for their slot, and with
-    /// `registers` registers.
+    /// The function with operands of `register` renamed to what `owner` says for their slot, and
+    /// with `registers` registers.
     pub fn renamed(
         &self,
         register: Register,
@@ -348,8 +348,8 @@ impl Random {
     }
 }
 
-/// A random function: any control flow over blocks that the entry reaches, any mix of registers with
-/// no, one and several definitions, reads that no definition reaches included.
+/// A random function: any control flow over blocks that the entry reaches, any mix of registers
+/// with no, one and several definitions, reads that no definition reaches included.
 pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length: u32) -> TestFunction {
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); blocks as usize];
     for block in 1..blocks {
@@ -566,8 +566,8 @@ fn reached_blocks(
 /// Successors of a block, and the opcode and operands of each instruction.
 type KernelBlock = (Vec<u32>, Vec<(u32, Vec<OperandRecord>)>);
 
-/// A kernel of about `instructions` instructions in SSA form: nested ifs and loops over short blocks,
-/// most values read soon after they are computed, some long after.
+/// A kernel of about `instructions` instructions in SSA form: nested ifs and loops over short
+/// blocks, most values read soon after they are computed, some long after.
 pub struct Kernel {
     random: Random,
     blocks: Vec<KernelBlock>,

@@ -1,9 +1,10 @@
 //! Values of live ranges: their numbers, and the per-block nodes of PHI resolution.
 //!
-//! The reference allocates one 120-byte `VNInfo` a block from a bump arena and resolves PHI values on
-//! it. Here the search for PHI values writes these nodes, too, but decides by the states of blocks
-//! (`resolve/block_states.rs`), which are smaller. What a live range keeps of a value afterwards is its
-//! definition alone, four bytes: a function of a million instructions has nearly as many values.
+//! The reference allocates one 120-byte `VNInfo` a block from a bump arena and resolves PHI values
+//! on it. Here the search for PHI values writes these nodes, too, but decides by the states of
+//! blocks (`resolve/block_states.rs`), which are smaller. What a live range keeps of a value
+//! afterwards is its definition alone, four bytes: a function of a million instructions has nearly
+//! as many values.
 
 use super::slot_index::SlotIndex;
 use crate::entity::{Block, entity_impl};

@@ -43,7 +43,8 @@ pub enum FindingKind {
     EndsNowhere,
     /// A value is live into a block, but a predecessor has no value at its end.
     NotLiveOutOfPredecessor,
-    /// A value is live into a block, but a predecessor ends with another one and there is no PHI value.
+    /// A value is live into a block, but a predecessor ends with another one and there is no PHI
+    /// value.
     OtherValueInPredecessor,
     /// A range leaves a block to no successor that needs it.
     LiveOutToNowhere,

@@ -1,4 +1,5 @@
-//! PHI values of a batch of webs: the iterated dominance frontier of their definitions, where they are live.
+//! PHI values of a batch of webs: the iterated dominance frontier of their definitions, where they
+//! are live.
 
 use super::dataflow::{BlockSegments, Dataflow};
 use super::predecessors::Predecessors;
@@ -10,13 +11,13 @@ use crate::entity::{Block, EntityRef};
 use crate::graph::DominatorTree;
 use std::ops::Range;
 
-/// Steps up the dominator tree for each block of a batch, on average, before its webs are left to the
-/// resolver: deep nests of loops have frontiers of quadratic size.
+/// Steps up the dominator tree for each block of a batch, on average, before its webs are left to
+/// the resolver: deep nests of loops have frontiers of quadratic size.
 const STEPS_A_BLOCK: usize = 32;
 
 impl Webs {
-    /// Finds the PHI values of the batch that `dataflow` solved. Returns the webs for which that is not
-    /// possible; they are added to `unresolved`.
+    /// Finds the PHI values of the batch that `dataflow` solved. Returns the webs for which that is
+    /// not possible; they are added to `unresolved`.
     pub(super) fn place_phis(
         &mut self,
         dataflow: &Dataflow,

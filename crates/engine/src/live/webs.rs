@@ -1,16 +1,16 @@
 //! Phase 6 for most registers with several definitions: PHI values from sets.
 //!
-//! A *web* is a register with several definitions. Its liveness is that of any other register and is
-//! solved in the same sets. What is left are its values: definitions are numbered in the order of
-//! LLVM's use list, and a PHI value stands where paths from different definitions join, which is
-//! the iterated dominance frontier of the definitions, as far as the register is live there (Cytron et
-//! al., "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph",
+//! A *web* is a register with several definitions. Its liveness is that of any other register and
+//! is solved in the same sets. What is left are its values: definitions are numbered in the order
+//! of LLVM's use list, and a PHI value stands where paths from different definitions join, which is
+//! the iterated dominance frontier of the definitions, as far as the register is live there (Cytron
+//! et al., "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph",
 //! 1991). The frontier is computed for a batch of webs at a time.
 //!
 //! LLVM numbers PHI values in the order in which its searches come upon them. With one PHI value
 //! there is no order to know, and nearly all webs have one: a loop's counter, what an `if` decides.
-//! The others are left to [`resolve`](super::resolve), which searches as LLVM does; so are webs that
-//! a path without a definition reaches, webs with early-clobber or many definitions, and all
+//! The others are left to [`resolve`](super::resolve), which searches as LLVM does; so are webs
+//! that a path without a definition reaches, webs with early-clobber or many definitions, and all
 //! webs of functions with unreachable blocks or with more registers than one batch holds.
 
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
@@ -48,7 +48,8 @@ pub(super) struct Web {
     pub(super) source_count: u32,
 }
 
-/// The last value that a block makes of a web, and the blocks that the block dominates, by numbers of the dominator tree.
+/// The last value that a block makes of a web, and the blocks that the block dominates, by numbers
+/// of the dominator tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) block: u32,
@@ -77,8 +78,8 @@ pub(super) struct Webs {
 }
 
 impl Webs {
-    /// Numbers the values of all webs, writes the intervals of those that do not cross blocks to `result`
-    /// and sorts the others into `crossing` and `unresolved`.
+    /// Numbers the values of all webs, writes the intervals of those that do not cross blocks to
+    /// `result` and sorts the others into `crossing` and `unresolved`.
     pub(super) fn collect(&mut self, snapshot: &Snapshot<'_>, scan: &Scan, result: &mut LiveIntervals) {
         self.definitions.clear();
         self.webs.clear();
@@ -100,8 +101,8 @@ impl Webs {
         }
     }
 
-    /// Lists the definitions of `web` and numbers their values in the order of `operands`. Returns false
-    /// if the web is not for sets.
+    /// Lists the definitions of `web` and numbers their values in the order of `operands`. Returns
+    /// false if the web is not for sets.
     fn number_values(
         &mut self,
         snapshot: &Snapshot<'_>,

@@ -13,7 +13,8 @@ pub const PROBABILITY_DENOMINATOR: u32 = 0x8000_0000;
 /// The probability of an edge for which LLVM has none.
 pub const PROBABILITY_UNKNOWN: u32 = 0xFFFF_FFFF;
 
-/// Declares records of the binary interface with their size and the offset of every field, asserted at compile time.
+/// Declares records of the binary interface with their size and the offset of every field, asserted
+/// at compile time.
 #[macro_export]
 macro_rules! records {
     ($(
@@ -153,8 +154,8 @@ records! {
         4 place: u32,
     }
 
-    /// An operand of a register with several definitions; all of them are listed in the order in which
-    /// LLVM chains them, which is the order in which it numbers values.
+    /// An operand of a register with several definitions; all of them are listed in the order in
+    /// which LLVM chains them, which is the order in which it numbers values.
     ChainedOperandRecord: 8 {
         0 register: u32,
         /// Position in the list of register operands.
@@ -179,8 +180,8 @@ records! {
         /// Of these, results.
         14 definitions: u16,
         16 llvm_opcode: u32,
-        /// Of an opcode that LLVM gives a number for a name: PTX mnemonic and a letter for each operand
-        /// (`p` a predicate, `r` another register, `i` an immediate). Otherwise empty.
+        /// Of an opcode that LLVM gives a number for a name: PTX mnemonic and a letter for each
+        /// operand (`p` a predicate, `r` another register, `i` an immediate). Otherwise empty.
         20 mnemonic: StringRecord,
     }
 
@@ -324,8 +325,8 @@ c_enum! {
     Access {
         /// Reads it.
         Read = 0,
-        /// Reads it before the instruction's early-clobber results are written: the operand is tied to one
-        /// of them.
+        /// Reads it before the instruction's early-clobber results are written: the operand is tied
+        /// to one of them.
         ReadEarly = 1,
         /// Defines it.
         Define = 2,
@@ -335,7 +336,8 @@ c_enum! {
         Mention = 4,
         /// A PHI reads it, at the end of the block that the next record names.
         ReadByPhi = 5,
-        /// No register: the block that the PHI's operand before it comes from, be it read or undefined.
+        /// No register: the block that the PHI's operand before it comes from, be it read or
+        /// undefined.
         FromBlock = 6,
     }
 }

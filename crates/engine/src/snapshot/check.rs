@@ -337,7 +337,8 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Every register with several definitions is marked and has all its operands listed, each once.
+    /// Every register with several definitions is marked and has all its operands listed, each
+    /// once.
     fn check_chains(&self) -> Checked {
         let arrays = self.arrays();
         let mut operands = Vec::new();

@@ -1,5 +1,5 @@
-//! Snapshots in files: the bug report format, the fuzzers' input and the way to use Oriel's analyses
-//! without LLVM.
+//! Snapshots in files: the bug report format, the fuzzers' input and the way to use Oriel's
+//! analyses without LLVM.
 //!
 //! Little-endian. A header, then the arrays one after the other, each starting on a multiple of
 //! eight bytes:

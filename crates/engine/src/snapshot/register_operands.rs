@@ -1,7 +1,7 @@
 //! What instructions do to virtual registers, as a list: all that liveness depends on.
 //!
-//! The shim makes the list while it walks LLVM's operands. For snapshots that come from elsewhere it is
-//! made here, from the operands; the two are the same.
+//! The shim makes the list while it walks LLVM's operands. For snapshots that come from elsewhere
+//! it is made here, from the operands; the two are the same.
 
 use super::abi::{
     Access, InstructionRecord, OpcodeFlags, OperandFlags, OperandKind, OperandRecord, RegisterOperandRecord,
@@ -95,8 +95,8 @@ impl SnapshotArrays<'_> {
     }
 }
 
-/// What the instruction with these operands does by `operand`; none if that is no virtual register, or one
-/// of a debug instruction. A PHI's reads are not told apart.
+/// What the instruction with these operands does by `operand`; none if that is no virtual register,
+/// or one of a debug instruction. A PHI's reads are not told apart.
 fn access(operand: &OperandRecord, operands: &[OperandRecord]) -> Option<Access> {
     let flags = OperandFlags::from_bits_truncate(operand.flags);
     let is_early = |operand: &OperandRecord| {

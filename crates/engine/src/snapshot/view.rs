@@ -35,11 +35,11 @@ pub struct SnapshotArrays<'a> {
     pub memory_operands: &'a [MemoryOperandRecord],
     /// Virtual registers by LLVM's number.
     pub registers: &'a [RegisterRecord],
-    /// What instructions do to virtual registers, in order; none if it was not listed, which it is by the
-    /// shim. Then it follows from the operands.
+    /// What instructions do to virtual registers, in order; none if it was not listed, which it is
+    /// by the shim. Then it follows from the operands.
     pub register_operands: Option<&'a [RegisterOperandRecord]>,
-    /// Register operands of registers with several definitions, in ascending order of register and then
-    /// in the order of LLVM's use lists.
+    /// Register operands of registers with several definitions, in ascending order of register and
+    /// then in the order of LLVM's use lists.
     pub chained_operands: &'a [ChainedOperandRecord],
     /// Register classes of the target.
     pub register_classes: &'a [RegisterClassRecord],
@@ -63,8 +63,8 @@ pub struct SnapshotArrays<'a> {
 
 /// A machine function as LLVM exported it.
 ///
-/// Accessors index without their own checks: the arrays come from the shim, which builds them whole,
-/// or have passed [`Snapshot::check`]. A wrong index panics; it never reads out of bounds.
+/// Accessors index without their own checks: the arrays come from the shim, which builds them
+/// whole, or have passed [`Snapshot::check`]. A wrong index panics; it never reads out of bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
     arrays: SnapshotArrays<'a>,

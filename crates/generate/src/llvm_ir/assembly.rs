@@ -7,8 +7,8 @@
 //!   places are few, so that loads of one place stand in several blocks as well;
 //! - several effects one after the other, as `cp.async`, `commit_group`, `wait_group` stand.
 //!
-//! A counted loop may carry two more values, which are both the result of a statement with an early-clobber result that
-//! reads one of them:
+//! A counted loop may carry two more values, which are both the result of a statement with an
+//! early-clobber result that reads one of them:
 //!
 //! ```text
 //! header: %early.a = phi i32 [ … ], [ %early, %latch ]
@@ -17,7 +17,8 @@
 //!         store %early.b; store %early                          // here, or behind the loop
 //! ```
 //!
-//! What the statements compute has no meaning that could be compared with a host; see `crates/interpreter/src/uninterpreted.rs`.
+//! What the statements compute has no meaning that could be compared with a host; see
+//! `crates/interpreter/src/uninterpreted.rs`.
 
 use std::io::{self, Write};
 
@@ -28,14 +29,16 @@ use super::{Options, Writer};
 use crate::index::Block;
 use oriel_random::Random;
 
-/// Of 100 blocks those that end with a snippet, and of 100 instructions those behind which one stands.
+/// Of 100 blocks those that end with a snippet, and of 100 instructions those behind which one
+/// stands.
 const BLOCK_PERCENT: u32 = 45;
 const INSTRUCTION_PERCENT: u32 = 5;
 
 /// Of 100 counted loops, those that carry the result of an early clobber.
 const LOOP_PERCENT: u32 = 60;
 
-/// Places that loads before and behind effects go to, in global and in shared memory; 16 bytes apart.
+/// Places that loads before and behind effects go to, in global and in shared memory; 16 bytes
+/// apart.
 const PLACES: usize = 3;
 
 /// What the snippets call.
@@ -57,7 +60,8 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     writeln!(out)
 }
 
-/// How a counted loop carries the result of an early clobber. How LLVM merges registers depends on all of it.
+/// How a counted loop carries the result of an early clobber. How LLVM merges registers depends on
+/// all of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EarlyLoop {
     /// Does the value that is not read come first?
@@ -372,7 +376,8 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// The two values that a loop carries, at its header, and those that a loop leaves, at its exit.
+    /// The two values that a loop carries, at its header, and those that a loop leaves, at its
+    /// exit.
     pub(super) fn early_phis(&mut self, block: Block) -> io::Result<()> {
         if let (Some(early), Some((latch, _))) = (self.loops.early[block], self.loops.headers[block]) {
             let mut values = [("a", "%p_i32"), ("b", "0")];

@@ -1,7 +1,7 @@
 //! Operations that the program's model does not have, written as text at the end of blocks.
 //!
-//! A snippet reads one or two words of the thread's own memory, computes something, and writes a word back, from where
-//! the program's loads find it:
+//! A snippet reads one or two words of the thread's own memory, computes something, and writes a
+//! word back, from where the program's loads find it:
 //!
 //! - *private* snippets, in any block: bytes, vectors, half precision, local arrays, atomic operations on the thread's own
 //!   memory, bit counts, funnel shifts, wide products;
@@ -19,14 +19,16 @@ use crate::index::{Block, Entity, Table};
 /// Words of a thread's local array.
 const LOCAL_WORDS: usize = 16;
 
-/// Of 100 blocks that can have a private snippet, those that have one; and likewise for common ones.
+/// Of 100 blocks that can have a private snippet, those that have one; and likewise for common
+/// ones.
 const PRIVATE_PERCENT: u32 = 30;
 const COMMON_PERCENT: u32 = 60;
 
 /// The blocks that every thread runs exactly once, wherever its branches go.
 ///
-/// Entry and returns lie at the ends of the layout or are found in between; a block that no edge jumps over, in either
-/// direction, and that nothing returns before, is passed by every path, and none comes back to it.
+/// Entry and returns lie at the ends of the layout or are found in between; a block that no edge
+/// jumps over, in either direction, and that nothing returns before, is passed by every path, and
+/// none comes back to it.
 pub(super) fn run_once(graph: &Graph) -> Table<Block, bool> {
     // Difference array over the layout: how many edges jump over or come back to each block.
     let mut crossing = vec![0i64; graph.len() + 1];
@@ -117,7 +119,8 @@ done:
 
 ";
 
-/// Intrinsics of one 32-bit operand: how a call goes on behind the operand, and how the declaration does.
+/// Intrinsics of one 32-bit operand: how a call goes on behind the operand, and how the declaration
+/// does.
 const UNARY: [(&str, &str); 5] = [
     (")", "ctpop.i32(i32)"),
     (")", "bitreverse.i32(i32)"),

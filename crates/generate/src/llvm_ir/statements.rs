@@ -57,7 +57,8 @@ pub(super) struct Statement {
     pub(super) operands: &'static [Kind],
 }
 
-/// A call of an intrinsic: the arguments as text, in which `@out`, `@shared` and `@i32` stand for operands.
+/// A call of an intrinsic: the arguments as text, in which `@out`, `@shared` and `@i32` stand for
+/// operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Intrinsic {
     pub(super) level: Level,

@@ -70,8 +70,8 @@ impl Compiler<'_> {
         self.emit(Step::Jump(0));
     }
 
-    /// The copies that the PHIs of `to` ask for where control comes from `from`, all at once: sources that an earlier copy
-    /// overwrites are put aside first.
+    /// The copies that the PHIs of `to` ask for where control comes from `from`, all at once:
+    /// sources that an earlier copy overwrites are put aside first.
     pub(super) fn emit_edge_copies(&mut self, from: Block, to: Block) -> Result<(), Unsupported> {
         let mut copies = Vec::new();
         for phi in self.function.instructions(to) {

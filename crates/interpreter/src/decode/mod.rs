@@ -1,8 +1,8 @@
 //! Ori to steps: one function at a time.
 //!
-//! Registers become rows, constants become rows as well, blocks become runs of steps that end in a jump, and PHIs become
-//! copies at the end of each edge into their block. An edge out of a block with several successors gets its copies in a
-//! run of its own.
+//! Registers become rows, constants become rows as well, blocks become runs of steps that end in a
+//! jump, and PHIs become copies at the end of each edge into their block. An edge out of a block
+//! with several successors gets its copies in a run of its own.
 //!
 //! | file | subject |
 //! |---|---|
@@ -44,7 +44,8 @@ use std::collections::HashMap;
 type Unsupported = String;
 
 impl Program {
-    /// Compiles functions of one module. Instructions that are not modelled are no error until they are executed.
+    /// Compiles functions of one module. Instructions that are not modelled are no error until they
+    /// are executed.
     ///
     /// # Errors
     /// Two functions have the same name, or an initial value refers to what is not there.
@@ -52,8 +53,9 @@ impl Program {
         Self::compile_with(functions, module, |_| None)
     }
 
-    /// Compiles functions so that running them also checks their divergence analyses, one for each function: wherever a
-    /// register that is called uniform is defined or used, all active lanes have to have the same value of it.
+    /// Compiles functions so that running them also checks their divergence analyses, one for each
+    /// function: wherever a register that is called uniform is defined or used, all active lanes
+    /// have to have the same value of it.
     ///
     /// # Errors
     /// As [`Program::compile`].
@@ -293,7 +295,8 @@ impl<'a> Compiler<'a> {
                 if let Err(problem) = self.compile_instruction(block, instruction) {
                     self.give_up(&problem);
                 }
-                // The last step does what the instruction does; a copy of a PHI after a branch belongs to no instruction.
+                // The last step does what the instruction does; a copy of a PHI after a branch
+                // belongs to no instruction.
                 if let Some(origin) = self.program.origins[self.first_step..].last_mut()
                     && !operation.is_terminator()
                 {

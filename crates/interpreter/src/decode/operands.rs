@@ -252,7 +252,8 @@ impl Compiler<'_> {
             .ok_or("an offset that is no integer")?;
         let (base, own) = self.address(base)?;
         let named = self.function.modifiers(self.current).space;
-        // What is known of the base says more than the space of a generic access. Parameters of calls lie in local memory.
+        // What is known of the base says more than the space of a generic access. Parameters of
+        // calls lie in local memory.
         let space = match (named, own) {
             (AddressSpace::None | AddressSpace::Generic, AddressSpace::None) => AddressSpace::Generic,
             (AddressSpace::DeviceParam, AddressSpace::None) => AddressSpace::Local,

@@ -119,8 +119,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// Adds an operand to what the instruction is or reads. A constant that stands for a register has that register's
-    /// number of bits.
+    /// Adds an operand to what the instruction is or reads. A constant that stands for a register
+    /// has that register's number of bits.
     fn read_operand(
         &mut self,
         operand: Operand,

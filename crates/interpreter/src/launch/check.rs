@@ -104,7 +104,8 @@ fn initial(key: &str, raw: RawInitial, element: Element, length: usize) -> Check
             Ok(Initial::Constant(value))
         }
         RawInitial::Sequence { start, step } => {
-            // The values between the first and the last lie between the two, and are integers if both are.
+            // The values between the first and the last lie between the two, and are integers if
+            // both are.
             fits("sequence.start", start)?;
             fits("sequence (last element)", start.plus_multiple(step, length - 1))?;
             if length == 1 && !element.is_float() && matches!(step, Number::Float(_)) {

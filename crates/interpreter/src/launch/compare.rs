@@ -9,7 +9,8 @@ use super::Element;
 pub enum Comparison {
     /// Byte for byte.
     Exact,
-    /// `|actual - expected| <= absolute + relative * |expected|`; two NaNs are equal, and so are equal infinities.
+    /// `|actual - expected| <= absolute + relative * |expected|`; two NaNs are equal, and so are
+    /// equal infinities.
     Tolerance {
         /// In units of the value.
         absolute: f64,

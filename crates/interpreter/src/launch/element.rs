@@ -103,7 +103,8 @@ impl Element {
         }
     }
 
-    /// The little-endian bytes of a number, rounded to nearest for floating point; the error says why it has none.
+    /// The little-endian bytes of a number, rounded to nearest for floating point; the error says
+    /// why it has none.
     pub(super) fn encode(self, number: Number) -> Result<ElementBytes, String> {
         if let Some((low, high)) = self.integer_range() {
             return match number {
@@ -170,7 +171,8 @@ impl SmallFloat {
         ((1 << self.exponent_bits) - 1) << self.fraction_bits
     }
 
-    /// Rounds to nearest, ties to even, straight from double precision: a step over `f32` would round twice.
+    /// Rounds to nearest, ties to even, straight from double precision: a step over `f32` would
+    /// round twice.
     fn encode(self, value: f64) -> u16 {
         let sign = u16::from(value.is_sign_negative()) << 15;
         if value.is_nan() {
@@ -196,7 +198,8 @@ impl SmallFloat {
         let rest = significand & ((1 << shift) - 1);
         let half = 1 << (shift - 1);
         let rounded = kept + u64::from(rest > half || (rest == half && kept & 1 == 1));
-        // `rounded` carries the hidden bit into the exponent field, and so does a carry out of the fraction.
+        // `rounded` carries the hidden bit into the exponent field, and so does a carry out of the
+        // fraction.
         let exponent_field = (exponent.max(smallest_normal) + self.bias() - 1) as u64;
         let magnitude = (exponent_field << self.fraction_bits) + rounded;
         sign | magnitude.min(self.infinity().into()) as u16

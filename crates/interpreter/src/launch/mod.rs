@@ -1,8 +1,9 @@
-//! Launch descriptions: which kernels of an example run, on which buffers, and how their results compare.
+//! Launch descriptions: which kernels of an example run, on which buffers, and how their results
+//! compare.
 //!
-//! The format is written down in `docs/launch-format.md`. [`LaunchDescription::load`] reads a file and checks it
-//! whole, so that everything here can be used without a further check: buffers exist, offsets are in range, values fit
-//! their types, grids and blocks are within the limits of CUDA.
+//! The format is written down in `docs/launch-format.md`. [`LaunchDescription::load`] reads a file
+//! and checks it whole, so that everything here can be used without a further check: buffers exist,
+//! offsets are in range, values fit their types, grids and blocks are within the limits of CUDA.
 
 mod check;
 mod compare;
@@ -30,7 +31,8 @@ pub enum LaunchError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Not TOML, an unknown key, or a value of the wrong kind; `message` names the line and what is allowed.
+    /// Not TOML, an unknown key, or a value of the wrong kind; `message` names the line and what is
+    /// allowed.
     #[error("{}: {message}", path.display())]
     Syntax {
         /// The file.
@@ -38,7 +40,8 @@ pub enum LaunchError {
         /// What is wrong, with its line.
         message: String,
     },
-    /// A value that is well formed but not allowed; `key` is the way to it, such as `launch[1].arguments[0]`.
+    /// A value that is well formed but not allowed; `key` is the way to it, such as
+    /// `launch[1].arguments[0]`.
     #[error("{}: {key}: {problem}", path.display())]
     Invalid {
         /// The file.
@@ -84,7 +87,8 @@ pub struct Buffer {
     pub role: Role,
     /// What it holds before the first launch.
     pub initial: Initial,
-    /// How two runs' final contents compare. Buffers of role `in` are compared exactly: a kernel may not write them.
+    /// How two runs' final contents compare. Buffers of role `in` are compared exactly: a kernel
+    /// may not write them.
     pub comparison: Comparison,
 }
 
@@ -158,7 +162,8 @@ pub enum Argument {
     Struct(Vec<Argument>),
 }
 
-/// Alignment in bytes of every buffer's first byte: what `cudaMalloc` promises, and what vector accesses rely on.
+/// Alignment in bytes of every buffer's first byte: what `cudaMalloc` promises, and what vector
+/// accesses rely on.
 pub const BUFFER_ALIGNMENT: u64 = 256;
 
 impl LaunchDescription {

@@ -1,9 +1,10 @@
-//! The random numbers of buffers' initial contents, specified bit for bit so that every implementation agrees.
+//! The random numbers of buffers' initial contents, specified bit for bit so that every
+//! implementation agrees.
 
 use super::Number;
 
-/// The SplitMix64 generator (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): an
-/// endless sequence of 64-bit numbers.
+/// The SplitMix64 generator (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014): an endless sequence of 64-bit numbers.
 #[derive(Debug, Clone)]
 pub struct SplitMix64 {
     state: u64,
@@ -30,7 +31,8 @@ impl Iterator for SplitMix64 {
 
 /// The uniformly distributed number that `bits` stands for.
 ///
-/// An integer takes the remainder, whose bias is of no importance here; a float takes the upper 53 bits as a fraction.
+/// An integer takes the remainder, whose bias is of no importance here; a float takes the upper 53
+/// bits as a fraction.
 pub(super) fn uniform(bits: u64, low: Number, high: Number, is_float: bool) -> Number {
     match (low, high) {
         (Number::Integer(low), Number::Integer(high)) if !is_float => {

@@ -1,4 +1,5 @@
-//! The shape of a launch description file, before it is checked. serde rejects unknown keys and names the allowed ones.
+//! The shape of a launch description file, before it is checked. serde rejects unknown keys and
+//! names the allowed ones.
 
 use std::fmt;
 
@@ -84,8 +85,8 @@ pub(super) struct RawLaunch {
     pub arguments: Vec<RawArgument>,
 }
 
-/// Exactly one of the keys other than `offset_bytes` is to be there; an enum could not say that `offset_bytes` goes
-/// with `buffer` only.
+/// Exactly one of the keys other than `offset_bytes` is to be there; an enum could not say that
+/// `offset_bytes` goes with `buffer` only.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawArgument {
@@ -132,7 +133,8 @@ impl RawArgument {
 
 /// A number of the file: an integer that any element type can hold, or a double.
 ///
-/// TOML's integers end at 2^63 - 1; larger ones are written as text, such as `"0xffffffffffffffff"`.
+/// TOML's integers end at 2^63 - 1; larger ones are written as text, such as
+/// `"0xffffffffffffffff"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// Between -2^63 and 2^64 - 1 where it was read from a file.

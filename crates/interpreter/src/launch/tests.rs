@@ -307,7 +307,8 @@ fn sequences_are_checked_at_both_ends() {
     assert!(message.contains("low 3 to high 2 is not a range"), "{message}");
 }
 
-/// Pins the specified contents: the same numbers must come out of every implementation of the format.
+/// Pins the specified contents: the same numbers must come out of every implementation of the
+/// format.
 #[test]
 fn random_contents() {
     let with = |element: &str, initial: &str| {
@@ -356,7 +357,8 @@ fn initial() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is accepted has contents of the right size, and a shorter buffer has the beginning of a longer one.
+    /// Whatever is accepted has contents of the right size, and a shorter buffer has the beginning
+    /// of a longer one.
     #[test]
     fn initial_contents_have_the_buffers_size(element in element(), initial in initial(), length in 1usize..40) {
         let contents = |length: usize| {

@@ -1,4 +1,5 @@
-//! Conversions against Rust's, which saturate and take NaN to zero, and against arithmetic in 128 bits.
+//! Conversions against Rust's, which saturate and take NaN to zero, and against arithmetic in 128
+//! bits.
 
 use super::{Form, extend, low};
 use oriel_ori::{DataType, ModifierFlags, Operation, Rounding};

@@ -14,7 +14,8 @@ const ROUNDINGS: [(Rounding, Round); 4] = [
     (Rounding::Rp, Round::TowardPositive),
 ];
 
-/// Bits of a format where something happens: near zero, one, the smallest and largest, and anything.
+/// Bits of a format where something happens: near zero, one, the smallest and largest, and
+/// anything.
 fn number(format: Format) -> impl Strategy<Value = u64> {
     let mask = format.sign() | (format.sign() - 1);
     let one = (format.infinity() >> 1) & format.infinity();
@@ -97,7 +98,8 @@ fn check_root(format: Format, bits: u64) -> Result<(), TestCaseError> {
     let down = soft_float::square_root(format, Rounding::Rm, bits);
     let up = soft_float::square_root(format, Rounding::Rp, bits);
     let square = |root: u64, rounding| soft_float::multiply(format, rounding, [root, root]);
-    // Squares of roots do not leave the range of numbers, and positive numbers are ordered as their bits.
+    // Squares of roots do not leave the range of numbers, and positive numbers are ordered as their
+    // bits.
     prop_assert!(square(down, Rounding::Rm) <= bits && square(up, Rounding::Rp) >= bits);
     prop_assert!(
         up - down <= 1 && (up == down || square(up, Rounding::Rm) >= bits.min(square(up, Rounding::Rm)))

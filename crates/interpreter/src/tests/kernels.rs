@@ -231,7 +231,8 @@ bix3:
 
 #[test]
 fn warps_wait_for_each_other_and_combine() {
-    // Each thread writes its number to shared memory; behind the barrier it reads the opposite thread's.
+    // Each thread writes its number to shared memory; behind the barrier it reads the opposite
+    // thread's.
     let text = storing(
         "    %5:R64 = MOV.b64 &staged
     %6:R64 = IADD.b64 %5, %3
@@ -454,7 +455,8 @@ bix0:
 
 #[test]
 fn local_memory_is_each_threads_own() {
-    // A table of two words on the stack, of which one is chosen at run time through a generic address.
+    // A table of two words on the stack, of which one is chosen at run time through a generic
+    // address.
     let text = storing(
         "    %5:R64 = LEA.b64 frame(1), 0
     %6:R32 = IADD.b32 %2, 100

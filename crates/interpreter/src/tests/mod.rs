@@ -50,7 +50,8 @@ impl Form {
         self
     }
 
-    /// What the operation gives for these sources, in every lane: with all lanes active, and with one.
+    /// What the operation gives for these sources, in every lane: with all lanes active, and with
+    /// one.
     fn apply(self, sources: &[u64]) -> u64 {
         let shape = selection::select_for(
             self.operation,

@@ -1,6 +1,7 @@
 //! The driver's functions, resolved by name from its library.
 //!
-//! The names with `_v2` are those that `cuda.h` gives the plain names to; the plain symbols are of another ABI.
+//! The names with `_v2` are those that `cuda.h` gives the plain names to; the plain symbols are of
+//! another ABI.
 
 use super::error::{Absent, CudaError};
 use libloading::Library;
@@ -37,13 +38,14 @@ pub(super) const FUNCTION_REGISTERS: c_int = 4;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 pub(super) const FUNCTION_DYNAMIC_SHARED_BYTES: c_int = 8;
 
-/// `CU_LAUNCH_PARAM_END`, `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`: small numbers in place of
-/// addresses.
+/// `CU_LAUNCH_PARAM_END`, `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`: small
+/// numbers in place of addresses.
 pub(super) const LAUNCH_PARAMETERS_END: usize = 0;
 pub(super) const LAUNCH_PARAMETERS_POINTER: usize = 1;
 pub(super) const LAUNCH_PARAMETERS_SIZE: usize = 2;
 
-/// Declares [`Api`]: for each function a pointer, and a method that calls it and turns its status into a result.
+/// Declares [`Api`]: for each function a pointer, and a method that calls it and turns its status
+/// into a result.
 macro_rules! driver_functions {
     ($($(#[$attribute:meta])* $name:ident = $symbol:ident($($argument:ident: $type:ty),*);)*) => {
         /// The functions of a loaded driver.
@@ -51,7 +53,8 @@ macro_rules! driver_functions {
             $($name: unsafe extern "system" fn($($argument: $type),*) -> Status,)*
             error_name: ErrorText,
             error_text: ErrorText,
-            /// What the pointers point into. Never unloaded: the driver has threads and exit handlers.
+            /// What the pointers point into. Never unloaded: the driver has threads and exit
+            /// handlers.
             _library: ManuallyDrop<Library>,
         }
 
@@ -80,8 +83,8 @@ macro_rules! driver_functions {
                 #[doc = concat!("`", stringify!($symbol), "`.")]
                 ///
                 /// # Safety
-                /// Pointers are valid for what the driver's documentation says the function does with them, and handles
-                /// come from this driver and are alive.
+                /// Pointers are valid for what the driver's documentation says the function does
+                /// with them, and handles come from this driver and are alive.
                 pub unsafe fn $name(&self, $($argument: $type),*) -> Result<(), CudaError> {
                     // SAFETY: the caller vouches for the arguments; the library is never unloaded.
                     let status = unsafe { (self.$name)($($argument),*) };
@@ -154,7 +157,8 @@ impl Api {
             file: file.to_owned(),
             problem: error.to_string(),
         })?;
-        // SAFETY: the caller vouches that these names are the driver's, and these are their types in cuda.h.
+        // SAFETY: the caller vouches that these names are the driver's, and these are their types
+        // in cuda.h.
         unsafe { Self::resolve(library, file) }
     }
 

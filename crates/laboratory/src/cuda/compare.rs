@@ -23,8 +23,8 @@ pub struct Comparison {
     pub agreement: Agreement,
 }
 
-/// Compares two runs of a description: its buffers byte for byte and, where bytes differ, as the description says; and
-/// byte for byte the variables that both runs have.
+/// Compares two runs of a description: its buffers byte for byte and, where bytes differ, as the
+/// description says; and byte for byte the variables that both runs have.
 pub fn compare(
     description: &LaunchDescription,
     expected: &DeviceResult,

@@ -1,7 +1,8 @@
 //! A context on a device, and its memory.
 //!
-//! The driver works on the context that is current in a thread. [`Context::enter`] makes its own current before each
-//! call, so several contexts in one thread do not get in each other's way; contexts stay in their thread.
+//! The driver works on the context that is current in a thread. [`Context::enter`] makes its own
+//! current before each call, so several contexts in one thread do not get in each other's way;
+//! contexts stay in their thread.
 
 use super::api::{Api, DeviceAddress, DeviceNumber, Handle};
 use super::{ComputeCapability, CudaError, Device};
@@ -56,7 +57,8 @@ impl<'d> Context<'d> {
     /// There is not enough.
     pub fn buffer_from(&self, contents: &[u8]) -> Result<DeviceBuffer<'_>, CudaError> {
         let buffer = self.allocate(contents.len())?;
-        // SAFETY: both are `contents.len()` bytes long, and the copy is complete when the call returns.
+        // SAFETY: both are `contents.len()` bytes long, and the copy is complete when the call
+        // returns.
         unsafe {
             self.enter()?
                 .memory_to_device(buffer.address, contents.as_ptr().cast(), contents.len())
@@ -89,7 +91,8 @@ impl<'d> Context<'d> {
     /// The contents of device memory; refused by the driver where there is none.
     pub(super) fn read(&self, address: DeviceAddress, bytes: usize) -> Result<Vec<u8>, CudaError> {
         let mut contents = vec![0; bytes];
-        // SAFETY: `contents` has room for what is copied, and the copy is complete when the call returns.
+        // SAFETY: `contents` has room for what is copied, and the copy is complete when the call
+        // returns.
         unsafe {
             self.enter()?
                 .memory_to_host(contents.as_mut_ptr().cast(), address, bytes)
@@ -100,8 +103,9 @@ impl<'d> Context<'d> {
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
-        // Errors have nowhere to go; after a failed kernel, they are that kernel's.
-        // SAFETY: no context is always a context that can be made current; the device was retained once by this.
+        // Errors have nowhere to go; after a failed kernel, they are that kernel's. SAFETY: no
+        // context is always a context that can be made current; the device was retained once by
+        // this.
         unsafe {
             let _ = self.api.context_set_current(std::ptr::null_mut());
             let _ = self.api.context_release(self.device);

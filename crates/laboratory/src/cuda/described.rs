@@ -23,7 +23,8 @@ pub struct KernelResources {
 pub struct DeviceResult {
     /// The description's buffers, in its order.
     pub buffers: Vec<BufferResult>,
-    /// The module's global variables, those that the driver makes known; zeros in place of addresses.
+    /// The module's global variables, those that the driver makes known; zeros in place of
+    /// addresses.
     pub variables: Vec<BufferResult>,
     /// The kernels that were launched, by name.
     pub kernels: Vec<KernelResources>,
@@ -40,7 +41,8 @@ impl DeviceResult {
     }
 }
 
-/// Runs the launches of a description, in order, from the initial contents of its buffers, in a context of their own.
+/// Runs the launches of a description, in order, from the initial contents of its buffers, in a
+/// context of their own.
 ///
 /// # Errors
 /// The device cannot run the PTX, a launch failed, or one changed a buffer that is read only.
@@ -100,8 +102,8 @@ pub fn run_described_on_device(
     })
 }
 
-/// The global variables of a module. Addresses of functions and variables, where an initial value has them, differ from
-/// load to load and are blanked.
+/// The global variables of a module. Addresses of functions and variables, where an initial value
+/// has them, differ from load to load and are blanked.
 fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
     let mut results = Vec::new();
     let variables = module.declared().variables.iter();

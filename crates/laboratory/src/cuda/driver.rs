@@ -34,7 +34,8 @@ impl Driver {
     /// As [`load`](Self::load).
     ///
     /// # Safety
-    /// If the file is a library that has all the names of the driver's functions, it is a CUDA driver.
+    /// If the file is a library that has all the names of the driver's functions, it is a CUDA
+    /// driver.
     pub unsafe fn load_from(file: &Path) -> Result<Self, Absent> {
         // SAFETY: the caller vouches for the file.
         let api = unsafe { Api::load(file) }?;

@@ -24,9 +24,9 @@
 //!
 //! # What is trusted
 //!
-//! The driver is. A kernel is trusted like any program that one starts: on most systems it has the device's memory only,
-//! but where the device can reach the host's pageable memory, a kernel with a stray pointer can write there. A kernel that
-//! does not end is not stopped.
+//! The driver is. A kernel is trusted like any program that one starts: on most systems it has the
+//! device's memory only, but where the device can reach the host's pageable memory, a kernel with a
+//! stray pointer can write there. A kernel that does not end is not stopped.
 
 mod api;
 mod capability;

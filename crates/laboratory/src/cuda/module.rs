@@ -27,7 +27,8 @@ impl<'c> Module<'c> {
     /// Has the driver compile and load PTX.
     ///
     /// # Errors
-    /// The PTX is for a compute capability that the device does not run, or the driver cannot compile it.
+    /// The PTX is for a compute capability that the device does not run, or the driver cannot
+    /// compile it.
     pub fn from_ptx(context: &'c Context<'c>, ptx: &CStr) -> Result<Self, CudaError> {
         let text = ptx.to_str().map_err(|_| CudaError::NotText)?;
         let device = context.compute_capability();
@@ -44,8 +45,8 @@ impl<'c> Module<'c> {
         let mut options = [JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), without_provenance_mut(LOG_BYTES)];
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the PTX ends with a zero; there are as many options as values, and the log is as long as they say. The
-        // driver reads and writes them before the call returns.
+        // SAFETY: the PTX ends with a zero; there are as many options as values, and the log is as
+        // long as they say. The driver reads and writes them before the call returns.
         let loaded = unsafe {
             api.module_load(
                 &raw mut handle,
@@ -83,7 +84,8 @@ impl<'c> Module<'c> {
         let kernel = self.declared.kernel(name).ok_or_else(no_kernel)?;
         let symbol = CString::new(name).map_err(|_| no_kernel())?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: a place for the result, a module that is loaded, and a name that ends with a zero.
+        // SAFETY: a place for the result, a module that is loaded, and a name that ends with a
+        // zero.
         unsafe {
             self.context
                 .enter()?
@@ -96,8 +98,8 @@ impl<'c> Module<'c> {
         })
     }
 
-    /// A global variable by its name in the PTX; `None` where the driver does not make it known, as it may with one that no
-    /// other module can name.
+    /// A global variable by its name in the PTX; `None` where the driver does not make it known, as
+    /// it may with one that no other module can name.
     ///
     /// # Errors
     /// The driver refuses.
@@ -106,7 +108,8 @@ impl<'c> Module<'c> {
             return Ok(None);
         };
         let (mut address, mut bytes) = (0, 0);
-        // SAFETY: places for the results, a module that is loaded, and a name that ends with a zero.
+        // SAFETY: places for the results, a module that is loaded, and a name that ends with a
+        // zero.
         let found = unsafe {
             self.context.enter()?.module_global(
                 &raw mut address,
@@ -193,12 +196,13 @@ impl Function<'_> {
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    /// Starts the kernel. Arguments shorter than their parameters are filled up with zeros. Pointers among them are
-    /// addresses on the device; what the kernel does with them is between it and the driver.
+    /// Starts the kernel. Arguments shorter than their parameters are filled up with zeros.
+    /// Pointers among them are addresses on the device; what the kernel does with them is between
+    /// it and the driver.
     ///
     /// # Errors
-    /// The launch is for another kernel, the arguments do not fit the parameters, or the driver refuses. What goes wrong
-    /// in the kernel is seen by what comes after.
+    /// The launch is for another kernel, the arguments do not fit the parameters, or the driver
+    /// refuses. What goes wrong in the kernel is seen by what comes after.
     pub fn launch(&self, launch: &Launch) -> Result<(), CudaError> {
         if launch.kernel != self.kernel.name {
             return Err(CudaError::Misfit(format!(
@@ -226,8 +230,9 @@ impl Function<'_> {
             unsafe { api.function_set_attribute(self.handle, FUNCTION_DYNAMIC_SHARED_BYTES, bytes) }?;
         }
         let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
-        // SAFETY: a function of a module that is loaded; no stream is the default stream; the parameters are copied before
-        // the call returns, and there are as many bytes as any kernel can have.
+        // SAFETY: a function of a module that is loaded; no stream is the default stream; the
+        // parameters are copied before the call returns, and there are as many bytes as any kernel
+        // can have.
         unsafe {
             api.launch(
                 self.handle,

@@ -21,7 +21,8 @@ pub enum ProblemKind {
     Fault,
     /// They leave something else in memory.
     Memory,
-    /// What the back end makes of the changed functions leaves something else in memory, or is refused.
+    /// What the back end makes of the changed functions leaves something else in memory, or is
+    /// refused.
     MachineCode,
 }
 
@@ -76,7 +77,8 @@ pub struct CheckReport {
     pub problems: Vec<(Sequence, Problem)>,
 }
 
-/// Takes a subject through each of the lists and compares what the results leave in memory with what they left before.
+/// Takes a subject through each of the lists and compares what the results leave in memory with
+/// what they left before.
 pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> CheckReport {
     let mut report = CheckReport::default();
     let mut seen = HashSet::from([baseline.text.clone()]);

@@ -1,4 +1,5 @@
-//! What the wrong edits do. Each function answers whether the instruction is one that the edit can be made to.
+//! What the wrong edits do. Each function answers whether the instruction is one that the edit can
+//! be made to.
 
 use oriel_engine::entity::Register;
 use oriel_ori::{
@@ -239,7 +240,8 @@ pub(super) fn depends(function: &Function, first: Instruction, second: Instructi
         || first_sources.iter().any(|it| results.contains(it))
 }
 
-/// Moves an instruction up to before the nearest one that `is_target` holds for, if nothing on the way stops it.
+/// Moves an instruction up to before the nearest one that `is_target` holds for, if nothing on the
+/// way stops it.
 pub(super) fn move_above(
     function: &mut Function,
     instruction: Instruction,
@@ -398,7 +400,8 @@ pub(super) fn wrong_offset(function: &mut Function, instruction: Instruction) ->
         DataType::None => function.data_type(instruction).bits(),
         memory => memory.bits(),
     };
-    // Of a load the offset is the last source; of a store and an atomic operation it follows the base.
+    // Of a load the offset is the last source; of a store and an atomic operation it follows the
+    // base.
     let numbers = 0..function.sources(instruction).len();
     for number in numbers.rev() {
         if let Some(offset) = function.integer(function.source(instruction, number)) {

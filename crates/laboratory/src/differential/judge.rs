@@ -5,7 +5,8 @@ use super::sequence::Sequence;
 use super::subject::Subject;
 use oriel_interpreter::Limits;
 
-/// Asks whether something smaller still goes wrong in the same way, as long as there are attempts left.
+/// Asks whether something smaller still goes wrong in the same way, as long as there are attempts
+/// left.
 pub(super) struct Judge {
     pub kind: ProblemKind,
     pub limits: Limits,

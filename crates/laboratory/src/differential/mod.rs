@@ -6,9 +6,10 @@
 //!             └─ phases, each verified ─▶ run ──────────────┘
 //! ```
 //!
-//! A [`Subject`] is the functions of a module at one stage, and inputs for them. [`check`] takes it through lists of
-//! phases; [`reduce()`] makes what goes wrong small; [`Case::save`] writes it for `oriel exec`. [`mutation_check`] makes wrong
-//! edits on purpose and counts how many of them the same check finds.
+//! A [`Subject`] is the functions of a module at one stage, and inputs for them. [`check`] takes it
+//! through lists of phases; [`reduce()`] makes what goes wrong small; [`Case::save`] writes it for
+//! `oriel exec`. [`mutation_check`] makes wrong edits on purpose and counts how many of them the
+//! same check finds.
 //!
 //! | file | subject |
 //! |---|---|

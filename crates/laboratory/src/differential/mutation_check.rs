@@ -1,10 +1,12 @@
-//! Can the checks fail? Wrong edits are made on purpose, and have to be found: by the interpreter and by the validator.
+//! Can the checks fail? Wrong edits are made on purpose, and have to be found: by the interpreter
+//! and by the validator.
 //!
-//! An edit that no run can tell is no wrong edit. So an edit is made only at an instruction that the check's inputs execute
-//! and whose result it changes at least once; traps tell that, not the comparison that is on trial. What it changes may
-//! still go nowhere: an edit that the check does not find is tried on more inputs than the check had. Where they tell it,
-//! the check had too few; where they do not, the edit is equivalent as far as can be seen. The validator has to doubt every
-//! edit that some input tells.
+//! An edit that no run can tell is no wrong edit. So an edit is made only at an instruction that
+//! the check's inputs execute and whose result it changes at least once; traps tell that, not the
+//! comparison that is on trial. What it changes may still go nowhere: an edit that the check does
+//! not find is tried on more inputs than the check had. Where they tell it, the check had too few;
+//! where they do not, the edit is equivalent as far as can be seen. The validator has to doubt
+//! every edit that some input tells.
 
 use super::check::{Problem, ProblemKind, check_sequence};
 use super::probe::makes_a_difference;
@@ -34,7 +36,8 @@ pub struct MutationCounts {
     pub doubted_only: usize,
     /// Those that no input tells and the validator proves: equivalent.
     pub equivalent: usize,
-    /// Edits of instructions that no input of the check executes, or that have the same result after it.
+    /// Edits of instructions that no input of the check executes, or that have the same result
+    /// after it.
     pub without_difference: usize,
     /// Edits that the verifier refuses, or that make what is not modelled.
     pub refused: usize,
@@ -79,15 +82,18 @@ pub struct MutationTrial<'a> {
     pub subject: &'a Subject,
     /// What they leave as they are.
     pub baseline: &'a Baseline,
-    /// Inputs beside the subject's own, which say whether an edit that is not found could have been.
+    /// Inputs beside the subject's own, which say whether an edit that is not found could have
+    /// been.
     pub more: &'a [Input],
-    /// What the functions were made of, as far as they come from LLVM: the validator knows opcodes by it.
+    /// What the functions were made of, as far as they come from LLVM: the validator knows opcodes
+    /// by it.
     pub snapshots: &'a [OwnedSnapshot],
     /// How far a run may go.
     pub limits: Limits,
 }
 
-/// Makes one wrong edit of a kind in a subject, at an instruction that the seed chooses, and sees who finds it.
+/// Makes one wrong edit of a kind in a subject, at an instruction that the seed chooses, and sees
+/// who finds it.
 pub fn mutation_check(
     trial: MutationTrial<'_>,
     kind: EditKind,

@@ -15,8 +15,9 @@ use oriel_ori::{
     Comparison, DataType, Function, Instruction, InstructionBuilder, Modifiers, Operand, Operation, Position,
 };
 
-/// Is an edited instruction executed on one of the inputs, with another result than it had before the edit? Of one whose
-/// results cannot be compared, such as a store or a copy that moves, it is enough that it is executed.
+/// Is an edited instruction executed on one of the inputs, with another result than it had before
+/// the edit? Of one whose results cannot be compared, such as a store or a copy that moves, it is
+/// enough that it is executed.
 pub(super) fn makes_a_difference(
     subject: &Subject,
     inputs: &[Input],
@@ -53,7 +54,8 @@ fn after_phis(function: &Function, phi: Instruction) -> Instruction {
     function.first_non_phi(block).expect("a block has a terminator")
 }
 
-/// Makes the edit, computes what was there before it as well, and traps where they differ; false if that cannot be done.
+/// Makes the edit, computes what was there before it as well, and traps where they differ; false if
+/// that cannot be done.
 fn compare_results(function: &mut Function, edit: &Edit) -> bool {
     let instruction = edit.instruction;
     // A copy that moves has the result that it had; what it moves across may not.

@@ -1,8 +1,8 @@
 //! Smaller functions that go wrong in the same way: delta debugging on Ori.
 //!
-//! Branches lose a way, then halves, quarters and so on of the instructions go: one whose results nothing uses is
-//! removed, the results of another become constants. Each attempt is checked whole, by the verifier and by a run, so that an
-//! edit here need not know whether it is sound.
+//! Branches lose a way, then halves, quarters and so on of the instructions go: one whose results
+//! nothing uses is removed, the results of another become constants. Each attempt is checked whole,
+//! by the verifier and by a run, so that an edit here need not know whether it is sound.
 
 use super::judge::Judge;
 use super::sequence::Sequence;
@@ -148,7 +148,8 @@ fn drop_instruction(function: &mut Function, instruction: Instruction) {
         let Some(data_type) = DataType::of_bits(bits) else {
             continue;
         };
-        // Numbers that differ, so that what depends on a difference still does; addresses that are aligned.
+        // Numbers that differ, so that what depends on a difference still does; addresses that are
+        // aligned.
         let number = if bits == 1 {
             0
         } else {

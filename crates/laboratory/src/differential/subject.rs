@@ -116,7 +116,8 @@ impl Input {
 pub struct Baseline {
     /// The functions as text.
     pub(super) text: String,
-    /// By input: the memory, and the limits for whatever is compared with it; or why it cannot be used.
+    /// By input: the memory, and the limits for whatever is compared with it; or why it cannot be
+    /// used.
     pub(super) runs: Vec<Result<(Contents, Limits), Fault>>,
 }
 

@@ -82,7 +82,8 @@ fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
     })])
 }
 
-/// One wrong edit, with no more inputs than the subject has; the validator must not prove what a run tells.
+/// One wrong edit, with no more inputs than the subject has; the validator must not prove what a
+/// run tells.
 fn mutate(
     subject: &Subject,
     baseline: &Baseline,
@@ -102,8 +103,8 @@ fn mutate(
     counts
 }
 
-/// Effects among loads and stores. The numbers in front of the assembly's operands are LLVM's: 262154 a result of 32 bits,
-/// 262155 one that is written early, 262153 an input.
+/// Effects among loads and stores. The numbers in front of the assembly's operands are LLVM's:
+/// 262154 a result of 32 bits, 262155 one that is written early, 262153 an input.
 const EFFECTS: &str = r#"
 kernel "k" sm_90 STAGE {
 bix0:
@@ -175,7 +176,8 @@ fn edits_of_effects_are_found() {
             for seed in 0..4 {
                 counts += mutate(&subject, &baseline, kind, seed, limits);
             }
-            // In static single assignment no two results share a register; in late form Ori's verifier sees that they do.
+            // In static single assignment no two results share a register; in late form Ori's
+            // verifier sees that they do.
             let is_early_clobber = kind == EditKind::ViolateEarlyClobber;
             assert_eq!(counts.injected > 0, !is_early_clobber, "{} {stage}", kind.name());
             assert_eq!(

@@ -7,7 +7,8 @@ use std::fmt::{self, Display, Formatter};
 /// Declares the kinds of wrong edits: name in output and options, and what does it.
 macro_rules! edit_kinds {
     ($( $(#[doc = $doc:literal])* $variant:ident $name:literal $apply:path; )*) => {
-        /// A kind of wrong edit. Each changes one instruction so that the function stays well formed.
+        /// A kind of wrong edit. Each changes one instruction so that the function stays well
+        /// formed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum EditKind {
             $( $(#[doc = $doc])* $variant, )*
@@ -70,7 +71,8 @@ edit_kinds! {
     DropBarrier "drop-barrier" edits::drop_barrier;
     /// A PHI has the values of two predecessors in each other's place.
     WrongPhi "wrong-phi" edits::wrong_phi;
-    /// A copy moves up across an instruction that uses or defines what it defines, or defines what it copies.
+    /// A copy moves up across an instruction that uses or defines what it defines, or defines what
+    /// it copies.
     ReorderCopy "reorder-copy" edits::reorder_copy;
     /// A negation, complement or absolute value goes.
     DropNegation "drop-negation" edits::drop_negation;
@@ -86,7 +88,8 @@ edit_kinds! {
     RepeatAtomic "repeat-atomic" edits::repeat_atomic;
     /// A fused multiplication and addition loses the addend.
     DropAddend "drop-addend" edits::drop_addend;
-    /// An effect moves up across another one: assembly, an opaque instruction, a fence or an atomic operation.
+    /// An effect moves up across another one: assembly, an opaque instruction, a fence or an atomic
+    /// operation.
     SwapEffects "swap-effects" effect_edits::swap_effects;
     /// A load moves up across assembly or an opaque instruction with effects.
     LoadAboveEffect "load-above-effect" effect_edits::load_above_effect;
@@ -131,7 +134,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Makes the edit, if the function is the one, and still has the instruction as it has to be; was it made?
+    /// Makes the edit, if the function is the one, and still has the instruction as it has to be;
+    /// was it made?
     pub fn apply(&self, function: &mut Function) -> bool {
         function.info.name == self.function
             && function.block_of(self.instruction).is_some()

@@ -1,7 +1,8 @@
-//! Intrinsics that are functions of their arguments: what PTX's instruction computes, one line each.
+//! Intrinsics that are functions of their arguments: what PTX's instruction computes, one line
+//! each.
 //!
-//! Written from the PTX ISA and, on purpose, without a look at the interpreter's arithmetic, which it checks.
-//! Approximate instructions are computed in double precision and rounded to nearest.
+//! Written from the PTX ISA and, on purpose, without a look at the interpreter's arithmetic, which
+//! it checks. Approximate instructions are computed in double precision and rounded to nearest.
 
 /// A function of up to four arguments, each in the low bits of its word.
 pub(super) type Compute = fn(&[u64; 4]) -> u64;
@@ -315,7 +316,8 @@ fn dot_product(arguments: &[u64; 4], left: fn(u64, u32) -> i64, right: fn(u64, u
     low((signed(arguments[2]) + products.sum::<i64>()) as u64)
 }
 
-/// `prmt` in its default mode: each nibble of the selector chooses one of eight bytes, or that byte's sign.
+/// `prmt` in its default mode: each nibble of the selector chooses one of eight bytes, or that
+/// byte's sign.
 fn permute(low_word: u64, high_word: u64, selector: u64) -> u64 {
     let bytes = low(low_word) | low(high_word) << 32;
     (0..4).fold(0, |result, index| {

@@ -1,7 +1,8 @@
 //! A block of threads, each a fiber with its own stack.
 //!
-//! One thread runs at a time: in the order of their index, each until it ends or has to wait. When none can run, those
-//! whose partners have all arrived go on. If there are none such, the block is in a deadlock.
+//! One thread runs at a time: in the order of their index, each until it ends or has to wait. When
+//! none can run, those whose partners have all arrived go on. If there are none such, the block is
+//! in a deadlock.
 
 use std::cell::Cell;
 use std::ptr;
@@ -91,11 +92,11 @@ thread_local! {
 ///
 /// # Safety
 ///
-/// Only from compiled code on a fiber that [`run`] has started, with a number that the rewriting gave out and a frame that
-/// the caller keeps to itself.
+/// Only from compiled code on a fiber that [`run`] has started, with a number that the rewriting
+/// gave out and a frame that the caller keeps to itself.
 pub(super) unsafe extern "C" fn host_call(operation: u32, frame: *mut CallFrame) {
-    // SAFETY: `CURRENT` is set whenever a fiber starts or goes on, to a value on that fiber's stack; the frame is the
-    // caller's, and the operations outlive the launch.
+    // SAFETY: `CURRENT` is set whenever a fiber starts or goes on, to a value on that fiber's
+    // stack; the frame is the caller's, and the operations outlive the launch.
     let (context, frame, operations) = unsafe {
         let context = &*CURRENT.get();
         (context, &mut *frame, &*context.operations)
@@ -192,8 +193,8 @@ struct Block<'a> {
 ///
 /// # Safety
 ///
-/// The entry is compiled code that calls the host as the rewriting makes it, and its arguments are those of the kernel;
-/// the memory that it uses through them is there for it alone.
+/// The entry is compiled code that calls the host as the rewriting makes it, and its arguments are
+/// those of the kernel; the memory that it uses through them is there for it alone.
 pub(super) unsafe fn run(
     kernel: Kernel<'_>,
     index: [u32; 3],
@@ -313,8 +314,8 @@ impl Block<'_> {
         if let State::Ready(mut fiber, _) | State::Waiting(mut fiber, _) =
             std::mem::replace(&mut self.threads[position], State::Ended)
         {
-            // SAFETY: the frames on the fiber's stack are those of compiled code, `host_call` and the closure in
-            // `start`, which own nothing that would have to be dropped.
+            // SAFETY: the frames on the fiber's stack are those of compiled code, `host_call` and
+            // the closure in `start`, which own nothing that would have to be dropped.
             unsafe { fiber.force_reset() };
             self.stacks.push(fiber.into_stack());
         }
@@ -410,8 +411,8 @@ impl Block<'_> {
         released
     }
 
-    /// Lets the lanes that ask who is active go on; were there any? Only when nothing else moves, so that as many as
-    /// can be are there together.
+    /// Lets the lanes that ask who is active go on; were there any? Only when nothing else moves,
+    /// so that as many as can be are there together.
     fn release_active_masks(&mut self) -> bool {
         let waiting = self.waiting(|request| (request == Request::ActiveMask).then_some(()));
         for warp in waiting.chunk_by(|(left, ()), (right, ())| left / WARP_SIZE == right / WARP_SIZE) {

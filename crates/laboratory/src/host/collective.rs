@@ -1,7 +1,7 @@
 //! What the threads of a block do together: barriers, shuffles, votes, matches and reductions.
 //!
-//! Pure functions of who waits for what; [`block`](super::block) decides when to ask. A thread that has ended no longer
-//! counts: the others don't wait for it.
+//! Pure functions of who waits for what; [`block`](super::block) decides when to ask. A thread that
+//! has ended no longer counts: the others don't wait for it.
 
 /// What comes back to a thread that waited: the fields of the result, one each.
 pub(super) type Results = [u64; 2];
@@ -41,7 +41,8 @@ pub(super) struct BarrierRequest {
 }
 
 impl Barrier {
-    /// The request that a call's arguments make: number, count if it is counted, predicate if predicates are combined.
+    /// The request that a call's arguments make: number, count if it is counted, predicate if
+    /// predicates are combined.
     pub(super) fn request(self, arguments: &[u64]) -> BarrierRequest {
         let predicate = arguments[1 + usize::from(self.counted)] & 1 == 1;
         BarrierRequest {
@@ -164,7 +165,8 @@ pub(super) fn complete(operation: WarpOperation, lanes: &[(u32, WarpRequest)]) -
             WarpOperation::Shuffle(shuffle) => {
                 let (source, in_range) =
                     source_lane(shuffle, lane, request.values[1] as u32, request.values[2] as u32);
-                // The value of a lane that does not take part is undefined: here it is the reader's own.
+                // The value of a lane that does not take part is undefined: here it is the reader's
+                // own.
                 [value_of(source).unwrap_or(own), in_range.into()]
             }
             WarpOperation::Ballot => [ballot.into(), 0],

@@ -7,8 +7,8 @@ use oriel_interpreter::launch::LaunchDescription;
 impl HostModule<'_> {
     /// Runs all launches of a description that the interpreter has run before.
     ///
-    /// `interpreted` is the evidence that the kernels stay within their buffers: the interpreter checks every
-    /// address and gives a result only if none was wrong.
+    /// `interpreted` is the evidence that the kernels stay within their buffers: the interpreter
+    /// checks every address and gives a result only if none was wrong.
     ///
     /// # Errors
     /// As for [`run_description`](Self::run_description).
@@ -23,7 +23,8 @@ impl HostModule<'_> {
             description.buffers().len(),
             "the result is one of another description"
         );
-        // SAFETY: the interpreter ran the same kernels on the same launches without an access outside.
+        // SAFETY: the interpreter ran the same kernels on the same launches without an access
+        // outside.
         unsafe { self.run_description(description, memory) }
     }
 
@@ -31,7 +32,8 @@ impl HostModule<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`run`](Self::run): with the description's buffers and arguments the kernels stay within those buffers.
+    /// As for [`run`](Self::run): with the description's buffers and arguments the kernels stay
+    /// within those buffers.
     pub unsafe fn run_description(
         &mut self,
         description: &LaunchDescription,

@@ -31,8 +31,8 @@ struct HostKernel {
     parameter_bytes: Vec<usize>,
 }
 
-/// A machine for the processor that this process runs on, without extensions: no fused multiply-add that could replace a
-/// multiplication and an addition.
+/// A machine for the processor that this process runs on, without extensions: no fused multiply-add
+/// that could replace a multiplication and an addition.
 fn host_machine() -> Result<(TargetTriple, TargetMachine), HostError> {
     Target::initialize_native(&InitializationConfig::default()).map_err(HostError::Module)?;
     let triple = TargetMachine::get_default_triple();
@@ -73,7 +73,8 @@ impl<'context> HostModule<'context> {
                 .get_function_address(&kernel.launcher)
                 .map_err(|error| HostError::Module(error.to_string()))?;
             let entry = std::ptr::with_exposed_provenance::<()>(address);
-            // SAFETY: the engine has compiled the launcher, whose type this is, and keeps it as long as this value has it.
+            // SAFETY: the engine has compiled the launcher, whose type this is, and keeps it as
+            // long as this value has it.
             let entry = unsafe { std::mem::transmute::<*const (), Entry>(entry) };
             kernels.insert(
                 kernel.name,
@@ -96,8 +97,8 @@ impl<'context> HostModule<'context> {
     ///
     /// # Safety
     ///
-    /// The kernel does with its arguments, which hold addresses, and with the module's variables only what it may:
-    /// addresses are not checked.
+    /// The kernel does with its arguments, which hold addresses, and with the module's variables
+    /// only what it may: addresses are not checked.
     pub unsafe fn run(&mut self, launch: &HostLaunch<'_>) -> Result<HostStatistics, HostError> {
         let kernel = self.check(launch)?;
         let mut copies: Vec<AlignedBytes> = launch
@@ -126,8 +127,8 @@ impl<'context> HostModule<'context> {
                 dynamic_shared_bytes: launch.dynamic_shared_bytes,
                 shared: (start, start + length as u64),
             };
-            // SAFETY: the entry is the launcher of the kernel, the arguments have the sizes of its parameters, and what the
-            // kernel does with them is as this function's caller says.
+            // SAFETY: the entry is the launcher of the kernel, the arguments have the sizes of its
+            // parameters, and what the kernel does with them is as this function's caller says.
             let block = unsafe { block::run(kernel, index, &mut self.stacks) };
             let block = block.map_err(|fault| HostError::Fault {
                 kernel: launch.kernel.to_owned(),

@@ -1,6 +1,8 @@
-//! Inline PTX on the host: each template that is known, with a function in LLVM IR that does the same.
+//! Inline PTX on the host: each template that is known, with a function in LLVM IR that does the
+//! same.
 //!
-//! A template is recognised whole. One that is not here makes the module unsupported, with its text in the message.
+//! A template is recognised whole. One that is not here makes the module unsupported, with its text
+//! in the message.
 
 use inkwell::values::{AnyValue, InstructionValue};
 
@@ -11,7 +13,8 @@ pub(super) struct Assembly {
     constraints: String,
 }
 
-/// A known template and the function that takes its inputs and returns its outputs; `@here` stands for its name.
+/// A known template and the function that takes its inputs and returns its outputs; `@here` stands
+/// for its name.
 struct Known {
     template: &'static str,
     constraints: &'static str,
@@ -152,7 +155,8 @@ impl Assembly {
         })
     }
 
-    /// A name for the function that does the same: characters that LLVM's syntax needs escaped are left out.
+    /// A name for the function that does the same: characters that LLVM's syntax needs escaped are
+    /// left out.
     pub(super) fn name(&self) -> String {
         let kept = |text: &str| text.replace(['"', '\\'], "");
         format!("{}|{}", kept(&self.template), kept(&self.constraints))

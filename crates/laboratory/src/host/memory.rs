@@ -31,8 +31,8 @@ impl AlignedBytes {
         copy
     }
 
-    /// The address of the first byte. Compiled code may read and write from there on until the next call of a method
-    /// of this value.
+    /// The address of the first byte. Compiled code may read and write from there on until the next
+    /// call of a method of this value.
     pub(super) fn address(&mut self) -> u64 {
         self.chunks.as_mut_ptr().expose_provenance() as u64
     }

@@ -5,15 +5,15 @@
 //!                intrinsics become calls                       ──call──▶ operation, collective
 //! ```
 //!
-//! [`HostModule::compile`] takes a module as clang or `llc` take it, before code generation, and compiles it for the
-//! machine that this process runs on. [`HostModule::run`] runs a launch: blocks one after the other, and the
-//! threads of a block as fibers in the order of their index, each until it ends or reaches a barrier or a warp-wide
-//! operation. So a run is deterministic.
+//! [`HostModule::compile`] takes a module as clang or `llc` take it, before code generation, and
+//! compiles it for the machine that this process runs on. [`HostModule::run`] runs a launch: blocks
+//! one after the other, and the threads of a block as fibers in the order of their index, each
+//! until it ends or reaches a barrier or a warp-wide operation. So a run is deterministic.
 //!
 //! # What equals the device, and what does not
 //!
-//! Integers, loads, stores, atomics and the IEEE operations (`add`, `mul`, `fma`, `div.rn`, `sqrt.rn`, conversions)
-//! give the device's bits, with these exceptions:
+//! Integers, loads, stores, atomics and the IEEE operations (`add`, `mul`, `fma`, `div.rn`,
+//! `sqrt.rn`, conversions) give the device's bits, with these exceptions:
 //!
 //! - *Contraction.* The NVPTX back end fuses `fmul contract` and `fadd contract`; the host never does. Only a module
 //!   without that flag (`clang -ffp-contract=off`, `scripts/examples.py compile --fp-contract off`) has one result.
@@ -26,9 +26,10 @@
 //! - What is undefined or poison in LLVM IR is not compared, except that a conversion from floating point to an
 //!   integer out of range saturates, as PTX does; a NaN becomes 0.
 //!
-//! Shared memory is zero when a block starts. Module variables keep their values from launch to launch. A thread never
-//! gives way except at a barrier or warp-wide operation, so a kernel whose threads wait for each other through memory
-//! does not end. Addresses are not checked: that is the interpreter's work.
+//! Shared memory is zero when a block starts. Module variables keep their values from launch to
+//! launch. A thread never gives way except at a barrier or warp-wide operation, so a kernel whose
+//! threads wait for each other through memory does not end. Addresses are not checked: that is the
+//! interpreter's work.
 
 mod arithmetic;
 mod block;

@@ -64,7 +64,8 @@ pub(super) enum LaneMask {
     AboveOrEqual,
 }
 
-/// The operation of an intrinsic, if there is one; the intrinsics that every target has are left to LLVM.
+/// The operation of an intrinsic, if there is one; the intrinsics that every target has are left to
+/// LLVM.
 pub(super) fn find(name: &str) -> Option<Operation> {
     let name = name.strip_prefix("llvm.")?;
     if let Some(compute) = arithmetic::find(name) {

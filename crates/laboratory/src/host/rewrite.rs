@@ -11,8 +11,8 @@
 //! | fast-math flags | none |
 //! | debug information | none |
 //!
-//! Address spaces stay: the host's back ends take those of NVPTX for the only one that they have. Data layouts agree on
-//! all types that clang makes.
+//! Address spaces stay: the host's back ends take those of NVPTX for the only one that they have.
+//! Data layouts agree on all types that clang makes.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
@@ -118,7 +118,8 @@ fn instructions(function: FunctionValue<'_>) -> Vec<InstructionValue<'_>> {
     blocks.flat_map(|block| block.get_instructions()).collect()
 }
 
-/// Gives each variable in shared memory its address. All arrays without a size begin where the others end.
+/// Gives each variable in shared memory its address. All arrays without a size begin where the
+/// others end.
 fn place_shared_variables<'context>(
     context: &'context Context,
     module: &Module<'context>,

@@ -16,11 +16,11 @@
 //!   order they have;
 //! - a call sequence, inline assembly with effects and whatever else is not understood: nothing moves across.
 //!
-//! NVPTX's calls clobber no virtual registers, so a call clobbers memory only, and that nothing moves across
-//! it covers that.
+//! NVPTX's calls clobber no virtual registers, so a call clobbers memory only, and that nothing
+//! moves across it covers that.
 //!
-//! PHIs come first and the terminator last; neither is in the graph, and neither are debug instructions, which
-//! must not decide where others stand.
+//! PHIs come first and the terminator last; neither is in the graph, and neither are debug
+//! instructions, which must not decide where others stand.
 
 use super::walk::read_register;
 use crate::{
@@ -50,8 +50,9 @@ pub enum DependencyKind {
     Effects,
 }
 
-/// Accesses that are remembered singly. The next one that writes stays behind all of them, whatever it accesses, and stands for
-/// them from then on; and one that only reads is compared with those that write. So a block of any length takes linear time.
+/// Accesses that are remembered singly. The next one that writes stays behind all of them, whatever
+/// it accesses, and stands for them from then on; and one that only reads is compared with those
+/// that write. So a block of any length takes linear time.
 const PENDING_ACCESSES: usize = 64;
 
 /// The dependencies within a block.
@@ -96,7 +97,8 @@ impl DependencyGraph {
         &self.predecessors[node]
     }
 
-    /// Does `later` have to stay behind `earlier` for a reason of its own, not because of others between?
+    /// Does `later` have to stay behind `earlier` for a reason of its own, not because of others
+    /// between?
     pub fn is_direct(&self, earlier: DependencyNode, later: DependencyNode) -> bool {
         self.predecessors[later].contains(&earlier)
     }
@@ -188,7 +190,8 @@ impl GraphBuilder {
     }
 
     fn depend(&mut self, later: DependencyNode, earlier: DependencyNode, kind: DependencyKind) {
-        // `later` is the last node that there is, so if it is known already it is the last one known.
+        // `later` is the last node that there is, so if it is known already it is the last one
+        // known.
         let successors = &mut self.graph.successors[earlier];
         let is_known = successors.last().is_some_and(|&(known, _)| known == later);
         if earlier != later && !is_known {

@@ -1,15 +1,16 @@
 //! Which registers hold values that matter at the same time.
 //!
-//! Two registers interfere if one is live after an instruction that defines the other, if one instruction
-//! defines both, or if both are live where the function begins. That is when their live ranges overlap
-//! (Chaitin, "Register Allocation and Spilling via Graph Coloring", 1982), with two things to note:
+//! Two registers interfere if one is live after an instruction that defines the other, if one
+//! instruction defines both, or if both are live where the function begins. That is when their live
+//! ranges overlap (Chaitin, "Register Allocation and Spilling via Graph Coloring", 1982), with two
+//! things to note:
 //!
 //! - A value that nothing uses still needs a register for as long as its definition takes.
 //! - All PHIs of a block define their results at once, where it begins.
 //!
 //! Copies get no exception: the source of a copy interferes with its result if it is live after it.
-//! Inline assembly may write a result before it has read its sources; so its results interfere with its
-//! sources, whether it says so or not.
+//! Inline assembly may write a result before it has read its sources; so its results interfere with
+//! its sources, whether it says so or not.
 
 use super::walk::{BlockWalk, read_register};
 use crate::{Function, Instruction, Liveness, Operation, RegisterFile};
@@ -23,8 +24,8 @@ entity_impl!(Node, "node");
 
 /// The registers of one file and who interferes with whom: a bit for each pair.
 ///
-/// The square of the number of registers in bits: 1.2 MB for 10,000. For single questions about larger
-/// functions there is [`InterferenceTest`].
+/// The square of the number of registers in bits: 1.2 MB for 10,000. For single questions about
+/// larger functions there is [`InterferenceTest`].
 #[derive(Clone, Debug)]
 pub struct InterferenceGraph {
     file: RegisterFile,
@@ -134,8 +135,8 @@ impl InterferenceGraph {
         self.registers.values().copied()
     }
 
-    /// Do two registers of the file interfere? A register does not interfere with itself, and not with one
-    /// of another file.
+    /// Do two registers of the file interfere? A register does not interfere with itself, and not
+    /// with one of another file.
     pub fn interferes(&self, one: Register, other: Register) -> bool {
         match (self.node(one), self.node(other)) {
             (Some(one), Some(other)) => self.rows.contains(one, other),
@@ -155,8 +156,8 @@ impl InterferenceGraph {
     }
 }
 
-/// Answers whether two registers interfere without a graph, in time proportional to their definitions times
-/// their uses.
+/// Answers whether two registers interfere without a graph, in time proportional to their
+/// definitions times their uses.
 #[derive(Clone, Debug)]
 pub struct InterferenceTest<'a> {
     function: &'a Function,
@@ -203,9 +204,10 @@ impl<'a> InterferenceTest<'a> {
         is_live(one) && is_live(other)
     }
 
-    /// Do two registers of one file hold different values that matter at the same time? As [`Self::interferes`], but a
-    /// copy between the two gives its result what the other holds, so both may live on behind it (Chaitin's
-    /// exception for copies). Then they could be one register.
+    /// Do two registers of one file hold different values that matter at the same time? As
+    /// [`Self::interferes`], but a copy between the two gives its result what the other holds, so
+    /// both may live on behind it (Chaitin's exception for copies). Then they could be one
+    /// register.
     pub fn interferes_but_for_copies(&self, one: Register, other: Register) -> bool {
         self.may_interfere(one, other)
             && (self.are_live_at_entry(one, other)
@@ -332,8 +334,9 @@ mod tests {
         }
     }
 
-    /// What both hold at each place follows from where they are written; if they always hold the same where both are live,
-    /// they do not interfere but for copies, and if they do not interfere at all, they don't either.
+    /// What both hold at each place follows from where they are written; if they always hold the
+    /// same where both are live, they do not interfere but for copies, and if they do not interfere
+    /// at all, they don't either.
     #[test]
     fn copies_between_two_registers_are_no_reason_to_keep_them_apart() {
         let text = |middle: &str, end: &str| {

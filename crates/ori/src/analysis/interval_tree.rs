@@ -1,10 +1,11 @@
 //! Half-open intervals with registers, ordered by their starts, and which of them a point lies in.
 //!
-//! A treap (Seidel and Aragon, "Randomized Search Trees", 1996): ordered by start and register, a heap by
-//! priorities that a hash of both gives, so that the same intervals always make the same tree. Each node knows
-//! the greatest end below it, as in an interval tree (Cormen et al., "Introduction to Algorithms"), so that a
-//! question goes only where there are answers. Adding and removing take `O(log n)` expected steps, a question
-//! with `k` answers `O(log n + k)` or, in the worst case, `O(k log n)`.
+//! A treap (Seidel and Aragon, "Randomized Search Trees", 1996): ordered by start and register, a
+//! heap by priorities that a hash of both gives, so that the same intervals always make the same
+//! tree. Each node knows the greatest end below it, as in an interval tree (Cormen et al.,
+//! "Introduction to Algorithms"), so that a question goes only where there are answers. Adding and
+//! removing take `O(log n)` expected steps, a question with `k` answers `O(log n + k)` or, in the
+//! worst case, `O(k log n)`.
 //!
 //! The reference keeps its intervals in a red-black tree; what either gives is the same.
 

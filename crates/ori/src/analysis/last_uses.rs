@@ -5,9 +5,9 @@
 //! %1 = IADD %2, %2     the last of both: of several operands of one instruction the last is marked
 //! ```
 //!
-//! A value is used last where its register is not live afterwards, or is given another value by the same
-//! instruction. These are LLVM's kill flags as its live intervals give them. PHIs use their sources on the
-//! edges that lead to them and are never a last use.
+//! A value is used last where its register is not live afterwards, or is given another value by the
+//! same instruction. These are LLVM's kill flags as its live intervals give them. PHIs use their
+//! sources on the edges that lead to them and are never a last use.
 
 use super::walk::{BlockWalk, read_register};
 use crate::{Function, Instruction, Liveness};

@@ -1,9 +1,10 @@
 //! What it costs to keep a register live further than it is.
 //!
-//! Who replaces a computation by a value that is there already makes that value live longer. The map has the units that
-//! are live at every point of a function; asked for a register and a place, it walks back from there to where the register is
-//! live anyway and says how many units the fullest point on the way would hold. Accepted extensions are taken note of, so a
-//! phase can ask again without liveness being computed anew; what ends earlier because of its edits is not, so
+//! Who replaces a computation by a value that is there already makes that value live longer. The
+//! map has the units that are live at every point of a function; asked for a register and a place,
+//! it walks back from there to where the register is live anyway and says how many units the
+//! fullest point on the way would hold. Accepted extensions are taken note of, so a phase can ask
+//! again without liveness being computed anew; what ends earlier because of its edits is not, so
 //! counts are upper bounds then.
 
 use super::walk::read_register;
@@ -19,8 +20,8 @@ use std::rc::Rc;
 /// Predicates that the hardware has.
 const PREDICATE_BUDGET: u32 = 7;
 
-/// Blocks that a walk goes through, and places with the register that it knows, at most; beyond that the answer is that the
-/// extension does not fit.
+/// Blocks that a walk goes through, and places with the register that it knows, at most; beyond
+/// that the answer is that the extension does not fit.
 const BLOCK_LIMIT: usize = 256;
 const MENTION_LIMIT: usize = 1024;
 
@@ -89,7 +90,8 @@ struct Span {
     block: Block,
     /// From this instruction on; none: from the block's start on.
     from: Option<Instruction>,
-    /// Up to this instruction, itself excluded; none: up to the end, from where the register is live out.
+    /// Up to this instruction, itself excluded; none: up to the end, from where the register is
+    /// live out.
     to: Option<Instruction>,
 }
 
@@ -99,14 +101,14 @@ impl RangeExtension {
         self.spans.is_empty() && self.is_whole
     }
 
-    /// The units that the fullest point on the way would hold, of the register's kind (data or predicates); zero if the
-    /// register is live there anyway, and none if it is too far to tell.
+    /// The units that the fullest point on the way would hold, of the register's kind (data or
+    /// predicates); zero if the register is live there anyway, and none if it is too far to tell.
     pub fn peak(&self) -> Option<u32> {
         self.is_whole.then_some(self.peak)
     }
 
-    /// Is there room for the register on the whole way? `register_budget` is for data registers; predicates have as
-    /// many as the hardware.
+    /// Is there room for the register on the whole way? `register_budget` is for data registers;
+    /// predicates have as many as the hardware.
     pub fn fits(&self, register_budget: u32) -> bool {
         self.is_whole && self.peak <= budget_of(self.kind, register_budget)
     }
@@ -180,8 +182,8 @@ impl PressureMap {
         }
     }
 
-    /// What making a register live up to an instruction takes, which is to use it. The function may have been changed since
-    /// the map was made, but not its blocks.
+    /// What making a register live up to an instruction takes, which is to use it. The function may
+    /// have been changed since the map was made, but not its blocks.
     pub fn extension(
         &mut self,
         function: &Function,
@@ -224,8 +226,8 @@ impl PressureMap {
         extension
     }
 
-    /// Takes note that a register was made live as asked. If it takes the place of another everywhere behind the
-    /// user, it is live where that one was.
+    /// Takes note that a register was made live as asked. If it takes the place of another
+    /// everywhere behind the user, it is live where that one was.
     pub fn accept(&mut self, function: &Function, extension: &RangeExtension, replaced: Option<Register>) {
         let kind = extension.kind;
         for span in &extension.spans {
@@ -264,7 +266,8 @@ impl PressureMap {
         is_out(register) || replaced.any(|&replaced| is_out(replaced))
     }
 
-    /// Does the register hold a value behind an instruction that it holds before it too, and that matters?
+    /// Does the register hold a value behind an instruction that it holds before it too, and that
+    /// matters?
     fn is_live_after(
         &self,
         function: &Function,
@@ -288,7 +291,8 @@ impl PressureMap {
         }
     }
 
-    /// Adds the points of a block from the register's last mention in front of `end` on, and remembers the block if it has none.
+    /// Adds the points of a block from the register's last mention in front of `end` on, and
+    /// remembers the block if it has none.
     fn extend_back(
         &mut self,
         function: &Function,
@@ -336,7 +340,8 @@ impl PressureMap {
         extension.spans.push(span);
     }
 
-    /// Orders the instructions of a block; those made after the map are told by how far the next older one is.
+    /// Orders the instructions of a block; those made after the map are told by how far the next
+    /// older one is.
     fn position(&self, function: &Function, instruction: Instruction) -> u64 {
         let behind = std::iter::successors(Some(instruction), |&next| function.next(next));
         let mut steps = 0;
@@ -353,8 +358,8 @@ impl PressureMap {
         u64::from(u32::MAX) << 32 | u64::from(u32::MAX - steps)
     }
 
-    /// The units where an instruction's results are defined; of one made after the map, those of the older one before it, which are
-    /// as many if it defines nothing that the map knows.
+    /// The units where an instruction's results are defined; of one made after the map, those of
+    /// the older one before it, which are as many if it defines nothing that the map knows.
     fn counts_at(&self, function: &Function, instruction: Instruction) -> Counts {
         let before = std::iter::successors(Some(instruction), |&next| function.previous(next));
         let mut known = before
@@ -394,7 +399,8 @@ struct Mention {
     is_use: bool,
 }
 
-/// Where a register is read or written in a block; PHIs read where the predecessors end, which is not in a block.
+/// Where a register is read or written in a block; PHIs read where the predecessors end, which is
+/// not in a block.
 struct Mentions(SmallVec<[Mention; 16]>);
 
 impl Mentions {

@@ -7,10 +7,10 @@
 //! 3·G   %3 = IADD %1, %2   %3: 3·G..∞     live out
 //! ```
 //!
-//! Instructions have labels that ascend with gaps, so that one that moves gets a label of its own and no other
-//! changes. The value of a register is live from the label of its definition, or from the start of the
-//! block, to that of its last use, or past the end. Only the registers of the instruction that moved are
-//! computed anew. When there is no gap left all labels are given anew.
+//! Instructions have labels that ascend with gaps, so that one that moves gets a label of its own
+//! and no other changes. The value of a register is live from the label of its definition, or from
+//! the start of the block, to that of its last use, or past the end. Only the registers of the
+//! instruction that moved are computed anew. When there is no gap left all labels are given anew.
 //!
 //! What a block takes and leaves must stay the same: instructions may move as
 //! [`DependencyGraph`](super::DependencyGraph) allows.
@@ -68,7 +68,8 @@ impl<'a> ScheduledBlock<'a> {
         self.block
     }
 
-    /// The registers that are live after an instruction of the block, ascending. After a PHI: after all.
+    /// The registers that are live after an instruction of the block, ascending. After a PHI: after
+    /// all.
     pub fn live_after(&self, instruction: Instruction) -> Vec<Register> {
         self.live_at(self.labels[instruction])
     }

@@ -4,11 +4,11 @@
 //! cost = (stores + loads) / length
 //! ```
 //!
-//! Each definition becomes a store and each use a load, which count as often as their block runs: by LLVM's
-//! frequencies where they are known, else ten times for each loop around it. The length is the number of
-//! instructions after which the register is live: what spilling frees for others. The register that costs least
-//! is the one to spill (Chaitin, "Register Allocation and Spilling via Graph Coloring", 1982, with the length as in
-//! LLVM's spill weights).
+//! Each definition becomes a store and each use a load, which count as often as their block runs:
+//! by LLVM's frequencies where they are known, else ten times for each loop around it. The length
+//! is the number of instructions after which the register is live: what spilling frees for others.
+//! The register that costs least is the one to spill (Chaitin, "Register Allocation and Spilling
+//! via Graph Coloring", 1982, with the length as in LLVM's spill weights).
 
 use super::walk::read_register;
 use crate::{ControlFlow, Function, Instruction, Liveness, Operation};
@@ -71,14 +71,16 @@ impl SpillCost {
     }
 }
 
-/// The costs of all registers. PHIs cost nothing by themselves: both sides of one are one place in memory.
+/// The costs of all registers. PHIs cost nothing by themselves: both sides of one are one place in
+/// memory.
 pub fn spill_costs(
     function: &Function,
     liveness: &Liveness,
     weights: &BlockWeights,
 ) -> SecondaryMap<Register, SpillCost> {
     let mut costs: SecondaryMap<Register, SpillCost> = SecondaryMap::new();
-    // Where the value ends that is live now, in instructions from the end of the block; walking backward.
+    // Where the value ends that is live now, in instructions from the end of the block; walking
+    // backward.
     let mut ends: SecondaryMap<Register, Option<u64>> = SecondaryMap::new();
     for &block in function.blocks() {
         let weight = weights.of(block);
@@ -145,12 +147,13 @@ pub struct ReloadCandidate {
     pub block: Block,
     /// The first of them.
     pub first_use: Instruction,
-    /// A block at whose end a load would serve as well, and run less often: the cheapest that dominates.
+    /// A block at whose end a load would serve as well, and run less often: the cheapest that
+    /// dominates.
     pub hoisted: Option<Block>,
 }
 
-/// Where a spilled register may be loaded: once for each block that uses it before it defines it. A store
-/// goes behind each definition.
+/// Where a spilled register may be loaded: once for each block that uses it before it defines it. A
+/// store goes behind each definition.
 pub fn reload_candidates(
     function: &Function,
     flow: &ControlFlow,

@@ -26,9 +26,9 @@ impl<'a> BlockWalk<'a> {
         }
     }
 
-    /// Calls `visit` with every instruction of a block but its PHIs, last first, and the registers that are
-    /// live after it. Returns those that are live after the PHIs, their results included if they are used:
-    /// PHIs take effect all at once where the block begins.
+    /// Calls `visit` with every instruction of a block but its PHIs, last first, and the registers
+    /// that are live after it. Returns those that are live after the PHIs, their results included
+    /// if they are used: PHIs take effect all at once where the block begins.
     pub fn visit(
         &mut self,
         block: Block,

@@ -1,4 +1,5 @@
-//! Tests on functions in text; those by execution are `oriel exec --check-uniformity` on examples and generated kernels.
+//! Tests on functions in text; those by execution are `oriel exec --check-uniformity` on examples
+//! and generated kernels.
 
 use super::*;
 use crate::parse_function;
@@ -49,8 +50,8 @@ bix0:
     assert_eq!(divergent("ssa", body), [0, 3, 5, 7, 8]);
 }
 
-/// `bix1` is the header of one natural loop with two latches, itself and `bix2`; lanes that leave the short cycle wait in
-/// `bix2` for those that go round it.
+/// `bix1` is the header of one natural loop with two latches, itself and `bix2`; lanes that leave
+/// the short cycle wait in `bix2` for those that go round it.
 #[test]
 fn lanes_leave_a_cycle_with_the_header_of_the_loop_around_it_in_different_rounds() {
     let body = "\
@@ -243,7 +244,8 @@ bix3:
     );
 }
 
-/// Targets of a branch from which two ways meet in a block, found by walking along one way at a time.
+/// Targets of a branch from which two ways meet in a block, found by walking along one way at a
+/// time.
 fn meet_by_disjoint_ways(flow: &ControlFlow, branch: Block, meeting: Option<Block>) -> Vec<Block> {
     let goes_on = |block: Block| Some(block) != meeting && block != branch;
     // Is there a way from `start` to `end` through none of `blocked`, and which blocks are on it?

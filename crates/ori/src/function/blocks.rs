@@ -39,7 +39,8 @@ impl Function {
         self.blocks[block].is_address_taken
     }
 
-    /// The instructions of a block, in order. It may be edited once the iterator has moved on from it.
+    /// The instructions of a block, in order. It may be edited once the iterator has moved on from
+    /// it.
     pub fn instructions(&self, block: Block) -> Instructions<'_> {
         let data = &self.blocks[block];
         Instructions {

@@ -1,8 +1,8 @@
 //! The code object: one function's blocks, instructions, operands and registers.
 //!
-//! Instructions of a block are a doubly linked list, so that phases insert and remove in constant time
-//! while they walk. Operands lie in one pool, results first, then sources; each is a link in the list
-//! of its register's definitions or uses, which every edit keeps right.
+//! Instructions of a block are a doubly linked list, so that phases insert and remove in constant
+//! time while they walk. Operands lie in one pool, results first, then sources; each is a link in
+//! the list of its register's definitions or uses, which every edit keeps right.
 //!
 //! | file | subject |
 //! |---|---|
@@ -129,7 +129,8 @@ impl Function {
             + self.accesses.len() * size_of::<MemoryAccess>()
     }
 
-    /// Instructions that have ever been, removed ones included: the size of tables over instructions.
+    /// Instructions that have ever been, removed ones included: the size of tables over
+    /// instructions.
     pub fn instruction_limit(&self) -> usize {
         self.instructions.len()
     }

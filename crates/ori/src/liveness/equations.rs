@@ -1,7 +1,7 @@
 //! Liveness by the dataflow equations, solved over matrices of bits.
 //!
-//! Most registers live and die within one block. Only the others are numbered, each in its file, so a set
-//! is a few words long; files without such registers have no sets at all.
+//! Most registers live and die within one block. Only the others are numbered, each in its file, so
+//! a set is a few words long; files without such registers have no sets at all.
 
 use super::{BorderUse, BorderUses, FileLiveness, Liveness, Member};
 use crate::control_flow::ControlFlow;

@@ -1,9 +1,11 @@
-//! Liveness by going from every use back to the definitions (F. Brandner, B. Boissinot, A. Darte, B. Dupont de Dinechin and
-//! F. Rastello, "Computing Liveness Sets for SSA-Form Programs", 2011: path exploration, by variable; their proof for one
-//! definition holds for several as long as a path ends at each).
+//! Liveness by going from every use back to the definitions (F. Brandner, B. Boissinot, A. Darte,
+//! B. Dupont de Dinechin and F. Rastello, "Computing Liveness Sets for SSA-Form Programs", 2011:
+//! path exploration, by variable; their proof for one definition holds for several as long as a
+//! path ends at each).
 //!
-//! One register after another; which blocks a walk has been to is told by marks with the register's name, so nothing is ever
-//! cleared. A block that control enters with the register live is noted once, and so is one that it leaves.
+//! One register after another; which blocks a walk has been to is told by marks with the register's
+//! name, so nothing is ever cleared. A block that control enters with the register live is noted
+//! once, and so is one that it leaves.
 
 use super::{BorderUse, BorderUses, FileLiveness, Liveness};
 use crate::control_flow::ControlFlow;
@@ -26,7 +28,8 @@ pub(super) fn explore(function: &Function, flow: &ControlFlow, uses: &BorderUses
         rows.fill(function.register_limit(), uses.iter().copied());
         rows
     };
-    // What is no longer needed goes at once, here and below: these lists are among the largest of a compilation.
+    // What is no longer needed goes at once, here and below: these lists are among the largest of a
+    // compilation.
     let (entering, leaving) = (by_register(entering), by_register(leaving));
     let mut walks: [Walk; RegisterFile::ALL.len()] = Default::default();
     let mut marks = Marks::new(function.block_limit());
@@ -74,7 +77,8 @@ struct Marks {
     entered: Vec<PackedOption<Register>>,
     left: Vec<PackedOption<Register>>,
     defined: Vec<PackedOption<Register>>,
-    /// Blocks that are entered with the register live and whose predecessors have not been looked at.
+    /// Blocks that are entered with the register live and whose predecessors have not been looked
+    /// at.
     pending: Vec<Block>,
 }
 
@@ -101,8 +105,8 @@ struct Walk {
     live_out: Places,
 }
 
-/// The blocks of one register after another. There are several for each instruction of a large function, so they are kept without
-/// their register.
+/// The blocks of one register after another. There are several for each instruction of a large
+/// function, so they are kept without their register.
 #[derive(Default)]
 struct Places {
     blocks: Vec<Block>,

@@ -1,6 +1,7 @@
 //! Which of LLVM's opcodes can do an instruction, with operands as they are.
 //!
-//! Constants that an opcode takes in registers only are moved there first; how many have to says how well it fits.
+//! Constants that an opcode takes in registers only are moved there first; how many have to says
+//! how well it fits.
 
 use super::forms::{Form, forms_of};
 use super::place::{Description, Place};
@@ -77,8 +78,8 @@ fn is_of_same_class(function: &Function, instruction: Instruction, number: usize
     data_type.is_some_and(|data_type| data_type.is_float() == function.integer(constant).is_none())
 }
 
-/// Does LLVM have an opcode for an instruction with `operand` as source `number`, so that no other instruction is needed
-/// for it than for what is there now?
+/// Does LLVM have an opcode for an instruction with `operand` as source `number`, so that no other
+/// instruction is needed for it than for what is there now?
 pub fn takes_directly(
     function: &Function,
     instruction: Instruction,
@@ -292,7 +293,8 @@ bix0:
             panic!("four instructions")
         };
         let fits = |instruction, number, operand| takes_directly(&function, instruction, number, operand);
-        // The first source of a sum gives its place to the constant; a bit count has no form for one.
+        // The first source of a sum gives its place to the constant; a bit count has no form for
+        // one.
         assert!(fits(add, 0, integer) && fits(add, 1, integer));
         assert!(fits(sub, 1, integer));
         assert!(!fits(popc, 0, integer));

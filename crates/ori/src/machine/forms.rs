@@ -1,9 +1,9 @@
 //! The table from LLVM's opcodes to Ori.
 //!
-//! A [`Form`] says what an opcode is for Ori: operation, types, modifiers, and what each operand is. The
-//! same form reads a machine instruction and writes one, so the two directions cannot disagree. The
-//! build makes the table of the patterns in `patterns/`; a test compares every form with LLVM's own
-//! description of the opcode and with what LLVM prints for it.
+//! A [`Form`] says what an opcode is for Ori: operation, types, modifiers, and what each operand
+//! is. The same form reads a machine instruction and writes one, so the two directions cannot
+//! disagree. The build makes the table of the patterns in `patterns/`; a test compares every form
+//! with LLVM's own description of the opcode and with what LLVM prints for it.
 
 use super::place::{Description, Encoding, Place};
 use crate::modifiers::{
@@ -13,8 +13,9 @@ use crate::operation::Operation;
 use crate::types::DataType;
 use std::ops::Range;
 
-// `NAMES`, the names of all forms, one behind the other; `PLACES`, their places; `FORMS`, by operation and type, best first; `BY_NAME`,
-// their numbers in the order of the names. None has an address in it, which the loader of every process would have to put there.
+// `NAMES`, the names of all forms, one behind the other; `PLACES`, their places; `FORMS`, by
+// operation and type, best first; `BY_NAME`, their numbers in the order of the names. None has an
+// address in it, which the loader of every process would have to put there.
 include!(concat!(env!("OUT_DIR"), "/forms.rs"));
 
 /// What one of LLVM's opcodes is for Ori.

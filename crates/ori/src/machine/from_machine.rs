@@ -1,7 +1,7 @@
 //! Snapshot to Ori.
 //!
-//! One walk over the snapshot. What each opcode is for Ori is looked up once an opcode; an instruction
-//! whose operands are not exactly what its form says becomes opaque.
+//! One walk over the snapshot. What each opcode is for Ori is looked up once an opcode; an
+//! instruction whose operands are not exactly what its form says becomes opaque.
 
 use super::forms::{Form, form_named};
 use super::place::{Description, Place};
@@ -108,8 +108,8 @@ impl Reading {
     }
 }
 
-/// Makes an Ori function of a machine function. Instructions that Ori does not know, or whose operands
-/// are not as it knows them, are [`Operation::Opaque`].
+/// Makes an Ori function of a machine function. Instructions that Ori does not know, or whose
+/// operands are not as it knows them, are [`Operation::Opaque`].
 ///
 /// # Errors
 /// It has more registers or blocks than operand words can number, or a block ends in a way that Ori

@@ -1,8 +1,8 @@
 //! One Ori instruction as a machine instruction.
 //!
-//! The machine instruction that it was made from comes first: if its opcode still fits, only operands
-//! change. Otherwise the forms of the operation are searched: operands as they are, then with the first
-//! two exchanged, then with constants moved into registers.
+//! The machine instruction that it was made from comes first: if its opcode still fits, only
+//! operands change. Otherwise the forms of the operation are searched: operands as they are, then
+//! with the first two exchanged, then with constants moved into registers.
 
 use super::fit::{BestForm, Fit, Written, best_form, description_of, fit, is_register, special_fits};
 use super::forms::{Form, forms_of};
@@ -159,8 +159,8 @@ impl Exporter<'_> {
         })
     }
 
-    /// The operands for `form`; constants that need it are moved into registers first. What stands in
-    /// the origin's place already needs no second look.
+    /// The operands for `form`; constants that need it are moved into registers first. What stands
+    /// in the origin's place already needs no second look.
     fn write(
         &mut self,
         form: &'static Form,

@@ -14,8 +14,8 @@ fn is_untouchable(operation: Operation) -> bool {
         || matches!(operation, Operation::Brx | Operation::Bra | Operation::End)
 }
 
-/// Marks every instruction that Ori knows as made by a phase, so that [`super::to_machine`] makes all
-/// of them anew from operation, types and operands: the same machine code has to come of it.
+/// Marks every instruction that Ori knows as made by a phase, so that [`super::to_machine`] makes
+/// all of them anew from operation, types and operands: the same machine code has to come of it.
 pub fn forget_machine(function: &mut Function) {
     for data in function.instructions.values_mut() {
         if !is_untouchable(data.operation) {
@@ -24,8 +24,8 @@ pub fn forget_machine(function: &mut Function) {
     }
 }
 
-/// Exchanges operands of what is commutative, moves constants into registers of their own, and writes
-/// integers as floating-point numbers of the same bits, each at every second opportunity.
+/// Exchanges operands of what is commutative, moves constants into registers of their own, and
+/// writes integers as floating-point numbers of the same bits, each at every second opportunity.
 pub fn perturb(function: &mut Function) {
     let mut opportunities = 0;
     let mut is_taken = || {

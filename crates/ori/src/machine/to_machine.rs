@@ -1,11 +1,11 @@
 //! Ori to a plan.
 //!
-//! What was not edited is kept by number; an edited instruction is lowered and compared with the machine
-//! instruction that it was made from, so that the plan names only what differs. A function that nothing
-//! touched gives [`Plan::identity`].
+//! What was not edited is kept by number; an edited instruction is lowered and compared with the
+//! machine instruction that it was made from, so that the plan names only what differs. A function
+//! that nothing touched gives [`Plan::identity`].
 //!
-//! A branch to the block that follows in layout needs no machine instruction. One that the input has is
-//! kept all the same, as long as nothing touched it.
+//! A branch to the block that follows in layout needs no machine instruction. One that the input
+//! has is kept all the same, as long as nothing touched it.
 
 #[cfg(test)]
 mod tests;
@@ -135,7 +135,8 @@ impl<'a> Exporter<'a> {
         self.plan
     }
 
-    /// The objects that LLVM shall take off the stack: those that the input has, and that have a size.
+    /// The objects that LLVM shall take off the stack: those that the input has, and that have a
+    /// size.
     fn removed_frame_objects(&self) -> Vec<u32> {
         let stays = FrameFlags::DEAD | FrameFlags::VARIABLE_SIZE;
         let records = self.snapshot.arrays().frame_objects;
@@ -526,8 +527,8 @@ impl Exporter<'_> {
         records.get(number).copied()
     }
 
-    /// An opaque terminator says where control goes on without being sent there with a last source of
-    /// its own.
+    /// An opaque terminator says where control goes on without being sent there with a last source
+    /// of its own.
     fn export_opaque_end(
         &mut self,
         instruction: Instruction,
@@ -599,8 +600,9 @@ impl Exporter<'_> {
     }
 }
 
-/// What is known of the probabilities of the edges to `targets`, if the edges have been `old`: an only
-/// edge is certain; one that changed its target keeps what it had; what is left of several is scaled.
+/// What is known of the probabilities of the edges to `targets`, if the edges have been `old`: an
+/// only edge is certain; one that changed its target keeps what it had; what is left of several is
+/// scaled.
 fn probabilities(targets: &[Block], old: &[EdgeRecord]) -> SmallVec<[u32; 4]> {
     let unknown: SmallVec<[u32; 4]> = SmallVec::from_elem(PROBABILITY_UNKNOWN, targets.len());
     if targets.len() == 1 {

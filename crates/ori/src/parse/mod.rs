@@ -1,7 +1,7 @@
 //! Functions read from text; `docs/ori-text.md` has the grammar.
 //!
-//! Instructions are collected first and inserted at the end, because only then every register's file
-//! is known and every block has been seen.
+//! Instructions are collected first and inserted at the end, because only then every register's
+//! file is known and every block has been seen.
 //!
 //! | file | subject |
 //! |---|---|

@@ -56,12 +56,12 @@ impl Editor<'_> {
         Ok(tail)
     }
 
-    /// Adds an edge; the branch itself is up to the caller. The only edge of a block is always taken;
-    /// of several nothing is known any more, so that LLVM takes them as equally likely.
+    /// Adds an edge; the branch itself is up to the caller. The only edge of a block is always
+    /// taken; of several nothing is known any more, so that LLVM takes them as equally likely.
     ///
     /// # Errors
-    /// There is such an edge, or `to` has PHIs, which would need a value. A new block that nothing leads
-    /// to yet may have the edge all the same: [`Editor::retarget`] brings the value.
+    /// There is such an edge, or `to` has PHIs, which would need a value. A new block that nothing
+    /// leads to yet may have the edge all the same: [`Editor::retarget`] brings the value.
     pub fn add_edge(&mut self, from: Block, to: Block) -> Result<(), EditError> {
         if self.has_edge(from, to) {
             return Err(EditError::EdgeExists);
@@ -98,12 +98,12 @@ impl Editor<'_> {
 
     /// Makes the edge from `block` to `old` lead to `new`, in the branches and in the edges.
     ///
-    /// PHIs of `old` lose the value for `block`. If `new` is a detour that only leads to `old` (an edge
-    /// being split), they take it from there instead.
+    /// PHIs of `old` lose the value for `block`. If `new` is a detour that only leads to `old` (an
+    /// edge being split), they take it from there instead.
     ///
     /// # Errors
-    /// There is no such edge, or a PHI would need a value: one of `new`, or one of `old`, if a second
-    /// edge is led over a new detour with another value than the first.
+    /// There is no such edge, or a PHI would need a value: one of `new`, or one of `old`, if a
+    /// second edge is led over a new detour with another value than the first.
     pub fn retarget(&mut self, block: Block, old: Block, new: Block) -> Result<(), EditError> {
         if !self.has_edge(block, old) {
             return Err(EditError::NoEdge);
@@ -144,8 +144,8 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Makes the edge from `block` to `old` lead to `new`; LLVM wants one edge to a block, so an edge
-    /// that is there already takes up its probability.
+    /// Makes the edge from `block` to `old` lead to `new`; LLVM wants one edge to a block, so an
+    /// edge that is there already takes up its probability.
     fn move_edge(&mut self, block: Block, old: Block, new: Block) {
         let edges = &mut self.blocks[block].successors;
         let Some(from) = edges.iter().position(|edge| edge.block == old.as_u32()) else {

@@ -114,7 +114,8 @@ pub struct NewInstruction<'a> {
     pub opcode: &'a str,
     /// All operands, definitions first.
     pub operands: &'a [Operand],
-    /// The input instruction that it takes the place of, for its location, flags and memory operands.
+    /// The input instruction that it takes the place of, for its location, flags and memory
+    /// operands.
     pub source: Option<Instruction>,
 }
 
@@ -278,7 +279,8 @@ impl<'a> Editor<'a> {
         Register::new(self.snapshot.register_count() + self.new_registers.len() - 1)
     }
 
-    /// Takes an object off the stack, which nothing may use then. Objects go in the order of their numbers.
+    /// Takes an object off the stack, which nothing may use then. Objects go in the order of their
+    /// numbers.
     pub fn remove_frame_object(&mut self, object: FrameObject) {
         self.removed_frame_objects.push(object);
     }
@@ -381,7 +383,8 @@ impl<'a> Editor<'a> {
     /// Adds a copy of an input instruction, with the operands that it had there.
     ///
     /// # Errors
-    /// The instruction is convergent, a call or has side effects, or LLVM says that it must not be duplicated.
+    /// The instruction is convergent, a call or has side effects, or LLVM says that it must not be
+    /// duplicated.
     pub fn clone_instruction(&mut self, instruction: Instruction, at: Position) -> Result<Node, EditError> {
         const NOT_DUPLICABLE: OpcodeFlags = OpcodeFlags::NOT_DUPLICABLE
             .union(OpcodeFlags::CONVERGENT)
@@ -521,8 +524,8 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// The operands of an input instruction in a form that a plan can give back: what has no form of its
-/// own refers to the original.
+/// The operands of an input instruction in a form that a plan can give back: what has no form of
+/// its own refers to the original.
 fn editable_operands(snapshot: &Snapshot<'_>, instruction: Instruction) -> Vec<OperandRecord> {
     let records = snapshot.instruction(instruction).operands();
     let editable = |(number, operand): (usize, oriel_engine::snapshot::OperandRef<'_>)| match operand.kind() {

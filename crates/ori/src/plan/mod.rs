@@ -26,7 +26,8 @@ use abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::{ConstantRecord, EdgeRecord, OperandRecord, StringRecord};
 
-/// The new body of a function, as the ABI's arrays. `blocks` and `instructions` end with a sentinel.
+/// The new body of a function, as the ABI's arrays. `blocks` and `instructions` end with a
+/// sentinel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Blocks in layout order, and a sentinel.
@@ -41,11 +42,13 @@ pub struct Plan {
     pub merged: Vec<u32>,
     /// The class of each new register.
     pub new_registers: Vec<u32>,
-    /// Names of new instructions' opcodes: LLVM's, or mnemonics as the snapshot's opcode table has them.
+    /// Names of new instructions' opcodes: LLVM's, or mnemonics as the snapshot's opcode table has
+    /// them.
     pub opcode_names: Vec<StringRecord>,
     /// Floating-point numbers that the snapshot does not have; their indices continue its.
     pub constants: Vec<ConstantRecord>,
-    /// Frame objects of the snapshot that the function loses, in ascending order: nothing uses them any more.
+    /// Frame objects of the snapshot that the function loses, in ascending order: nothing uses them
+    /// any more.
     pub removed_frame_objects: Vec<u32>,
     /// The bytes of the opcode names.
     pub strings: Vec<u8>,

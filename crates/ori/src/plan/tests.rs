@@ -1,5 +1,5 @@
-//! Edits of the counting loop of `snapshot/sample.rs`, looked at as plans. What LLVM makes of plans is
-//! tested in `lit-tests/plan`.
+//! Edits of the counting loop of `snapshot/sample.rs`, looked at as plans. What LLVM makes of plans
+//! is tested in `lit-tests/plan`.
 
 use super::abi::PlanAction;
 use super::script::EditScript;

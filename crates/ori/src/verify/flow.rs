@@ -60,8 +60,8 @@ impl<'a> Flow<'a> {
             .expect("lists have only instructions of blocks")
     }
 
-    /// The block at whose end, or the instruction before which, a use reads: a PHI reads at the end of
-    /// the block that its value comes from.
+    /// The block at whose end, or the instruction before which, a use reads: a PHI reads at the end
+    /// of the block that its value comes from.
     fn place_of_use(&self, instruction: Instruction, number: usize) -> (Block, u32) {
         if self.function.operation(instruction) == Operation::Phi {
             let source = self.function.source(instruction, number + 1);
@@ -122,8 +122,8 @@ impl<'a> Flow<'a> {
 
     /// Without SSA form: is there for each use a path from some definition?
     ///
-    /// Only uses that no definition precedes in their block need a walk, and each register walks over
-    /// each block once.
+    /// Only uses that no definition precedes in their block need a walk, and each register walks
+    /// over each block once.
     fn check_reaching(&self, findings: &mut Vec<Finding>) {
         let function = self.function;
         let mut walk = Walk::default();
@@ -156,8 +156,8 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// The blocks that a PHI has values from. A block may be there twice, as LLVM has it for several
-    /// edges from one block to another, if it comes with the same value.
+    /// The blocks that a PHI has values from. A block may be there twice, as LLVM has it for
+    /// several edges from one block to another, if it comes with the same value.
     fn phi_blocks(&self, phi: Instruction) -> Vec<Block> {
         let sources: Vec<Operand> = self.function.sources(phi).iter().collect();
         let values = sources.chunks_exact(2);

@@ -6,7 +6,8 @@
 //! | `operands.rs` | one instruction: operands, types, modifiers |
 //! | `flow.rs` | definitions reach uses, PHIs, call sequences |
 //!
-//! Each step relies on what the ones before have checked; the first that finds something is the last.
+//! Each step relies on what the ones before have checked; the first that finds something is the
+//! last.
 
 mod flow;
 mod operands;
@@ -42,7 +43,8 @@ finding_kinds! {
     WrongPlacement,
     /// The links between instructions of a block do not fit together.
     BrokenInstructionList,
-    /// An operand names a register, block or table row that does not exist, or a stack object that was removed.
+    /// An operand names a register, block or table row that does not exist, or a stack object that
+    /// was removed.
     UnknownEntity,
     /// A register's operand is not in the register's list.
     MissingReference,
@@ -105,8 +107,8 @@ finding_kinds! {
     PhiBlocks,
     /// A PHI in the entry, where control also begins: it has no value for that.
     PhiInEntry,
-    /// A call sequence within a call sequence, without a beginning or without an end, or a part of one
-    /// that is in none.
+    /// A call sequence within a call sequence, without a beginning or without an end, or a part of
+    /// one that is in none.
     BrokenCallSequence,
 }
 

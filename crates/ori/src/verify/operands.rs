@@ -45,7 +45,8 @@ fn has_sound_kind(function: &Function, register: Register) -> bool {
     }
 }
 
-/// The first thing that is wrong with counts, types and modifiers; operands make sense only with these.
+/// The first thing that is wrong with counts, types and modifiers; operands make sense only with
+/// these.
 fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingKind> {
     let operation = function.operation(instruction);
     let properties = operation.properties();

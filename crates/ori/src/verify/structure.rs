@@ -5,8 +5,8 @@ use crate::function::{Constant, Function, Instruction, Slot, Special};
 use crate::operand::{Operand, OperandKind};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
 
-/// Layout, links between instructions, and that every operand names what there is: after this, nothing
-/// that the function is asked can panic.
+/// Layout, links between instructions, and that every operand names what there is: after this,
+/// nothing that the function is asked can panic.
 pub(super) fn check_entities(function: &Function, findings: &mut Vec<Finding>) {
     if function.blocks().is_empty() {
         findings.push(Finding::new(FindingKind::NoBlocks));

@@ -1,5 +1,5 @@
-//! Every kind of finding is found: random functions are damaged in one place, and the verifier has to
-//! name the damage.
+//! Every kind of finding is found: random functions are damaged in one place, and the verifier has
+//! to name the damage.
 
 use super::{Finding, FindingKind};
 use crate::function::{Constant, Function, Instruction, RegisterFile, Slot};

@@ -1,8 +1,9 @@
 //! Conditions: what a predicate says of two values, as the set of outcomes that it holds for.
 //!
-//! Two numbers are less, equal, greater, or, floats with a NaN, unordered. A comparison holds for a set of these outcomes, its
-//! inverse for the others; so whether one comparison of two values decides another is a question of sets. A predicate that is
-//! no such comparison is a condition of its own, with the outcomes "holds" and "does not".
+//! Two numbers are less, equal, greater, or, floats with a NaN, unordered. A comparison holds for a
+//! set of these outcomes, its inverse for the others; so whether one comparison of two values
+//! decides another is a question of sets. A predicate that is no such comparison is a condition of
+//! its own, with the outcomes "holds" and "does not".
 
 use super::values::Values;
 use bitflags::bitflags;
@@ -129,7 +130,8 @@ impl Subject {
         }
     }
 
-    /// Integers that are equal or not are so whatever their signs mean: the subject with the other order.
+    /// Integers that are equal or not are so whatever their signs mean: the subject with the other
+    /// order.
     pub fn with_other_sign(self) -> Option<Self> {
         let order = match self.order {
             Order::Signed(bits) => Order::Unsigned(bits),

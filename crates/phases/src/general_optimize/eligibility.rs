@@ -1,7 +1,8 @@
 //! Which predicates and selects may be folded.
 //!
-//! The reference's gatekeeper (`sub_8F2E50`) asks the destination word: bits 2–5 its kind, 4–6 modifiers, 8 and 10 marks, 10–12
-//! what constrains an immediate on GPUs behind packed number 20479. Here the same is asked of operands and marks.
+//! The reference's gatekeeper (`sub_8F2E50`) asks the destination word: bits 2–5 its kind, 4–6
+//! modifiers, 8 and 10 marks, 10–12 what constrains an immediate on GPUs behind packed number
+//! 20479. Here the same is asked of operands and marks.
 
 use crate::backend::{LAST_FIXED_IMMEDIATES, packed_sm};
 use bitflags::bitflags;
@@ -20,8 +21,8 @@ bitflags! {
     }
 }
 
-/// May a predicate be folded into what uses it? It has one result that is not folded yet, from registers that nothing binds and
-/// from constants.
+/// May a predicate be folded into what uses it? It has one result that is not folded yet, from
+/// registers that nothing binds and from constants.
 pub(super) fn is_foldable_predicate(function: &Function, instruction: Instruction) -> bool {
     let sets_predicate = match function.operation(instruction) {
         Operation::Isetp | Operation::Fsetp => true,

@@ -1,16 +1,19 @@
-//! What branches have decided: which conditions hold in a block because control came there by one side of a branch.
+//! What branches have decided: which conditions hold in a block because control came there by one
+//! side of a branch.
 //!
 //! ```text
 //! bix0: BRA %1, bix2, fall bix1          %1 = ISETP.lt %3, %4
 //! bix1: ...                              here %3 >= %4
 //! ```
 //!
-//! A block that one side of a branch alone leads to, and everything that it dominates, knows the branch's condition. All such facts
-//! on the way from the entry are put together: after "not less" and "not greater" two numbers are equal. That predicates of equal
-//! values are one condition is told by [`Values`], by which a predicate need not be the branch's own to be decided.
+//! A block that one side of a branch alone leads to, and everything that it dominates, knows the
+//! branch's condition. All such facts on the way from the entry are put together: after "not less"
+//! and "not greater" two numbers are equal. That predicates of equal values are one condition is
+//! told by [`Values`], by which a predicate need not be the branch's own to be decided.
 //!
-//! Facts stay right when branches lose edges that control could not take: dominators only become more. Where a branch goes one way
-//! for another reason, what it had decided is known no longer, and has to be [forgotten](Facts::forget).
+//! Facts stay right when branches lose edges that control could not take: dominators only become
+//! more. Where a branch goes one way for another reason, what it had decided is known no longer,
+//! and has to be [forgotten](Facts::forget).
 
 use super::condition::{Condition, Outcomes, Subject};
 use super::values::Values;
@@ -64,7 +67,8 @@ impl Place {
 }
 
 impl Facts {
-    /// Collects what all branches decide. Without `takes_floats` comparisons of floats decide nothing.
+    /// Collects what all branches decide. Without `takes_floats` comparisons of floats decide
+    /// nothing.
     pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
         let mut facts = Self {
             conditions: NumberMap::default(),
@@ -141,7 +145,8 @@ impl Facts {
         }
     }
 
-    /// The branch at the end of a block goes one way now, whatever its condition: nothing follows from that it was come by.
+    /// The branch at the end of a block goes one way now, whatever its condition: nothing follows
+    /// from that it was come by.
     pub fn forget(&mut self, branch: Block) {
         for facts in self.decided.values_mut() {
             facts.retain(|decided| decided.from != branch);
@@ -246,7 +251,8 @@ pub(crate) fn conditional_branch(function: &Function, block: Block) -> Option<(O
     (predicate.as_register().is_some() && !predicate.is_undefined()).then_some((predicate, targets))
 }
 
-/// What a predicate is made of, if it is a combination of predicates; of one operand, that in both places.
+/// What a predicate is made of, if it is a combination of predicates; of one operand, that in both
+/// places.
 pub(crate) fn parts(function: &Function, predicate: Register) -> Option<(Operation, [Operand; 2])> {
     let definition = function.unique_definition(predicate)?;
     let operation = function.operation(definition);

@@ -1,8 +1,8 @@
 //! The frame of a bundle: steps repeated to a fixed point, and a record of how that went.
 //!
-//! Every bundle says through it how many iterations its fixed points took, what each of its sub-passes did and what stopped it:
-//! counters in the statistics, whose `iterations-N` are a histogram, and one analysis remark a function that something was done
-//! in.
+//! Every bundle says through it how many iterations its fixed points took, what each of its
+//! sub-passes did and what stopped it: counters in the statistics, whose `iterations-N` are a
+//! histogram, and one analysis remark a function that something was done in.
 
 use crate::knobs::Budget;
 use crate::{PhaseContext, PhaseResult, RemarkKind};
@@ -32,8 +32,8 @@ impl Stop {
     }
 }
 
-/// The counters of fixed points by the number of iterations; the last has all longer ones. None is needed where it is known
-/// beforehand that nothing would change.
+/// The counters of fixed points by the number of iterations; the last has all longer ones. None is
+/// needed where it is known beforehand that nothing would change.
 const HISTOGRAM: [&str; 10] = [
     "iterations-0",
     "iterations-1",
@@ -69,9 +69,10 @@ impl Record {
         }
     }
 
-    /// Repeats a step until it changes nothing. It gets the record to count in, and says whether there was something to change;
-    /// where the budget, which is asked once for each change, has nothing left, it must not be called again. A fixed point that
-    /// has not ended after `cap` iterations ends there.
+    /// Repeats a step until it changes nothing. It gets the record to count in, and says whether
+    /// there was something to change; where the budget, which is asked once for each change, has
+    /// nothing left, it must not be called again. A fixed point that has not ended after `cap`
+    /// iterations ends there.
     pub fn fixed_point(
         &mut self,
         cap: u32,

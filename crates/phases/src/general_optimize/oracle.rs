@@ -1,7 +1,9 @@
-//! Random kernels full of predicates, run before and after phases: whatever is rewritten, memory stays the same.
+//! Random kernels full of predicates, run before and after phases: whatever is rewritten, memory
+//! stays the same.
 //!
-//! Threads hold all combinations of a few small integers, and floats made of them, NaN among these; kernels compare them over and over in
-//! nested branches and loops, combine the predicates, select by them, and store what comes out where the thread alone stores.
+//! Threads hold all combinations of a few small integers, and floats made of them, NaN among these;
+//! kernels compare them over and over in nested branches and loops, combine the predicates, select
+//! by them, and store what comes out where the thread alone stores.
 
 use crate::testing::run_named;
 use oriel_interpreter::{Limits, Module, Program, run_blind};
@@ -225,8 +227,8 @@ impl Generator {
         join
     }
 
-    /// A branch between two equal blocks that both branch on its predicate: to the same two blocks, which know what
-    /// it was only as long as the first branch decides.
+    /// A branch between two equal blocks that both branch on its predicate: to the same two blocks,
+    /// which know what it was only as long as the first branch decides.
     fn twins(&mut self, depth: u32) -> u32 {
         let predicate = self.predicate();
         let [one, other, taken, left, join] = [(); 5].map(|()| self.begin_block());

@@ -1,4 +1,5 @@
-//! Comparisons and selects that an instruction before them computes already, or a comparison computes the complement of.
+//! Comparisons and selects that an instruction before them computes already, or a comparison
+//! computes the complement of.
 //!
 //! ```text
 //! %3 = ISETP.lt %1, %2            %3 = ISETP.lt %1, %2
@@ -6,7 +7,8 @@
 //! %5 = SEL %1, %2, %4             %5 = SEL %2, %1, %3
 //! ```
 //!
-//! Of two that dominate each other by the walk's order the later is redundant, if the earlier one's register has room up to there.
+//! Of two that dominate each other by the walk's order the later is redundant, if the earlier one's
+//! register has room up to there.
 
 use super::condition::{Condition, Outcomes, Subject};
 use super::facts::Facts;
@@ -117,8 +119,8 @@ impl Redundancy {
     }
 }
 
-/// Lets the leader stand for the redundant instruction, which goes; if there is room and, of complements, all uses can take the
-/// other side for nothing.
+/// Lets the leader stand for the redundant instruction, which goes; if there is room and, of
+/// complements, all uses can take the other side for nothing.
 pub(crate) fn replace(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
@@ -152,8 +154,9 @@ pub(crate) fn replace(
     true
 }
 
-/// Can a use go by the complement of its predicate without another instruction? A select can. LLVM's branches have no
-/// complement: the target that comes next would have to be gone to, and which it is, block placement decides later.
+/// Can a use go by the complement of its predicate without another instruction? A select can.
+/// LLVM's branches have no complement: the target that comes next would have to be gone to, and
+/// which it is, block placement decides later.
 fn takes_complement(function: &Function, user: Instruction, number: usize) -> bool {
     function.operation(user) == Operation::Sel && number == 2
 }

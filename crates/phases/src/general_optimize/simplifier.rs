@@ -1,11 +1,12 @@
 //! The two-direction simplifier: is a predicate known at a place?
 //!
-//! Forward, control tells: what branches on the way there have decided, and what the predicate is combined from. Backward,
-//! definitions tell: a PHI is known if it is known, and the same, on every edge; PHIs that lead round a loop to one that was seen are
-//! left out, which is right if all others agree.
+//! Forward, control tells: what branches on the way there have decided, and what the predicate is
+//! combined from. Backward, definitions tell: a PHI is known if it is known, and the same, on every
+//! edge; PHIs that lead round a loop to one that was seen are left out, which is right if all
+//! others agree.
 //!
-//! As in the reference (`sub_908A60`) the forward scan comes first, and where it finds a *part* of what there is to know the
-//! backward scan is not tried.
+//! As in the reference (`sub_908A60`) the forward scan comes first, and where it finds a *part* of
+//! what there is to know the backward scan is not tried.
 
 use super::facts::{Facts, Place, parts};
 use oriel_engine::entity::{Block, EntitySet, Register};

@@ -1,9 +1,10 @@
 //! The sub-passes of a bundle together, for the bundles that ptxas leaves to its back ends.
 //!
-//! Copies first, so that the others see the same registers; then identities, predicates, and what nothing needs any more. A sub-pass is a function
-//! that says whether it changed anything, and that asks only the function for what to do; the list below is the one place to add one.
-//! So the fixed point is reached as soon as each has found nothing since the last change, wherever in the list that was, and a
-//! function which no phase has changed since is at it still.
+//! Copies first, so that the others see the same registers; then identities, predicates, and what
+//! nothing needs any more. A sub-pass is a function that says whether it changed anything, and that
+//! asks only the function for what to do; the list below is the one place to add one. So the fixed
+//! point is reached as soon as each has found nothing since the last change, wherever in the list
+//! that was, and a function which no phase has changed since is at it still.
 
 use super::frame::{Record, Stop};
 use super::simplify_predicates;

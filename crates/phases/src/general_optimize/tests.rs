@@ -182,8 +182,8 @@ fn the_suite_does_copies_predicates_and_dead_code_together() {
     assert!(has(&at_one("GeneralOptimizeLate2"), "SEL") && !has(&at_one("GeneralOptimizeMid2"), "SEL"));
 }
 
-/// Where the suite has ended in its fixed point and no phase has changed the function since, it does not run again, and would
-/// find nothing.
+/// Where the suite has ended in its fixed point and no phase has changed the function since, it
+/// does not run again, and would find nothing.
 #[test]
 fn the_suite_runs_again_only_where_something_has_changed() {
     let options = PhaseOptions {

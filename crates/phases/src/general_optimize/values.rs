@@ -1,7 +1,7 @@
 //! Structural equivalence: which registers hold equal values because they are computed alike.
 //!
-//! The reference compares two chains in nine steps. What each asks is part of the key that a value is looked up by here, so that
-//! no pair has to be compared with every other:
+//! The reference compares two chains in nine steps. What each asks is part of the key that a value
+//! is looked up by here, so that no pair has to be compared with every other:
 //!
 //! | step | where it is |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | negation, absolute value | so are the operands' modifiers |
 //! | sub-DAG to depth 2, alias hazard | operands are taken for what computes them, two levels down; a load that a write may change stands for itself |
 //!
-//! Values that are equal by this are equal wherever both are live: what they are computed from dominates them.
+//! Values that are equal by this are equal wherever both are live: what they are computed from
+//! dominates them.
 
 use crate::expressions::{ExpressionKind, copied_register, depends_on_writes, describe, expression_kind};
 use oriel_engine::entity::{PackedOption, Register, SecondaryMap};

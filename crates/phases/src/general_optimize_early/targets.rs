@@ -1,12 +1,13 @@
 //! Two ways from a branch that do the same.
 //!
-//! Either they lead through empty blocks to one block whose PHIs have equal values for both; or they are two blocks with equal
-//! instructions that go on alike. There every instruction of one is matched with one of the other while the results of the one are
-//! renamed to those of the other; behind the blocks the PHIs rename them once more, so the values for the two blocks have to be
+//! Either they lead through empty blocks to one block whose PHIs have equal values for both; or
+//! they are two blocks with equal instructions that go on alike. There every instruction of one is
+//! matched with one of the other while the results of the one are renamed to those of the other;
+//! behind the blocks the PHIs rename them once more, so the values for the two blocks have to be
 //! equal under the same renaming, and nothing else may use what the second block computes.
 //!
-//! Blocks with convergent instructions are different whatever they do: lanes that wait for each other in two places would do so in
-//! one. So are calls, and what Ori does not know.
+//! Blocks with convergent instructions are different whatever they do: lanes that wait for each
+//! other in two places would do so in one. So are calls, and what Ori does not know.
 
 use crate::copies::is_alike;
 use crate::expressions::is_commutative;
@@ -66,7 +67,8 @@ pub(super) fn find_equal(
     })
 }
 
-/// Where the way through a target comes out of empty blocks: the last block before, and where it comes to.
+/// Where the way through a target comes out of empty blocks: the last block before, and where it
+/// comes to.
 fn tail(function: &Function, block: Block, target: Block) -> (Block, Block) {
     let (mut from, mut to) = (block, target);
     for _ in 0..TAIL {
@@ -258,8 +260,8 @@ pub(super) fn merge(function: &mut Function, block: Block, equal: EqualTargets) 
     true
 }
 
-/// Lets the instructions of a block stand for those of an equal one, which nothing leads to any more. What used their results
-/// goes with the block.
+/// Lets the instructions of a block stand for those of an equal one, which nothing leads to any
+/// more. What used their results goes with the block.
 fn merge_instructions(function: &mut Function, kept: Block, gone: Block) {
     let code = |block| -> Vec<Instruction> {
         let all = function.instructions(block);

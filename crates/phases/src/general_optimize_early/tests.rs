@@ -121,7 +121,8 @@ fn blocks_where_lanes_wait_stay_two() {
 
 #[test]
 fn a_value_that_is_used_further_keeps_its_block() {
-    // The second block leads back to itself: what it computes is used by more than the PHI behind it.
+    // The second block leads back to itself: what it computes is used by more than the PHI behind
+    // it.
     let text = "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %3:P = ISETP.lt.s32 %1, 7\n    BRA %3, bix1, fall bix2\n\
                 bix1:\n    %4:R32 = IADD.b32 %1, 1\n    BRA %3, bix3, fall bix4\n\
                 bix2:\n    %5:R32 = IADD.b32 %1, 1\n    BRA %3, bix3, fall bix5\n\

@@ -30,7 +30,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// A move enters: beside the other move of its user, or into the oldest slot. Was that taken from another?
+    /// A move enters: beside the other move of its user, or into the oldest slot. Was that taken
+    /// from another?
     pub fn enter(&mut self, function: &Function, instruction: Instruction) -> bool {
         self.all.push(instruction);
         let user = only_user(function, instruction);

@@ -1,8 +1,9 @@
 //! Values get numbers, and what computes a value that is at hand is found.
 //!
-//! The walk is in preorder of the dominator tree, whose children are in reverse post-order, so that it is a reverse
-//! post-order itself. It leaves the subtree of a block for good: one instruction for each value, the *leader*, is
-//! enough, and one that is not visible any more gives way to the one that is met next.
+//! The walk is in preorder of the dominator tree, whose children are in reverse post-order, so that
+//! it is a reverse post-order itself. It leaves the subtree of a block for good: one instruction
+//! for each value, the *leader*, is enough, and one that is not visible any more gives way to the
+//! one that is met next.
 
 use super::mode::Mode;
 use super::scope::Scope;
@@ -36,8 +37,8 @@ pub(super) struct Numbering {
 }
 
 impl Numbering {
-    /// Numbers the values of a function. The gate is spent by each expression; behind the one that finds it shut the
-    /// rest of its block is left out.
+    /// Numbers the values of a function. The gate is spent by each expression; behind the one that
+    /// finds it shut the rest of its block is left out.
     pub fn run(function: &Function, flow: &ControlFlow, mode: Mode, gate: Budget) -> Self {
         let mut numbering = Self {
             values: function.registers().collect(),

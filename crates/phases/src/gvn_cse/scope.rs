@@ -1,4 +1,5 @@
-//! From where a value can be had: visibility of leaders, and the pre-pass over extended basic blocks that narrows it.
+//! From where a value can be had: visibility of leaders, and the pre-pass over extended basic
+//! blocks that narrows it.
 
 use super::mode::Mode;
 use super::value_table::Leader;
@@ -18,7 +19,8 @@ pub(super) struct PrePass {
 }
 
 impl PrePass {
-    /// Marks the trees of expressions under copies, PHIs and loads, and then the blocks that have something to share.
+    /// Marks the trees of expressions under copies, PHIs and loads, and then the blocks that have
+    /// something to share.
     pub fn run(function: &Function, flow: &ControlFlow) -> Self {
         let mut pass = Self::default();
         pass.mark_candidates(function, flow);
@@ -26,8 +28,8 @@ impl PrePass {
         pass
     }
 
-    /// Expressions that other expressions are built up to, and then, until nothing changes, those that their operands
-    /// come from: so a tree is numbered whole or not at all.
+    /// Expressions that other expressions are built up to, and then, until nothing changes, those
+    /// that their operands come from: so a tree is numbered whole or not at all.
     fn mark_candidates(&mut self, function: &Function, flow: &ControlFlow) {
         let mut pending = Vec::new();
         for &block in flow.order.as_slice() {
@@ -60,8 +62,8 @@ impl PrePass {
         }
     }
 
-    /// A block shares if a block below it has an expression of a class that it or a dominator has. Classes are bits of
-    /// a word, chosen by a hash of operation and type.
+    /// A block shares if a block below it has an expression of a class that it or a dominator has.
+    /// Classes are bits of a word, chosen by a hash of operation and type.
     fn mark_blocks(&mut self, function: &Function, flow: &ControlFlow) {
         let dominators = &flow.dominators;
         let mut needed: SecondaryMap<Block, u64> = SecondaryMap::new();
@@ -150,7 +152,8 @@ impl<'a> Scope<'a> {
         is_in_mode && self.pre_pass.as_ref().is_none_or(is_candidate)
     }
 
-    /// Is a value of an earlier place at hand at this one? If not, it never will be again in the walk.
+    /// Is a value of an earlier place at hand at this one? If not, it never will be again in the
+    /// walk.
     pub fn is_visible(&mut self, function: &Function, leader: Leader, place: u32) -> bool {
         match self.mode {
             Mode::Simple => return leader.place >= self.first_place,

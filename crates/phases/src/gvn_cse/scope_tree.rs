@@ -1,8 +1,10 @@
-//! The scope tree: blocks in which something is to be done, in a balanced tree of nodes for 256 blocks each.
+//! The scope tree: blocks in which something is to be done, in a balanced tree of nodes for 256
+//! blocks each.
 //!
-//! The number of a block is taken apart: `number >> 8` finds the node, bits 6 and 7 one of its four words, the lowest
-//! six a bit. Blocks come out in ascending order, found by counting trailing zeros, so that large parts of a function
-//! without work cost nothing. The reference's tree is red and black; this one is the standard library's B-tree.
+//! The number of a block is taken apart: `number >> 8` finds the node, bits 6 and 7 one of its four
+//! words, the lowest six a bit. Blocks come out in ascending order, found by counting trailing
+//! zeros, so that large parts of a function without work cost nothing. The reference's tree is red
+//! and black; this one is the standard library's B-tree.
 
 use oriel_engine::entity::{Block, EntityRef};
 use std::collections::BTreeMap;

@@ -22,7 +22,8 @@ fn options(knobs: &[&str]) -> PhaseOptions {
     options
 }
 
-/// The body of a kernel after the phase, without its blocks' names and terminators; `changed` says whether it changed.
+/// The body of a kernel after the phase, without its blocks' names and terminators; `changed` says
+/// whether it changed.
 fn after(body: &str, knobs: &[&str]) -> (String, bool) {
     let text = format!("kernel \"k\" sm_90 ssa {{\n{body}}}\n");
     let mut function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -272,8 +273,8 @@ fn a_value_is_kept_only_where_there_is_room() {
     assert!(!removed(4));
 }
 
-/// A random function in which expressions come again: copies of them, on the same operands or on copies of these, in
-/// blocks that they dominate.
+/// A random function in which expressions come again: copies of them, on the same operands or on
+/// copies of these, in blocks that they dominate.
 fn function_with_copies(seed: u64) -> Function {
     let mut function = random_function(seed, Stage::Ssa);
     let mut random = Random::new(seed, Stream::TestOri);
@@ -317,9 +318,9 @@ fn function_with_copies(seed: u64) -> Function {
     function
 }
 
-/// Congruence of expressions without hashing: all are taken for equal as far as operation and results go, and told
-/// apart as long as operands are not equal (B. Alpern, M. N. Wegman, F. K. Zadeck, "Detecting Equality of Variables
-/// in Programs", 1988).
+/// Congruence of expressions without hashing: all are taken for equal as far as operation and
+/// results go, and told apart as long as operands are not equal (B. Alpern, M. N. Wegman, F. K.
+/// Zadeck, "Detecting Equality of Variables in Programs", 1988).
 struct Naive<'a> {
     function: &'a Function,
     versions: Option<MemoryVersions>,
@@ -500,7 +501,8 @@ struct Found {
     cyclic: usize,
 }
 
-/// Compares the full mode with naive numbering: pairs that were found, and those that were not by why.
+/// Compares the full mode with naive numbering: pairs that were found, and those that were not by
+/// why.
 fn compare(seed: u64) -> Found {
     let function = function_with_copies(seed);
     let flow = ControlFlow::analyze(&function, Traversal::default());

@@ -1,8 +1,10 @@
-//! The value table: expressions that were met, each with the instruction that has its value at hand.
+//! The value table: expressions that were met, each with the instruction that has its value at
+//! hand.
 //!
-//! A hash table of chains, as in the reference: a power of two of buckets, eight to begin with, that know their first
-//! and last entry; entries that keep their hash, so that growing does not read the keys again. There are four times as
-//! many buckets when entries outnumber them. Keys lie one behind the other in one list.
+//! A hash table of chains, as in the reference: a power of two of buckets, eight to begin with,
+//! that know their first and last entry; entries that keep their hash, so that growing does not
+//! read the keys again. There are four times as many buckets when entries outnumber them. Keys lie
+//! one behind the other in one list.
 
 use oriel_engine::entity::{EntityRef, PackedOption, PrimaryMap, entity_impl};
 use oriel_engine::hash::Fnv1a;
@@ -29,7 +31,8 @@ struct Entry {
     /// The key: a part of the list of words.
     first_word: u32,
     end_word: u32,
-    /// The instruction that the expression was first met in; its results stand for the value in keys.
+    /// The instruction that the expression was first met in; its results stand for the value in
+    /// keys.
     founder: Instruction,
     /// The instruction that has the value where the walk is.
     leader: Leader,

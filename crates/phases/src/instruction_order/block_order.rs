@@ -54,7 +54,8 @@ impl BlockOrder {
         moved.next().map(|(&now, _)| self.graph.instruction(now))
     }
 
-    /// Puts the instructions of the block in this order; how many have another place among those that are for more than debuggers.
+    /// Puts the instructions of the block in this order; how many have another place among those
+    /// that are for more than debuggers.
     pub fn apply(&self, function: &mut Function) -> usize {
         let end = match function.terminator(self.block) {
             Some(terminator) => Position::Before(terminator),
@@ -73,8 +74,9 @@ impl BlockOrder {
     }
 }
 
-/// The debug instructions of a block before its terminator. Each comes as soon as all that it stood behind have their places, so that
-/// they keep their own order and find every register as they found it before: none is defined again by then.
+/// The debug instructions of a block before its terminator. Each comes as soon as all that it stood
+/// behind have their places, so that they keep their own order and find every register as they
+/// found it before: none is defined again by then.
 struct DebugFollowers {
     /// With the number of instructions that it comes behind, ascending.
     followers: Vec<(usize, Instruction)>,

@@ -1,17 +1,20 @@
 //! List scheduling from the end of a block to its start.
 //!
-//! Of the instructions whose successors have their places, a [`Policy`] says which one is next upwards; of equals it is the last one of
-//! the present order. What most of them ask is how many more registers an instruction makes live than it frees (it frees those of
-//! its results and takes those of its sources that nothing further down reads), and when its result was asked for: to take the latest
-//! first puts together what computes one value (Sethi and Ullman's order, but that the children of a node are not weighed).
+//! Of the instructions whose successors have their places, a [`Policy`] says which one is next
+//! upwards; of equals it is the last one of the present order. What most of them ask is how many
+//! more registers an instruction makes live than it frees (it frees those of its results and takes
+//! those of its sources that nothing further down reads), and when its result was asked for: to
+//! take the latest first puts together what computes one value (Sethi and Ullman's order, but that
+//! the children of a node are not weighed).
 //!
-//! What an instruction adds changes only when one of its sources becomes live, once for each reader, so that the whole takes
-//! time n log n.
+//! What an instruction adds changes only when one of its sources becomes live, once for each
+//! reader, so that the whole takes time n log n.
 //!
 //! # Registers with several definitions
 //!
-//! A definition of a register that has another stays behind all that stand before it. So a debug instruction that comes behind
-//! what it stood behind finds what it found before in every register, whichever one it names.
+//! A definition of a register that has another stays behind all that stand before it. So a debug
+//! instruction that comes behind what it stood behind finds what it found before in every register,
+//! whichever one it names.
 
 use super::weights::Weights;
 use super::{Policy, is_load};
@@ -46,7 +49,8 @@ struct NodeData {
     writes: SmallVec<[Value; 2]>,
     /// Units that are live above it and not below.
     adds: i64,
-    /// When one of its results was asked for last, counted in places; zero: they live on behind the block, or there are none.
+    /// When one of its results was asked for last, counted in places; zero: they live on behind the
+    /// block, or there are none.
     asked: u32,
     /// How many have to have places before it.
     waits_for: usize,

@@ -1,6 +1,6 @@
-//! Orders of the instructions of a block, along the dependences, for the phases that put them into one:
-//! [`ScheduleForPressure`](super::schedule_for_pressure) where fewer registers are live then, and
-//! [`ReorderInstructions`](super::reorder_instructions) by a rule of the user's choice.
+//! Orders of the instructions of a block, along the dependences, for the phases that put them into
+//! one: [`ScheduleForPressure`](super::schedule_for_pressure) where fewer registers are live then,
+//! and [`ReorderInstructions`](super::reorder_instructions) by a rule of the user's choice.
 //!
 //! | file | subject |
 //! |---|---|
@@ -24,7 +24,8 @@ use oriel_ori::{AddressSpace, Function, Instruction, Operation};
 /// Which instruction is next, from the end of a block upwards, of those that can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// One that makes no more registers live than it frees; among them, and if there is none, the one whose result was asked for last.
+    /// One that makes no more registers live than it frees; among them, and if there is none, the
+    /// one whose result was asked for last.
     Pressure,
     /// The one whose result was asked for last: everything stands at its first use.
     AskedLast,
@@ -46,7 +47,8 @@ impl Policy {
     /// How many there are, whatever the seed.
     pub const COUNT: i64 = 8;
 
-    /// The one with a number from 1 on, which is how the knob names them, and its seed if it takes one.
+    /// The one with a number from 1 on, which is how the knob names them, and its seed if it takes
+    /// one.
     pub fn of(number: i64, seed: u64) -> Option<Self> {
         Some(match number {
             1 => Self::Pressure,

@@ -39,8 +39,8 @@ fn operands_of_ptxas_weigh_nothing() {
     assert_eq!(weights[1..], [0, 0, 0, 2, 1]);
 }
 
-/// Where the debug instructions stand, and what they could see: what was done before each is done, and no register has another
-/// value than it had, but for what nothing had defined yet.
+/// Where the debug instructions stand, and what they could see: what was done before each is done,
+/// and no register has another value than it had, but for what nothing had defined yet.
 fn check_debug(before: &Function, after: &Function) {
     for &block in before.blocks() {
         let is_debug = |function: &Function, instruction| function.operation(instruction).is_debug();

@@ -3,8 +3,9 @@
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_ori::{AddressSpace, Function, Operand, OperandKind, Operation, RegisterFile, Special, units_of};
 
-/// How many of ptxas' registers each register takes, in 32-bit units: none, if it is a predicate or if ptxas has its value as an
-/// operand, as it has immediates, addresses of variables and parameters of kernels.
+/// How many of ptxas' registers each register takes, in 32-bit units: none, if it is a predicate or
+/// if ptxas has its value as an operand, as it has immediates, addresses of variables and
+/// parameters of kernels.
 #[derive(Clone, Debug)]
 pub(crate) struct Weights {
     /// By register.

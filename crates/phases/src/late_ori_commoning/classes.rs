@@ -10,8 +10,8 @@
 //! | 28 | which may be written |
 //! | 32 to 63 | one of them, by all that makes it equal to others |
 //!
-//! The numbers up to 28 are the reference's. Equal instructions have equal bits, so where a bit has not been met on the
-//! way from the entry there is nothing to find.
+//! The numbers up to 28 are the reference's. Equal instructions have equal bits, so where a bit has
+//! not been met on the way from the entry there is nothing to find.
 
 use crate::expressions::{depends_on_writes, result_registers};
 use oriel_engine::entity::{Block, SecondaryMap};

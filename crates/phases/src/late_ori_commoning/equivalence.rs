@@ -14,8 +14,8 @@ pub(super) struct Equivalence<'a> {
 }
 
 impl Equivalence<'_> {
-    /// C1 and C2: does every path to the second go through the first? In one block the walk has met it before, in
-    /// another its block has to dominate.
+    /// C1 and C2: does every path to the second go through the first? In one block the walk has met
+    /// it before, in another its block has to dominate.
     pub fn comes_first(&self, function: &Function, first: Instruction, second: Instruction) -> bool {
         match (function.block_of(first), function.block_of(second)) {
             (Some(outer), Some(inner)) => self.dominators.dominates(outer, inner),
@@ -67,8 +67,8 @@ impl Equivalence<'_> {
     }
 }
 
-/// C5 and C6: as many operands, results and sources in the same places, and the operation, its types and modifiers, and
-/// the kinds of the results (C7c).
+/// C5 and C6: as many operands, results and sources in the same places, and the operation, its
+/// types and modifiers, and the kinds of the results (C7c).
 fn has_same_shape(function: &Function, first: Instruction, second: Instruction) -> bool {
     let counts = |instruction| {
         (

@@ -196,8 +196,8 @@ fn classes_only_filter() {
 }
 
 proptest! {
-    /// Whatever the function, the result verifies, nothing is added, and what went was equal by its words to something
-    /// that dominates it.
+    /// Whatever the function, the result verifies, nothing is added, and what went was equal by its
+    /// words to something that dominates it.
     #[test]
     fn functions_stay_sound(seed: u64, is_late: bool) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

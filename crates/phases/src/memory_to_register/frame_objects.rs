@@ -1,8 +1,9 @@
 //! What is done with the address of each stack object.
 //!
-//! From where an address is made, its register is followed through additions of constants and conversions between
-//! address spaces to loads and stores; in small objects, through the addition of one index as well. Whatever else uses it is an
-//! obstacle: nobody knows then what lies in the object.
+//! From where an address is made, its register is followed through additions of constants and
+//! conversions between address spaces to loads and stores; in small objects, through the addition
+//! of one index as well. Whatever else uses it is an obstacle: nobody knows then what lies in the
+//! object.
 
 use super::index::Index;
 use oriel_engine::entity::{FrameObject, Register, SecondaryMap};
@@ -18,8 +19,8 @@ use std::collections::HashMap;
 pub enum Obstacle {
     /// Something gets hold of the address.
     Escape,
-    /// An offset that is no constant is added to the address, and the object is larger than such ones may be; or one of several
-    /// addresses is taken.
+    /// An offset that is no constant is added to the address, and the object is larger than such
+    /// ones may be; or one of several addresses is taken.
     Index,
     /// The access is volatile, atomic or orders others.
     Ordered,
@@ -96,7 +97,8 @@ pub(super) fn base_number(function: &Function, instruction: Instruction) -> Opti
 }
 
 impl FrameObjects {
-    /// Follows the addresses of all objects. In one of at most `indexed_limit` bytes an index may choose the place.
+    /// Follows the addresses of all objects. In one of at most `indexed_limit` bytes an index may
+    /// choose the place.
     pub fn find(function: &Function, indexed_limit: u64) -> Self {
         let mut tracer = Tracer {
             function,

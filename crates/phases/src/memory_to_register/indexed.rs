@@ -1,4 +1,5 @@
-//! Accesses whose place in an object an index chooses become accesses of each place that it may choose.
+//! Accesses whose place in an object an index chooses become accesses of each place that it may
+//! choose.
 //!
 //! ```text
 //! %4 = IMUL.WIDE.u64.u32 %1, 4              %6 = ISETP.eq %1, 1
@@ -7,9 +8,10 @@
 //!                                           %2 = SEL.b32 %8, %7, %6
 //! ```
 //!
-//! Of a load, the element is selected whose number the index has; a store stores to each element what is new or what was there.
-//! With constant offsets alone, the object can be promoted. An address outside the object, or one that the access is not
-//! aligned to, is an error of the program, so an index has the number of an element.
+//! Of a load, the element is selected whose number the index has; a store stores to each element
+//! what is new or what was there. With constant offsets alone, the object can be promoted. An
+//! address outside the object, or one that the access is not aligned to, is an error of the
+//! program, so an index has the number of an element.
 
 use super::frame_objects::{Access, Use, memory_type};
 use super::index::Index;
@@ -21,8 +23,8 @@ use oriel_ori::{
 };
 use smallvec::SmallVec;
 
-/// Makes accesses at constant places of all those of an object that have an index; how many values are selected. The addresses
-/// with an index go.
+/// Makes accesses at constant places of all those of an object that have an index; how many values
+/// are selected. The addresses with an index go.
 pub fn expand(function: &mut Function, object: FrameObject, found: &Use) -> u64 {
     let mut expansion = Expansion {
         base: function.special_operand(Special::Frame(object)),

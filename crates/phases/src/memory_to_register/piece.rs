@@ -1,8 +1,9 @@
 //! The parts of an object that have values of their own.
 //!
-//! Bytes that are always accessed together are one piece. Where a wide access covers several narrow ones (a structure copied
-//! eight bytes at a time, its members read four bytes at a time), the narrow ones are the pieces, as long as the
-//! wide one consists of two or four of one size: registers are packed of, and unpacked into, such parts.
+//! Bytes that are always accessed together are one piece. Where a wide access covers several narrow
+//! ones (a structure copied eight bytes at a time, its members read four bytes at a time), the
+//! narrow ones are the pieces, as long as the wide one consists of two or four of one size:
+//! registers are packed of, and unpacked into, such parts.
 
 use super::frame_objects::{Access, Use};
 use oriel_ori::{DataType, Function, Instruction, VariableData};
@@ -15,7 +16,8 @@ pub struct Piece {
     pub offset: u64,
     /// Size in bytes.
     pub bytes: u64,
-    /// What registers hold its values. Those of a byte are wider than it, and the bits above do not matter.
+    /// What registers hold its values. Those of a byte are wider than it, and the bits above do not
+    /// matter.
     pub variable: VariableData,
     /// How many elements of loads read it.
     pub loads: u32,

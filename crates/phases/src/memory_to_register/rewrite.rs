@@ -106,7 +106,8 @@ impl Parts {
 /// The parts of each element of the accesses.
 type Elements = HashMap<Instruction, SmallVec<[Parts; 4]>>;
 
-/// Promotes objects: their accesses and addresses go, and so do they. All of them at once, in one walk.
+/// Promotes objects: their accesses and addresses go, and so do they. All of them at once, in one
+/// walk.
 pub fn promote(
     function: &mut Function,
     flow: &ControlFlow,
@@ -379,7 +380,8 @@ pub(super) fn insert_as(
     function.insert(Position::Before(load), new);
 }
 
-/// How a constant is moved into a register for plain bits of a type: the move's type and its operand.
+/// How a constant is moved into a register for plain bits of a type: the move's type and its
+/// operand.
 pub(super) fn moved_constant(
     function: &mut Function,
     constant: Operand,

@@ -1,5 +1,5 @@
-//! Promotion as GeneralOptimizeMid does it, on small functions and on random ones that the interpreter runs before and
-//! after.
+//! Promotion as GeneralOptimizeMid does it, on small functions and on random ones that the
+//! interpreter runs before and after.
 
 use crate::testing::run_phase_with;
 use crate::{PhaseOptions, general_optimize_mid};
@@ -79,7 +79,8 @@ fn an_address_in_other_hands_keeps_the_object() {
         "%9:R64 = XOR.b64 %3, 1",
         "%9:P = ISSPACEP.local.b1 %2",
         "%9:R32 = CVT.u32.u64 %3",
-        // An index, an ordered access, ones that are not inside, a byte of a word, and an extension of two halves.
+        // An index, an ordered access, ones that are not inside, a byte of a word, and an extension
+        // of two halves.
         "%9:R64 = IADD.b64 %3, %3",
         "%9:R32 = LD.volatile.thread.local.b32.b32 [%3+8]",
         "%9:R32 = LD.local.b32.b32 [%3+16]",
@@ -245,7 +246,8 @@ fn accesses_that_are_never_executed_go_too() {
     assert!(text.contains("bix3:\n    %8:R32 = UNDEF.b32"), "{text}");
 }
 
-/// What is accessed of the objects of a random program: object, offset, and the types to store and load by.
+/// What is accessed of the objects of a random program: object, offset, and the types to store and
+/// load by.
 const FIELDS: [(u32, u32, &[&str], &[&str]); 12] = [
     (0, 0, &["b32.b32"], &["b32.b32", "b32.f32"]),
     (0, 4, &["b32.b32"], &["b32.u32"]),
@@ -365,7 +367,8 @@ impl Program {
         self.values.push(value);
     }
 
-    /// The address of an element of the array, with an offset in the instruction: base, then offset.
+    /// The address of an element of the array, with an offset in the instruction: base, then
+    /// offset.
     fn element(&mut self) -> String {
         let value = self.random.pick(&self.values);
         let number = self.define("R32", &format!("AND.b32 %{value}, 3"));
@@ -589,8 +592,8 @@ fn random_programs_leave_the_same_memory() {
         let again = run_phase_with(general_optimize_mid::run, &mut promoted, &PhaseOptions::default());
         assert!(!again, "seed {seed}: a second run finds something to do");
     }
-    // Where paths meet often, the moves of an object's pieces can cost more than its loads and stores, though all blocks run equally
-    // often.
+    // Where paths meet often, the moves of an object's pieces can cost more than its loads and
+    // stores, though all blocks run equally often.
     assert!(
         100 * kept <= programs,
         "{kept} of {programs} programs keep an object"

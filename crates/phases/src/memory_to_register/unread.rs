@@ -5,8 +5,9 @@
 //! ST.local.b32 %1, [%4+8]      no load of frame(0), and its address goes nowhere else
 //! ```
 //!
-//! Every register is followed that an object's address goes into, whatever is added to it. Where all that uses them computes another
-//! address or stores there, nothing reads the object. The function has to be in SSA form, in which an address has one definition.
+//! Every register is followed that an object's address goes into, whatever is added to it. Where
+//! all that uses them computes another address or stores there, nothing reads the object. The
+//! function has to be in SSA form, in which an address has one definition.
 
 use super::frame_objects::base_number;
 use oriel_engine::entity::{EntitySet, FrameObject, Register};

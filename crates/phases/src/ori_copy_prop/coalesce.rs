@@ -1,11 +1,14 @@
-//! Copies between registers whose live ranges do not interfere: both become one register, and the copy goes.
+//! Copies between registers whose live ranges do not interfere: both become one register, and the
+//! copy goes.
 //!
-//! PHI elimination leaves a copy on every edge, and LLVM's coalescer merges what it can; what is left is looked at again here,
-//! after the phases of the late stage. Two registers may be one if neither is live where the other gets a value, except by a
-//! copy between the two: there both hold the same.
+//! PHI elimination leaves a copy on every edge, and LLVM's coalescer merges what it can; what is
+//! left is looked at again here, after the phases of the late stage. Two registers may be one if
+//! neither is live where the other gets a value, except by a copy between the two: there both hold
+//! the same.
 //!
-//! The questions of a round are all asked of the function as it was at the round's start. That is sound as long as no
-//! register takes part twice: merging two others changes neither the definitions nor the uses of these.
+//! The questions of a round are all asked of the function as it was at the round's start. That is
+//! sound as long as no register takes part twice: merging two others changes neither the
+//! definitions nor the uses of these.
 
 use super::marks::Counts;
 use super::policy::Policy;
@@ -54,7 +57,8 @@ struct Merge {
     kept: Register,
 }
 
-/// The registers to merge in a round, and whether no copy was left for the next one because of them.
+/// The registers to merge in a round, and whether no copy was left for the next one because of
+/// them.
 fn find_merges(
     function: &Function,
     policy: &mut Policy,

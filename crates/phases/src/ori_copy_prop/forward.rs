@@ -11,8 +11,9 @@
 //!   there or because a select on the same predicate takes it, becomes a use of the arm. The reference goes over selects
 //!   forward and then backward for that; here where the select stands is asked first, and where its uses stand second.
 //!
-//! Replacing every use of a copy never raises pressure: the source is live where the copy was, and the copy is gone. A use that
-//! is changed while others stay makes the source live further, which is weighed.
+//! Replacing every use of a copy never raises pressure: the source is live where the copy was, and
+//! the copy is gone. A use that is changed while others stay makes the source live further, which
+//! is weighed.
 
 use super::marks::{Counts, apply_marks};
 use super::policy::{Policy, Refusal};
@@ -211,7 +212,8 @@ impl Walk {
         })
     }
 
-    /// What a use of a select gets from it, if its predicate is known there: the first arm if that holds.
+    /// What a use of a select gets from it, if its predicate is known there: the first arm if that
+    /// holds.
     fn arm_at(
         &self,
         function: &Function,

@@ -13,10 +13,11 @@
 //! Reaches(B, end) = Made(B) | (Reaches(B, start) & ~Over(B))  union over predecessors
 //! ```
 //!
-//! Only holdings of registers that live across the borders of blocks take part; others are known within their block. What is
-//! not lost holds on every path: these are the available copies (A. Aho, M. Lam, R. Sethi, J. Ullman,
-//! "Compilers", 2nd edition, 9.1). A holding reaches a place if on some path the register was last written by one of the
-//! instructions that make it hold this. A use that one reaches and where it is lost sees other values as well.
+//! Only holdings of registers that live across the borders of blocks take part; others are known
+//! within their block. What is not lost holds on every path: these are the available copies (A.
+//! Aho, M. Lam, R. Sethi, J. Ullman, "Compilers", 2nd edition, 9.1). A holding reaches a place if
+//! on some path the register was last written by one of the instructions that make it hold this. A
+//! use that one reaches and where it is lost sees other values as well.
 
 use crate::copies::is_alike;
 use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
@@ -63,11 +64,13 @@ pub(super) struct Holding {
     pub held: Held,
 }
 
-/// Holdings that one register has, and that depend on one register, at most: each use and definition goes through them.
+/// Holdings that one register has, and that depend on one register, at most: each use and
+/// definition goes through them.
 const HOLDER_LIMIT: usize = 32;
 const SOURCE_LIMIT: usize = 512;
 
-/// Bits of a matrix of holdings by blocks, at most: in larger functions only registers that live and die in a block take part.
+/// Bits of a matrix of holdings by blocks, at most: in larger functions only registers that live
+/// and die in a block take part.
 pub(super) const BORDER_LIMIT: usize = 1 << 24;
 
 /// The holdings that an instruction makes.
@@ -100,7 +103,8 @@ pub(super) struct Wanted {
     pub fixed: bool,
     /// Complements of predicates.
     pub complements: bool,
-    /// How many bits a matrix of holdings by blocks may have for registers that live across borders to take part.
+    /// How many bits a matrix of holdings by blocks may have for registers that live across borders
+    /// to take part.
     pub border_bits: usize,
 }
 
@@ -150,7 +154,8 @@ impl Holdings {
         wanted: Wanted,
         takes_part: impl Fn(Register) -> bool,
     ) {
-        // The constant that a register holds at this place of the block, and the number of the block.
+        // The constant that a register holds at this place of the block, and the number of the
+        // block.
         let mut local: SecondaryMap<Register, Option<(u32, Held)>> =
             SecondaryMap::with_capacity(function.register_limit());
         for (number, &block) in function.blocks().iter().enumerate() {
@@ -386,8 +391,8 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
     }
 }
 
-/// The constant that a register holds where a block begins, because its only definition gives it that and no way here goes
-/// around the definition: on such a way the register would hold anything.
+/// The constant that a register holds where a block begins, because its only definition gives it
+/// that and no way here goes around the definition: on such a way the register would hold anything.
 fn only_constant(
     function: &Function,
     flow: &ControlFlow,
@@ -421,8 +426,9 @@ mod tests {
         complements: true,
     };
 
-    /// What may be said of a holding at the start of a block, found by walking every path to it from the end backward:
-    /// whether some path loses it, and whether on some path an instruction that makes it wrote the register last.
+    /// What may be said of a holding at the start of a block, found by walking every path to it
+    /// from the end backward: whether some path loses it, and whether on some path an instruction
+    /// that makes it wrote the register last.
     fn on_paths(function: &Function, holdings: &Holdings, block: Block, id: HoldingId) -> (bool, bool) {
         let Holding { register, held } = holdings.rows[id];
         let predecessors = function.predecessors();

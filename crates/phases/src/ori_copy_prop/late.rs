@@ -1,4 +1,5 @@
-//! The late instance: copies and constants that registers hold already, and copies whose uses can do with their source.
+//! The late instance: copies and constants that registers hold already, and copies whose uses can
+//! do with their source.
 //!
 //! Each round computes what registers hold, marks, and applies the marks:
 //!
@@ -6,8 +7,8 @@
 //! - a copy is propagated if every use that it reaches can be one of its source, which still has the value there;
 //! - so is a complement of a predicate, if branches and selects take the predicate the other way round for nothing.
 //!
-//! The registers of two copies that a round marks are never in a chain, so no decision changes the facts of another; the
-//! next round takes the chain further.
+//! The registers of two copies that a round marks are never in a chain, so no decision changes the
+//! facts of another; the next round takes the chain further.
 
 use super::holdings::{BORDER_LIMIT, Held, Holding, HoldingId, Holdings, State, Wanted};
 use super::marks::{Counts, apply_marks};
@@ -20,7 +21,8 @@ use oriel_ori::analysis::{PressureMap, RangeExtension};
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation};
 use smallvec::{SmallVec, smallvec};
 
-/// How often the function is gone through, at most: a chain of copies loses at least every other one each time.
+/// How often the function is gone through, at most: a chain of copies loses at least every other
+/// one each time.
 const ROUNDS: usize = 8;
 
 /// Mentions of a register whose way is looked at, at most: each block on the way goes through them.
@@ -162,7 +164,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// May an instruction go whose register holds the value already, and would be live further for it?
+    /// May an instruction go whose register holds the value already, and would be live further for
+    /// it?
     fn check_held(
         &mut self,
         function: &Function,
@@ -216,7 +219,8 @@ impl<'a> Round<'a> {
         made.iter().any(holds) && function.is_removable_if_unused(instruction)
     }
 
-    /// Can an instruction use the complement of the predicate that is one of its sources, for nothing?
+    /// Can an instruction use the complement of the predicate that is one of its sources, for
+    /// nothing?
     fn can_turn(&self, function: &Function, user: Instruction, number: usize) -> bool {
         let sources = function.sources(user);
         if sources.get(number).is_modified() {
@@ -227,7 +231,8 @@ impl<'a> Round<'a> {
                 let arms = [sources.get(0), sources.get(1)];
                 number == 2 && arms.iter().all(|arm| arm.as_register().is_some())
             }
-            // LLVM's branches have no complement. If one of the targets follows, another instruction would be needed.
+            // LLVM's branches have no complement. If one of the targets follows, another
+            // instruction would be needed.
             Operation::Bra => {
                 let block = function.block_of(user).expect("the branch is in a block");
                 let next = self.next_in_layout[block].expand();
@@ -412,7 +417,8 @@ fn missed(function: &Function, context: &mut PhaseContext<'_>, copy: Instruction
     });
 }
 
-/// Makes an instruction use the complement of its predicate: what it does when that holds and when not change places.
+/// Makes an instruction use the complement of its predicate: what it does when that holds and when
+/// not change places.
 fn turn(function: &mut Function, user: Instruction, number: usize, predicate: Register) {
     let pair = if number == 0 { (1, 2) } else { (0, 1) };
     let (one, other) = (function.source(user, pair.0), function.source(user, pair.1));

@@ -6,8 +6,8 @@
 //! | 0x200 | deferred | it goes if nothing uses it, else it stays |
 //! | 0x400 | predicated | its uses under its predicate have been changed; with 0x200 it goes if these were all |
 //!
-//! The reference sets these bits on operands and folds nothing ("does not fold"); here the step that consumes them follows
-//! at once, and no mark is left behind.
+//! The reference sets these bits on operands and folds nothing ("does not fold"); here the step
+//! that consumes them follows at once, and no mark is left behind.
 
 use crate::PhaseContext;
 use oriel_ori::{Function, Instruction, InstructionFlags};

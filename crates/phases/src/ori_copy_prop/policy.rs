@@ -13,7 +13,8 @@ pub(super) enum Refusal {
     Address,
     /// The use is an operand of inline assembly that is tied to a result.
     Tied,
-    /// The use is an operand of inline assembly, which may write the other register before it reads it.
+    /// The use is an operand of inline assembly, which may write the other register before it reads
+    /// it.
     Early,
     /// The use is an operand of a matrix operation, and the value comes from a constant bank.
     Matrix,
@@ -147,8 +148,9 @@ impl Policy {
 
     /// Units of data registers that may be live where a value is made to live on.
     ///
-    /// A fifth of the budget is left to ptxas, which needs registers for what it makes itself. With the whole budget two
-    /// kernels of the examples (`register_bounds`) take 78 registers in place of 76; with this none takes more than before.
+    /// A fifth of the budget is left to ptxas, which needs registers for what it makes itself. With
+    /// the whole budget two kernels of the examples (`register_bounds`) take 78 registers in place
+    /// of 76; with this none takes more than before.
     pub fn room(&self) -> u32 {
         self.budget - self.budget / 5
     }
@@ -159,7 +161,8 @@ impl Policy {
     }
 }
 
-/// Does an instruction read a constant bank: a kernel's parameter, or constant memory, at a known address?
+/// Does an instruction read a constant bank: a kernel's parameter, or constant memory, at a known
+/// address?
 fn is_of_constant_bank(function: &Function, instruction: Instruction) -> bool {
     let space = function.modifiers(instruction).space;
     function.operation(instruction) == Operation::Ld

@@ -9,7 +9,8 @@ use oriel_ori::{ControlFlow, Function, InstructionFlags, parse_function};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 
-/// Runs phases one after the other, each verified; what they said of the function and what remarks there are.
+/// Runs phases one after the other, each verified; what they said of the function and what remarks
+/// there are.
 fn run(phases: &[&str], function: &mut Function, knobs: &[&str]) -> (bool, Vec<Remark>) {
     let mut options = PhaseOptions::default();
     for knob in knobs {
@@ -195,7 +196,8 @@ bix0:
 fn registers_with_several_definitions_need_reaching_definitions() {
     let lines = late(LATE, REWRITTEN, &[]);
     assert!(has(&lines, "IADD.b32 %1, 1") && !has(&lines, "MOV"), "{lines:?}");
-    // The two are merged all the same unless that is kept from happening: both hold values at the end.
+    // The two are merged all the same unless that is kept from happening: both hold values at the
+    // end.
     let lines = late(LATE, REWRITTEN, &["CopyPropUseReachingDefs=0"]);
     assert!(has(&lines, "MOV.b32 %1"), "{lines:?}");
 }
@@ -504,8 +506,9 @@ fn count(function: &Function) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever the function: the result verifies, no instruction is added, no mark is left, a run that changes nothing
-    /// says so, and of copies added before uses in reachable code of SSA form none is left.
+    /// Whatever the function: the result verifies, no instruction is added, no mark is left, a run
+    /// that changes nothing says so, and of copies added before uses in reachable code of SSA form
+    /// none is left.
     #[test]
     fn added_copies_go(seed: u64, is_late: bool) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

@@ -1,4 +1,5 @@
-//! Chains: trees of one associative operation in a block, as the list of their leaves in canonical order.
+//! Chains: trees of one associative operation in a block, as the list of their leaves in canonical
+//! order.
 
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_ori::{DataType, Function, Instruction, Modifiers, Operand, Operation};
@@ -22,8 +23,8 @@ impl Leaf {
     }
 }
 
-/// A tree of additions and subtractions, multiplications, conjunctions or disjunctions whose inner values nothing else
-/// uses.
+/// A tree of additions and subtractions, multiplications, conjunctions or disjunctions whose inner
+/// values nothing else uses.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     pub root: Instruction,
@@ -66,8 +67,8 @@ fn is_inner(function: &Function, instruction: Instruction) -> bool {
 }
 
 impl Chain {
-    /// The chain that ends in an instruction: none if it is not the root of one, or the chain is too long or has an
-    /// operand with a modifier or whose value does not matter.
+    /// The chain that ends in an instruction: none if it is not the root of one, or the chain is
+    /// too long or has an operand with a modifier or whose value does not matter.
     pub fn of_root(function: &Function, root: Instruction) -> Option<Self> {
         let (operation, data_type) = family(function, root)?;
         if is_inner(function, root) {
@@ -114,8 +115,9 @@ impl Chain {
         is_part.then_some(definition)
     }
 
-    /// Makes one constant of several, and none of one that changes nothing; is the chain in canonical form then? Not if
-    /// no register is added, or little is left, or the constant is too large for what is allowed.
+    /// Makes one constant of several, and none of one that changes nothing; is the chain in
+    /// canonical form then? Not if no register is added, or little is left, or the constant is too
+    /// large for what is allowed.
     pub fn fold_constants(&mut self, function: &mut Function, allows_large: bool) -> bool {
         let first = self
             .leaves

@@ -4,8 +4,8 @@ use crate::knobs::Budget;
 use oriel_engine::entity::Register;
 use oriel_ori::{Function, Instruction, InstructionBuilder, Modifiers, Operand, Operation, Position};
 
-/// Makes one product of a sum or difference of products, or of a product that is added to another, if they have a factor
-/// in common and nothing else uses them; did it?
+/// Makes one product of a sum or difference of products, or of a product that is added to another,
+/// if they have a factor in common and nothing else uses them; did it?
 pub(super) fn distribute(function: &mut Function, sum: Instruction, budget: &mut Budget) -> bool {
     let Some((first, second)) = summands(function, sum) else {
         return false;

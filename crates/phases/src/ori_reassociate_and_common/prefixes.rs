@@ -45,7 +45,8 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    /// The longest beginning that a chain shares with one that dominates it and is not further away than the window.
+    /// The longest beginning that a chain shares with one that dominates it and is not further away
+    /// than the window.
     pub fn longest(
         &mut self,
         function: &Function,
@@ -76,7 +77,8 @@ impl Prefixes {
         longest
     }
 
-    /// Enters the beginnings that a chain computes, in the place of those of chains that were met before.
+    /// Enters the beginnings that a chain computes, in the place of those of chains that were met
+    /// before.
     pub fn enter(&mut self, function: &Function, chain: Chain, built: Option<Built>, place: u32) {
         let id = self.chains.next_key();
         let leader = Leader {
@@ -98,8 +100,8 @@ impl Prefixes {
         self.chains.push(Known { chain, built });
     }
 
-    /// The register that has the value of a beginning. The chain is built anew if it computes its leaves in another
-    /// order; was it?
+    /// The register that has the value of a beginning. The chain is built anew if it computes its
+    /// leaves in another order; was it?
     pub fn register(&mut self, function: &mut Function, prefix: Prefix) -> (Register, bool) {
         let known = &mut self.chains[prefix.chain];
         if prefix.length == known.chain.leaves.len() {
@@ -112,8 +114,8 @@ impl Prefixes {
     }
 }
 
-/// Builds a chain from left to right in canonical order, in front of its root and with it. `begin` is a register that
-/// has its first leaves, and how many.
+/// Builds a chain from left to right in canonical order, in front of its root and with it. `begin`
+/// is a register that has its first leaves, and how many.
 pub(super) fn build(function: &mut Function, chain: &Chain, begin: Option<(Register, usize)>) -> Built {
     let result = chain.result(function);
     let mut registers: SmallVec<[Register; 4]> = SmallVec::new();

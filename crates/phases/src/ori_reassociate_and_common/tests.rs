@@ -30,8 +30,8 @@ fn operand_value(function: &Function, values: &HashMap<Register, u64>, operand: 
     }
 }
 
-/// What a function without PHIs stores, all blocks in the order of the layout. Registers of the hardware have a number
-/// of their own each.
+/// What a function without PHIs stores, all blocks in the order of the layout. Registers of the
+/// hardware have a number of their own each.
 fn stored(function: &Function) -> Vec<u64> {
     let mut values: HashMap<Register, u64> = HashMap::new();
     let mut stored = Vec::new();

@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 /// How a value comes again where it is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A constant, an address, a register that the hardware keeps, a parameter: made anew from nothing.
+    /// A constant, an address, a register that the hardware keeps, a parameter: made anew from
+    /// nothing.
     Move,
     /// A copy, or a PHI of one value: the register at the end of the chain takes its place.
     Chain(Register),
@@ -29,7 +30,8 @@ impl Kind {
 /// Copies and PHIs that a chain is followed over.
 const LONGEST_CHAIN: usize = 16;
 
-/// How the value of a register can come again; none if it cannot, or would cost more than holding it.
+/// How the value of a register can come again; none if it cannot, or would cost more than holding
+/// it.
 pub(super) fn classify(
     function: &Function,
     single_valued: &EntitySet<Register>,

@@ -4,11 +4,13 @@ use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, SecondaryMap};
 use oriel_ori::{ControlFlow, Function, Instruction, Operation};
 use smallvec::SmallVec;
 
-/// A use of a register: the position in the block where its value has to be there, and what reads it.
+/// A use of a register: the position in the block where its value has to be there, and what reads
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Use {
     pub position: u32,
-    /// The value is needed in front of it: the user itself, or the terminator of the block that a PHI takes it from.
+    /// The value is needed in front of it: the user itself, or the terminator of the block that a
+    /// PHI takes it from.
     pub before: Instruction,
     pub user: Instruction,
     pub number: usize,
@@ -33,8 +35,8 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Makes it the range of another register. `positions` are those of instructions in their blocks, from one on, with
-    /// the PHIs at zero.
+    /// Makes it the range of another register. `positions` are those of instructions in their
+    /// blocks, from one on, with the PHIs at zero.
     pub fn compute(
         &mut self,
         function: &Function,
@@ -146,8 +148,9 @@ impl Range {
         self.live_out.contains(block)
     }
 
-    /// The blocks that are entered with the register live, after it was live at a place where the pressure is too high:
-    /// those behind blocks that `is_hot` holds for, given the first position in the block at which the range could end.
+    /// The blocks that are entered with the register live, after it was live at a place where the
+    /// pressure is too high: those behind blocks that `is_hot` holds for, given the first position
+    /// in the block at which the range could end.
     pub fn crossed(&self, flow: &ControlFlow, is_hot: impl Fn(Block, u32) -> bool) -> EntitySet<Block> {
         let mut crossed = EntitySet::new();
         let from = |block: Block| {

@@ -177,7 +177,8 @@ fn the_early_phase_does_not_enter_loops_under_pressure() {
 }
 
 proptest! {
-    /// Whatever the function, the peak does not rise, the result verifies and a phase that changes nothing says so.
+    /// Whatever the function, the peak does not rise, the result verifies and a phase that changes
+    /// nothing says so.
     #[test]
     fn the_peak_never_rises(seed: u64, is_late: bool, is_hard: bool, less in 1u32..6) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

@@ -1,4 +1,5 @@
-//! Work structures of the splitting phases: requests to split, a record a block, and the hash table of interferences.
+//! Work structures of the splitting phases: requests to split, a record a block, and the hash table
+//! of interferences.
 
 use oriel_engine::entity::{Block, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_engine::hash::Fnv1a;
@@ -22,18 +23,21 @@ pub(super) struct Request {
     next: PackedOption<RequestId>,
 }
 
-/// What is known of a block: a cache line, as in the reference, whose record has a list and its count too.
+/// What is known of a block: a cache line, as in the reference, whose record has a list and its
+/// count too.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct BlockRecord {
     first: PackedOption<RequestId>,
     last: PackedOption<RequestId>,
     pub count: u32,
-    /// Units by which the pressure exceeds the budget where it is highest, less what requests take away.
+    /// Units by which the pressure exceeds the budget where it is highest, less what requests take
+    /// away.
     pub excess: u32,
     /// Where the pressure is highest: a position in the block, zero its start.
     pub peak_position: u32,
-    /// The block's places with too high a pressure: this many, from here on, of a list for all blocks.
+    /// The block's places with too high a pressure: this many, from here on, of a list for all
+    /// blocks.
     pub first_hot: u32,
     pub hot_count: u32,
 }
@@ -82,8 +86,8 @@ impl Requests {
 
 pub(super) type BlockRecords = SecondaryMap<Block, BlockRecord>;
 
-/// At how many of a register's split places another register is live: a hash table with linear probing, by FNV-1a, with a
-/// power of two of buckets that are never more than half full.
+/// At how many of a register's split places another register is live: a hash table with linear
+/// probing, by FNV-1a, with a power of two of buckets that are never more than half full.
 #[derive(Clone, Debug)]
 pub(super) struct InterferenceTable {
     buckets: Vec<Option<(Register, Register, u32)>>,

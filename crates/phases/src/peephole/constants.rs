@@ -96,7 +96,8 @@ fn constants(matcher: &Matcher<'_>, instruction: Instruction) -> Option<SmallVec
         .collect()
 }
 
-/// What the interpreter gives for an instruction whose sources are constants, and the width of its result.
+/// What the interpreter gives for an instruction whose sources are constants, and the width of its
+/// result.
 fn evaluate(matcher: &Matcher<'_>, instruction: Instruction) -> Option<(u64, u32)> {
     let sources = constants(matcher, instruction)?;
     let mut results = matcher.function.results(instruction).iter();

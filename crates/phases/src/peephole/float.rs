@@ -1,8 +1,9 @@
 //! Identities of floating point that leave every bit as it is.
 //!
-//! Signs are bits, and turning one twice gives back what was there, if no subnormals are flushed on the way. Arithmetic of 16
-//! and 32 bits gives one NaN whatever its operands were, so that their signs may change; that of 64 bits keeps them. `x * 1`
-//! makes another NaN of `x`, unless `x` comes from such arithmetic already.
+//! Signs are bits, and turning one twice gives back what was there, if no subnormals are flushed on
+//! the way. Arithmetic of 16 and 32 bits gives one NaN whatever its operands were, so that their
+//! signs may change; that of 64 bits keeps them. `x * 1` makes another NaN of `x`, unless `x` comes
+//! from such arithmetic already.
 
 use super::matcher::Matcher;
 use super::rewrite::{Rewrite, Value, node, value};
@@ -149,7 +150,8 @@ fn multiply_negated(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
     node(root, form, &[of_a?.into(), Value::Bits(constant ^ 1 << 31)])
 }
 
-/// Is a value the result of arithmetic, with the one NaN, and flushed if `flushes` says that it will be?
+/// Is a value the result of arithmetic, with the one NaN, and flushed if `flushes` says that it
+/// will be?
 fn is_arithmetic(matcher: &Matcher<'_>, operand: Operand, data_type: DataType, flushes: bool) -> bool {
     matcher.definition(operand).is_some_and(|definition| {
         let form = matcher.form(definition);

@@ -467,7 +467,8 @@ fn fuse_disjoint(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     })
 }
 
-/// Sums that all uses of an extended value are: ptxas needs as many instructions for `value * 1 + summand` as for a sum.
+/// Sums that all uses of an extended value are: ptxas needs as many instructions for
+/// `value * 1 + summand` as for a sum.
 fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let function = matcher.function;
     let form = matcher.form(root);

@@ -16,8 +16,9 @@
 //! | `weigh.rs` | whether that is for the better |
 //! | `apply.rs` | does it |
 //!
-//! A rule looks at one instruction, its *root*, and at what defines its sources, and answers with what they could become;
-//! it changes nothing. The engine weighs every answer in the same way, so that no rule can make code worse:
+//! A rule looks at one instruction, its *root*, and at what defines its sources, and answers with
+//! what they could become; it changes nothing. The engine weighs every answer in the same way, so
+//! that no rule can make code worse:
 //!
 //! - LLVM has an opcode for each new instruction, with its constants in place;
 //! - *the measure falls*: the number of instructions, those counted that nothing uses afterwards; or, with as many, the sum of
@@ -25,14 +26,16 @@
 //! - a block does not get more instructions than it loses, so that nothing moves into a loop;
 //! - what lives on further is no wider than what goes, or there is room for it in the budget of registers.
 //!
-//! Constants are folded by the interpreter's own arithmetic. Floats are folded where the result has the same bits: of LLVM's
-//! flags Ori keeps that for contraction only, and what LLVM contracts it has contracted before.
+//! Constants are folded by the interpreter's own arithmetic. Floats are folded where the result has
+//! the same bits: of LLVM's flags Ori keeps that for contraction only, and what LLVM contracts it
+//! has contracted before.
 //!
-//! What it needs: SSA form. What it leaves true: control flow, but for the order of the edges of branches that it turns; where it
-//! turns one, it forgets what the context knows of the flow.
+//! What it needs: SSA form. What it leaves true: control flow, but for the order of the edges of
+//! branches that it turns; where it turns one, it forgets what the context knows of the flow.
 //!
-//! In the reference, the bundles of GeneralOptimize hand identities to a peephole of which it says no more than that.
-//! `limit-fold-fp` is the knob `LimitFoldFp` here: with it, no rule about floats is used.
+//! In the reference, the bundles of GeneralOptimize hand identities to a peephole of which it says
+//! no more than that. `limit-fold-fp` is the knob `LimitFoldFp` here: with it, no rule about floats
+//! is used.
 
 mod address;
 mod apply;
@@ -62,8 +65,9 @@ use rewrite::Rewrite;
 use rule::{Governs, RuleNumber, table};
 use weigh::Scale;
 
-/// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and read what it counted. Once
-/// blocks or edges were changed, make another: it keeps the pressure that it knows.
+/// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and
+/// read what it counted. Once blocks or edges were changed, make another: it keeps the pressure
+/// that it knows.
 #[derive(Debug)]
 pub struct Peephole {
     /// Are rules about floats used?
@@ -88,8 +92,8 @@ impl Peephole {
         }
     }
 
-    /// Applies rules to the instructions of a block, and to what that gives rise to in others, until none applies; how many
-    /// times it did.
+    /// Applies rules to the instructions of a block, and to what that gives rise to in others,
+    /// until none applies; how many times it did.
     pub fn simplify_block(
         &mut self,
         function: &mut Function,

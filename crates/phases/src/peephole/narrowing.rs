@@ -58,7 +58,8 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The low word of a value of 64 bits; none if it is not at hand. At most [`DEPTH`] levels deep.
+    /// The low word of a value of 64 bits; none if it is not at hand. At most [`DEPTH`] levels
+    /// deep.
     fn narrow(&mut self, wide: Operand, depth: u32) -> Option<Value> {
         let matcher = self.matcher;
         if let Some(constant) = matcher.constant(wide, 64) {

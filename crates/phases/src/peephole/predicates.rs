@@ -269,8 +269,8 @@ fn compare_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
         }
     };
     let comparison = form.modifiers.comparison;
-    // Words extended with zeros are ordered as unsigned ones, whatever the type of 64 bits; those extended by their sign
-    // stay in order of either type.
+    // Words extended with zeros are ordered as unsigned ones, whatever the type of 64 bits; those
+    // extended by their sign stay in order of either type.
     let source_type = match (is_equality(comparison), a_by_sign, form.source_type.is_signed()) {
         (true, ..) => DataType::B32,
         (false, true, true) => DataType::S32,
@@ -312,7 +312,8 @@ fn select_by_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewr
     )
 }
 
-/// A branch of which neither target follows anyway: the other way round it takes no instruction more.
+/// A branch of which neither target follows anyway: the other way round it takes no instruction
+/// more.
 fn branch_on_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let branch = matcher.function.sources(root);
     if branch.len() != 3 {

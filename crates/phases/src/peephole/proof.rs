@@ -1,7 +1,8 @@
 //! Every rule, on every of its examples, before and after, in the interpreter.
 //!
-//! An example is the middle of a kernel whose threads each take a record of inputs. Values of 16 bits are tried all, with
-//! values at borders for the second (a part of them where the tests are not optimised); wider ones at borders and at random.
+//! An example is the middle of a kernel whose threads each take a record of inputs. Values of 16
+//! bits are tried all, with values at borders for the second (a part of them where the tests are
+//! not optimised); wider ones at borders and at random.
 
 use super::rule::{Rule, table};
 use crate::ori_peephole;
@@ -11,8 +12,9 @@ use oriel_ori::{Function, parse_function};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 
-/// What comes before the example, as far as it mentions it: `%1` and `%2` have `{w}` bits, `%3` and `%10` 64, `%4` and `%5` 32, `%12` 16; `%11` is a
-/// predicate and `%13` an address. All come from memory, so that no rule knows anything of them.
+/// What comes before the example, as far as it mentions it: `%1` and `%2` have `{w}` bits, `%3` and
+/// `%10` 64, `%4` and `%5` 32, `%12` 16; `%11` is a predicate and `%13` an address. All come from
+/// memory, so that no rule knows anything of them.
 const BEGIN: &str = "\
 kernel \"k\" sm_80 ssa {
 bix0:

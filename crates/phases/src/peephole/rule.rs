@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 pub(super) enum Governs {
     /// The instruction computes in one lane and has no flags: no saturation, no carry.
     PlainIntegers,
-    /// The rule looks at the instruction's flags itself, and gives the same bits; with `LimitFoldFp` it is not used.
+    /// The rule looks at the instruction's flags itself, and gives the same bits; with
+    /// `LimitFoldFp` it is not used.
     ExactFloats,
     /// Nothing more than what the rule asks.
     RuleAlone,
@@ -24,14 +25,15 @@ pub(super) struct Rule {
     pub name: &'static str,
     /// The operations of the instruction that it begins at.
     pub roots: &'static [Operation],
-    /// The widths in bits that this instruction may compute in; of a comparison, those of what is compared. Empty: any.
+    /// The widths in bits that this instruction may compute in; of a comparison, those of what is
+    /// compared. Empty: any.
     pub widths: &'static [u32],
     /// What else has to hold.
     pub governed_by: Governs,
     /// What the instruction becomes; none if the rule does not apply.
     pub rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
-    /// Code that it applies to, in Ori's text form: `%9` is the value, `{w}` stands for a width. Tests prove the rule on each
-    /// of them, and fail for a rule without.
+    /// Code that it applies to, in Ori's text form: `%9` is the value, `{w}` stands for a width.
+    /// Tests prove the rule on each of them, and fail for a rule without.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the proof needs them, and they say what a rule does")

@@ -1,4 +1,5 @@
-//! Identities of shifts, bit fields and permutations. PTX takes an amount of the width or more as the width.
+//! Identities of shifts, bit fields and permutations. PTX takes an amount of the width or more as
+//! the width.
 
 use super::matcher::{Matcher, ones, signed};
 use super::rewrite::{Rewrite, Value, node, plain, typed, value, variant};
@@ -8,7 +9,8 @@ use oriel_ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Varian
 
 const WIDTHS: &[u32] = &[16, 32, 64];
 
-/// Of a register with more uses the first ones only are looked at, so that the whole takes linear time.
+/// Of a register with more uses the first ones only are looked at, so that the whole takes linear
+/// time.
 const USES_LOOKED_AT: usize = 16;
 
 pub(super) const RULES: &[Rule] = &[
@@ -183,7 +185,8 @@ fn shift_back(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     )
 }
 
-/// An extended word times a constant that is a word: one product, where shifting 64 bits takes ptxas two instructions.
+/// An extended word times a constant that is a word: one product, where shifting 64 bits takes
+/// ptxas two instructions.
 fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let is_shift = matcher.function.operation(root) == Operation::Shl;
     let orders = matcher.either_order(root);
@@ -216,8 +219,9 @@ fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
     })
 }
 
-/// Has another block the product of a register and a constant? To have it in common would make it live on from there. ptxas computes
-/// a shift again where its value is needed, but no product: of 660 kernels, half as many get more registers without.
+/// Has another block the product of a register and a constant? To have it in common would make it
+/// live on from there. ptxas computes a shift again where its value is needed, but no product: of
+/// 660 kernels, half as many get more registers without.
 fn has_product_elsewhere(matcher: &Matcher<'_>, root: Instruction, register: Register, factor: u64) -> bool {
     let function = matcher.function;
     let mut uses = function.uses(register).take(USES_LOOKED_AT);

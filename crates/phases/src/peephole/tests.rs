@@ -53,7 +53,8 @@ fn saturation_and_lanes_are_no_plain_sums() {
 #[test]
 fn floats_keep_their_bits() {
     let store = "    ST.global.b32.b32 %9, [16]";
-    // Of a NaN from memory a product makes another one; a flush of subnormals is no copy; -0 + 0 is +0.
+    // Of a NaN from memory a product makes another one; a flush of subnormals is no copy; -0 + 0 is
+    // +0.
     for body in [
         "    %9:R32 = FMUL.f32 %1, 1.0f32",
         "    %8:R32 = FMUL.f32 %1, %2\n    %9:R32 = FMUL.ftz.f32 %8, 1.0f32",
@@ -105,7 +106,8 @@ fn undefined_values_and_divisions_by_zero_are_left_alone() {
 
 #[test]
 fn nothing_moves_into_a_loop() {
-    // Two instructions in front of the loop, one in it: three words of a tree would all be computed in the loop.
+    // Two instructions in front of the loop, one in it: three words of a tree would all be computed
+    // in the loop.
     let text = "\
 kernel \"k\" sm_80 ssa {
 bix0:

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 /// Instructions below a root that are looked at for what nothing uses any more.
 const MOST_GONE: usize = 24;
 
-/// What an instruction counts for among as many: what takes longer more than what does not, wide more than narrow, and each
-/// register that it reads.
+/// What an instruction counts for among as many: what takes longer more than what does not, wide
+/// more than narrow, and each register that it reads.
 pub(super) fn rank(operation: Operation, bits: u32, sources: impl Iterator<Item = Operand>) -> u32 {
     let own = match operation {
         Operation::Mov | Operation::Copy => 0,
@@ -50,7 +50,8 @@ impl Scale {
         self.kept_for_pressure
     }
 
-    /// What goes, the targets whose results are replaced among it, if the rewrite is for the better.
+    /// What goes, the targets whose results are replaced among it, if the rewrite is for the
+    /// better.
     pub fn weigh(
         &mut self,
         function: &Function,

@@ -1,4 +1,5 @@
-//! What ptxas makes of an order: it moves loads up to where their addresses are known, and keeps the rest.
+//! What ptxas makes of an order: it moves loads up to where their addresses are known, and keeps
+//! the rest.
 
 use crate::instruction_order::is_load;
 use oriel_engine::entity::{EntityRef, SecondaryMap};

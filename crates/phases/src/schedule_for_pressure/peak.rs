@@ -36,7 +36,8 @@ impl<'a> PeakFinder<'a> {
         self.peak_of_nodes(order, order.nodes())
     }
 
-    /// The most that is live at once in a block, in the present order and in another, once ptxas has moved loads up.
+    /// The most that is live at once in a block, in the present order and in another, once ptxas
+    /// has moved loads up.
     pub fn peaks_with_loads_first(&mut self, order: &BlockOrder) -> [u32; 2] {
         let present: Vec<DependencyNode> = order.graph().nodes().collect();
         [present.as_slice(), order.nodes()].map(|nodes| {

@@ -1,9 +1,10 @@
 //! The functions of a module together: a kernel has the registers of what it calls.
 //!
-//! ptxas either inlines a function or calls it with the registers that live over the call out of its way; both ways the kernel needs
-//! what is live there and what the callee needs. So the features of a callee are added to those of its callers before anything is
-//! estimated. A callee that is not known, that
-//! is called by its address or that calls its caller is counted only: such calls keep to the calling convention.
+//! ptxas either inlines a function or calls it with the registers that live over the call out of
+//! its way; both ways the kernel needs what is live there and what the callee needs. So the
+//! features of a callee are added to those of its callers before anything is estimated. A callee
+//! that is not known, that is called by its address or that calls its caller is counted only: such
+//! calls keep to the calling convention.
 
 use super::{Features, RegisterEstimate, Target};
 use oriel_ori::{Function, OperandKind, Operation, Special};
@@ -39,7 +40,8 @@ impl CallGraph {
     /// The features of a function and of all that it calls; none if it was not added.
     pub fn features(&self, name: &str) -> Option<Features> {
         self.functions.get(name)?;
-        // Callees first: each function is visited when it is met, and finished when all that it calls is.
+        // Callees first: each function is visited when it is met, and finished when all that it
+        // calls is.
         let mut finished: HashMap<&str, Option<Features>> = HashMap::new();
         let mut open: Vec<(&str, usize)> = vec![(self.functions.get_key_value(name)?.0, 0)];
         finished.insert(open[0].0, None);

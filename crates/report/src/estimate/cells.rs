@@ -10,12 +10,14 @@
 //! %9:R64 = IADD %4, 64             the cells of %4, if it is only an address: accesses add constants
 //! ```
 //!
-//! A *cell* is one such register. ptxas splits wide values in halves and lets what only renames, widens or narrows a value use the
-//! registers of that value, so a register of the function is a row of *pieces*, each of which is a cell or costs nothing.
-//! Registers with several definitions, as late form has them, have cells of their own.
+//! A *cell* is one such register. ptxas splits wide values in halves and lets what only renames,
+//! widens or narrows a value use the registers of that value, so a register of the function is a
+//! row of *pieces*, each of which is a cell or costs nothing. Registers with several definitions,
+//! as late form has them, have cells of their own.
 //!
-//! Values that all lanes share and that integer instructions compute out of parameters, constants and each other are kept in uniform
-//! registers from sm_75 on, where they take no room in the register file that `ptxas -v` counts.
+//! Values that all lanes share and that integer instructions compute out of parameters, constants
+//! and each other are kept in uniform registers from sm_75 on, where they take no room in the
+//! register file that `ptxas -v` counts.
 
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, entity_impl};
 use oriel_ori::{
@@ -66,7 +68,8 @@ impl Cells {
         cells.first.push(at as u32);
         cells.pieces = vec![None; at];
         let mut is_known = EntitySet::with_capacity(function.register_limit());
-        // A definition stands before its uses in the order of the layout but for loops, in which registers have several.
+        // A definition stands before its uses in the order of the layout but for loops, in which
+        // registers have several.
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
                 for (number, result) in function.results(instruction).iter().enumerate() {
@@ -140,7 +143,8 @@ impl Cells {
         }
     }
 
-    /// The pieces of an operand that keeps its value: a constant, or a register with one definition.
+    /// The pieces of an operand that keeps its value: a constant, or a register with one
+    /// definition.
     fn lasting(
         &self,
         function: &Function,
@@ -233,7 +237,8 @@ impl Cells {
     }
 }
 
-/// Is it a sum with a constant that only accesses of memory read, which add a constant by themselves?
+/// Is it a sum with a constant that only accesses of memory read, which add a constant by
+/// themselves?
 fn is_offset(function: &Function, instruction: Instruction) -> bool {
     /// What the constant of an access can be at most.
     const LIMIT: u64 = 1 << 23;
@@ -249,7 +254,8 @@ fn is_offset(function: &Function, instruction: Instruction) -> bool {
     offset.is_some_and(|offset| offset.unsigned_abs() < LIMIT) && function.uses(result).all(is_address)
 }
 
-/// Is it a change of sign that only instructions on floats read, which do it along with their own work?
+/// Is it a change of sign that only instructions on floats read, which do it along with their own
+/// work?
 fn is_modifier(function: &Function, instruction: Instruction) -> bool {
     use Operation as O;
     let Some(result) = function.result(instruction, 0).as_register() else {
@@ -265,7 +271,8 @@ fn is_modifier(function: &Function, instruction: Instruction) -> bool {
     function.data_type(instruction).bits() >= 32 && readers.all(is_float)
 }
 
-/// Does it read a parameter of a kernel at a place that is known? Instructions have that as an operand.
+/// Does it read a parameter of a kernel at a place that is known? Instructions have that as an
+/// operand.
 pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool {
     // A part of an aggregate is read through a register that holds where the aggregate is.
     let is_symbol = |register: Register| {
@@ -309,8 +316,8 @@ fn is_uniform_operation(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-/// Registers, predicates among them, of which every definition is one that the uniform datapath can do, with operands that it can
-/// read.
+/// Registers, predicates among them, of which every definition is one that the uniform datapath can
+/// do, with operands that it can read.
 fn uniform_registers(function: &Function, divergence: &Divergence, sm: u32) -> EntitySet<Register> {
     let mut found = EntitySet::with_capacity(function.register_limit());
     let has_datapath = sm >= 75;

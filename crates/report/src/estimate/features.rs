@@ -17,7 +17,8 @@ use oriel_ori::{
 /// Declares the features: a field and its description each.
 macro_rules! features {
     ($( $(#[$doc:meta])* $name:ident, )*) => {
-        /// What is known of a function before ptxas has run; in registers of 32 bits where nothing else is said.
+        /// What is known of a function before ptxas has run; in registers of 32 bits where nothing
+        /// else is said.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Features {
             $( $(#[$doc])* pub $name: f32, )*
@@ -364,7 +365,8 @@ impl Features {
             self.live_into_loops = self.live_into_loops.max(into);
         }
         if nodes.iter().any(|node| node.is_call) {
-            // What lives through the block lives over its calls; the rest is on one side or the other.
+            // What lives through the block lives over its calls; the rest is on one side or the
+            // other.
             self.live_over_calls = self.live_over_calls.max(divergent(live.live_out(block)));
         }
     }

@@ -1,6 +1,7 @@
 //! Which cells are live where blocks begin and end.
 //!
-//! Every use is followed back to the definitions, block by block, so that the time is the sum of the live ranges in blocks.
+//! Every use is followed back to the definitions, block by block, so that the time is the sum of
+//! the live ranges in blocks.
 
 use super::cells::Cell;
 use super::lower::Nodes;

@@ -1,9 +1,10 @@
-//! A function as the instructions that a scheduler orders: which cells each reads and writes, how long its results take, and
-//! what it must not pass.
+//! A function as the instructions that a scheduler orders: which cells each reads and writes, how
+//! long its results take, and what it must not pass.
 //!
-//! What takes no instruction of its own is left out: parameters, immediates, values under a new name, and sign extensions and shifts
-//! that the only instruction which reads them does along with its own work (`IMAD.WIDE`, `LEA`). What ptxas replaces by a sequence,
-//! such as a division, needs registers in between: the *temporaries* of a node.
+//! What takes no instruction of its own is left out: parameters, immediates, values under a new
+//! name, and sign extensions and shifts that the only instruction which reads them does along with
+//! its own work (`IMAD.WIDE`, `LEA`). What ptxas replaces by a sequence, such as a division, needs
+//! registers in between: the *temporaries* of a node.
 
 use super::cells::{Cell, Cells, is_parameter_read};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, SecondaryMap, Symbol};
@@ -164,7 +165,8 @@ impl Nodes {
         self.aligned.contains(cell)
     }
 
-    /// Is it read along with an aligned value, whose even half keeps the even bank of registers busy, so that it goes to an odd one?
+    /// Is it read along with an aligned value, whose even half keeps the even bank of registers
+    /// busy, so that it goes to an odd one?
     pub fn is_odd(&self, cell: Cell) -> bool {
         self.odd.contains(cell)
     }
@@ -176,7 +178,8 @@ impl Nodes {
     }
 }
 
-/// The only instruction that reads the only result of another, if both are in one block and the register has no other definition.
+/// The only instruction that reads the only result of another, if both are in one block and the
+/// register has no other definition.
 fn only_user(function: &Function, instruction: Instruction) -> Option<Instruction> {
     let [result] = function.results(instruction).iter().collect::<SmallVec<[_; 2]>>()[..] else {
         return None;
@@ -192,8 +195,8 @@ fn only_user(function: &Function, instruction: Instruction) -> Option<Instructio
     }
 }
 
-/// Instructions that their only user does along: sign extensions and shifts by constants in front of wide sums, products in front of
-/// sums.
+/// Instructions that their only user does along: sign extensions and shifts by constants in front
+/// of wide sums, products in front of sums.
 fn folded_instructions(function: &Function) -> EntitySet<Instruction> {
     let mut folded = EntitySet::with_capacity(function.instruction_limit());
     for &block in function.blocks() {
@@ -233,7 +236,8 @@ struct Lowering<'a> {
     folded: &'a EntitySet<Instruction>,
     sm: u32,
     cell_count: usize,
-    /// Pairs of the present block that hold what the constant bank or uniform registers have: whose value, and the cells.
+    /// Pairs of the present block that hold what the constant bank or uniform registers have: whose
+    /// value, and the cells.
     pairs: Vec<(Moved, [Cell; 2])>,
 }
 
@@ -282,8 +286,8 @@ impl Lowering<'_> {
         nodes.push(node);
     }
 
-    /// The value of an operand that takes a pair of registers although the constant bank or uniform registers have it: addresses of
-    /// accesses, and parameters that addresses are counted from.
+    /// The value of an operand that takes a pair of registers although the constant bank or uniform
+    /// registers have it: addresses of accesses, and parameters that addresses are counted from.
     fn moved_pair(&self, instruction: Instruction, number: usize) -> Option<Moved> {
         let function = self.function;
         let register = match function.source(instruction, number).kind() {
@@ -346,7 +350,8 @@ impl Lowering<'_> {
         cells.iter().flatten().copied()
     }
 
-    /// The register that a value had first, before copies and sums with constants; none of an immediate.
+    /// The register that a value had first, before copies and sums with constants; none of an
+    /// immediate.
     fn origin(&self, register: Register) -> Option<Register> {
         let mut origin = register;
         loop {
@@ -530,7 +535,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Cycles from an instruction to the use of its result. Those of memory are what a scheduler assumes, not what the memory takes.
+/// Cycles from an instruction to the use of its result. Those of memory are what a scheduler
+/// assumes, not what the memory takes.
 fn latency(function: &Function, instruction: Instruction) -> u32 {
     use Operation as O;
     let is_wide = function.data_type(instruction) == DataType::F64;
@@ -567,7 +573,8 @@ fn calls_subroutine(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-/// Registers that the sequence which ptxas makes of an instruction needs beside operands and results.
+/// Registers that the sequence which ptxas makes of an instruction needs beside operands and
+/// results.
 fn temporaries(function: &Function, instruction: Instruction) -> u32 {
     use Operation as O;
     let data_type = function.data_type(instruction);

@@ -17,7 +17,8 @@
 //! | `model.rs` | trees from features to registers |
 //! | `model_text.rs` | how they are written in `model.txt` |
 //!
-//! `docs/register-estimate.md` says what the features stand for, how the model was made and how far off it is.
+//! `docs/register-estimate.md` says what the features stand for, how the model was made and how far
+//! off it is.
 
 mod call_graph;
 mod cells;
@@ -76,8 +77,9 @@ fn threads(dimensions: [u32; 3]) -> Option<u32> {
     dimensions.iter().any(|&size| size > 0).then_some(product)
 }
 
-/// Registers that `.maxnreg` (0: not given), threads of a block and blocks of a multiprocessor leave a thread. Registers are handed
-/// out to warps in units of 256, so a thread has a multiple of eight.
+/// Registers that `.maxnreg` (0: not given), threads of a block and blocks of a multiprocessor
+/// leave a thread. Registers are handed out to warps in units of 256, so a thread has a multiple of
+/// eight.
 fn register_limit(max_registers: u32, threads: Option<u32>, blocks: u32) -> u32 {
     let mut limit = MOST_REGISTERS;
     if let Some(threads) = threads {

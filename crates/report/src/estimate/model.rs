@@ -1,10 +1,12 @@
 //! From features to registers: the sum of many small decision trees.
 //!
-//! The trees come from `scripts/calibrate_estimate.py`, which fits them to what ptxas made of the kernels of
-//! `calibration/registers.csv`. Their sum is the logarithm of the registers needed over those of the schedule, so that no tree has
-//! to learn how large kernels are. The limit of launch bounds is applied to what is needed.
+//! The trees come from `scripts/calibrate_estimate.py`, which fits them to what ptxas made of the
+//! kernels of `calibration/registers.csv`. Their sum is the logarithm of the registers needed over
+//! those of the schedule, so that no tree has to learn how large kernels are. The limit of launch
+//! bounds is applied to what is needed.
 //!
-//! The script writes `model.txt` (`model_text.rs` says how), of which the build script makes tables.
+//! The script writes `model.txt` (`model_text.rs` says how), of which the build script makes
+//! tables.
 
 use super::{Features, RegisterEstimate};
 
@@ -73,8 +75,8 @@ impl Model<'_> {
         (sum.exp() * f64::from(base)).max(Self::needed_for_calls(features))
     }
 
-    /// Registers that the calling convention takes: a function that is not known may use the first, and what lives over its call is
-    /// behind those.
+    /// Registers that the calling convention takes: a function that is not known may use the first,
+    /// and what lives over its call is behind those.
     fn needed_for_calls(features: &Features) -> f64 {
         if features.unknown_calls == 0.0 {
             return 0.0;

@@ -1,9 +1,11 @@
 //! The text of the model: read when the library is built, so that no process has to.
 //!
-//! It has a line for each of: the features that trees ask for, by name; those which they also ask for as a share of the
-//! schedule's registers; the constant of the sum; errors at the ends of the interval; errors in ascending order, evenly spread.
-//! Errors are in units of what counts as close, two registers or a tenth. Each further line is a tree: a node that asks, as
-//! `input<bound`, is followed by the nodes for values up to the bound, then by those for greater ones; any other word is a leaf.
+//! It has a line for each of: the features that trees ask for, by name; those which they also ask
+//! for as a share of the schedule's registers; the constant of the sum; errors at the ends of the
+//! interval; errors in ascending order, evenly spread. Errors are in units of what counts as close,
+//! two registers or a tenth. Each further line is a tree: a node that asks, as `input<bound`, is
+//! followed by the nodes for values up to the bound, then by those for greater ones; any other word
+//! is a leaf.
 //!
 //! The build script and the tests include this file; it depends on nothing.
 

@@ -8,8 +8,8 @@
 //!   d          d
 //! ```
 //!
-//! A *region* is a block and what comes behind it without another way in: the only successor, or both sides of a branch that are
-//! short and wait for nobody, and the block where they meet.
+//! A *region* is a block and what comes behind it without another way in: the only successor, or
+//! both sides of a branch that are short and wait for nobody, and the block where they meet.
 
 use super::lower::{Nodes, Order};
 use oriel_engine::entity::{Block, EntitySet};
@@ -62,7 +62,8 @@ pub fn regions(function: &Function, flow: &ControlFlow, nodes: &Nodes) -> Vec<Re
     found
 }
 
-/// Adds what comes behind the last block of a region; the block that may go on from there, if there is one.
+/// Adds what comes behind the last block of a region; the block that may go on from there, if there
+/// is one.
 fn grow(flow: &ControlFlow, nodes: &Nodes, taken: &EntitySet<Block>, region: &mut Region) -> Option<Block> {
     let &[last] = &region.ends[..] else { return None };
     let only_from = |block: Block, sources: &[Block]| {

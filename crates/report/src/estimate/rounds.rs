@@ -15,7 +15,8 @@ use oriel_ori::{Function, Instruction, Operation};
 /// Rounds beyond which nobody unrolls.
 const MOST_ROUNDS: u64 = 1_024;
 
-/// The rounds of a loop whose only block is `block`, if its counter starts, steps and ends at constants.
+/// The rounds of a loop whose only block is `block`, if its counter starts, steps and ends at
+/// constants.
 pub fn constant_rounds(function: &Function, block: Block) -> Option<usize> {
     let branch = function.terminator(block)?;
     let condition = function.sources(branch).iter().next()?.as_register()?;

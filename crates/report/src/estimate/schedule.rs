@@ -1,7 +1,8 @@
 //! The order of a region's instructions after scheduling, and how many registers it takes.
 //!
-//! ptxas moves loads up to where their addresses are known and fills the time until they arrive, as far as its register target lets
-//! it. How far that is depends on more than a region, so it is ordered three ways, which bound the answer:
+//! ptxas moves loads up to where their addresses are known and fills the time until they arrive, as
+//! far as its register target lets it. How far that is depends on more than a region, so it is
+//! ordered three ways, which bound the answer:
 //!
 //! | way | what it stands for |
 //! |---|---|
@@ -9,19 +10,22 @@
 //! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
 //! | [`Policy::Loads`] | loads and what their addresses need first, then the rest in LLVM's order, without waiting for any result: other warps run meanwhile; while a target is exceeded, only what frees registers, or LLVM's order |
 //!
-//! Each definition of a cell is a value of its own here, as it is in the SSA form that ptxas schedules.
+//! Each definition of a cell is a value of its own here, as it is in the SSA form that ptxas
+//! schedules.
 //!
 //! # Registers that are not live
 //!
-//! ptxas hands out more registers than are live at once, as long as that costs no warps: whoever writes a register that an earlier
-//! instruction still reads has to wait for it, and memory reads late. So a register is free again
+//! ptxas hands out more registers than are live at once, as long as that costs no warps: whoever
+//! writes a register that an earlier instruction still reads has to wait for it, and memory reads
+//! late. So a register is free again
 //!
 //! - at once, if instructions of fixed latency read it,
 //! - when the result of the load that read it is used, as that says that the load is done; the result itself can have it,
 //! - where everything waits (barriers, calls), if a store read it, as nothing else says when a store is done.
 //!
-//! Values of 64 bits begin at even registers, which keeps the even bank busy where one is read: what is read along with them goes to
-//! odd registers, and the even ones between stay free for others. [`Cost::spaced`] counts all that.
+//! Values of 64 bits begin at even registers, which keeps the even bank busy where one is read:
+//! what is read along with them goes to odd registers, and the even ones between stay free for
+//! others. [`Cost::spaced`] counts all that.
 
 use super::cells::{Cell, Cells};
 use super::live_cells::LiveCells;
@@ -54,7 +58,8 @@ pub struct Cost {
     pub everything: u32,
     /// Results of loads at most live at once.
     pub loaded: u32,
-    /// Registers that ptxas hands out if it has enough: those live, those that memory still reads, and gaps.
+    /// Registers that ptxas hands out if it has enough: those live, those that memory still reads,
+    /// and gaps.
     pub spaced: u32,
 }
 
@@ -72,7 +77,8 @@ impl Cost {
     }
 }
 
-/// Memory accesses that later ones are compared with one by one; of more than these only the order counts.
+/// Memory accesses that later ones are compared with one by one; of more than these only the order
+/// counts.
 const COMPARED_ACCESSES: usize = 16;
 
 /// Ready instructions that are compared where registers are short.
@@ -185,12 +191,14 @@ struct GraphNode {
     load_height: u32,
 }
 
-/// The scratch tables of [`BlockGraph::new`], kept between blocks: they are as large as the function.
+/// The scratch tables of [`BlockGraph::new`], kept between blocks: they are as large as the
+/// function.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     /// By cell: its present value, counted from one.
     current: Vec<u32>,
-    /// By value: the node that defines it, and how long that takes; none of what the region begins with.
+    /// By value: the node that defines it, and how long that takes; none of what the region begins
+    /// with.
     definers: Vec<Option<(u32, u32)>>,
 }
 
@@ -204,7 +212,8 @@ struct Ordering {
 }
 
 impl BlockGraph {
-    /// Of the blocks of a region, `copies` times one after the other; more than one stand for an unrolled loop.
+    /// Of the blocks of a region, `copies` times one after the other; more than one stand for an
+    /// unrolled loop.
     pub fn new(
         cells: &Cells,
         nodes: &Nodes,
@@ -430,8 +439,9 @@ impl BlockGraph {
         walk.most
     }
 
-    /// Orders the nodes by height, in time, and notes in `walk` what that takes. From `target` registers on, the first node of LLVM's
-    /// order goes, or one of the next by height that frees registers.
+    /// Orders the nodes by height, in time, and notes in `walk` what that takes. From `target`
+    /// registers on, the first node of LLVM's order goes, or one of the next by height that frees
+    /// registers.
     fn list_schedule(
         &self,
         walk: &mut Walk<'_>,
@@ -502,7 +512,8 @@ struct Walk<'a> {
     taken: Registers,
     /// Of these, those that are free when everybody has waited.
     until_fence: Registers,
-    /// By node: those that are free when its result is read; none before it has started and after that.
+    /// By node: those that are free when its result is read; none before it has started and after
+    /// that.
     until_read: Vec<Option<Registers>>,
     /// By value: what in memory has read it last.
     reader: Vec<Reader>,
@@ -560,7 +571,8 @@ impl<'a> Walk<'a> {
         made - freed.count() as i32
     }
 
-    /// The node that frees most registers, of the first few of a heap's array, which are among its highest; none if none frees any.
+    /// The node that frees most registers, of the first few of a heap's array, which are among its
+    /// highest; none if none frees any.
     fn freeing(&self, ready: &BinaryHeap<(u32, Reverse<u32>)>, is_done: &[bool]) -> Option<usize> {
         let nodes = ready.iter().take(COMPARED_READY).map(|&(_, Reverse(node))| node);
         let nodes = nodes.filter(|&node| !is_done[node as usize]);
@@ -576,7 +588,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Gives back the register of a value that a node reads last, now or when no access can read it any more.
+    /// Gives back the register of a value that a node reads last, now or when no access can read it
+    /// any more.
     fn free(&mut self, value: u32, node: usize, reusable: &mut i32) {
         let data = &self.graph.values[value as usize];
         if data.is_uniform {

@@ -36,7 +36,8 @@ fn parameters_immediates_and_addresses_with_constants_take_no_register() {
     RET
 ",
     );
-    // LLVM has base, address, sum and constant; the machine has thread number and base, then the address alone.
+    // LLVM has base, address, sum and constant; the machine has thread number and base, then the
+    // address alone.
     assert_eq!(found.pressure, 5.0);
     assert_eq!(found.source_peak, 3.0);
     assert_eq!(found.nodes, 6.0);

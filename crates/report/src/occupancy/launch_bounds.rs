@@ -7,8 +7,9 @@ use oriel_engine::snapshot::abi::SymbolKind;
 /// The address space of shared memory.
 const SHARED: u32 = 3;
 
-/// The block that figures are for where a kernel does not say how large its blocks are: a warp for each sub-partition. Such
-/// blocks are never what limits occupancy, on none of the multiprocessors, so that only the kernel's own use shows.
+/// The block that figures are for where a kernel does not say how large its blocks are: a warp for
+/// each sub-partition. Such blocks are never what limits occupancy, on none of the multiprocessors,
+/// so that only the kernel's own use shows.
 const ASSUMED_THREADS: u32 = 128;
 
 /// What a kernel says of its launches: `__launch_bounds__`, `.reqntid`, `.maxnreg`.
@@ -47,8 +48,8 @@ impl LaunchBounds {
         self.max_threads_per_block.unwrap_or(ASSUMED_THREADS)
     }
 
-    /// The most registers that a thread can have within these bounds. None if the bounds cannot be met with any
-    /// number; without bounds it is what the hardware allows a thread.
+    /// The most registers that a thread can have within these bounds. None if the bounds cannot be
+    /// met with any number; without bounds it is what the hardware allows a thread.
     pub fn register_limit(&self, limits: &SmLimits) -> Option<u32> {
         let most = self.max_registers.unwrap_or(MAX_REGISTERS_PER_THREAD);
         // Without a bound on threads ptxas ignores one on blocks.
@@ -61,7 +62,8 @@ impl LaunchBounds {
     }
 }
 
-/// Bytes of static shared memory that a function's own instructions refer to, each variable aligned.
+/// Bytes of static shared memory that a function's own instructions refer to, each variable
+/// aligned.
 pub fn static_shared_bytes(snapshot: &Snapshot<'_>) -> u64 {
     snapshot
         .arrays()

@@ -1,7 +1,8 @@
 //! What a streaming multiprocessor has, by compute capability.
 //!
-//! The numbers are NVIDIA's: the table of technical specifications in the CUDA programming guide, and, for
-//! granularities, sub-partitions and limits of blocks, the rules of the occupancy calculator that comes with CUDA 13.
+//! The numbers are NVIDIA's: the table of technical specifications in the CUDA programming guide,
+//! and, for granularities, sub-partitions and limits of blocks, the rules of the occupancy
+//! calculator that comes with CUDA 13.
 
 /// Threads of a warp.
 pub const WARP_THREADS: u32 = 32;
@@ -31,8 +32,8 @@ pub struct SmLimits {
     pub sub_partitions: u32,
     /// Shared memory in bytes.
     pub shared_bytes: u32,
-    /// Shared memory in bytes that one block can have, that beyond 48 KiB only if the host asks for it. What the system
-    /// reserves is not part of it.
+    /// Shared memory in bytes that one block can have, that beyond 48 KiB only if the host asks for
+    /// it. What the system reserves is not part of it.
     pub shared_bytes_per_block: u32,
     /// Shared memory in bytes that the system reserves in each block.
     pub reserved_shared_bytes: u32,
@@ -40,8 +41,8 @@ pub struct SmLimits {
     pub shared_unit: u32,
 }
 
-/// A row of the table: up to compute capability 7.5 the shared memory of blocks comes in units of 256 bytes, and
-/// nothing is reserved.
+/// A row of the table: up to compute capability 7.5 the shared memory of blocks comes in units of
+/// 256 bytes, and nothing is reserved.
 const fn up_to_turing(
     sm: u32,
     warps: u32,
@@ -63,7 +64,8 @@ const fn up_to_turing(
     }
 }
 
-/// A row of the table: from compute capability 8.0 on each block has 1 KiB that is reserved, and can have all the rest.
+/// A row of the table: from compute capability 8.0 on each block has 1 KiB that is reserved, and
+/// can have all the rest.
 const fn from_ampere(sm: u32, warps: u32, blocks: u32, shared_kib: u32) -> SmLimits {
     SmLimits {
         reserved_shared_bytes: KIB,

@@ -1,4 +1,5 @@
-//! How many blocks and warps of a kernel a multiprocessor holds at once, and what keeps it from holding more.
+//! How many blocks and warps of a kernel a multiprocessor holds at once, and what keeps it from
+//! holding more.
 //!
 //! The rules are those of NVIDIA's occupancy calculator:
 //!
@@ -10,8 +11,8 @@
 //! blocks by shared     = ⌊shared per SM / (static + dynamic + reserved, rounded up to the unit)⌋
 //! ```
 //!
-//! The least of these and of the blocks that an SM can hold at all is what fits. A kernel whose one block exceeds what a
-//! block can have does not run.
+//! The least of these and of the blocks that an SM can hold at all is what fits. A kernel whose one
+//! block exceeds what a block can have does not run.
 
 mod launch_bounds;
 mod limits;
@@ -37,7 +38,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What a launch of a kernel takes with so many registers a thread, without dynamic shared memory.
+    /// What a launch of a kernel takes with so many registers a thread, without dynamic shared
+    /// memory.
     pub fn of_kernel(snapshot: &Snapshot<'_>, registers_per_thread: u32) -> Self {
         Self {
             threads_per_block: LaunchBounds::of(snapshot).threads_per_block(),
@@ -47,8 +49,8 @@ impl Usage {
     }
 }
 
-/// What keeps a multiprocessor from holding more blocks. Of several the first one counts: what nothing can be done about comes
-/// first.
+/// What keeps a multiprocessor from holding more blocks. Of several the first one counts: what
+/// nothing can be done about comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limiter {
@@ -132,15 +134,16 @@ impl SmLimits {
             .find(|step| step.warps_per_sm > warps)
     }
 
-    /// The fewest registers with which fewer warps fit than with `usage`; none if no number that a thread can have does.
+    /// The fewest registers with which fewer warps fit than with `usage`; none if no number that a
+    /// thread can have does.
     pub fn step_down(&self, usage: Usage) -> Option<Step> {
         let warps = self.occupancy(usage).warps_per_sm;
         self.steps(usage, usage.registers_per_thread + 1..=MAX_REGISTERS_PER_THREAD)
             .find(|step| step.warps_per_sm < warps)
     }
 
-    /// The most registers with which at least `blocks` blocks of `threads_per_block` fit, shared memory not counted; none if no
-    /// number does.
+    /// The most registers with which at least `blocks` blocks of `threads_per_block` fit, shared
+    /// memory not counted; none if no number does.
     pub fn registers_for(&self, threads_per_block: u32, blocks: u32) -> Option<u32> {
         (1..=MAX_REGISTERS_PER_THREAD)
             .rev()
@@ -182,7 +185,8 @@ impl SmLimits {
             return 0;
         }
         let per_warp = (registers_per_thread * WARP_THREADS).next_multiple_of(REGISTER_UNIT);
-        // The block that takes most counts as if its warps were spread evenly over the sub-partitions.
+        // The block that takes most counts as if its warps were spread evenly over the
+        // sub-partitions.
         if per_warp * warps_per_block.next_multiple_of(self.sub_partitions) > self.registers_per_block {
             return 0;
         }

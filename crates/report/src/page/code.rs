@@ -1,7 +1,8 @@
 //! A function's instructions, places and blocks in few numbers.
 //!
-//! Rows are the instructions that are no debug instructions, in the order of the code. Numbers that mostly grow are stored as
-//! differences, strings once. An instruction's text is a *form* with its registers left out, which instructions share, and its registers.
+//! Rows are the instructions that are no debug instructions, in the order of the code. Numbers that
+//! mostly grow are stored as differences, strings once. An instruction's text is a *form* with its
+//! registers left out, which instructions share, and its registers.
 
 use super::packing::{Interned, differences};
 use super::values::{RowMap, Values};
@@ -12,8 +13,8 @@ use oriel_engine::live::pressure::File;
 use oriel_engine::snapshot::{InstructionRef, Snapshot};
 use serde::Serialize;
 
-/// An instruction's text around its registers: what each register does (`d`efined, `r`ead, `m`entioned), then the text before the
-/// first register, between each two, and behind the last.
+/// An instruction's text around its registers: what each register does (`d`efined, `r`ead,
+/// `m`entioned), then the text before the first register, between each two, and behind the last.
 type Form = Vec<String>;
 
 /// What the page knows of a function's code.
@@ -120,8 +121,8 @@ fn form_of(reference: &InstructionRef<'_>, registers: &mut Vec<u32>) -> Form {
         let Some(register) = operand.register() else {
             continue;
         };
-        // Results come first in the text as among the operands. Should a symbol have a name like a register, the parts of the text are
-        // other ones, but together they still are the text.
+        // Results come first in the text as among the operands. Should a symbol have a name like a
+        // register, the parts of the text are other ones, but together they still are the text.
         let name = format!("%{}", register.as_u32());
         let Some((before, behind)) = split_at_name(rest, &name) else {
             continue;

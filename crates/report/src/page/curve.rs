@@ -7,8 +7,8 @@ use serde::Serialize;
 /// Steps of a curve at most.
 const STEPS: usize = 512;
 
-/// The most units of 32 bits live at once in each of a number of stretches of code, which all have the same number of
-/// instructions but for the last.
+/// The most units of 32 bits live at once in each of a number of stretches of code, which all have
+/// the same number of instructions but for the last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Curve {
     /// Instructions that have a place in the numbering.

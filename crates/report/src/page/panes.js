@@ -1,4 +1,4 @@
-// The panes of one function that follow what is selected: curve, life ranges, listing, source.
+// The panes of one function that follow what is selected: curve, live ranges, listing, source.
 
 const CURVE = {top: 16, depth: 16, blocks: 17, axis: 16, right: 118};
 
@@ -37,7 +37,7 @@ class CurvePane {
     const [full, height] = [box.clientWidth, box.clientHeight];
     const left = this.left;
     this.width = Math.max(50, full - left - CURVE.right);
-    // The tracks of the life ranges end where the curve ends.
+    // The tracks of the live ranges end where the curve ends.
     const ranges = byId("ranges");
     ranges.style.setProperty("--aside", CURVE.right - (ranges.offsetWidth - ranges.clientWidth) + "px");
     const bottom = height - CURVE.depth - CURVE.blocks - CURVE.axis;
@@ -170,7 +170,7 @@ class CurvePane {
   }
 }
 
-/** Life ranges: a row a register, grouped by source variable. */
+/** Live ranges: a row a register, grouped by source variable. */
 class RangesPane {
   constructor(page) {
     this.page = page;

@@ -19,7 +19,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Looks for a file by the name that debug information gives it: from the working directory on, then beside the module.
+    /// Looks for a file by the name that debug information gives it: from the working directory on,
+    /// then beside the module.
     pub(super) fn find(file: &str, module: &str) -> Self {
         let beside_module = Path::new(module).parent().map(|folder| folder.join(file));
         let candidates = [Some(PathBuf::from(file)), beside_module];

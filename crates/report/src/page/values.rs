@@ -1,8 +1,9 @@
-//! Life ranges, with instructions' rows as time.
+//! Live ranges, with instructions' rows as time.
 //!
-//! A *moment* is four times a row, plus the slot: 0 before the instruction, 1 early definitions, 2 where it reads and defines
-//! registers, 3 the end of a definition that nothing reads. What begins or ends with a block does so at moment 0 of the block's first
-//! row. So a moment is LLVM's slot index, and the page counts the same pressure.
+//! A *moment* is four times a row, plus the slot: 0 before the instruction, 1 early definitions, 2
+//! where it reads and defines registers, 3 the end of a definition that nothing reads. What begins
+//! or ends with a block does so at moment 0 of the block's first row. So a moment is LLVM's slot
+//! index, and the page counts the same pressure.
 
 use super::packing::{Interned, differences};
 use crate::pressure::{FunctionPressure, VariableMap, file_name};
@@ -85,7 +86,8 @@ pub(super) struct Values {
     variables: Vec<u32>,
     /// Number of segments of each.
     segment_count: Vec<usize>,
-    /// For each segment its start and end: moments, as differences to the number before in the same register.
+    /// For each segment its start and end: moments, as differences to the number before in the same
+    /// register.
     segments: Vec<i64>,
 }
 

@@ -80,7 +80,8 @@ impl<'a> FunctionPressure<'a> {
         self.pressure.file(file).peak()
     }
 
-    /// Where the peak of a file is first reached: behind this instruction, or at the start of the block if the block has none.
+    /// Where the peak of a file is first reached: behind this instruction, or at the start of the
+    /// block if the block has none.
     pub fn peak_place(&self, file: File) -> Option<(Block, Option<Instruction>)> {
         let index = self.peak(file).index?;
         let indexes = self.intervals.indexes();

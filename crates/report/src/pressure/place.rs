@@ -37,7 +37,8 @@ pub struct Place {
     pub instruction: u32,
     /// LLVM's name of the opcode.
     pub opcode: String,
-    /// The position, and the calls that it was inlined at, innermost first; empty without debug information.
+    /// The position, and the calls that it was inlined at, innermost first; empty without debug
+    /// information.
     pub source: Vec<SourceFrame>,
 }
 

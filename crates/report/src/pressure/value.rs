@@ -16,7 +16,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relief {
-    /// Nothing in the region of the peak uses it, and it needs no other value: it can be computed behind the region.
+    /// Nothing in the region of the peak uses it, and it needs no other value: it can be computed
+    /// behind the region.
     ComputeBehind,
     /// Nothing in the region of the peak uses it: it could be in memory meanwhile.
     KeepInMemory,
@@ -108,7 +109,8 @@ impl Describer<'_, '_> {
                     let Some(&value) = live.get(&register) else {
                         continue;
                     };
-                    // A PHI reads at the end of a predecessor; where there are PHIs, a register has one value.
+                    // A PHI reads at the end of a predecessor; where there are PHIs, a register has
+                    // one value.
                     if is_phi || self.intervals.interval(register).query(index).value_in() == Some(value) {
                         let read = reads.entry(register).or_default();
                         read.last = Some(instruction);

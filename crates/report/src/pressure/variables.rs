@@ -41,8 +41,9 @@ impl VariableMap {
         Self(holdings)
     }
 
-    /// The names of the variables that a value of a register holds, each once. Where values meet, debug instructions often
-    /// speak only of those that come in: then the names are those that the register's other values have.
+    /// The names of the variables that a value of a register holds, each once. Where values meet,
+    /// debug instructions often speak only of those that come in: then the names are those that the
+    /// register's other values have.
     pub(crate) fn names(
         &self,
         snapshot: &Snapshot<'_>,

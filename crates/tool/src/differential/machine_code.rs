@@ -1,8 +1,9 @@
 //! Phases in LLVM's pipeline, and what the back end makes of their results.
 //!
-//! A second process compiles the module with phases at the first stage; the second stage's functions, which it exports,
-//! have gone back into machine code, through LLVM's PHI elimination, coalescing and scheduling, and out again. They leave
-//! the same memory as those of the module as it was. Oriel's options hold for a process, hence the second one.
+//! A second process compiles the module with phases at the first stage; the second stage's
+//! functions, which it exports, have gone back into machine code, through LLVM's PHI elimination,
+//! coalescing and scheduling, and out again. They leave the same memory as those of the module as
+//! it was. Oriel's options hold for a process, hence the second one.
 
 use super::DifferentialArguments;
 use super::source::Work;
@@ -24,7 +25,8 @@ pub struct Report {
     pub problems: Vec<String>,
 }
 
-/// Compiles a module with two lists of phases, the pipeline and a random one, and runs what comes out.
+/// Compiles a module with two lists of phases, the pipeline and a random one, and runs what comes
+/// out.
 pub fn check(
     arguments: &DifferentialArguments,
     work: &Work,

@@ -130,8 +130,8 @@ fn processor(arguments: &DifferentialArguments, number: usize) -> String {
         .unwrap_or_else(|| known[number % known.len()].to_owned())
 }
 
-/// What module `number` is like: all shapes in turn, small and large, with and without calls and operations of threads
-/// together, with short blocks and with long expressions.
+/// What module `number` is like: all shapes in turn, small and large, with and without calls and
+/// operations of threads together, with short blocks and with long expressions.
 fn options(arguments: &DifferentialArguments, number: usize, functions: usize) -> Options {
     let shapes = Shape::ALL;
     let name = processor(arguments, number);

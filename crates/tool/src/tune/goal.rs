@@ -46,8 +46,8 @@ impl Goal {
             })
     }
 
-    /// May a function become this? Neither what is asked for nor spills may become worse, nor occupancy if it is code that is asked
-    /// for; code may become so many percent larger.
+    /// May a function become this? Neither what is asked for nor spills may become worse, nor
+    /// occupancy if it is code that is asked for; code may become so many percent larger.
     pub fn allows(self, before: &Figures, after: &Figures, tolerance: f64) -> bool {
         let (score_before, score_after) = (self.score(before), self.score(after));
         let room = before.code_size as f64 * (1.0 + tolerance / 100.0);

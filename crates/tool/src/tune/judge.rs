@@ -49,7 +49,8 @@ impl Judge {
         matches!(self, Self::Estimate)
     }
 
-    /// What came of a compilation, with at most so many registers if there is a number; the estimate knows none.
+    /// What came of a compilation, with at most so many registers if there is a number; the
+    /// estimate knows none.
     ///
     /// # Errors
     /// ptxas refuses the code.

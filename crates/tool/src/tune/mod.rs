@@ -103,7 +103,8 @@ pub struct TuneArguments {
     #[arg(long, conflicts_with = "cache")]
     no_cache: bool,
 
-    /// Write the PTX of the best variant; - is standard output, what is printed goes to standard error then
+    /// Write the PTX of the best variant; - is standard output, what is printed goes to standard
+    /// error then
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 

@@ -1,4 +1,5 @@
-//! Which variants are tried: from the options as given, the single settings; from the best of these, again; until nothing is better.
+//! Which variants are tried: from the options as given, the single settings; from the best of
+//! these, again; until nothing is better.
 
 use super::figures::Judgement;
 use super::goal::{Goal, Score, judged};
@@ -46,7 +47,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries settings, at most so many rounds; `judge_all` gets variants and gives what came of each.
+    /// Tries settings, at most so many rounds; `judge_all` gets variants and gives what came of
+    /// each.
     pub fn run(
         &mut self,
         settings: &[Setting],
@@ -108,7 +110,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// What a trial is worth; none if there is nothing to be had, or something became worse that may not.
+    /// What a trial is worth; none if there is nothing to be had, or something became worse that
+    /// may not.
     fn score(&self, trial: &Trial, only: Option<&str>) -> Option<Score> {
         let judgement = trial.result.as_ref().ok()?;
         let mut functions = judged(&self.before, only);
@@ -119,7 +122,8 @@ impl<'a> Search<'a> {
         is_allowed.then(|| self.goal.sum(judged(judgement, only).map(|(_, figures)| figures)))
     }
 
-    /// The trial that is best for one function or all, by place; of equals the one with the fewest settings, and of these the first.
+    /// The trial that is best for one function or all, by place; of equals the one with the fewest
+    /// settings, and of these the first.
     pub fn best_of(&self, only: Option<&str>) -> usize {
         let scores = self
             .trials

@@ -79,8 +79,8 @@ impl Setting {
     }
 }
 
-/// Every setting that is tried on top of options, for a compute capability times ten, with so many random orders. Phases that the
-/// options disable stay so.
+/// Every setting that is tried on top of options, for a compute capability times ten, with so many
+/// random orders. Phases that the options disable stay so.
 pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     let mut settings = vec![Setting::Off, Setting::Profile("ptxas")];
     let runs = |phase| [Stage::Ssa, Stage::Late].map(|stage| base.phases_at(stage, sm).any(|it| it == phase));
@@ -110,7 +110,8 @@ pub fn llvm_orders() -> impl Iterator<Item = Setting> {
         .into_iter()
 }
 
-/// The limits of registers for ptxas that are tried where a function takes so many: down to two thirds.
+/// The limits of registers for ptxas that are tried where a function takes so many: down to two
+/// thirds.
 pub fn limits(most_registers: u32) -> impl Iterator<Item = Setting> {
     let least = LEAST_LIMIT.max(most_registers * 2 / 3);
     (least..most_registers).rev().map(Setting::Limit)
@@ -182,7 +183,8 @@ impl Variant {
         }
     }
 
-    /// The options of Oriel that say so, as `ORIEL_FLAGS` has them, to be given behind those that made `base`.
+    /// The options of Oriel that say so, as `ORIEL_FLAGS` has them, to be given behind those that
+    /// made `base`.
     pub fn oriel_flags(&self, base: &Options) -> String {
         let mut flags = String::new();
         let mut disabled: Vec<&str> = base.disabled_phases.iter().map(|phase| phase.name).collect();

@@ -58,7 +58,8 @@ pub fn quiet(options: &Options) -> Options {
 }
 
 impl Workshop {
-    /// One for the module in a file. It is compiled once, without a change, to see what its kernels take beside registers.
+    /// One for the module in a file. It is compiled once, without a change, to see what its kernels
+    /// take beside registers.
     ///
     /// # Errors
     /// The module cannot be compiled, or nothing in it goes through Oriel.

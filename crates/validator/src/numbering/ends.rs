@@ -1,9 +1,11 @@
-//! What has to be the same at the end of a pair of stretches: effects, memory, and where control goes.
+//! What has to be the same at the end of a pair of stretches: effects, memory, and where control
+//! goes.
 
 use super::*;
 
 impl Walk<'_, '_> {
-    /// Instructions that depend on which threads execute them together correspond one to one: none becomes two, or two one.
+    /// Instructions that depend on which threads execute them together correspond one to one: none
+    /// becomes two, or two one.
     pub(super) fn match_convergent(&mut self, node: Node) {
         let of_side = |walk: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
             let function = walk.sides[side].function;
@@ -76,8 +78,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Are the effects of both stretches the same but for the order of those that do not meet? What entered the node has to
-    /// be the same.
+    /// Are the effects of both stretches the same but for the order of those that do not meet? What
+    /// entered the node has to be the same.
     pub(super) fn match_effects(&mut self) -> Result<(), (usize, Instruction, Option<[Value; 2]>)> {
         let [before, mut after] = std::mem::take(&mut self.effects);
         for effect in &before {
@@ -138,7 +140,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// May a value of the function before be that of the function after? Undefined values may be any.
+    /// May a value of the function before be that of the function after? Undefined values may be
+    /// any.
     pub(super) fn refines(&self, before: Value, after: Value, depth: u32) -> bool {
         if before == after {
             return true;

@@ -311,7 +311,8 @@ impl Walk<'_, '_> {
         );
     }
 
-    /// The last version of memory that may differ at a place: stores to other places are passed over.
+    /// The last version of memory that may differ at a place: stores to other places are passed
+    /// over.
     pub(super) fn last_write(
         &mut self,
         version: Value,

@@ -1,9 +1,11 @@
-//! Where the values of variables meet: which variables need joins, and whether back edges bring what was assumed.
+//! Where the values of variables meet: which variables need joins, and whether back edges bring
+//! what was assumed.
 
 use super::*;
 
 impl Plan {
-    /// Finds where the values of variables meet. `forced` are variables with one definition that does not dominate all uses.
+    /// Finds where the values of variables meet. `forced` are variables with one definition that
+    /// does not dominate all uses.
     pub fn new(
         sides: &[Side<'_>; 2],
         related: &Related,
@@ -61,7 +63,8 @@ impl Plan {
                         if let Some(pieces) = pieces
                             && operation == Operation::St
                         {
-                            // Which pieces a store writes is known only with its address: any may be.
+                            // Which pieces a store writes is known only with its address: any may
+                            // be.
                             for piece in 0..pieces.count() as u32 {
                                 define(base + registers + Chains::COUNT as u32 + piece, node, true);
                             }
@@ -148,8 +151,8 @@ pub(super) fn place_joins(
 
 /// What is checked when the walk is over.
 impl Walk<'_, '_> {
-    /// Each load of the function after has to be one that the function before does anyway: on the way to it, or on every way
-    /// from it.
+    /// Each load of the function after has to be one that the function before does anyway: on the
+    /// way to it, or on every way from it.
     pub(super) fn justify_loads(&mut self) {
         for number in 0..self.loads_after.len() {
             let load = self.loads_after[number];
@@ -177,8 +180,8 @@ impl Walk<'_, '_> {
             .is_some_and(|access| access.flags.contains(MemoryFlags::DEREFERENCEABLE))
     }
 
-    /// Does every way from a load come to one of the places, with nothing between that may not return, and before any loop
-    /// closes?
+    /// Does every way from a load come to one of the places, with nothing between that may not
+    /// return, and before any loop closes?
     pub(super) fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
         const NODES: usize = 64;
         if load.behind != self.ends_before[load.node.index()] {
@@ -245,7 +248,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Do the back edges bring what was assumed of them? Where they do not, variables are told apart for the next walk.
+    /// Do the back edges bring what was assumed of them? Where they do not, variables are told
+    /// apart for the next walk.
     pub(super) fn check_joins(&mut self, next_class: &mut u32) -> bool {
         let mut groups: NumberMap<u32, SmallVec<[u32; 2]>> = NumberMap::default();
         let mut is_refined = false;

@@ -1,4 +1,5 @@
-//! Changes to the function and, with it, to its intervals: what `LiveIntervals` and `SlotIndexes` offer.
+//! Changes to the function and, with it, to its intervals: what `LiveIntervals` and `SlotIndexes`
+//! offer.
 
 use super::session::Session;
 use super::{NONE, Update, UpdateKind};
@@ -168,8 +169,8 @@ impl Session<'_> {
         }
         let from = self.random.index(self.order[block].len());
         let instruction = self.order[block][from];
-        // LLVM takes the slot of the read that ended a segment for that of the one that ends it now, even if only
-        // one of them is early.
+        // LLVM takes the slot of the read that ended a segment for that of the one that ends it
+        // now, even if only one of them is early.
         let reads_early = |register: Register| {
             self.operands_of(register)
                 .iter()
@@ -386,7 +387,8 @@ impl Session<'_> {
         self.extend_to(register, &uses)
     }
 
-    /// The blocks on every path to which an instruction defines a register; none that the entry does not reach.
+    /// The blocks on every path to which an instruction defines a register; none that the entry
+    /// does not reach.
     fn defined_on_entry(&self, register: Register) -> Vec<bool> {
         let indexes = self.intervals.indexes();
         let mut defines = vec![false; self.order.len()];

@@ -1,11 +1,11 @@
 //! Updates and questions judged by another implementation, LLVM's.
 //!
-//! Random sequences of operations are done to the engine's intervals and to the judge's. After each,
-//! every interval is compared segment by segment and value by value, and what the operations return. A
-//! sequence follows from the function alone, so that a difference can be seen again.
+//! Random sequences of operations are done to the engine's intervals and to the judge's. After
+//! each, every interval is compared segment by segment and value by value, and what the operations
+//! return. A sequence follows from the function alone, so that a difference can be seen again.
 //!
-//! The judge numbers positions differently once instructions were inserted, so both sides speak of the
-//! place of an entry in the list of entries, times four, plus the slot.
+//! The judge numbers positions differently once instructions were inserted, so both sides speak of
+//! the place of an entry in the list of entries, times four, plus the slot.
 
 mod function_changes;
 mod questions;
@@ -123,8 +123,8 @@ const FUNCTION_OPERATIONS: usize = 80;
 /// Repairs of blocks at the end of that.
 const REPAIRS: usize = 6;
 
-/// Does random sequences of operations to the intervals of `snapshot` and to those of `judge`. With `damage` one
-/// of the intervals is wrong from the start, for tests that a difference is found.
+/// Does random sequences of operations to the intervals of `snapshot` and to those of `judge`. With
+/// `damage` one of the intervals is wrong from the start, for tests that a difference is found.
 ///
 /// # Errors
 /// They differ; the message shows the operations, and both sides.

@@ -19,7 +19,8 @@ const SHOWN: usize = 12;
 /// A sequence of operations.
 pub(super) struct Session<'a> {
     judge: &'a mut dyn Judge,
-    /// The function, with the operands as they are now; the order of instructions is that of the start.
+    /// The function, with the operands as they are now; the order of instructions is that of the
+    /// start.
     pub snapshot: OwnedSnapshot,
     pub predecessors: Predecessors,
     pub intervals: LiveIntervals,
@@ -72,8 +73,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lets the judge do `update` and compares its answer with `answer`, and all intervals if something
-    /// changed.
+    /// Lets the judge do `update` and compares its answer with `answer`, and all intervals if
+    /// something changed.
     pub(super) fn compare(&mut self, update: Update, answer: &[u32]) -> Result<(), String> {
         let theirs = self.perform(&update);
         if theirs != answer {
@@ -151,10 +152,11 @@ impl<'a> Session<'a> {
         text
     }
 
-    /// Lets the judge do `update`, and compares all but where entries lie to which no instruction belongs.
+    /// Lets the judge do `update`, and compares all but where entries lie to which no instruction
+    /// belongs.
     ///
-    /// LLVM's repair may take an index away from an instruction that stays and give it another, so that
-    /// there are more such entries than it takes.
+    /// LLVM's repair may take an index away from an instruction that stays and give it another, so
+    /// that there are more such entries than it takes.
     pub(super) fn compare_but_blanks(&mut self, update: &Update) -> Result<(), String> {
         self.perform(update);
         let positions = Positions::new(&self.intervals);

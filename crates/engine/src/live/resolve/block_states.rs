@@ -3,8 +3,8 @@
 use crate::entity::{Block, EntityRef};
 use crate::live::value::ValueNumber;
 
-/// What is known of a block in the resolution of one register. The numbers of resolutions say whether
-/// it is known at all; the first resolution has the number 1.
+/// What is known of a block in the resolution of one register. The numbers of resolutions say
+/// whether it is known at all; the first resolution has the number 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct BlockState {
     /// The resolution in which the block was found to be live-out.

@@ -1,4 +1,5 @@
-//! PHI values where several values reach a use: propagation down the dominator tree, until nothing changes.
+//! PHI values where several values reach a use: propagation down the dominator tree, until nothing
+//! changes.
 
 use super::{Input, Resolver};
 use crate::entity::{Block, EntityRef};
@@ -37,14 +38,14 @@ impl Resolver {
         self.dirty.resize(words, 0);
     }
 
-    /// Propagates live-out values down the dominator tree and makes PHI values where a block is in the
-    /// dominance frontier of a value, until nothing changes.
+    /// Propagates live-out values down the dominator tree and makes PHI values where a block is in
+    /// the dominance frontier of a value, until nothing changes.
     ///
-    /// The first pass visits all blocks in order, the second those where paths join and those that come
-    /// before their dominator. From then on a block is visited again, in the same order, when a
-    /// predecessor or its dominator got another value; LLVM visits all, but a visit with the same
-    /// inputs changes nothing. A value only ever moves down the tree and every PHI is made once, which
-    /// bounds the passes.
+    /// The first pass visits all blocks in order, the second those where paths join and those that
+    /// come before their dominator. From then on a block is visited again, in the same order, when
+    /// a predecessor or its dominator got another value; LLVM visits all, but a visit with the same
+    /// inputs changes nothing. A value only ever moves down the tree and every PHI is made once,
+    /// which bounds the passes.
     pub(super) fn propagate_values(
         &mut self,
         input: &Input<'_>,
@@ -65,7 +66,8 @@ impl Resolver {
         }
         while self.dirty.iter().any(|&word| word != 0) {
             for word in 0..self.dirty.len() {
-                // A visit may mark blocks before and behind it; those behind it belong to this pass.
+                // A visit may mark blocks before and behind it; those behind it belong to this
+                // pass.
                 let mut ahead = u64::MAX;
                 loop {
                     let bits = self.dirty[word] & ahead;
@@ -81,8 +83,8 @@ impl Resolver {
         }
     }
 
-    /// Looks for the live-in value of the block at `position`, unless it has a PHI value already. With
-    /// `MARK`, blocks that read a value that changes are marked to be visited.
+    /// Looks for the live-in value of the block at `position`, unless it has a PHI value already.
+    /// With `MARK`, blocks that read a value that changes are marked to be visited.
     fn visit<const MARK: bool>(
         &mut self,
         input: &Input<'_>,
@@ -163,8 +165,8 @@ impl Resolver {
         }
     }
 
-    /// Adds the pieces of blocks that got their value from their dominator, neighbours with the same
-    /// value together.
+    /// Adds the pieces of blocks that got their value from their dominator, neighbours with the
+    /// same value together.
     pub(super) fn add_settled_pieces(&mut self, input: &Input<'_>, search: &Search) {
         let mut run: Option<(SlotIndex, SlotIndex, ValueNumber)> = None;
         for (position, &block) in self.work_list.iter().enumerate() {

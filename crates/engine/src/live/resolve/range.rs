@@ -30,8 +30,8 @@ impl Range {
         value
     }
 
-    /// Makes sure that a value is defined at `definition`. A normal and an early-clobber definition by
-    /// one instruction are one value, defined early.
+    /// Makes sure that a value is defined at `definition`. A normal and an early-clobber definition
+    /// by one instruction are one value, defined early.
     pub fn create_dead_definition(&mut self, definition: SlotIndex, block: Block) {
         let position = self.segments.partition_point(|segment| segment.end <= definition);
         if let Some(segment) = self.segments.get_mut(position)
@@ -52,8 +52,8 @@ impl Range {
         self.segments.insert(position, segment);
     }
 
-    /// If a value is live or defined in the block that begins at `start` and before `slot`, makes it
-    /// live up to `slot`.
+    /// If a value is live or defined in the block that begins at `start` and before `slot`, makes
+    /// it live up to `slot`.
     pub fn extend_in_block(&mut self, start: SlotIndex, slot: SlotIndex) -> Option<ValueNumber> {
         let next = self.segments.partition_point(|segment| segment.start < slot);
         let position = next.checked_sub(1)?;
@@ -81,7 +81,8 @@ impl Range {
         self.merge_following(position);
     }
 
-    /// Merges the segment at `position` with those behind it that it reaches and that have its value.
+    /// Merges the segment at `position` with those behind it that it reaches and that have its
+    /// value.
     pub fn merge_following(&mut self, position: usize) {
         let LiveSegment { mut end, value, .. } = self.segments[position];
         let mut last = position + 1;

@@ -6,9 +6,9 @@ use crate::live::slot_index::SlotIndex;
 use crate::live::value::ValueNumber;
 
 impl LiveIntervals {
-    /// Joins the two registers of a copy: the source's range becomes part of the result's, and the value
-    /// that the copy defines becomes the one that it reads. The copy and the source's operands are the
-    /// caller's to remove and rename.
+    /// Joins the two registers of a copy: the source's range becomes part of the result's, and the
+    /// value that the copy defines becomes the one that it reads. The copy and the source's
+    /// operands are the caller's to remove and rename.
     ///
     /// Returns false, and changes nothing, if the ranges interfere.
     ///

@@ -1,6 +1,7 @@
 //! Changes to intervals that keep them true while the function changes.
 //!
-//! The operations are those of LLVM's `LiveIntervals`; each has a file, but for the small ones here.
+//! The operations are those of LLVM's `LiveIntervals`; each has a file, but for the small ones
+//! here.
 
 mod components;
 mod join;
@@ -36,9 +37,9 @@ impl LiveIntervals {
 
     /// Moves all ranges along with a renumbering.
     ///
-    /// The cost is that of a look at every segment: what is live through the renumbered entries has its ends
-    /// anywhere, and the flat arrays are in the order of registers. Renumberings are rare; each makes
-    /// room for many insertions.
+    /// The cost is that of a look at every segment: what is live through the renumbered entries has
+    /// its ends anywhere, and the flat arrays are in the order of registers. Renumberings are rare;
+    /// each makes room for many insertions.
     pub fn apply_renumbering(&mut self, renumbering: &Renumbering) {
         let Some((first, last)) = renumbering.window() else {
             return;
@@ -69,9 +70,9 @@ impl LiveIntervals {
         index
     }
 
-    /// Repairs the indexes of a block after its instructions were changed, between `begin` and `end` or to its
-    /// ends: `order` are the instructions that are there now. What no longer is there must have no part in
-    /// a range.
+    /// Repairs the indexes of a block after its instructions were changed, between `begin` and
+    /// `end` or to its ends: `order` are the instructions that are there now. What no longer is
+    /// there must have no part in a range.
     pub fn repair_instructions(
         &mut self,
         block: Block,
@@ -94,11 +95,12 @@ impl LiveIntervals {
         self.indexes.remove_instruction(instruction);
     }
 
-    /// Makes the range of `register` reach each of `uses`: slots of instructions, and ends of blocks for
-    /// PHIs. PHI values are made where several values meet.
+    /// Makes the range of `register` reach each of `uses`: slots of instructions, and ends of
+    /// blocks for PHIs. PHI values are made where several values meet.
     ///
-    /// `snapshot` says how control flows, so it must have the blocks that the numbering has, laid out in the
-    /// same order. A function whose blocks changed needs a new snapshot, and so new intervals.
+    /// `snapshot` says how control flows, so it must have the blocks that the numbering has, laid
+    /// out in the same order. A function whose blocks changed needs a new snapshot, and so new
+    /// intervals.
     ///
     /// # Panics
     /// If blocks were inserted or removed since the intervals were computed.

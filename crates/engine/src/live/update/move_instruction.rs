@@ -1,8 +1,8 @@
 //! Moves of instructions within their block.
 //!
-//! Where LLVM edits segment by segment, the block's part of each range is derived anew: what enters and
-//! leaves the block stays the same, and a look at the block's operands is simpler than the cases it
-//! replaces.
+//! Where LLVM edits segment by segment, the block's part of each range is derived anew: what enters
+//! and leaves the block stays the same, and a look at the block's operands is simpler than the
+//! cases it replaces.
 
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::live::entry_map::Place;
@@ -15,9 +15,9 @@ use crate::snapshot::abi::OpcodeFlags;
 use std::collections::BTreeSet;
 
 impl LiveIntervals {
-    /// Moves an instruction to another place in its block, which no definition of what it reads and no
-    /// read or definition of what it defines lies on the way to, and updates the ranges of all its
-    /// registers. `snapshot` has the operands; its order of instructions does not matter.
+    /// Moves an instruction to another place in its block, which no definition of what it reads and
+    /// no read or definition of what it defines lies on the way to, and updates the ranges of all
+    /// its registers. `snapshot` has the operands; its order of instructions does not matter.
     ///
     /// Returns the new index.
     pub fn move_instruction(

@@ -7,8 +7,9 @@ use crate::snapshot::Snapshot;
 use std::collections::HashSet;
 
 impl LiveIntervals {
-    /// Removes what is live of the value that leaves the instruction at `kill`, dead or not, from there on: up
-    /// to where it ends on every path. Returns these ends; extending to them undoes the change.
+    /// Removes what is live of the value that leaves the instruction at `kill`, dead or not, from
+    /// there on: up to where it ends on every path. Returns these ends; extending to them undoes
+    /// the change.
     pub fn prune_value(
         &mut self,
         snapshot: &Snapshot<'_>,

@@ -17,8 +17,8 @@ pub struct Shrunk {
 }
 
 impl LiveIntervals {
-    /// Shrinks a range to the reads that are left. `uses` are all of them: slots of instructions, and
-    /// ends of blocks for PHIs. Values keep their numbers; PHI values that nothing needs become
+    /// Shrinks a range to the reads that are left. `uses` are all of them: slots of instructions,
+    /// and ends of blocks for PHIs. Values keep their numbers; PHI values that nothing needs become
     /// unused.
     pub fn shrink_to_uses(
         &mut self,
@@ -35,7 +35,8 @@ impl LiveIntervals {
             let (start, end) = (definition, definition.dead_slot());
             new.add_segment(LiveSegment { start, end, value });
         }
-        // What an instruction reads is live into it, and up to its definition of the register if that is early.
+        // What an instruction reads is live into it, and up to its definition of the register if
+        // that is early.
         let value_read = |slot: SlotIndex| {
             if slot.is_block() {
                 return Some((slot, old.as_range().value_before(slot)?));

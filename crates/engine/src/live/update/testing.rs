@@ -15,8 +15,9 @@ pub(super) fn analyze(function: &TestFunction) -> LiveIntervals {
 /// The registers for which liveness is defined by the function alone.
 pub(super) fn judged(function: &TestFunction, intervals: &LiveIntervals) -> Vec<Register> {
     let snapshot = function.snapshot();
-    // A range that enters the function is that of a register which some path leaves undefined. What an instruction reads that
-    // defines the register early is the value before it or the new one, depending on whom one asks.
+    // A range that enters the function is that of a register which some path leaves undefined. What
+    // an instruction reads that defines the register early is the value before it or the new one,
+    // depending on whom one asks.
     let defined = |register: &Register| {
         let range = intervals.interval(*register);
         covered_slots(&snapshot, intervals, *register).is_some()

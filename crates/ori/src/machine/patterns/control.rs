@@ -1,5 +1,5 @@
-//! Forms of calls and of what else stops or parts control. Branches are more than one instruction each
-//! and have no forms; see `from_machine.rs`.
+//! Forms of calls and of what else stops or parts control. Branches are more than one instruction
+//! each and have no forms; see `from_machine.rs`.
 
 use super::Forms;
 use crate::modifiers::ModifierFlags;

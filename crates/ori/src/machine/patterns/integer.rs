@@ -184,7 +184,8 @@ fn products(forms: &mut Forms) {
     dot_products(forms);
 }
 
-/// The data type is that of `a`, the source type that of `b`; the result is signed if one of them is.
+/// The data type is that of `a`, the source type that of `b`; the result is signed if one of them
+/// is.
 fn dot_products(forms: &mut Forms) {
     let types = [("s", DataType::S32), ("u", DataType::U32)];
     for (a, data_type) in types {

@@ -1,7 +1,9 @@
-//! The patterns that the forms of LLVM's opcodes come from, by subject, and the table that they make.
+//! The patterns that the forms of LLVM's opcodes come from, by subject, and the table that they
+//! make.
 //!
-//! The build runs this and compiles the table in: there are many more forms than the code of one process has opcodes, and every process
-//! that compiles something would wait for all of them. The library itself has none of it.
+//! The build runs this and compiles the table in: there are many more forms than the code of one
+//! process has opcodes, and every process that compiles something would wait for all of them. The
+//! library itself has none of it.
 
 mod atomics;
 mod control;

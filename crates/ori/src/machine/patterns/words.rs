@@ -17,8 +17,8 @@
 
 use crate::machine::place::{Encoding, Place};
 
-/// What the operands of a form are, in order. Written as words: `=32 32 i32 comparison` is a result, a register and a constant of
-/// 32 bits, and the number of a comparison.
+/// What the operands of a form are, in order. Written as words: `=32 32 i32 comparison` is a
+/// result, a register and a constant of 32 bits, and the number of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(Vec<Place>);
 

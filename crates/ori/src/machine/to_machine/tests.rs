@@ -1,5 +1,5 @@
-//! Plans for edited functions: new, removed and merged blocks, clones, and instructions that stand for
-//! others, each on the counting loop of `snapshot::sample`.
+//! Plans for edited functions: new, removed and merged blocks, clones, and instructions that stand
+//! for others, each on the counting loop of `snapshot::sample`.
 
 use crate::machine::{from_machine, to_machine};
 use crate::plan::Plan;
@@ -28,8 +28,8 @@ fn plan_of(owned: &OwnedSnapshot, edit: impl FnOnce(&mut Function)) -> Plan {
     to_machine(&function, &snapshot).expect("LLVM has opcodes for it")
 }
 
-/// The instructions of each block of a plan: the action, the input instruction or the new opcode's name,
-/// and how many operands are given.
+/// The instructions of each block of a plan: the action, the input instruction or the new opcode's
+/// name, and how many operands are given.
 fn written(plan: &Plan) -> Vec<String> {
     let name = |opcode: u32| {
         let name = plan.opcode_names[opcode as usize];

@@ -1,6 +1,7 @@
-//! Life ranges beside the machine code, as `nvdisasm -plr` prints them of SASS.
+//! Live ranges beside the machine code, as `nvdisasm -plr` prints them of SASS.
 //!
-//! A register gets a column for as long as it is live, the first that is free; wide registers take one column all the same.
+//! A register gets a column for as long as it is live, the first that is free; wide registers take
+//! one column all the same.
 //!
 //! ```text
 //! ^  defined    v  used last    x  both    :  live, not used    o  used, and live on
@@ -38,11 +39,12 @@ impl Columns {
     }
 }
 
-/// Writes a function with the units live behind each instruction and the life ranges of its general registers.
+/// Writes a function with the units live behind each instruction and the live ranges of its general
+/// registers.
 ///
 /// # Errors
 /// `out` cannot be written to.
-pub fn write_life_ranges(pressure: &FunctionPressure<'_>, out: &mut impl Write) -> fmt::Result {
+pub fn write_live_ranges(pressure: &FunctionPressure<'_>, out: &mut impl Write) -> fmt::Result {
     let snapshot = pressure.snapshot();
     let kind = if snapshot.is_kernel() {
         "kernel"
@@ -120,12 +122,13 @@ fn write_instruction(
         .filter_map(|it| it.reading_use())
         .filter(is_general)
         .collect();
-    // What ends here is still in `before`; what begins, behind the dead slot or dead at once, is not.
+    // What ends here is still in `before`; what begins, behind the dead slot or dead at once, is
+    // not.
     let after: Vec<Register> = live_behind(&before, &definitions, |register| {
         intervals.interval(register).live_at(index.dead_slot())
     });
-    // A result can take the column of what the instruction uses last, but the two would share a mark; so columns are given back
-    // only behind the instruction.
+    // A result can take the column of what the instruction uses last, but the two would share a
+    // mark; so columns are given back only behind the instruction.
     for &register in &definitions {
         columns.allocate(register);
     }
@@ -151,7 +154,8 @@ fn write_instruction(
     Ok(after)
 }
 
-/// What is live behind an instruction, in ascending order: of what was live before and what it defines.
+/// What is live behind an instruction, in ascending order: of what was live before and what it
+/// defines.
 fn live_behind(
     before: &[Register],
     definitions: &[Register],
@@ -192,7 +196,7 @@ mod tests {
         let owned = counting_loop();
         let pressure = FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new());
         let mut text = String::new();
-        write_life_ranges(&pressure, &mut text).unwrap();
+        write_live_ranges(&pressure, &mut text).unwrap();
         let expected = "\
 kernel count stage ssa sm_80
 bb.0:
