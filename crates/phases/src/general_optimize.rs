@@ -25,8 +25,8 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `frame.rs` | fixed points and what is reported of them, for all bundles |
-//! | `values.rs`, `condition.rs`, `facts.rs` | structural equivalence; what predicates say; what branches have decided |
+//! | `fixed_points.rs` | fixed points and what is reported of them, for all bundles |
+//! | `values.rs`, `condition.rs`, `branch_conditions.rs` | structural equivalence; what predicates say; what branches have decided |
 //! | `redundant.rs` | comparisons and selects computed twice |
 //! | `eligibility.rs`, `simplifier.rs` | what may fold; is a predicate known? |
 //! | `suite.rs` | the sub-passes together, for phases 46 and 65 |
@@ -41,10 +41,10 @@
 //! - `sub_7DDB50`, which one part of the text calls the number of functions, is the level of optimisation, as the table of options says.
 //! - Option 461 is a gate whose pass condition is not given; 0 closes it.
 
+pub(super) mod branch_conditions;
 pub(super) mod condition;
 mod eligibility;
-pub(super) mod facts;
-pub(super) mod frame;
+pub(super) mod fixed_points;
 pub(super) mod redundant;
 mod simplifier;
 pub(super) mod suite;
@@ -56,9 +56,9 @@ use super::knobs::Knob;
 use super::ori_copy_prop::marks::{apply_marks, clear_marks};
 use super::replacement::Replacement;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
+use branch_conditions::{BranchConditions, FlowPoint, conditional_branch, parts};
 use eligibility::{arms, is_foldable_predicate, is_foldable_select};
-use facts::{Facts, Place, conditional_branch, parts};
-use frame::Record;
+use fixed_points::Record;
 use oriel_engine::entity::Block;
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation};
 use redundant::{Pair, Redundancy};
@@ -96,7 +96,7 @@ pub(super) fn simplify_predicates(
     let limits_floats = context.options.knobs.is_on(Knob::LimitFoldFp);
     let mut values = Values::default();
     let mut walk = Walk {
-        facts: Facts::new(function, &flow, &mut values, !limits_floats),
+        branch_conditions: BranchConditions::new(function, &flow, &mut values, !limits_floats),
         flow,
         values,
         redundancy: Redundancy::default(),
@@ -184,7 +184,7 @@ impl Decision {
 
 struct Walk {
     flow: Rc<ControlFlow>,
-    facts: Facts,
+    branch_conditions: BranchConditions,
     values: Values,
     redundancy: Redundancy,
     /// The tier: 1 with `limit-fold-fp`, else 0.
@@ -212,7 +212,7 @@ impl Walk {
             Operation::Sel => self.decide_select(function, instruction, anchor),
             Operation::Bra => {
                 let (predicate, [taken, other]) = conditional_branch(function, anchor)?;
-                let holds = simplify(function, &self.flow, &self.facts, predicate, anchor)?;
+                let holds = simplify(function, &self.flow, &self.branch_conditions, predicate, anchor)?;
                 Some(Decision::Branch(if holds { taken } else { other }))
             }
             _ => is_unneeded(function, instruction).then_some(Decision::Unneeded),
@@ -230,9 +230,12 @@ impl Walk {
         }
         let result = function.result(instruction, 0).as_register()?;
         if let Some((Operation::And | Operation::Or, [first, second])) = parts(function, result) {
-            let place = Place::In(anchor);
+            let place = FlowPoint::In(anchor);
             let is_and = function.operation(instruction) == Operation::And;
-            let known = |operand| self.facts.value_of_operand(function, &self.flow, operand, place);
+            let known = |operand| {
+                self.branch_conditions
+                    .value_of_operand(function, &self.flow, operand, place)
+            };
             // What does not decide the combination leaves the other.
             let rest = match (known(first), known(second)) {
                 (Some(value), None) if value == is_and => 1,
@@ -244,9 +247,13 @@ impl Walk {
             let is_plain = !operand.is_modified() && !operand.is_undefined();
             return is_plain.then_some(Decision::Part(rest));
         }
-        let pair = self
-            .redundancy
-            .visit(function, &self.flow, &self.facts, &mut self.values, instruction)?;
+        let pair = self.redundancy.visit(
+            function,
+            &self.flow,
+            &self.branch_conditions,
+            &mut self.values,
+            instruction,
+        )?;
         Some(Decision::Redundant(pair))
     }
 
@@ -259,9 +266,13 @@ impl Walk {
         {
             return Some(Decision::Arm(arm));
         }
-        let pair = self
-            .redundancy
-            .visit(function, &self.flow, &self.facts, &mut self.values, select)?;
+        let pair = self.redundancy.visit(
+            function,
+            &self.flow,
+            &self.branch_conditions,
+            &mut self.values,
+            select,
+        )?;
         Some(Decision::Redundant(pair))
     }
 
@@ -276,7 +287,7 @@ impl Walk {
             return Some(0);
         }
         let predicate = function.source(select, 2);
-        let holds = simplify(function, &self.flow, &self.facts, predicate, anchor)?;
+        let holds = simplify(function, &self.flow, &self.branch_conditions, predicate, anchor)?;
         Some(usize::from(!holds))
     }
 

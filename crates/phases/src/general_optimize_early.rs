@@ -38,8 +38,8 @@
 
 mod targets;
 
-use super::general_optimize::facts::{Facts, Place, conditional_branch};
-use super::general_optimize::frame::Record;
+use super::general_optimize::branch_conditions::{BranchConditions, FlowPoint, conditional_branch};
+use super::general_optimize::fixed_points::Record;
 use super::general_optimize::redundant::{self, Redundancy};
 use super::general_optimize::remove_unneeded;
 use super::general_optimize::values::Values;
@@ -118,7 +118,7 @@ impl Match {
 
 struct Matcher {
     flow: Rc<ControlFlow>,
-    facts: Facts,
+    branch_conditions: BranchConditions,
     values: Values,
     redundancy: Redundancy,
     replacement: Replacement,
@@ -130,7 +130,7 @@ impl Matcher {
     fn new(function: &Function, flow: Rc<ControlFlow>, is_whole: bool) -> Self {
         let mut values = Values::default();
         Self {
-            facts: Facts::new(function, &flow, &mut values, true),
+            branch_conditions: BranchConditions::new(function, &flow, &mut values, true),
             flow,
             values,
             redundancy: Redundancy::default(),
@@ -143,17 +143,21 @@ impl Matcher {
     fn find(&mut self, function: &Function, block: Block, next: &mut Option<Instruction>) -> Option<Match> {
         while let Some(instruction) = next.filter(|_| self.is_whole) {
             *next = function.next(instruction);
-            let pair =
-                self.redundancy
-                    .visit(function, &self.flow, &self.facts, &mut self.values, instruction);
+            let pair = self.redundancy.visit(
+                function,
+                &self.flow,
+                &self.branch_conditions,
+                &mut self.values,
+                instruction,
+            );
             if let Some(pair) = pair {
                 return Some(Match::Computation(pair));
             }
         }
         let (predicate, targets) = conditional_branch(function, block)?;
-        let holds = self
-            .facts
-            .value_of_operand(function, &self.flow, predicate, Place::In(block));
+        let holds =
+            self.branch_conditions
+                .value_of_operand(function, &self.flow, predicate, FlowPoint::In(block));
         if let Some(holds) = holds {
             return Some(Match::Decided(targets[usize::from(!holds)]));
         }
@@ -183,7 +187,7 @@ impl Matcher {
         };
         if is_done {
             if matches!(found, Match::Targets(_)) {
-                self.facts.forget(block);
+                self.branch_conditions.forget(block);
             }
             // Liveness, if it is asked for, is that of the new edges.
             context.keep_only(Analyses::empty());

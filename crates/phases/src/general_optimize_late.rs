@@ -39,7 +39,7 @@ mod window;
 use super::backend::is_dual_issue;
 use super::copies::{is_alike, registers_of_copy};
 use super::dead_code::remove_dead;
-use super::general_optimize::frame::{Record, Stop};
+use super::general_optimize::fixed_points::{Record, Stop};
 use super::general_optimize::values::Values;
 use super::knobs::Knob;
 use super::ori_reassociate_and_common::fold_constants;

@@ -26,7 +26,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `forward.rs` | the instance for SSA form |
-//! | `late.rs`, `holdings.rs` | the late instance; what registers are known to hold |
+//! | `late.rs`, `copies.rs` | the late instance; what registers are known to hold |
 //! | `coalesce.rs` | registers that become one |
 //! | `marks.rs` | the apply step |
 //! | `policy.rs` | the knobs |
@@ -42,9 +42,9 @@
 //! - The reference marks and leaves it at that; here a step applies the marks at once (`marks.rs`).
 //! - It walks the list of instructions once and relies on the bundle's loop for chains; here chains end in one run.
 
+mod available_copies;
 mod coalesce;
 mod forward;
-mod holdings;
 mod late;
 pub(super) mod marks;
 mod policy;

@@ -10,8 +10,8 @@
 //! Of two that dominate each other by the walk's order the later is redundant, if the earlier one's
 //! register has room up to there.
 
+use super::branch_conditions::BranchConditions;
 use super::condition::{Condition, Outcomes, Subject};
-use super::facts::Facts;
 use super::values::Values;
 use crate::PhaseContext;
 use crate::copies::is_alike;
@@ -56,7 +56,7 @@ impl Redundancy {
         &mut self,
         function: &Function,
         flow: &ControlFlow,
-        facts: &Facts,
+        branch_conditions: &BranchConditions,
         values: &mut Values,
         instruction: Instruction,
     ) -> Option<Pair> {
@@ -77,7 +77,9 @@ impl Redundancy {
         match function.operation(instruction) {
             Operation::Isetp | Operation::Fsetp => {
                 let register = function.result(instruction, 0).as_register()?;
-                let Condition { subject, holds } = facts.condition(register).filter(|it| !it.is_plain())?;
+                let Condition { subject, holds } = branch_conditions
+                    .condition(register)
+                    .filter(|it| !it.is_plain())?;
                 let complement = subject.possible() & holds.complement();
                 let known = self.comparisons.entry(subject).or_default();
                 let found = known.iter().rev().take(SCANNED).find_map(|(leader, outcomes)| {

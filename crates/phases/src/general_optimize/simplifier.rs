@@ -8,7 +8,7 @@
 //! As in the reference (`sub_908A60`) the forward scan comes first, and where it finds a *part* of
 //! what there is to know the backward scan is not tried.
 
-use super::facts::{Facts, Place, parts};
+use super::branch_conditions::{BranchConditions, FlowPoint, parts};
 use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::{ControlFlow, Function, Operand, Operation};
 
@@ -25,16 +25,16 @@ struct Scan {
 pub(super) fn simplify(
     function: &Function,
     flow: &ControlFlow,
-    facts: &Facts,
+    branch_conditions: &BranchConditions,
     predicate: Operand,
     block: Block,
 ) -> Option<bool> {
     let register = predicate.as_register().filter(|_| !predicate.is_undefined())?;
-    let forward = scan_forward(function, flow, facts, register, block);
+    let forward = scan_forward(function, flow, branch_conditions, register, block);
     let found = match forward {
         Scan { hit: Some(_), .. } => forward,
         Scan { is_partial: true, .. } => Scan::default(),
-        Scan { .. } => scan_backward(function, flow, facts, register),
+        Scan { .. } => scan_backward(function, flow, branch_conditions, register),
     };
     found.hit.map(|value| value != predicate.is_complemented())
 }
@@ -42,20 +42,29 @@ pub(super) fn simplify(
 fn scan_forward(
     function: &Function,
     flow: &ControlFlow,
-    facts: &Facts,
+    branch_conditions: &BranchConditions,
     predicate: Register,
     block: Block,
 ) -> Scan {
-    let place = Place::In(block);
-    let is_known = |operand| facts.value_of_operand(function, flow, operand, place).is_some();
+    let place = FlowPoint::In(block);
+    let is_known = |operand| {
+        branch_conditions
+            .value_of_operand(function, flow, operand, place)
+            .is_some()
+    };
     Scan {
-        hit: facts.value(function, flow, predicate, place),
+        hit: branch_conditions.value(function, flow, predicate, place),
         is_partial: parts(function, predicate)
             .is_some_and(|(_, operands)| operands.into_iter().any(is_known)),
     }
 }
 
-fn scan_backward(function: &Function, flow: &ControlFlow, facts: &Facts, predicate: Register) -> Scan {
+fn scan_backward(
+    function: &Function,
+    flow: &ControlFlow,
+    branch_conditions: &BranchConditions,
+    predicate: Register,
+) -> Scan {
     let mut visited: EntitySet<Register> = EntitySet::new();
     let mut pending = vec![predicate];
     visited.insert(predicate);
@@ -76,7 +85,7 @@ fn scan_backward(function: &Function, flow: &ControlFlow, facts: &Facts, predica
             else {
                 continue;
             };
-            match facts.value_of_operand(function, flow, value, Place::Edge(from, to)) {
+            match branch_conditions.value_of_operand(function, flow, value, FlowPoint::Edge(from, to)) {
                 Some(known) if found.hit.is_none_or(|hit| hit == known) => found.hit = Some(known),
                 Some(_) => {
                     return Scan {
@@ -106,7 +115,7 @@ fn scan_backward(function: &Function, flow: &ControlFlow, facts: &Facts, predica
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::general_optimize::facts::conditional_branch;
+    use crate::general_optimize::branch_conditions::conditional_branch;
     use crate::general_optimize::values::Values;
     use crate::testing::block;
     use oriel_engine::graph::Traversal;
@@ -118,9 +127,9 @@ mod tests {
         let function = parse_function(&text).expect("it is well formed");
         assert_eq!(function.verify(), []);
         let flow = ControlFlow::analyze(&function, Traversal::default());
-        let facts = Facts::new(&function, &flow, &mut Values::default(), true);
+        let branch_conditions = BranchConditions::new(&function, &flow, &mut Values::default(), true);
         let (predicate, _) = conditional_branch(&function, block(number)).expect("a branch");
-        simplify(&function, &flow, &facts, predicate, block(number))
+        simplify(&function, &flow, &branch_conditions, predicate, block(number))
     }
 
     /// bix0 branches by the first line to bix1, else to bix4; bix1 by the second.

@@ -6,7 +6,7 @@
 //! point is reached as soon as each has found nothing since the last change, wherever in the list
 //! that was, and a function which no phase has changed since is at it still.
 
-use super::frame::{Record, Stop};
+use super::fixed_points::{Record, Stop};
 use super::simplify_predicates;
 use crate::dead_code::{find_dead, remove_dead};
 use crate::peephole::Peephole;

@@ -18,7 +18,7 @@
 use super::marks::{Counts, apply_marks};
 use super::policy::{Policy, Refusal};
 use crate::copies::is_alike;
-use crate::general_optimize::facts::{Facts, Place};
+use crate::general_optimize::branch_conditions::{BranchConditions, FlowPoint};
 use crate::general_optimize::values::Values;
 use crate::{PhaseContext, RemarkKind};
 use oriel_engine::entity::{Block, PackedOption, Register, SecondaryMap};
@@ -38,7 +38,7 @@ pub(super) fn propagate(
 ) -> Counts {
     let flow = context.control_flow(function);
     let mut walk = Walk {
-        facts: OnceCell::new(),
+        branch_conditions: OnceCell::new(),
         flow,
         roots: SecondaryMap::with_capacity(function.register_limit()),
         fixed: NumberMap::default(),
@@ -76,7 +76,7 @@ enum Decision {
 struct Walk {
     flow: Rc<ControlFlow>,
     /// Made for the first select, before anything is changed.
-    facts: OnceCell<Facts>,
+    branch_conditions: OnceCell<BranchConditions>,
     /// By result of a copy: what it is a copy of in the end.
     roots: SecondaryMap<Register, PackedOption<Register>>,
     /// The first result of each read of a register that the hardware keeps, and where it is.
@@ -91,10 +91,10 @@ impl Walk {
     }
 
     /// Does a predicate hold at a place, if that is known?
-    fn value(&self, function: &Function, predicate: Register, place: Place) -> Option<bool> {
-        let make = || Facts::new(function, &self.flow, &mut Values::default(), true);
-        let facts = self.facts.get_or_init(make);
-        facts.value(function, &self.flow, predicate, place)
+    fn value(&self, function: &Function, predicate: Register, place: FlowPoint) -> Option<bool> {
+        let make = || BranchConditions::new(function, &self.flow, &mut Values::default(), true);
+        let branch_conditions = self.branch_conditions.get_or_init(make);
+        branch_conditions.value(function, &self.flow, predicate, place)
     }
 
     /// Is an instruction a copy of something, or of one of two?
@@ -150,7 +150,7 @@ impl Walk {
             return Some(Decision::Register(self.root(first)));
         }
         let (predicate, is_turned) = condition(function, select)?;
-        if let Some(value) = self.value(function, predicate, Place::In(block)) {
+        if let Some(value) = self.value(function, predicate, FlowPoint::In(block)) {
             let arm = if value != is_turned { first } else { second };
             return match alike(arm) {
                 Some(register) => Some(Decision::Register(self.root(register))),
@@ -225,7 +225,7 @@ impl Walk {
             Operation::Phi => {
                 let from = function.source(user, number + 1).as_block()?;
                 let to = function.block_of(user)?;
-                self.value(function, predicate, Place::Edge(from, to))
+                self.value(function, predicate, FlowPoint::Edge(from, to))
             }
             Operation::Sel
                 if number < 2 && condition(function, user).is_some_and(|(other, _)| other == predicate) =>
@@ -233,7 +233,7 @@ impl Walk {
                 let (_, is_turned) = condition(function, user)?;
                 Some((number == 0) != is_turned)
             }
-            _ => self.value(function, predicate, Place::In(function.block_of(user)?)),
+            _ => self.value(function, predicate, FlowPoint::In(function.block_of(user)?)),
         };
         holds.map(|holds| holds != is_turned)
     }

@@ -8,9 +8,11 @@
 //! - so is a complement of a predicate, if branches and selects take the predicate the other way round for nothing.
 //!
 //! The registers of two copies that a round marks are never in a chain, so no decision changes the
-//! facts of another; the next round takes the chain further.
+//! conditions of another; the next round takes the chain further.
 
-use super::holdings::{BORDER_LIMIT, Held, Holding, HoldingId, Holdings, State, Wanted};
+use super::available_copies::{
+    AvailableCopies, AvailableCopy, BORDER_LIMIT, CopiedValue, CopyId, State, Wanted,
+};
 use super::marks::{Counts, apply_marks};
 use super::policy::{Policy, Refusal};
 use crate::copies::is_alike;
@@ -66,11 +68,11 @@ struct Outcome {
 
 struct Round<'a> {
     flow: &'a ControlFlow,
-    holdings: Holdings,
-    /// Holdings of which a use has to stay.
-    refused: EntityBitSet<HoldingId>,
-    /// Holdings whose uses become uses of what is held.
-    chosen: EntityBitSet<HoldingId>,
+    copies: AvailableCopies,
+    /// AvailableCopies of which a use has to stay.
+    refused: EntityBitSet<CopyId>,
+    /// AvailableCopies whose uses become uses of what is held.
+    chosen: EntityBitSet<CopyId>,
     /// The block that follows each in the layout.
     next_in_layout: SecondaryMap<Block, PackedOption<Block>>,
     /// Registers that a decision of this round is about.
@@ -96,7 +98,7 @@ impl<'a> Round<'a> {
         };
         let mut round = Self {
             flow,
-            holdings: Holdings::compute(function, flow, wanted),
+            copies: AvailableCopies::compute(function, flow, wanted),
             refused: EntityBitSet::new(),
             chosen: EntityBitSet::new(),
             next_in_layout: next_in_layout(function),
@@ -104,7 +106,7 @@ impl<'a> Round<'a> {
             postpones: false,
             map: None,
         };
-        if round.holdings.rows.is_empty() {
+        if round.copies.rows.is_empty() {
             return Outcome::default();
         }
         round.survey(function, policy, context);
@@ -133,16 +135,16 @@ impl<'a> Round<'a> {
         let mut state = State::default();
         let mut redundant = Vec::new();
         for block in self.reachable(function) {
-            self.holdings.enter(block, &mut state);
+            self.copies.enter(block, &mut state);
             for instruction in function.instructions(block) {
                 if !function.operation(instruction).is_debug() {
                     self.survey_uses(function, policy, instruction, &state);
                     if self.is_redundant(function, instruction, &state) {
-                        let is_local = self.holdings.is_lost_at_start(block, instruction);
+                        let is_local = self.copies.is_lost_at_start(block, instruction);
                         redundant.push((instruction, is_local));
                     }
                 }
-                self.holdings.step(function, instruction, &mut state);
+                self.copies.step(function, instruction, &mut state);
             }
         }
         for (instruction, is_local) in redundant {
@@ -200,21 +202,21 @@ impl<'a> Round<'a> {
 
     /// Does an instruction give its register what that holds already?
     fn is_redundant(&self, function: &Function, instruction: Instruction, state: &State) -> bool {
-        let made = self.holdings.made_by(instruction);
-        let holds = |holding: &HoldingId| match self.holdings.rows[*holding].held {
-            Held::Complement(_) => false,
-            Held::Register(source) => {
-                let register = self.holdings.rows[*holding].register;
-                let reverse = Holding {
+        let made = self.copies.made_by(instruction);
+        let holds = |copy: &CopyId| match self.copies.rows[*copy].held {
+            CopiedValue::Complement(_) => false,
+            CopiedValue::Register(source) => {
+                let register = self.copies.rows[*copy].register;
+                let reverse = AvailableCopy {
                     register: source,
-                    held: Held::Register(register),
+                    held: CopiedValue::Register(register),
                 };
-                let reverse = self.holdings.find(reverse);
+                let reverse = self.copies.find(reverse);
                 source == register
-                    || state.known.contains(*holding)
+                    || state.known.contains(*copy)
                     || reverse.is_some_and(|reverse| state.known.contains(reverse))
             }
-            Held::Bits(_) | Held::Special(_) => state.known.contains(*holding),
+            CopiedValue::Bits(_) | CopiedValue::Special(_) => state.known.contains(*copy),
         };
         made.iter().any(holds) && function.is_removable_if_unused(instruction)
     }
@@ -255,20 +257,20 @@ impl<'a> Round<'a> {
             let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) else {
                 continue;
             };
-            for &holding in self.holdings.of(register) {
-                if !state.reaches.contains(holding) || self.refused.contains(holding) {
+            for &copy in self.copies.of(register) {
+                if !state.reaches.contains(copy) || self.refused.contains(copy) {
                     continue;
                 }
-                let can_change = state.known.contains(holding)
-                    && match self.holdings.rows[holding].held {
-                        Held::Register(source) => {
+                let can_change = state.known.contains(copy)
+                    && match self.copies.rows[copy].held {
+                        CopiedValue::Register(source) => {
                             policy.check_use(function, user, number, Some(source)).is_ok()
                         }
-                        Held::Complement(_) => self.can_turn(function, user, number),
-                        Held::Bits(_) | Held::Special(_) => false,
+                        CopiedValue::Complement(_) => self.can_turn(function, user, number),
+                        CopiedValue::Bits(_) | CopiedValue::Special(_) => false,
                     };
                 if !can_change {
-                    self.refused.insert(holding);
+                    self.refused.insert(copy);
                 }
             }
         }
@@ -280,20 +282,20 @@ impl<'a> Round<'a> {
             let mut next = function.first(block);
             while let Some(instruction) = next {
                 next = function.next(instruction);
-                let Some(&holding) = self.holdings.made_by(instruction).first() else {
+                let Some(&copy) = self.copies.made_by(instruction).first() else {
                     continue;
                 };
                 let is_marked = function
                     .flags(instruction)
                     .contains(InstructionFlags::MARK_PROPAGATED);
-                if is_marked || self.refused.contains(holding) {
+                if is_marked || self.refused.contains(copy) {
                     continue;
                 }
-                let Holding { register, held } = self.holdings.rows[holding];
-                let (Held::Register(source) | Held::Complement(source)) = held else {
+                let AvailableCopy { register, held } = self.copies.rows[copy];
+                let (CopiedValue::Register(source) | CopiedValue::Complement(source)) = held else {
                     continue;
                 };
-                if !self.chosen.contains(holding) {
+                if !self.chosen.contains(copy) {
                     if self.taken.contains(register) || self.taken.contains(source) {
                         self.postpones = true;
                         continue;
@@ -302,7 +304,7 @@ impl<'a> Round<'a> {
                         missed(function, context, instruction, refusal);
                         continue;
                     }
-                    self.chosen.insert(holding);
+                    self.chosen.insert(copy);
                     self.taken.insert(register);
                     self.taken.insert(source);
                 }
@@ -335,7 +337,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Changes the uses that chosen holdings reach; how many, and whether one was that of a branch.
+    /// Changes the uses that chosen copies reach; how many, and whether one was that of a branch.
     fn replace_uses(&self, function: &mut Function) -> (u64, bool) {
         if self.chosen.is_empty() {
             return (0, false);
@@ -343,7 +345,7 @@ impl<'a> Round<'a> {
         let mut state = State::default();
         let (mut replaced, mut turns_branches) = (0, false);
         for block in self.reachable(function) {
-            self.holdings.enter(block, &mut state);
+            self.copies.enter(block, &mut state);
             let mut next = function.first(block);
             while let Some(user) = next {
                 next = function.next(user);
@@ -354,7 +356,7 @@ impl<'a> Round<'a> {
                         turns_branches |= is_changed && function.operation(user) == Operation::Bra;
                     }
                 }
-                self.holdings.step(function, user, &mut state);
+                self.copies.step(function, user, &mut state);
             }
         }
         (replaced, turns_branches)
@@ -365,18 +367,17 @@ impl<'a> Round<'a> {
         let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) else {
             return false;
         };
-        let reaches =
-            |holding: &&HoldingId| self.chosen.contains(**holding) && state.reaches.contains(**holding);
-        let Some(&holding) = self.holdings.of(register).iter().find(reaches) else {
+        let reaches = |copy: &&CopyId| self.chosen.contains(**copy) && state.reaches.contains(**copy);
+        let Some(&copy) = self.copies.of(register).iter().find(reaches) else {
             return false;
         };
-        match self.holdings.rows[holding].held {
-            Held::Register(source) => {
+        match self.copies.rows[copy].held {
+            CopiedValue::Register(source) => {
                 debug_assert!(is_alike(function, register, source));
                 function.set_source(user, number, operand.with_register(source));
             }
-            Held::Complement(source) => turn(function, user, number, source),
-            Held::Bits(_) | Held::Special(_) => unreachable!("only registers are chosen"),
+            CopiedValue::Complement(source) => turn(function, user, number, source),
+            CopiedValue::Bits(_) | CopiedValue::Special(_) => unreachable!("only registers are chosen"),
         }
         true
     }

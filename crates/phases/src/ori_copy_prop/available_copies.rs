@@ -6,16 +6,16 @@
 //! %1 = IADD %1, 1     %1 holds nothing that is known, %2 still 7
 //! ```
 //!
-//! A *holding* is a register and what it holds. Two gen/kill problems over all of them, forward:
+//! A *copy* is a register and what it holds. Two gen/kill problems over all of them, forward:
 //!
 //! ```text
 //! Lost(B, end)   = Kill(B) | (Lost(B, start) & ~Gen(B))       union over predecessors; all are lost at the entry
 //! Reaches(B, end) = Made(B) | (Reaches(B, start) & ~Over(B))  union over predecessors
 //! ```
 //!
-//! Only holdings of registers that live across the borders of blocks take part; others are known
+//! Only copies of registers that live across the borders of blocks take part; others are known
 //! within their block. What is not lost holds on every path: these are the available copies (A.
-//! Aho, M. Lam, R. Sethi, J. Ullman, "Compilers", 2nd edition, 9.1). A holding reaches a place if
+//! Aho, M. Lam, R. Sethi, J. Ullman, "Compilers", 2nd edition, 9.1). A copy reaches a place if
 //! on some path the register was last written by one of the instructions that make it hold this. A
 //! use that one reaches and where it is lost sees other values as well.
 
@@ -31,12 +31,12 @@ use smallvec::SmallVec;
 
 /// A register and what it holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct HoldingId(u32);
-entity_impl!(HoldingId, "holding");
+pub(super) struct CopyId(u32);
+entity_impl!(CopyId, "copy");
 
 /// What a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Held {
+pub(super) enum CopiedValue {
     /// The value of another register.
     Register(Register),
     /// The complement of a predicate.
@@ -47,7 +47,7 @@ pub(super) enum Held {
     Special(Operand),
 }
 
-impl Held {
+impl CopiedValue {
     /// The register whose value it depends on.
     fn register(self) -> Option<Register> {
         match self {
@@ -59,42 +59,42 @@ impl Held {
 
 /// A register and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Holding {
+pub(super) struct AvailableCopy {
     pub register: Register,
-    pub held: Held,
+    pub held: CopiedValue,
 }
 
-/// Holdings that one register has, and that depend on one register, at most: each use and
+/// AvailableCopies that one register has, and that depend on one register, at most: each use and
 /// definition goes through them.
 const HOLDER_LIMIT: usize = 32;
 const SOURCE_LIMIT: usize = 512;
 
-/// Bits of a matrix of holdings by blocks, at most: in larger functions only registers that live
+/// Bits of a matrix of copies by blocks, at most: in larger functions only registers that live
 /// and die in a block take part.
 pub(super) const BORDER_LIMIT: usize = 1 << 24;
 
-/// The holdings that an instruction makes.
-type Made = SmallVec<[HoldingId; 2]>;
+/// The copies that an instruction makes.
+type Made = SmallVec<[CopyId; 2]>;
 
-/// All holdings of a function and where they are lost.
-pub(super) struct Holdings {
-    pub rows: PrimaryMap<HoldingId, Holding>,
+/// All copies of a function and where they are lost.
+pub(super) struct AvailableCopies {
+    pub rows: PrimaryMap<CopyId, AvailableCopy>,
     /// By instruction: what it makes hold, the register's value first.
     made: SecondaryMap<Instruction, Made>,
-    /// By register: the holdings that a definition of it ends.
-    of_register: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
-    /// By register: the holdings of what it holds itself.
-    by_holder: SecondaryMap<Register, SmallVec<[HoldingId; 2]>>,
-    ids: NumberMap<Holding, HoldingId>,
-    /// The holdings of registers that live across borders; they have the first numbers.
-    at_borders: EntityBitSet<HoldingId>,
-    /// Over holdings at borders.
-    lost_in: EntityBitMatrix<Block, HoldingId>,
+    /// By register: the copies that a definition of it ends.
+    of_register: SecondaryMap<Register, SmallVec<[CopyId; 2]>>,
+    /// By register: the copies of what it holds itself.
+    by_holder: SecondaryMap<Register, SmallVec<[CopyId; 2]>>,
+    ids: NumberMap<AvailableCopy, CopyId>,
+    /// The copies of registers that live across borders; they have the first numbers.
+    at_borders: EntityBitSet<CopyId>,
+    /// Over copies at borders.
+    lost_in: EntityBitMatrix<Block, CopyId>,
     /// Likewise.
-    reaches_in: EntityBitMatrix<Block, HoldingId>,
+    reaches_in: EntityBitMatrix<Block, CopyId>,
 }
 
-/// Which instructions make holdings.
+/// Which instructions make copies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     /// Constants and addresses that registers with several definitions hold.
@@ -103,15 +103,15 @@ pub(super) struct Wanted {
     pub fixed: bool,
     /// Complements of predicates.
     pub complements: bool,
-    /// How many bits a matrix of holdings by blocks may have for registers that live across borders
+    /// How many bits a matrix of copies by blocks may have for registers that live across borders
     /// to take part.
     pub border_bits: usize,
 }
 
-impl Holdings {
+impl AvailableCopies {
     /// Finds what registers hold in a function without PHIs.
     pub fn compute(function: &Function, flow: &ControlFlow, wanted: Wanted) -> Self {
-        let mut holdings = Self {
+        let mut copies = Self {
             rows: PrimaryMap::new(),
             made: SecondaryMap::with_capacity(function.instruction_limit()),
             of_register: SecondaryMap::with_capacity(function.register_limit()),
@@ -125,17 +125,17 @@ impl Holdings {
         each_border_use(function, |register, _| {
             lives_across.insert(register);
         });
-        holdings.collect(function, flow, wanted, |register| lives_across.contains(register));
-        if holdings.rows.len().saturating_mul(function.block_limit()) > wanted.border_bits {
-            holdings.forget_rows();
+        copies.collect(function, flow, wanted, |register| lives_across.contains(register));
+        if copies.rows.len().saturating_mul(function.block_limit()) > wanted.border_bits {
+            copies.forget_rows();
         }
-        holdings.at_borders = EntityBitSet::with_room(holdings.rows.len());
-        holdings.at_borders.extend(holdings.rows.keys());
-        holdings.collect(function, flow, wanted, |register| {
+        copies.at_borders = EntityBitSet::with_room(copies.rows.len());
+        copies.at_borders.extend(copies.rows.keys());
+        copies.collect(function, flow, wanted, |register| {
             !lives_across.contains(register)
         });
-        holdings.solve(function, flow);
-        holdings
+        copies.solve(function, flow);
+        copies
     }
 
     fn forget_rows(&mut self) {
@@ -156,19 +156,19 @@ impl Holdings {
     ) {
         // The constant that a register holds at this place of the block, and the number of the
         // block.
-        let mut local: SecondaryMap<Register, Option<(u32, Held)>> =
+        let mut local: SecondaryMap<Register, Option<(u32, CopiedValue)>> =
             SecondaryMap::with_capacity(function.register_limit());
         for (number, &block) in function.blocks().iter().enumerate() {
             let number = number as u32;
             for instruction in function.instructions(block) {
                 let held = held_by(function, instruction, wanted);
                 let constant = held.and_then(|held| match held {
-                    Held::Register(source) => local[source]
+                    CopiedValue::Register(source) => local[source]
                         .filter(|&(block, _)| block == number)
                         .map(|(_, held)| held)
                         .or_else(|| only_constant(function, flow, wanted, source, block)),
-                    Held::Complement(_) => None,
-                    Held::Bits(_) | Held::Special(_) => Some(held),
+                    CopiedValue::Complement(_) => None,
+                    CopiedValue::Bits(_) | CopiedValue::Special(_) => Some(held),
                 });
                 for result in function.results(instruction) {
                     if let Some(register) = result.as_register() {
@@ -184,29 +184,29 @@ impl Holdings {
                 }
                 let of_register = held.register().is_some().then_some(held);
                 for held in of_register.into_iter().chain(constant) {
-                    if let Some(holding) = self.intern(Holding { register, held }) {
-                        self.made[instruction].push(holding);
+                    if let Some(copy) = self.intern(AvailableCopy { register, held }) {
+                        self.made[instruction].push(copy);
                     }
                 }
             }
         }
     }
 
-    /// The number of a holding; none if its registers have too many.
-    fn intern(&mut self, holding: Holding) -> Option<HoldingId> {
-        if let Some(&id) = self.ids.get(&holding) {
+    /// The number of a copy; none if its registers have too many.
+    fn intern(&mut self, copy: AvailableCopy) -> Option<CopyId> {
+        if let Some(&id) = self.ids.get(&copy) {
             return Some(id);
         }
-        let source = holding.held.register();
-        if self.by_holder[holding.register].len() >= HOLDER_LIMIT
+        let source = copy.held.register();
+        if self.by_holder[copy.register].len() >= HOLDER_LIMIT
             || source.is_some_and(|source| self.of_register[source].len() >= SOURCE_LIMIT)
         {
             return None;
         }
-        let id = self.rows.push(holding);
-        self.ids.insert(holding, id);
-        self.of_register[holding.register].push(id);
-        self.by_holder[holding.register].push(id);
+        let id = self.rows.push(copy);
+        self.ids.insert(copy, id);
+        self.of_register[copy.register].push(id);
+        self.by_holder[copy.register].push(id);
         if let Some(source) = source {
             self.of_register[source].push(id);
         }
@@ -215,7 +215,7 @@ impl Holdings {
 
     fn solve(&mut self, function: &Function, flow: &ControlFlow) {
         let (rows, columns) = (function.block_limit(), self.at_borders.count());
-        let new = || EntityBitMatrix::<Block, HoldingId>::new(rows, columns);
+        let new = || EntityBitMatrix::<Block, CopyId>::new(rows, columns);
         self.lost_in = new();
         self.reaches_in = new();
         if columns == 0 {
@@ -225,20 +225,20 @@ impl Holdings {
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
                 for register in results_of(function, instruction) {
-                    for &holding in self.at_border(&self.of_register[register]) {
-                        generated.remove(block, holding);
-                        killed.insert(block, holding);
+                    for &copy in self.at_border(&self.of_register[register]) {
+                        generated.remove(block, copy);
+                        killed.insert(block, copy);
                     }
-                    for &holding in self.at_border(&self.by_holder[register]) {
-                        made.remove(block, holding);
-                        over.insert(block, holding);
+                    for &copy in self.at_border(&self.by_holder[register]) {
+                        made.remove(block, copy);
+                        over.insert(block, copy);
                     }
                 }
-                for holding in self.made_anew(instruction) {
-                    if self.at_borders.contains(holding) {
-                        generated.insert(block, holding);
-                        killed.remove(block, holding);
-                        made.insert(block, holding);
+                for copy in self.made_anew(instruction) {
+                    if self.at_borders.contains(copy) {
+                        generated.insert(block, copy);
+                        killed.remove(block, copy);
+                        made.insert(block, copy);
                     }
                 }
             }
@@ -264,20 +264,20 @@ impl Holdings {
             lost | reaches
         };
         fixed_point(&flow.graph, &flow.order, Direction::Forward, limit, visit)
-            .expect("sets of holdings only grow");
+            .expect("sets of copies only grow");
     }
 
     /// Those of a list that are at borders: they were numbered, and so listed, first.
-    fn at_border<'a>(&self, holdings: &'a [HoldingId]) -> &'a [HoldingId] {
-        let end = holdings.partition_point(|&holding| self.at_borders.contains(holding));
-        &holdings[..end]
+    fn at_border<'a>(&self, copies: &'a [CopyId]) -> &'a [CopyId] {
+        let end = copies.partition_point(|&copy| self.at_borders.contains(copy));
+        &copies[..end]
     }
 
     /// What an instruction makes hold: `%1 = MOV %1` and `%1 = NOT %1` say nothing.
-    fn made_anew(&self, instruction: Instruction) -> impl Iterator<Item = HoldingId> + '_ {
+    fn made_anew(&self, instruction: Instruction) -> impl Iterator<Item = CopyId> + '_ {
         let made = self.made[instruction].iter().copied();
-        made.filter(|&holding| {
-            let Holding { register, held } = self.rows[holding];
+        made.filter(|&copy| {
+            let AvailableCopy { register, held } = self.rows[copy];
             held.register() != Some(register)
         })
     }
@@ -292,16 +292,16 @@ impl Holdings {
     /// What is known behind an instruction, from what is known before it.
     pub fn step(&self, function: &Function, instruction: Instruction, state: &mut State) {
         for register in results_of(function, instruction) {
-            for &holding in &self.of_register[register] {
-                state.known.remove(holding);
+            for &copy in &self.of_register[register] {
+                state.known.remove(copy);
             }
-            for &holding in &self.by_holder[register] {
-                state.reaches.remove(holding);
+            for &copy in &self.by_holder[register] {
+                state.reaches.remove(copy);
             }
         }
-        for holding in self.made_anew(instruction) {
-            state.known.insert(holding);
-            state.reaches.insert(holding);
+        for copy in self.made_anew(instruction) {
+            state.known.insert(copy);
+            state.reaches.insert(copy);
         }
     }
 
@@ -309,32 +309,32 @@ impl Holdings {
     pub fn is_lost_at_start(&self, block: Block, instruction: Instruction) -> bool {
         let made = self.made[instruction].iter();
         made.copied()
-            .all(|holding| !self.at_borders.contains(holding) || self.lost_in.contains(block, holding))
+            .all(|copy| !self.at_borders.contains(copy) || self.lost_in.contains(block, copy))
     }
 
-    /// The holdings that an instruction makes.
-    pub fn made_by(&self, instruction: Instruction) -> &[HoldingId] {
+    /// The copies that an instruction makes.
+    pub fn made_by(&self, instruction: Instruction) -> &[CopyId] {
         &self.made[instruction]
     }
 
-    /// The holdings of a register.
-    pub fn of(&self, register: Register) -> &[HoldingId] {
+    /// The copies of a register.
+    pub fn of(&self, register: Register) -> &[CopyId] {
         &self.by_holder[register]
     }
 
-    /// The holding of a register and what it holds, if some instruction makes it.
-    pub fn find(&self, holding: Holding) -> Option<HoldingId> {
-        self.ids.get(&holding).copied()
+    /// The copy of a register and what it holds, if some instruction makes it.
+    pub fn find(&self, copy: AvailableCopy) -> Option<CopyId> {
+        self.ids.get(&copy).copied()
     }
 }
 
 /// What is known at one place.
 #[derive(Default)]
 pub(super) struct State {
-    /// Holdings that hold.
-    pub known: EntityBitSet<HoldingId>,
-    /// Holdings whose register was, on some path, last written by an instruction that makes it.
-    pub reaches: EntityBitSet<HoldingId>,
+    /// AvailableCopies that hold.
+    pub known: EntityBitSet<CopyId>,
+    /// AvailableCopies whose register was, on some path, last written by an instruction that makes it.
+    pub reaches: EntityBitSet<CopyId>,
 }
 
 fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
@@ -343,7 +343,7 @@ fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<It
 }
 
 /// What the result of an instruction holds behind it.
-fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Option<Held> {
+fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Option<CopiedValue> {
     let operation = function.operation(instruction);
     let is_wanted = match operation {
         Operation::Mov | Operation::Copy => true,
@@ -365,10 +365,10 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
             .register(source)
             .file
             .is_predicate()
-            .then_some(Held::Complement(source));
+            .then_some(CopiedValue::Complement(source));
     }
     if let Some(source) = source.as_register() {
-        return is_alike(function, result, source).then_some(Held::Register(source));
+        return is_alike(function, result, source).then_some(CopiedValue::Register(source));
     }
     match source.kind() {
         OperandKind::Special(special) => {
@@ -377,7 +377,7 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
                 Special::SpecialRegister(_) => wanted.fixed,
                 Special::Physical(_) | Special::Machine { .. } => false,
             };
-            is_known.then_some(Held::Special(source))
+            is_known.then_some(CopiedValue::Special(source))
         }
         _ if wanted.constants => {
             let bits = function.register(result).bits;
@@ -385,7 +385,7 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
                 .checked_shr(64 - u32::from(bits.min(64)))
                 .unwrap_or_default();
             let bits = function.constant_bits(source).filter(|_| bits <= 64)?;
-            Some(Held::Bits(bits & mask))
+            Some(CopiedValue::Bits(bits & mask))
         }
         _ => None,
     }
@@ -399,11 +399,11 @@ fn only_constant(
     wanted: Wanted,
     register: Register,
     block: Block,
-) -> Option<Held> {
+) -> Option<CopiedValue> {
     let definition = function.unique_definition(register)?;
     let home = function.block_of(definition)?;
     let held = held_by(function, definition, wanted)?;
-    let is_constant = matches!(held, Held::Bits(_) | Held::Special(_));
+    let is_constant = matches!(held, CopiedValue::Bits(_) | CopiedValue::Special(_));
     (is_constant && flow.dominators.strictly_dominates(home, block)).then_some(held)
 }
 
@@ -426,11 +426,11 @@ mod tests {
         complements: true,
     };
 
-    /// What may be said of a holding at the start of a block, found by walking every path to it
+    /// What may be said of a copy at the start of a block, found by walking every path to it
     /// from the end backward: whether some path loses it, and whether on some path an instruction
     /// that makes it wrote the register last.
-    fn on_paths(function: &Function, holdings: &Holdings, block: Block, id: HoldingId) -> (bool, bool) {
-        let Holding { register, held } = holdings.rows[id];
+    fn on_paths(function: &Function, copies: &AvailableCopies, block: Block, id: CopyId) -> (bool, bool) {
+        let AvailableCopy { register, held } = copies.rows[id];
         let predecessors = function.predecessors();
         let (mut is_lost, mut reaches) = (false, false);
         // Blocks to go through backward, and whether both questions are still open there.
@@ -448,7 +448,7 @@ mod tests {
             for instruction in function.instructions(block).rev() {
                 let writes =
                     |wanted: Register| results_of(function, instruction).any(|result| result == wanted);
-                let makes = holdings.made_by(instruction).contains(&id) && held.register() != Some(register);
+                let makes = copies.made_by(instruction).contains(&id) && held.register() != Some(register);
                 let writes_register = writes(register);
                 let writes_source = held.register().is_some_and(writes);
                 if asks_lost && (makes || writes_register || writes_source) {
@@ -478,13 +478,13 @@ mod tests {
             add_copies(&mut function, &mut random);
             let flow = ControlFlow::analyze(&function, Traversal::default());
             prop_assume!(flow.order.len() == function.blocks().len());
-            let holdings = Holdings::compute(&function, &flow, ALL);
+            let copies = AvailableCopies::compute(&function, &flow, ALL);
             let mut state = State::default();
             for &block in function.blocks() {
-                holdings.enter(block, &mut state);
-                for id in holdings.at_borders.iter().take(64) {
+                copies.enter(block, &mut state);
+                for id in copies.at_borders.iter().take(64) {
                     let found = (!state.known.contains(id), state.reaches.contains(id));
-                    prop_assert_eq!(found, on_paths(&function, &holdings, block, id), "{} {:?}", block, holdings.rows[id]);
+                    prop_assert_eq!(found, on_paths(&function, &copies, block, id), "{} {:?}", block, copies.rows[id]);
                 }
             }
         }
@@ -515,12 +515,12 @@ bix1:
                 border_bits,
                 ..ALL
             };
-            let holdings = Holdings::compute(&function, &flow, wanted);
-            let rows = holdings.rows.values();
+            let copies = AvailableCopies::compute(&function, &flow, wanted);
+            let rows = copies.rows.values();
             rows.map(|row| row.register.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(holders(BORDER_LIMIT), ["%1", "%2"]);
-        // One holding at the borders of two blocks.
+        // One copy at the borders of two blocks.
         assert_eq!(holders(2), ["%1", "%2"]);
         assert_eq!(holders(1), ["%2"]);
     }

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! A block that one side of a branch alone leads to, and everything that it dominates, knows the
-//! branch's condition. All such facts on the way from the entry are put together: after "not less"
+//! branch's condition. All such conditions on the way from the entry are put together: after "not less"
 //! and "not greater" two numbers are equal. That predicates of equal values are one condition is
 //! told by [`Values`], by which a predicate need not be the branch's own to be decided.
 //!
-//! Facts stay right when branches lose edges that control could not take: dominators only become
+//! BranchConditions stay right when branches lose edges that control could not take: dominators only become
 //! more. Where a branch goes one way for another reason, what it had decided is known no longer,
-//! and has to be [forgotten](Facts::forget).
+//! and has to be [forgotten](BranchConditions::forget).
 
 use super::condition::{Condition, Outcomes, Subject};
 use super::values::Values;
@@ -22,7 +22,7 @@ use oriel_engine::hash::NumberMap;
 use oriel_ori::{ControlFlow, Function, Operand, OperandKind, Operation};
 use smallvec::SmallVec;
 
-/// How many facts of one subject are looked at.
+/// How many conditions of one subject are looked at.
 const SCANNED: usize = 64;
 
 /// How many levels of operations on predicates are looked through.
@@ -30,7 +30,7 @@ const DEPTH: u32 = 4;
 
 /// What branches have decided.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct BranchConditions {
     /// By predicate: most registers are none.
     conditions: NumberMap<Register, Condition>,
     decided: NumberMap<Subject, SmallVec<[Decided; 2]>>,
@@ -50,14 +50,14 @@ struct Decided {
 
 /// Where a predicate is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FlowPoint {
     /// Anywhere in a block.
     In(Block),
     /// Where control goes from a block to another.
     Edge(Block, Block),
 }
 
-impl Place {
+impl FlowPoint {
     /// The block at whose end it is, or in which.
     const fn block(self) -> Block {
         match self {
@@ -66,11 +66,11 @@ impl Place {
     }
 }
 
-impl Facts {
+impl BranchConditions {
     /// Collects what all branches decide. Without `takes_floats` comparisons of floats decide
     /// nothing.
     pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
-        let mut facts = Self {
+        let mut branch_conditions = Self {
             conditions: NumberMap::default(),
             decided: NumberMap::default(),
             takes_floats,
@@ -80,7 +80,7 @@ impl Facts {
                 && function.unique_definition(register).is_some()
             {
                 let condition = Condition::of(function, values, register);
-                facts.conditions.insert(register, condition);
+                branch_conditions.conditions.insert(register, condition);
             }
         }
         for &block in flow.order.as_slice() {
@@ -90,11 +90,11 @@ impl Facts {
             {
                 for (to, side) in [(taken, true), (other, false)] {
                     let value = side != predicate.is_complemented();
-                    facts.record(function, flow, register, value, (block, to), DEPTH);
+                    branch_conditions.record(function, flow, register, value, (block, to), DEPTH);
                 }
             }
         }
-        facts
+        branch_conditions
     }
 
     fn condition_of(&self, predicate: Register) -> Option<Condition> {
@@ -117,9 +117,9 @@ impl Facts {
         else {
             return;
         };
-        let facts = self.decided.entry(condition.subject).or_default();
-        if facts.len() < SCANNED {
-            facts.push(Decided {
+        let branch_conditions = self.decided.entry(condition.subject).or_default();
+        if branch_conditions.len() < SCANNED {
+            branch_conditions.push(Decided {
                 from,
                 to,
                 possible: condition.outcomes(value),
@@ -148,8 +148,8 @@ impl Facts {
     /// The branch at the end of a block goes one way now, whatever its condition: nothing follows
     /// from that it was come by.
     pub fn forget(&mut self, branch: Block) {
-        for facts in self.decided.values_mut() {
-            facts.retain(|decided| decided.from != branch);
+        for branch_conditions in self.decided.values_mut() {
+            branch_conditions.retain(|decided| decided.from != branch);
         }
     }
 
@@ -165,7 +165,7 @@ impl Facts {
         function: &Function,
         flow: &ControlFlow,
         predicate: Register,
-        place: Place,
+        place: FlowPoint,
     ) -> Option<bool> {
         self.value_to_depth(function, flow, predicate, place, DEPTH)
     }
@@ -176,7 +176,7 @@ impl Facts {
         function: &Function,
         flow: &ControlFlow,
         operand: Operand,
-        place: Place,
+        place: FlowPoint,
     ) -> Option<bool> {
         let register = operand.as_register().filter(|_| !operand.is_undefined())?;
         let value = self.value(function, flow, register, place)?;
@@ -188,7 +188,7 @@ impl Facts {
         function: &Function,
         flow: &ControlFlow,
         predicate: Register,
-        place: Place,
+        place: FlowPoint,
         depth: u32,
     ) -> Option<bool> {
         if let Some(value) = constant_predicate(function, predicate) {
@@ -218,7 +218,7 @@ impl Facts {
     }
 
     /// The outcomes of a condition that are possible at a place.
-    fn possible(&self, flow: &ControlFlow, condition: &Condition, place: Place) -> Outcomes {
+    fn possible(&self, flow: &ControlFlow, condition: &Condition, place: FlowPoint) -> Outcomes {
         let subject = condition.subject;
         let possible = subject.possible() & self.decided_outcomes(flow, &subject, place);
         match subject.with_other_sign() {
@@ -229,10 +229,10 @@ impl Facts {
     }
 
     /// The outcomes that branches have left.
-    fn decided_outcomes(&self, flow: &ControlFlow, subject: &Subject, place: Place) -> Outcomes {
-        let facts = self.decided.get(subject).into_iter().flatten();
-        let here = facts.filter(|fact| {
-            place == Place::Edge(fact.from, fact.to)
+    fn decided_outcomes(&self, flow: &ControlFlow, subject: &Subject, place: FlowPoint) -> Outcomes {
+        let branch_conditions = self.decided.get(subject).into_iter().flatten();
+        let here = branch_conditions.filter(|fact| {
+            place == FlowPoint::Edge(fact.from, fact.to)
                 || fact.is_only_way && flow.dominators.dominates(fact.to, place.block())
         });
         here.fold(Outcomes::all(), |possible, fact| possible & fact.possible)
