@@ -124,7 +124,7 @@ fn parts(criterion: &mut Criterion) {
             );
         }
         let predecessors = Predecessors::new(&snapshot);
-        let graph = FlowGraph::new(snapshot, &predecessors);
+        let graph = FlowGraph::new(&snapshot, &predecessors);
         let (mut order, mut dominators) = (ReversePostorder::default(), DominatorTree::default());
         group.bench_function(BenchmarkId::new("dominators", size), |bencher| {
             bencher.iter(|| {

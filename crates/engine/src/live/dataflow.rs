@@ -13,6 +13,7 @@
 //!
 //! General registers and predicates are separate sets that converge in the same passes.
 
+use super::function::Function;
 use super::predecessors::Predecessors;
 use super::scan::{Scan, WebId};
 use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, Segment};
@@ -21,8 +22,6 @@ use super::slot_index::SlotIndex;
 use super::slot_indexes::block_of;
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
-use crate::snapshot::Snapshot;
-use crate::snapshot::abi::RegisterFile;
 
 /// A set of blocks that is walked from the last to the first in layout order.
 #[derive(Debug, Default)]
@@ -159,17 +158,17 @@ impl BlockSegments {
 
     /// The segment of a block, which gets one if it has none yet.
     #[inline]
-    fn touch(&mut self, block: Block, snapshot: &Snapshot<'_>, starts: &[SlotIndex]) -> &mut Segment {
+    fn touch(&mut self, block: Block, function: &impl Function, starts: &[SlotIndex]) -> &mut Segment {
         let id = match self.at[block.index()].expand() {
             Some(id) => id,
-            None => self.insert(block, snapshot, starts),
+            None => self.insert(block, function, starts),
         };
         self.table.get_mut(id)
     }
 
     #[inline(never)]
-    fn insert(&mut self, block: Block, snapshot: &Snapshot<'_>, starts: &[SlotIndex]) -> SegmentId {
-        let count = snapshot.instruction_range(block).len() as u32;
+    fn insert(&mut self, block: Block, function: &impl Function, starts: &[SlotIndex]) -> SegmentId {
+        let count = function.instruction_range(block).len() as u32;
         let (id, _) = self.table.find_or_insert(starts[block.index()], count);
         self.at[block.index()] = id.into();
         self.blocks.push(block);
@@ -226,7 +225,6 @@ pub(super) struct Dataflow {
     /// By bit, for the members of `web_bits`.
     pub webs: Vec<PackedOption<WebId>>,
     pending: BlockSet,
-    predicate_classes: Vec<bool>,
     /// Passes over pending blocks since the function began.
     pub passes: u32,
     /// Batches since the function began.
@@ -234,9 +232,8 @@ pub(super) struct Dataflow {
 }
 
 /// What the dataflow reads.
-#[derive(Clone, Copy)]
-pub(super) struct Problem<'a> {
-    pub snapshot: &'a Snapshot<'a>,
+pub(super) struct Problem<'a, F> {
+    pub function: &'a F,
     pub scan: &'a Scan,
     pub webs: &'a Webs,
     pub starts: &'a [SlotIndex],
@@ -245,37 +242,28 @@ pub(super) struct Problem<'a> {
 
 impl Dataflow {
     /// Prepares for a function, with room for `active` blocks.
-    pub(super) fn begin(&mut self, snapshot: &Snapshot<'_>, active: usize) {
+    pub(super) fn begin(&mut self, function: &impl Function, active: usize) {
         self.passes = 0;
         self.batches = 0;
-        self.segments.reset(snapshot.block_count(), active);
-        self.pending.reset(snapshot.block_count());
+        self.segments.reset(function.node_count(), active);
+        self.pending.reset(function.node_count());
         self.webs
             .resize(GENERAL_BITS + PREDICATE_BITS, PackedOption::default());
-        self.predicate_classes.clear();
-        let classes = snapshot.arrays().register_classes.iter();
-        self.predicate_classes
-            .extend(classes.map(|class| class.file == RegisterFile::Predicate as u32));
     }
 
     /// Do the registers of `queue` need several batches?
-    pub(super) fn needs_several(&self, queue: &[Register], snapshot: &Snapshot<'_>) -> bool {
-        let registers = snapshot.arrays().registers;
-        let is_predicate = |register: &&Register| {
-            let class = registers[register.index()].register_class;
-            self.predicate_classes[usize::from(class)]
-        };
-        let predicates = queue.iter().filter(is_predicate).count();
+    pub(super) fn needs_several(queue: &[Register], function: &impl Function) -> bool {
+        let predicates = queue.iter().filter(|&&register| function.is_predicate(register));
+        let predicates = predicates.count();
         predicates > PREDICATE_BITS || queue.len() - predicates > GENERAL_BITS
     }
 
     /// Solves the next batch of `queue`, registers that are defined. Returns how many it took.
-    pub(super) fn solve_batch(&mut self, queue: &[Register], problem: Problem<'_>) -> usize {
-        let registers = problem.snapshot.arrays().registers;
-        let classes = &self.predicate_classes;
-        let is_predicate = |register: Register| classes[registers[register.index()].register_class as usize];
+    pub(super) fn solve_batch<F: Function>(&mut self, queue: &[Register], problem: &Problem<'_, F>) -> usize {
         self.batches += 1;
-        let taken = self.batch.fill(queue, is_predicate);
+        let taken = self
+            .batch
+            .fill(queue, |register| problem.function.is_predicate(register));
         self.segments.clear();
         self.web_bits = BatchSet::EMPTY;
         self.seed(problem);
@@ -289,9 +277,9 @@ impl Dataflow {
     }
 
     /// Enters definitions and uses into the segments.
-    fn seed(&mut self, problem: Problem<'_>) {
-        let Problem {
-            snapshot,
+    fn seed<F: Function>(&mut self, problem: &Problem<'_, F>) {
+        let &Problem {
+            function,
             scan,
             webs,
             starts,
@@ -305,12 +293,12 @@ impl Dataflow {
                 self.web_bits.insert(bit);
                 self.webs[usize::from(bit.0)] = web.into();
                 for definition in webs.definitions(web) {
-                    segments.touch(definition.block, snapshot, starts).define(bit);
+                    segments.touch(definition.block, function, starts).define(bit);
                 }
             } else {
                 let definition = state.definition.expect("queued registers are defined");
                 hint = block_of(starts, definition, hint);
-                let segment = segments.touch(hint, snapshot, starts);
+                let segment = segments.touch(hint, function, starts);
                 segment.define(bit);
                 // A PHI may read it at the end of its own block only.
                 if state.end.expand() == Some(starts[hint.index() + 1]) {
@@ -319,11 +307,11 @@ impl Dataflow {
             }
             for upward in scan.upward_uses_of(state) {
                 self.pending.insert(upward.block);
-                segments.touch(upward.block, snapshot, starts).use_upward(bit);
+                segments.touch(upward.block, function, starts).use_upward(bit);
             }
             for block in scan.live_out_uses_of(state) {
                 self.pending.insert(block);
-                segments.touch(block, snapshot, starts).add_live_out_bit(bit);
+                segments.touch(block, function, starts).add_live_out_bit(bit);
             }
         }
     }
@@ -331,7 +319,7 @@ impl Dataflow {
     /// Passes over the pending blocks, last first, until none is left. A block is pending while its
     /// `LiveIn` may hold something that its predecessors do not have yet. Every visit follows the
     /// growth of a set, so there are at most as many as blocks times registers.
-    fn propagate(&mut self, problem: Problem<'_>) {
+    fn propagate<F: Function>(&mut self, problem: &Problem<'_, F>) {
         let Self {
             segments,
             pending,
@@ -349,7 +337,7 @@ impl Dataflow {
                     continue;
                 }
                 for &predecessor in problem.predecessors.of(block) {
-                    let segment = segments.touch(predecessor, problem.snapshot, problem.starts);
+                    let segment = segments.touch(predecessor, problem.function, problem.starts);
                     if segment.add_live_out(&live_in) {
                         pending.insert_during_walk(predecessor, below);
                     }

@@ -7,6 +7,7 @@
 
 use super::dataflow::{Dataflow, Problem};
 use super::endpoints::{Endpoints, LocalWalk, Solved};
+use super::function::{Function, Input};
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
 use super::predecessors::Predecessors;
 use super::resolve::Resolver;
@@ -17,8 +18,7 @@ use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
 use super::webs::Webs;
 use crate::entity::{EntityRef, Register};
-use crate::snapshot::Snapshot;
-use crate::snapshot::abi::{RegisterFlags, RegisterOperandRecord};
+use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 
 /// At most this many instructions make a function small.
 const SMALL_INSTRUCTIONS: usize = 15;
@@ -63,8 +63,10 @@ pub struct LiveRangeCalc {
     bypass: Bypass,
     /// How many functions were computed.
     functions: u64,
-    /// What instructions do to registers, where the snapshot does not list it.
+    /// What instructions do to registers, where the function does not list it.
     register_operands: Vec<RegisterOperandRecord>,
+    /// Operands of registers with several definitions, where the function does not list them.
+    chains: Vec<ChainedOperandRecord>,
     predecessors: Predecessors,
     scan: Scan,
     /// Registers whose intervals are computed together: defined, and live across block boundaries.
@@ -95,71 +97,85 @@ impl LiveRangeCalc {
         self.functions
     }
 
-    /// Numbers the instructions of `snapshot` and computes its intervals.
+    /// Numbers the instructions of `function` and computes its intervals.
     ///
     /// # Panics
-    /// If the snapshot is malformed; see [`Snapshot::check`].
-    pub fn analyze(&mut self, snapshot: &Snapshot<'_>) -> LiveIntervals {
+    /// If the function is malformed; for snapshots see
+    /// [`Snapshot::check`](crate::snapshot::Snapshot::check).
+    pub fn analyze(&mut self, function: &impl Function) -> LiveIntervals {
         let mut intervals = LiveIntervals::default();
-        intervals.indexes.compute(snapshot);
-        self.compute(snapshot, &mut intervals);
+        intervals.indexes.compute(function);
+        self.compute(function, &mut intervals);
         intervals
     }
 
-    /// Computes the intervals of `snapshot` into `intervals`, whose numbering must be that of the
-    /// snapshot ([`LiveIntervals::renumber`]); the memory of what it held is used again.
+    /// Computes the intervals of `function` into `intervals`, whose numbering must be that of the
+    /// function ([`LiveIntervals::renumber`]); the memory of what it held is used again.
     ///
     /// # Panics
-    /// If the snapshot is malformed; see [`Snapshot::check`].
-    pub fn compute(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) -> Outcome {
+    /// If the function is malformed; for snapshots see
+    /// [`Snapshot::check`](crate::snapshot::Snapshot::check).
+    pub fn compute(&mut self, function: &impl Function, intervals: &mut LiveIntervals) -> Outcome {
         assert!(!intervals.indexes.is_edited(), "the numbering must be fresh");
         let mut listed = std::mem::take(&mut self.register_operands);
-        let snapshot = &snapshot.with_register_operands(&mut listed);
-        let outcome = self.compute_phases(snapshot, intervals);
+        listed.clear();
+        let input = Input {
+            function,
+            operands: function.register_operands(&mut listed),
+        };
+        let outcome = self.compute_phases(input, intervals);
         self.register_operands = listed;
         outcome
     }
 
     /// The phases, in order.
-    fn compute_phases(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) -> Outcome {
-        self.initialize(snapshot, intervals); //                    1
-        self.clean_tables(snapshot); //                             2
-        let global = self.needs_global_dataflow(snapshot); //       3
-        self.collect_definitions_and_uses(snapshot, intervals); //  4
+    fn compute_phases<F: Function>(&mut self, input: Input<'_, F>, intervals: &mut LiveIntervals) -> Outcome {
+        let mut listed = std::mem::take(&mut self.chains);
+        self.initialize(input.function, intervals); //                  1
+        self.clean_tables(input.function); //                           2
+        let global = self.needs_global_dataflow(input.function); //     3
+        self.collect_definitions_and_uses(input, intervals); //         4
+        let chains = match self.scan.webs.is_empty() {
+            true => &[],
+            false => input.function.chains(input.operands, &mut listed),
+        };
+        self.webs.collect(input.operands, chains, &self.scan, intervals);
         if global {
-            self.propagate_and_fix_endpoints(snapshot, intervals); // 5 to 7
+            self.propagate_and_fix_endpoints(input.function, intervals); // 5 to 7
         } else {
-            self.walk_crossing_registers(intervals); //             the bypass
+            self.walk_crossing_registers(intervals); //                 the bypass
         }
-        self.resolve_values(snapshot, intervals); //                6
-        self.finish(intervals, global) //                           8
+        self.resolve_values(input, chains, intervals); //               6
+        let outcome = self.finish(intervals, global); //                8
+        self.chains = listed;
+        outcome
     }
 
     /// Makes `range` reach each of `uses`, with PHI values where several values meet. What
     /// [`LiveIntervals::extend_to`] does.
     pub(super) fn extend(
         &mut self,
-        snapshot: &Snapshot<'_>,
+        function: &impl Function,
         indexes: &SlotIndexes,
         range: &mut OwnedLiveRange,
         uses: &[SlotIndex],
     ) {
-        self.predecessors.compute(snapshot);
+        self.predecessors.compute(function);
         self.resolver
-            .extend_range(snapshot, indexes, &self.predecessors, range, uses);
+            .extend_range(function, indexes, &self.predecessors, range, uses);
     }
 
     /// Phase 1: a new function begins, and the results of the last one go.
-    fn initialize(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
+    fn initialize(&mut self, function: &impl Function, intervals: &mut LiveIntervals) {
         self.functions += 1;
-        intervals.reset(snapshot.register_count());
+        intervals.reset(function.register_count());
     }
 
     /// Phase 2: stale segments, sets and nodes are cleared; their memory stays.
-    fn clean_tables(&mut self, snapshot: &Snapshot<'_>) {
+    fn clean_tables(&mut self, function: &impl Function) {
         self.dataflow.segments.clear();
         self.resolver.begin();
-        self.predecessors.compute(snapshot);
+        self.predecessors.compute(function);
     }
 
     /// Phase 3: how much room per-block tables need at first, and whether they are needed at all.
@@ -167,22 +183,22 @@ impl LiveRangeCalc {
     /// The count of active blocks, 4/5 of all less the dead ones, only sizes the first allocation.
     /// If it is zero, which takes a function of one block or of dead ones, there is nothing to
     /// propagate in bulk.
-    fn needs_global_dataflow(&mut self, snapshot: &Snapshot<'_>) -> bool {
-        let blocks = snapshot.block_count();
-        let dead = snapshot
-            .blocks()
+    fn needs_global_dataflow(&mut self, function: &impl Function) -> bool {
+        let blocks = function.node_count();
+        let dead = function
+            .nodes()
             .skip(1)
             .filter(|&block| self.predecessors.of(block).is_empty())
             .count();
         let active = (blocks * 4 / 5).saturating_sub(dead);
-        let small = snapshot.instruction_count() <= SMALL_INSTRUCTIONS || blocks <= SMALL_BLOCKS;
+        let small = function.instruction_count() <= SMALL_INSTRUCTIONS || blocks <= SMALL_BLOCKS;
         let global = match self.bypass {
             Bypass::Small => !small && active > 0,
             Bypass::Always => false,
             Bypass::Never => true,
         };
         if global {
-            self.dataflow.begin(snapshot, active);
+            self.dataflow.begin(function, active);
         } else {
             self.walk.begin(blocks);
         }
@@ -191,28 +207,29 @@ impl LiveRangeCalc {
 
     /// Phase 4: one scan collects definitions and uses, and finishes the registers that live in one
     /// block.
-    fn collect_definitions_and_uses(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
-        self.scan.run(snapshot, &intervals.indexes);
+    fn collect_definitions_and_uses<F: Function>(
+        &mut self,
+        input: Input<'_, F>,
+        intervals: &mut LiveIntervals,
+    ) {
+        self.scan.run(input, &intervals.indexes);
         self.crossing.clear();
-        let chained = RegisterFlags::CHAINED.bits();
-        let registers = snapshot.arrays().registers;
-        make_room(&mut intervals.segments, registers.len());
-        make_room(&mut intervals.values, registers.len());
+        make_room(&mut intervals.segments, self.scan.registers.len());
+        make_room(&mut intervals.values, self.scan.registers.len());
         let states = self.scan.registers.iter();
-        for (index, ((state, record), register)) in
-            states.zip(&mut intervals.records).zip(registers).enumerate()
-        {
+        for (index, (state, record)) in states.zip(&mut intervals.records).enumerate() {
+            let register = Register::new(index);
             let (Some(start), Some(end)) = (state.definition.expand(), state.end.expand()) else {
-                if state.is_mentioned() || register.flags & chained != 0 {
+                if state.is_mentioned() {
                     *record = IntervalRecord::default();
                 }
                 continue;
             };
-            if register.flags & chained != 0 {
+            if self.scan.web_of(register).is_some() {
                 continue;
             }
             if state.crosses_blocks() {
-                self.crossing.push(Register::new(index));
+                self.crossing.push(register);
                 continue;
             }
             *record = IntervalRecord {
@@ -228,17 +245,16 @@ impl LiveRangeCalc {
             });
             intervals.values.push(start.into());
         }
-        self.webs.collect(snapshot, &self.scan, intervals);
     }
 
     /// Phases 5 to 7 for each batch of the registers that cross blocks.
-    fn propagate_and_fix_endpoints(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
+    fn propagate_and_fix_endpoints(&mut self, function: &impl Function, intervals: &mut LiveIntervals) {
         let singles = self.crossing.len();
         self.crossing.extend_from_slice(&self.webs.crossing);
-        let is_one_batch = !self.dataflow.needs_several(&self.crossing, snapshot);
+        let is_one_batch = !Dataflow::needs_several(&self.crossing, function);
         let mut has_webs = is_one_batch && singles < self.crossing.len();
         if has_webs {
-            self.resolver.find_dominators(snapshot, &self.predecessors);
+            self.resolver.find_dominators(function, &self.predecessors);
             has_webs = self.resolver.dominators.reaches_all();
         }
         if has_webs {
@@ -257,13 +273,13 @@ impl LiveRangeCalc {
         let mut rest = &self.crossing[..];
         while !rest.is_empty() {
             let problem = Problem {
-                snapshot,
+                function,
                 scan: &self.scan,
                 webs: &self.webs,
                 starts: &intervals.indexes.block_starts,
                 predecessors: &self.predecessors,
             };
-            let taken = self.dataflow.solve_batch(rest, problem);
+            let taken = self.dataflow.solve_batch(rest, &problem);
             let unresolved = if self.dataflow.web_bits.is_empty() {
                 BatchSet::EMPTY
             } else {
@@ -290,10 +306,20 @@ impl LiveRangeCalc {
     }
 
     /// What is left of phase 6: webs whose values cannot be told from sets.
-    fn resolve_values(&mut self, snapshot: &Snapshot<'_>, intervals: &mut LiveIntervals) {
+    fn resolve_values<F: Function>(
+        &mut self,
+        input: Input<'_, F>,
+        chains: &[ChainedOperandRecord],
+        intervals: &mut LiveIntervals,
+    ) {
         self.webs.unresolved.append(&mut self.webs.crossing);
-        self.resolver
-            .run(snapshot, &self.predecessors, &self.webs.unresolved, intervals);
+        self.resolver.run(
+            input,
+            chains,
+            &self.predecessors,
+            &self.webs.unresolved,
+            intervals,
+        );
     }
 
     /// Phase 8: the result.
@@ -314,6 +340,7 @@ impl LiveRangeCalc {
     /// Bytes of memory that the engine holds, the result not counted.
     pub fn memory_bytes(&self) -> usize {
         self.register_operands.capacity() * size_of::<RegisterOperandRecord>()
+            + self.chains.capacity() * size_of::<ChainedOperandRecord>()
             + self.predecessors.memory_bytes()
             + self.scan.memory_bytes()
             + self.crossing.capacity() * size_of::<Register>()
@@ -326,10 +353,10 @@ impl LiveRangeCalc {
 }
 
 impl LiveIntervals {
-    /// Empties the intervals and numbers `snapshot`, keeping memory.
-    pub fn renumber(&mut self, snapshot: &Snapshot<'_>) {
+    /// Empties the intervals and numbers `function`, keeping memory.
+    pub fn renumber(&mut self, function: &impl Function) {
         self.reset(0);
-        self.indexes.compute(snapshot);
+        self.indexes.compute(function);
     }
 }
 

@@ -1,14 +1,15 @@
 //! The live-range engine: where each register of a machine function holds which value.
 //!
 //! ```text
-//! Snapshot ─▶ SlotIndexes ─▶ LiveRangeCalc ─▶ LiveIntervals ─▶ queries, updates, pressure, text
+//! Function ─▶ SlotIndexes ─▶ LiveRangeCalc ─▶ LiveIntervals ─▶ queries, updates, pressure, text
 //! ```
 //!
 //! The intervals are those of LLVM's `LiveIntervals`, segment by segment and value by value. The
-//! engine needs neither LLVM nor Ori, only the snapshot.
+//! engine needs neither LLVM nor Ori, only a [`Function`], which a snapshot is.
 //!
 //! | file | subject |
 //! |---|---|
+//! | `function.rs` | the input: what the engine asks of a function |
 //! | `slot_index.rs`, `slot_indexes.rs`, `slot_update.rs`, `entry_map.rs` | numbers of instructions, and their changes |
 //! | `live_range_calc.rs` | the engine: its phases, the bypass |
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
@@ -28,6 +29,7 @@ pub mod compare;
 mod dataflow;
 mod endpoints;
 mod entry_map;
+mod function;
 pub mod fuzz;
 pub mod judge;
 mod live_interval;
@@ -53,6 +55,7 @@ mod web_phis;
 mod webs;
 
 pub use entry_map::{Place, Renumbering};
+pub use function::Function;
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
 pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};
 pub use predecessors::{FlowGraph, Predecessors};

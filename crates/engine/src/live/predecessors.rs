@@ -4,9 +4,9 @@
 //! Their order matters: where LLVM searches back from a use through few blocks, it numbers PHI
 //! values in the order of its predecessor lists.
 
+use super::function::Function;
 use crate::entity::{Block, EntityRef};
 use crate::graph::Graph;
-use crate::snapshot::Snapshot;
 
 /// Predecessor lists, with repetitions where a block has several edges to the same successor.
 #[derive(Clone, Debug, Default)]
@@ -17,22 +17,23 @@ pub struct Predecessors {
 }
 
 impl Predecessors {
-    /// The lists of `snapshot`.
-    pub fn new(snapshot: &Snapshot<'_>) -> Self {
+    /// The lists of `function`.
+    pub fn new(function: &impl Function) -> Self {
         let mut predecessors = Self::default();
-        predecessors.compute(snapshot);
+        predecessors.compute(function);
         predecessors
     }
 
-    /// Takes the lists from `snapshot`, keeping the memory of earlier ones.
-    pub fn compute(&mut self, snapshot: &Snapshot<'_>) {
-        let arrays = snapshot.arrays();
+    /// Takes the lists from `function`, keeping the memory of earlier ones.
+    pub fn compute(&mut self, function: &impl Function) {
         self.first.clear();
-        self.first
-            .extend(arrays.blocks.iter().map(|block| block.first_predecessor));
+        self.first.reserve(function.node_count() + 1);
         self.blocks.clear();
-        self.blocks
-            .extend(arrays.predecessors.iter().map(|&block| Block::from_u32(block)));
+        for block in function.nodes() {
+            self.first.push(self.blocks.len() as u32);
+            self.blocks.extend(function.predecessors(block));
+        }
+        self.first.push(self.blocks.len() as u32);
     }
 
     /// The predecessors of a block.
@@ -48,44 +49,44 @@ impl Predecessors {
     }
 }
 
-/// A snapshot's blocks and edges as a graph.
+/// A function's blocks and edges as a graph, with the lists of predecessors close together.
 #[derive(Clone, Copy, Debug)]
-pub struct FlowGraph<'a> {
-    snapshot: Snapshot<'a>,
+pub struct FlowGraph<'a, F> {
+    function: &'a F,
     predecessors: &'a Predecessors,
 }
 
-impl<'a> FlowGraph<'a> {
-    /// The graph of `snapshot`, whose predecessors are given.
-    pub fn new(snapshot: Snapshot<'a>, predecessors: &'a Predecessors) -> Self {
+impl<'a, F: Function> FlowGraph<'a, F> {
+    /// The graph of `function`, whose predecessors are given.
+    pub fn new(function: &'a F, predecessors: &'a Predecessors) -> Self {
         Self {
-            snapshot,
+            function,
             predecessors,
         }
     }
 }
 
-impl Graph for FlowGraph<'_> {
+impl<F: Function> Graph for FlowGraph<'_, F> {
     type Node = Block;
 
     #[inline]
     fn node_count(&self) -> usize {
-        self.snapshot.block_count()
+        self.function.node_count()
     }
 
     #[inline]
     fn entry(&self) -> Block {
-        Block::new(0)
+        self.function.entry()
     }
 
     #[inline]
     fn successor_count(&self, block: Block) -> usize {
-        self.snapshot.edges(block).len()
+        self.function.successor_count(block)
     }
 
     #[inline]
     fn successor(&self, block: Block, index: usize) -> Block {
-        Block::from_u32(self.snapshot.edges(block)[index].block)
+        self.function.successor(block, index)
     }
 
     #[inline]
@@ -100,8 +101,7 @@ impl Graph for FlowGraph<'_> {
 
     #[inline]
     fn successors(&self, block: Block) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator {
-        let edges = self.snapshot.edges(block).iter();
-        edges.map(|edge| Block::from_u32(edge.block))
+        self.function.successors(block)
     }
 
     #[inline]

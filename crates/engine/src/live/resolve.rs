@@ -17,6 +17,7 @@ mod number_order;
 mod propagate;
 mod range;
 
+use super::function::{Function, Input};
 use super::live_interval::{IntervalRecord, LiveIntervals, OwnedLiveRange, make_room};
 use super::predecessors::{FlowGraph, Predecessors};
 use super::scan::access_slot;
@@ -25,7 +26,6 @@ use super::slot_indexes::SlotIndexes;
 use super::value::{VNInfo, ValueNumber};
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::{DominatorTree, ReversePostorder, Traversal};
-use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{Access, ChainedOperandRecord, RegisterOperandRecord};
 use block_states::BlockStates;
 use bumpalo::Bump;
@@ -63,14 +63,14 @@ pub(super) struct Resolver {
 }
 
 /// What resolution reads.
-struct Input<'a> {
-    snapshot: Snapshot<'a>,
+struct Flow<'a, F> {
+    function: &'a F,
     starts: &'a [SlotIndex],
     numbers: &'a [u32],
     predecessors: &'a Predecessors,
 }
 
-impl<'a> Input<'a> {
+impl<F> Flow<'_, F> {
     fn range(&self, block: Block) -> (SlotIndex, SlotIndex) {
         (self.starts[block.index()], self.starts[block.index() + 1])
     }
@@ -85,9 +85,9 @@ impl Resolver {
     }
 
     /// Computes the dominator tree of the function if it is not known yet.
-    pub(super) fn find_dominators(&mut self, snapshot: &Snapshot<'_>, predecessors: &Predecessors) {
+    pub(super) fn find_dominators(&mut self, function: &impl Function, predecessors: &Predecessors) {
         if !self.dominators_known {
-            let graph = FlowGraph::new(*snapshot, predecessors);
+            let graph = FlowGraph::new(function, predecessors);
             self.reverse_postorder.compute(&graph, Traversal::default());
             self.dominators.compute(&graph, &self.reverse_postorder);
             self.dominators_known = true;
@@ -95,9 +95,10 @@ impl Resolver {
     }
 
     /// Adds the intervals of `registers`, which have several definitions, to `result`.
-    pub(super) fn run(
+    pub(super) fn run<F: Function>(
         &mut self,
-        snapshot: &Snapshot<'_>,
+        input: Input<'_, F>,
+        chains: &[ChainedOperandRecord],
         predecessors: &Predecessors,
         registers: &[Register],
         result: &mut LiveIntervals,
@@ -105,28 +106,28 @@ impl Resolver {
         if registers.is_empty() {
             return;
         }
-        let chained = snapshot.arrays().chained_operands;
-        self.states.reset(snapshot.block_count());
+        let function = input.function;
+        self.states.reset(function.node_count());
         self.block_of.clear();
-        for block in snapshot.blocks() {
-            self.block_of.resize(snapshot.instruction_range(block).end, block);
+        for block in function.nodes() {
+            self.block_of.resize(function.instruction_range(block).end, block);
         }
-        self.order.compute(snapshot);
+        self.order.compute(function);
         self.position_of.clear();
-        self.position_of.resize(snapshot.block_count(), 0);
+        self.position_of.resize(function.node_count(), 0);
         let arena = std::mem::take(&mut self.arena);
         let mut nodes = ArenaVec::new_in(&arena);
         for register in registers {
-            let first = chained.partition_point(|place| place.register < register.as_u32());
-            let count = chained[first..].partition_point(|place| place.register == register.as_u32());
-            let operands = &chained[first..first + count];
-            let input = Input {
-                snapshot: *snapshot,
+            let first = chains.partition_point(|place| place.register < register.as_u32());
+            let count = chains[first..].partition_point(|place| place.register == register.as_u32());
+            let operands = &chains[first..first + count];
+            let flow = Flow {
+                function,
                 starts: &result.indexes.block_starts,
                 numbers: &result.indexes.instruction_numbers,
                 predecessors,
             };
-            self.resolve(&input, &mut nodes, operands);
+            self.resolve(&flow, &mut nodes, input.operands, operands);
             self.append(*register, result);
         }
         drop(nodes);
@@ -134,30 +135,27 @@ impl Resolver {
     }
 
     /// Makes an existing range reach each of `uses`: slots of instructions, and ends of blocks.
-    pub(super) fn extend_range(
+    pub(super) fn extend_range<F: Function>(
         &mut self,
-        snapshot: &Snapshot<'_>,
+        function: &F,
         indexes: &SlotIndexes,
         predecessors: &Predecessors,
         range: &mut OwnedLiveRange,
         uses: &[SlotIndex],
     ) {
         self.begin();
-        self.states.reset(snapshot.block_count());
-        self.order.compute(snapshot);
+        self.states.reset(function.node_count());
+        self.order.compute(function);
         self.position_of.clear();
-        self.position_of.resize(snapshot.block_count(), 0);
-        let mut starts: Vec<SlotIndex> = snapshot
-            .blocks()
-            .map(|block| indexes.block_start(block))
-            .collect();
+        self.position_of.resize(function.node_count(), 0);
+        let mut starts: Vec<SlotIndex> = function.nodes().map(|block| indexes.block_start(block)).collect();
         starts.push(indexes.last_index());
         assert!(
             starts.is_sorted(),
             "blocks are in the order in which they were numbered"
         );
-        let input = Input {
-            snapshot: *snapshot,
+        let flow = Flow {
+            function,
             starts: &starts,
             numbers: &[],
             predecessors,
@@ -186,7 +184,7 @@ impl Resolver {
         let mut nodes = ArenaVec::new_in(&arena);
         for &slot in uses {
             let block = indexes.block_before(slot).expect("a use is in a block");
-            self.extend(&input, &mut nodes, block, slot);
+            self.extend(&flow, &mut nodes, block, slot);
         }
         drop(nodes);
         self.arena = arena;
@@ -200,17 +198,16 @@ impl Resolver {
     }
 
     /// Computes the range of the register whose operands are given.
-    fn resolve(
+    fn resolve<F: Function>(
         &mut self,
-        input: &Input<'_>,
+        input: &Flow<'_, F>,
         nodes: &mut ArenaVec<'_, VNInfo>,
+        accesses: &[RegisterOperandRecord],
         operands: &[ChainedOperandRecord],
     ) {
         self.states.begin_resolution();
         self.range.segments.clear();
         self.range.values.clear();
-        let accesses = input.snapshot.arrays().register_operands;
-        let accesses = accesses.expect("register operands are listed");
         let slot = |operand: &RegisterOperandRecord| {
             let number = input.numbers[operand.instruction().index()];
             access_slot(number, operand.access())
@@ -242,7 +239,13 @@ impl Resolver {
     }
 
     /// Makes the range reach `slot`, which belongs to `block`.
-    fn extend(&mut self, input: &Input<'_>, nodes: &mut ArenaVec<'_, VNInfo>, block: Block, slot: SlotIndex) {
+    fn extend<F: Function>(
+        &mut self,
+        input: &Flow<'_, F>,
+        nodes: &mut ArenaVec<'_, VNInfo>,
+        block: Block,
+        slot: SlotIndex,
+    ) {
         let (start, _) = input.range(block);
         if self.range.extend_in_block(start, slot).is_some() {
             return;
@@ -252,7 +255,7 @@ impl Resolver {
             Reaching::Nothing => {}
             Reaching::One(value) => self.add_pieces(input, block, kill, value),
             Reaching::Several => {
-                self.find_dominators(&input.snapshot, input.predecessors);
+                self.find_dominators(input.function, input.predecessors);
                 self.order_live_in_blocks();
                 let mut search = Search {
                     use_block: block,
@@ -268,9 +271,9 @@ impl Resolver {
     /// Searches back from `block` for the values that reach its start, and collects the blocks
     /// where the register is live-in in `work_list`. If the search comes back to `block`, the value
     /// is not killed there after all.
-    fn find_reaching_definitions(
+    fn find_reaching_definitions<F>(
         &mut self,
-        input: &Input<'_>,
+        input: &Flow<'_, F>,
         block: Block,
         kill: &mut Option<SlotIndex>,
     ) -> Reaching {
@@ -316,7 +319,13 @@ impl Resolver {
     }
 
     /// Adds the blocks of `work_list` to the range of their only value, neighbours together.
-    fn add_pieces(&mut self, input: &Input<'_>, block: Block, kill: Option<SlotIndex>, value: ValueNumber) {
+    fn add_pieces<F>(
+        &mut self,
+        input: &Flow<'_, F>,
+        block: Block,
+        kill: Option<SlotIndex>,
+        value: ValueNumber,
+    ) {
         let with_block = Some((value, self.range.block_of(value)));
         let mut run: Option<(SlotIndex, SlotIndex)> = None;
         for &live in &self.work_list {

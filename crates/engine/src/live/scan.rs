@@ -6,11 +6,11 @@
 //! reach, and the predecessors that a PHI reads the register from. Of registers with several
 //! definitions, the webs, it notes each definition with the last read that it reaches in its block.
 
+use super::function::{Function, Input};
 use super::live_interval::make_room;
 use super::slot_index::{Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, Instruction, PackedOption, Register, entity_impl};
-use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{Access, OperandFlags, OperandRecord, RegisterOperandRecord};
 
 /// A block that reads a register before it defines it.
@@ -161,21 +161,20 @@ struct ScannedBlock<'a> {
 }
 
 impl Scan {
-    /// Scans `snapshot`, whose register operands are listed and which `indexes` numbers.
-    pub(super) fn run(&mut self, snapshot: &Snapshot<'_>, indexes: &SlotIndexes) {
-        let arrays = snapshot.arrays();
+    /// Scans `function`, which `indexes` numbers and whose register operands are given.
+    pub(super) fn run<F: Function>(&mut self, input: Input<'_, F>, indexes: &SlotIndexes) {
         self.registers.clear();
         self.registers
-            .resize(arrays.registers.len(), RegisterState::default());
+            .resize(input.function.register_count(), RegisterState::default());
         self.upward_uses.clear();
         self.live_out_uses.clear();
         self.webs.clear();
         self.web_of.clear();
         self.earlier.clear();
         self.deferred.clear();
-        let mut operands = arrays.register_operands.expect("register operands are listed");
-        for block in snapshot.blocks() {
-            let end = Instruction::new(snapshot.instruction_range(block).end);
+        let mut operands = input.operands;
+        for block in input.function.nodes() {
+            let end = Instruction::new(input.function.instruction_range(block).end);
             operands = self.scan_block(indexes, block, end, operands);
         }
         self.settle_phi_reads(indexes);

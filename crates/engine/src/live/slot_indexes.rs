@@ -9,10 +9,9 @@
 //! insertion and removal need ([`slot_update`](super::slot_update)) are built by the first change.
 
 use super::entry_map::EntryMap;
+use super::function::Function;
 use super::slot_index::{INSTRUCTION_DISTANCE, Slot, SlotIndex};
 use crate::entity::{Block, EntityRef, Instruction, PackedOption};
-use crate::snapshot::Snapshot;
-use crate::snapshot::abi::OpcodeFlags;
 use std::fmt;
 
 /// Marks the number of an instruction that has no entry of its own; the number is then that of the
@@ -34,33 +33,32 @@ pub struct SlotIndexes {
 }
 
 impl SlotIndexes {
-    /// Numbers `snapshot`.
-    pub fn new(snapshot: &Snapshot<'_>) -> Self {
+    /// Numbers `function`.
+    pub fn new(function: &impl Function) -> Self {
         let mut indexes = Self::default();
-        indexes.compute(snapshot);
+        indexes.compute(function);
         indexes
     }
 
-    /// Numbers `snapshot` afresh, keeping the memory of an earlier numbering.
-    pub fn compute(&mut self, snapshot: &Snapshot<'_>) {
+    /// Numbers `function` afresh, keeping the memory of an earlier numbering.
+    pub fn compute(&mut self, function: &impl Function) {
         self.edited = None;
         self.block_starts.clear();
         self.instruction_numbers.clear();
         self.first_instructions.clear();
 
-        let arrays = snapshot.arrays();
-        self.block_starts.reserve(arrays.blocks.len());
-        self.first_instructions
-            .extend(arrays.blocks.iter().map(|block| block.first_instruction));
-
-        let debug = u32::from(OpcodeFlags::DEBUG.bits() != 0) * OpcodeFlags::DEBUG.bits();
-        let has_debug = arrays.opcodes.iter().any(|opcode| opcode.flags & debug != 0);
+        self.block_starts.reserve(function.node_count() + 1);
+        self.first_instructions.reserve(function.node_count() + 1);
+        self.instruction_numbers.reserve(function.instruction_count());
+        let has_debug = function.has_debug_instructions();
         let mut number = 0;
-        for range in self.first_instructions.windows(2) {
+        for block in function.nodes() {
+            let range = function.instruction_range(block);
             self.block_starts.push(SlotIndex::new(number, Slot::Block));
+            self.first_instructions.push(range.start as u32);
             if has_debug {
-                for instruction in &arrays.instructions[range[0] as usize..range[1] as usize] {
-                    if arrays.opcodes[instruction.opcode as usize].flags & debug != 0 {
+                for instruction in range {
+                    if function.is_debug_instruction(Instruction::new(instruction)) {
                         self.instruction_numbers.push(number | WITHOUT_ENTRY);
                     } else {
                         number += INSTRUCTION_DISTANCE;
@@ -68,7 +66,7 @@ impl SlotIndexes {
                     }
                 }
             } else {
-                let count = range[1] - range[0];
+                let count = range.len() as u32;
                 let first = number + INSTRUCTION_DISTANCE;
                 self.instruction_numbers
                     .extend((0..count).map(|position| first + position * INSTRUCTION_DISTANCE));
@@ -76,6 +74,7 @@ impl SlotIndexes {
             }
             number += INSTRUCTION_DISTANCE;
         }
+        self.first_instructions.push(function.instruction_count() as u32);
         self.block_starts.push(SlotIndex::new(number, Slot::Block));
     }
 

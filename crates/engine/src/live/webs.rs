@@ -22,8 +22,7 @@ use super::slot_indexes::block_of;
 use super::value::ValueNumber;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::DominatorTree;
-use crate::snapshot::Snapshot;
-use crate::snapshot::abi::ChainedOperandRecord;
+use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 
 /// A web with more definitions is not for sets: each question for a value looks at all of them.
 const MAX_DEFINITIONS: usize = 8;
@@ -80,23 +79,29 @@ pub(super) struct Webs {
 impl Webs {
     /// Numbers the values of all webs, writes the intervals of those that do not cross blocks to
     /// `result` and sorts the others into `crossing` and `unresolved`.
-    pub(super) fn collect(&mut self, snapshot: &Snapshot<'_>, scan: &Scan, result: &mut LiveIntervals) {
+    pub(super) fn collect(
+        &mut self,
+        accesses: &[RegisterOperandRecord],
+        chains: &[ChainedOperandRecord],
+        scan: &Scan,
+        result: &mut LiveIntervals,
+    ) {
         self.definitions.clear();
         self.webs.clear();
         self.webs.resize(scan.webs.len(), Web::default());
         self.crossing.clear();
         self.unresolved.clear();
         self.phi_values = 0;
-        let chained = snapshot.arrays().chained_operands;
-        for operands in chained.chunk_by(|a, b| a.register == b.register) {
+        for operands in chains.chunk_by(|a, b| a.register == b.register) {
             let register = Register::from_u32(operands[0].register);
-            let numbered = scan
-                .web_of(register)
-                .filter(|&web| self.number_values(snapshot, scan, web, operands, result));
-            match numbered {
-                None => self.unresolved.push(register),
-                Some(_) if scan.registers[register.index()].crosses_blocks() => self.crossing.push(register),
-                Some(web) => self.append_local(register, web, result),
+            // An instruction that defines a register twice makes one value: that is no web.
+            let Some(web) = scan.web_of(register) else {
+                continue;
+            };
+            match self.number_values(accesses, scan, web, operands, result) {
+                false => self.unresolved.push(register),
+                true if scan.registers[register.index()].crosses_blocks() => self.crossing.push(register),
+                true => self.append_local(register, web, result),
             }
         }
     }
@@ -105,7 +110,7 @@ impl Webs {
     /// false if the web is not for sets.
     fn number_values(
         &mut self,
-        snapshot: &Snapshot<'_>,
+        accesses: &[RegisterOperandRecord],
         scan: &Scan,
         web: WebId,
         operands: &[ChainedOperandRecord],
@@ -131,8 +136,6 @@ impl Webs {
         definitions.reverse();
         let mut numbered = 0;
         let mut values = 0;
-        let accesses = snapshot.arrays().register_operands;
-        let accesses = accesses.expect("register operands are listed");
         for place in operands {
             // LLVM's lists begin with the definitions.
             let operand = &accesses[place.register_operand as usize];

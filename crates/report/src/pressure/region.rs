@@ -10,7 +10,7 @@ use oriel_engine::snapshot::Snapshot;
 /// The loops of a snapshot.
 pub(crate) fn loops_of(snapshot: &Snapshot<'_>) -> LoopForest<Block> {
     let predecessors = Predecessors::new(snapshot);
-    let graph = FlowGraph::new(*snapshot, &predecessors);
+    let graph = FlowGraph::new(snapshot, &predecessors);
     let order = ReversePostorder::new(&graph, Traversal::ExplicitStack);
     let dominators = DominatorTree::new(&graph, &order);
     LoopForest::new(&graph, &order, &dominators)

@@ -400,7 +400,8 @@ impl Session<'_> {
                 defines[block.index()] = true;
             }
         }
-        let graph = FlowGraph::new(self.snapshot.view(), &self.predecessors);
+        let snapshot = self.snapshot.view();
+        let graph = FlowGraph::new(&snapshot, &self.predecessors);
         let order = ReversePostorder::new(&graph, Traversal::default());
         let blocks = (0..self.order.len()).map(Block::new);
         let mut defined: Vec<bool> = blocks.map(|block| order.is_reachable(block)).collect();

@@ -1,7 +1,7 @@
 //! Blocks in the order of LLVM's numbers, which need not be that of the layout.
 
 use crate::entity::{Block, EntityRef};
-use crate::snapshot::Snapshot;
+use crate::live::function::Function;
 
 /// From this many blocks on, a set of their numbers is cheaper than sorting.
 const BLOCKS_FOR_SET: usize = 24;
@@ -18,15 +18,15 @@ pub(super) struct NumberOrder {
 }
 
 impl NumberOrder {
-    pub fn compute(&mut self, snapshot: &Snapshot<'_>) {
-        let count = snapshot.block_count();
-        let number = |block: Block| snapshot.block(block).number;
+    pub fn compute(&mut self, function: &impl Function) {
+        let count = function.node_count();
+        let number = |block: Block| function.block_number(block);
         self.set.clear();
         self.set.resize(count.div_ceil(64), 0);
         self.rank.clear();
         self.blocks.clear();
-        if !snapshot.blocks().is_sorted_by_key(number) {
-            self.blocks.extend(snapshot.blocks());
+        if !function.nodes().is_sorted_by_key(number) {
+            self.blocks.extend(function.nodes());
             self.blocks.sort_unstable_by_key(|&block| number(block));
             self.rank.resize(count, 0);
             for (rank, block) in self.blocks.iter().enumerate() {

@@ -1,8 +1,9 @@
 //! PHI values where several values reach a use: propagation down the dominator tree, until nothing
 //! changes.
 
-use super::{Input, Resolver};
+use super::{Flow, Resolver};
 use crate::entity::{Block, EntityRef};
+use crate::live::function::Function;
 use crate::live::slot_index::SlotIndex;
 use crate::live::value::{VNInfo, ValueNumber};
 use bumpalo::collections::Vec as ArenaVec;
@@ -46,14 +47,14 @@ impl Resolver {
     /// a predecessor or its dominator got another value; LLVM visits all, but a visit with the same
     /// inputs changes nothing. A value only ever moves down the tree and every PHI is made once,
     /// which bounds the passes.
-    pub(super) fn propagate_values(
+    pub(super) fn propagate_values<F: Function>(
         &mut self,
-        input: &Input<'_>,
+        input: &Flow<'_, F>,
         search: &mut Search,
         nodes: &mut ArenaVec<'_, VNInfo>,
     ) {
         for position in 0..self.work_list.len() {
-            self.visit::<false>(input, search, nodes, position);
+            self.visit::<F, false>(input, search, nodes, position);
         }
         for (position, &block) in self.work_list.iter().enumerate() {
             let joins = input.predecessors.of(block).len() != 1;
@@ -77,7 +78,7 @@ impl Resolver {
                     let bit = bits.trailing_zeros();
                     self.dirty[word] &= !(1 << bit);
                     ahead = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
-                    self.visit::<true>(input, search, nodes, word * 64 + bit as usize);
+                    self.visit::<F, true>(input, search, nodes, word * 64 + bit as usize);
                 }
             }
         }
@@ -85,9 +86,9 @@ impl Resolver {
 
     /// Looks for the live-in value of the block at `position`, unless it has a PHI value already.
     /// With `MARK`, blocks that read a value that changes are marked to be visited.
-    fn visit<const MARK: bool>(
+    fn visit<F: Function, const MARK: bool>(
         &mut self,
-        input: &Input<'_>,
+        input: &Flow<'_, F>,
         search: &mut Search,
         nodes: &mut ArenaVec<'_, VNInfo>,
         position: usize,
@@ -154,9 +155,8 @@ impl Resolver {
     }
 
     /// The live-out value of `block` changed: blocks that read it have to be visited again.
-    fn mark_dependents(&mut self, input: &Input<'_>, block: Block) {
-        let successors = input.snapshot.edges(block).iter();
-        let successors = successors.map(|edge| Block::from_u32(edge.block));
+    fn mark_dependents<F: Function>(&mut self, input: &Flow<'_, F>, block: Block) {
+        let successors = input.function.successors(block);
         for dependent in successors.chain(self.dominators.children(block)) {
             let position = self.position_of[dependent.index()] as usize;
             if self.work_list.get(position) == Some(&dependent) {
@@ -167,7 +167,7 @@ impl Resolver {
 
     /// Adds the pieces of blocks that got their value from their dominator, neighbours with the
     /// same value together.
-    pub(super) fn add_settled_pieces(&mut self, input: &Input<'_>, search: &Search) {
+    pub(super) fn add_settled_pieces<F>(&mut self, input: &Flow<'_, F>, search: &Search) {
         let mut run: Option<(SlotIndex, SlotIndex, ValueNumber)> = None;
         for (position, &block) in self.work_list.iter().enumerate() {
             if self.pending[position / 64] >> (position % 64) & 1 == 0 {

@@ -14,11 +14,11 @@ mod testing;
 pub use shrink::Shrunk;
 
 use super::entry_map::{Place, Renumbering};
+use super::function::Function;
 use super::live_interval::{LiveIntervals, OwnedLiveRange};
 use super::live_range_calc::LiveRangeCalc;
 use super::slot_index::SlotIndex;
 use crate::entity::{Block, Instruction, PackedOption, Register};
-use crate::snapshot::Snapshot;
 
 impl LiveIntervals {
     /// The range of a register, to be changed. A register without one gets an empty range.
@@ -98,21 +98,20 @@ impl LiveIntervals {
     /// Makes the range of `register` reach each of `uses`: slots of instructions, and ends of
     /// blocks for PHIs. PHI values are made where several values meet.
     ///
-    /// `snapshot` says how control flows, so it must have the blocks that the numbering has, laid
-    /// out in the same order. A function whose blocks changed needs a new snapshot, and so new
-    /// intervals.
+    /// `function` says how control flows, so it must have the blocks that the numbering has, laid
+    /// out in the same order. A function whose blocks changed needs new intervals.
     ///
     /// # Panics
     /// If blocks were inserted or removed since the intervals were computed.
     pub fn extend_to(
         &mut self,
         calc: &mut LiveRangeCalc,
-        snapshot: &Snapshot<'_>,
+        function: &impl Function,
         register: Register,
         uses: &[SlotIndex],
     ) {
         let mut range = std::mem::take(self.range_mut(register));
-        calc.extend(snapshot, &self.indexes, &mut range, uses);
+        calc.extend(function, &self.indexes, &mut range, uses);
         self.edited.insert(register, range);
     }
 }

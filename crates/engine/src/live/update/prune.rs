@@ -1,9 +1,9 @@
 //! Removal of what a value is live for from one place on.
 
 use crate::entity::{Block, Register};
+use crate::live::function::Function;
 use crate::live::live_interval::LiveIntervals;
 use crate::live::slot_index::SlotIndex;
-use crate::snapshot::Snapshot;
 use std::collections::HashSet;
 
 impl LiveIntervals {
@@ -12,7 +12,7 @@ impl LiveIntervals {
     /// the change.
     pub fn prune_value(
         &mut self,
-        snapshot: &Snapshot<'_>,
+        function: &impl Function,
         register: Register,
         kill: SlotIndex,
     ) -> Vec<SlotIndex> {
@@ -32,7 +32,7 @@ impl LiveIntervals {
             return ends;
         }
         let mut visited: HashSet<Block> = HashSet::new();
-        let mut stack: Vec<Block> = snapshot.successors(block).rev().collect();
+        let mut stack: Vec<Block> = function.successors(block).rev().collect();
         while let Some(block) = stack.pop() {
             if !visited.insert(block) {
                 continue;
@@ -46,7 +46,7 @@ impl LiveIntervals {
             self.range_mut(register).remove_segment(start, stop, false);
             ends.push(stop);
             if end >= block_end {
-                stack.extend(snapshot.successors(block).rev());
+                stack.extend(function.successors(block).rev());
             }
         }
         ends
