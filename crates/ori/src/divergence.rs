@@ -248,7 +248,7 @@ impl<'a> Analysis<'a> {
         for register in function.registers() {
             // A definition that does not dominate a use leaves the register live into the function.
             if function.unique_definition(register).is_some()
-                && !liveness.is_live_in(function, register, function.entry())
+                && !liveness.is_live_in(register, function.entry())
             {
                 single_valued.insert(register);
             }
@@ -476,10 +476,7 @@ impl<'a> Analysis<'a> {
                 {
                     if self.single_valued.contains(register) {
                         self.mark_uses_behind(left, register);
-                    } else if exits
-                        .iter()
-                        .any(|&exit| self.liveness.is_live_in(function, register, exit))
-                    {
+                    } else if exits.iter().any(|&exit| self.liveness.is_live_in(register, exit)) {
                         self.mark(register);
                     }
                 }

@@ -92,8 +92,7 @@ pub use function::{
 pub use inline_assembly::AssemblyOperands;
 pub use lexer::{ParseError, Place};
 
-pub use liveness::{FileLiveness, Liveness};
-pub use liveness::{Member, each_border_use, matrix_bytes};
+pub use liveness::{BorderUse, Liveness, each_border_use};
 pub use memory_versions::{MemoryVersion, MemoryVersions};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,

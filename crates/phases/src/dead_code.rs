@@ -18,9 +18,14 @@ use super::knobs::Budget;
 use super::{PhaseContext, RemarkKind};
 use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
 use oriel_engine::dataflow::{Direction, fixed_point};
-use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register};
+use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register, entity_impl};
 use oriel_engine::snapshot::abi::Stage;
-use oriel_ori::{ControlFlow, Function, Instruction, Member, Operation, each_border_use, matrix_bytes};
+use oriel_ori::{ControlFlow, Function, Instruction, Operation, each_border_use};
+
+/// A register that lives across the border of a block, by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Member(u32);
+entity_impl!(Member, "member");
 
 /// Registers that live across borders of blocks, by number.
 pub(super) struct BorderRegisters {
@@ -40,6 +45,12 @@ impl BorderRegisters {
             }
         });
         Self { registers, members }
+    }
+
+    /// Bytes of a matrix of all blocks by these registers.
+    fn matrix_bytes(&self, function: &Function) -> usize {
+        let of_block = self.registers.len().div_ceil(8);
+        function.block_limit().saturating_mul(of_block)
     }
 
     fn member(&self, register: Register) -> Option<Member> {
@@ -282,7 +293,9 @@ pub(super) fn find_dead(
     flow: &ControlFlow,
     kept: &EntitySet<Instruction>,
 ) -> Vec<Instruction> {
-    if function.info.stage == Stage::Ssa || matrix_bytes(function) > MATRIX_LIMIT {
+    if function.info.stage == Stage::Ssa
+        || BorderRegisters::find(function).matrix_bytes(function) > MATRIX_LIMIT
+    {
         return find_dead_by_chains(function, kept);
     }
     find_dead_by_liveness(function, flow, kept)

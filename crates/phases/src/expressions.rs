@@ -121,8 +121,7 @@ pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<Me
 pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
     let mut found = EntitySet::with_capacity(function.register_limit());
     let is_single = |&register: &Register| {
-        function.unique_definition(register).is_some()
-            && !liveness.is_live_in(function, register, function.entry())
+        function.unique_definition(register).is_some() && !liveness.is_live_in(register, function.entry())
     };
     found.extend(function.registers().filter(is_single));
     found

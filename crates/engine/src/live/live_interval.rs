@@ -121,6 +121,7 @@ pub struct LiveIntervals {
     pub(super) segments: Vec<LiveSegment>,
     pub(super) values: Vec<Definition>,
     pub(super) edited: BTreeMap<Register, OwnedLiveRange>,
+    pub(super) unreached: Vec<Register>,
 }
 
 impl LiveIntervals {
@@ -178,6 +179,13 @@ impl LiveIntervals {
             .filter(|&register| self.has_interval(register))
     }
 
+    /// The registers that some instruction reads where no definition reaches it on any path, or with
+    /// several values in code that the entry does not lead to, as they were computed. Such reads keep
+    /// nothing live.
+    pub fn unreached(&self) -> &[Register] {
+        &self.unreached
+    }
+
     /// Number of segments of all intervals as they were computed.
     pub fn segment_count(&self) -> usize {
         self.segments.len()
@@ -198,5 +206,6 @@ impl LiveIntervals {
         self.segments.clear();
         self.values.clear();
         self.edited.clear();
+        self.unreached.clear();
     }
 }

@@ -223,6 +223,9 @@ impl LiveRangeCalc {
                 if state.is_mentioned() {
                     *record = IntervalRecord::default();
                 }
+                if state.crosses_blocks() {
+                    intervals.unreached.push(register);
+                }
                 continue;
             };
             if self.scan.web_of(register).is_some() {

@@ -9,7 +9,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `function.rs` | the input: what the engine asks of a function |
+//! | `function.rs`, `listed_function.rs` | the input: what the engine asks of a function |
 //! | `slot_index.rs`, `slot_indexes.rs`, `slot_update.rs`, `entry_map.rs` | numbers of instructions, and their changes |
 //! | `live_range_calc.rs` | the engine: its phases, the bypass |
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
@@ -32,6 +32,7 @@ mod entry_map;
 mod function;
 pub mod fuzz;
 pub mod judge;
+mod listed_function;
 mod live_interval;
 mod live_range_calc;
 mod predecessors;
@@ -56,6 +57,7 @@ mod webs;
 
 pub use entry_map::{Place, Renumbering};
 pub use function::Function;
+pub use listed_function::ListedFunction;
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
 pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};
 pub use predecessors::{FlowGraph, Predecessors};

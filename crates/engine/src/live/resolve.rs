@@ -58,6 +58,8 @@ pub(super) struct Resolver {
     range: Range,
     /// Blocks where the register has to be live-in.
     work_list: Vec<Block>,
+    /// Was there a read that no definition of its register reaches?
+    has_unreached_read: bool,
     /// PHI values made since the function began.
     pub phi_values: u64,
 }
@@ -129,6 +131,9 @@ impl Resolver {
             };
             self.resolve(&flow, &mut nodes, input.operands, operands);
             self.append(*register, result);
+            if std::mem::take(&mut self.has_unreached_read) {
+                result.unreached.push(*register);
+            }
         }
         drop(nodes);
         self.arena = arena;
@@ -206,6 +211,7 @@ impl Resolver {
         operands: &[ChainedOperandRecord],
     ) {
         self.states.begin_resolution();
+        self.has_unreached_read = false;
         self.range.segments.clear();
         self.range.values.clear();
         let slot = |operand: &RegisterOperandRecord| {
@@ -252,7 +258,7 @@ impl Resolver {
         }
         let mut kill = Some(slot);
         match self.find_reaching_definitions(input, block, &mut kill) {
-            Reaching::Nothing => {}
+            Reaching::Nothing => self.has_unreached_read = true,
             Reaching::One(value) => self.add_pieces(input, block, kill, value),
             Reaching::Several => {
                 self.find_dominators(input.function, input.predecessors);

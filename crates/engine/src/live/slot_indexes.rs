@@ -12,6 +12,7 @@ use super::entry_map::EntryMap;
 use super::function::Function;
 use super::slot_index::{INSTRUCTION_DISTANCE, Slot, SlotIndex};
 use crate::entity::{Block, EntityRef, Instruction, PackedOption};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Marks the number of an instruction that has no entry of its own; the number is then that of the
@@ -76,6 +77,18 @@ impl SlotIndexes {
         }
         self.first_instructions.push(function.instruction_count() as u32);
         self.block_starts.push(SlotIndex::new(number, Slot::Block));
+    }
+
+    /// Where each block begins, in layout order, and the end of the last one.
+    pub fn block_starts(&self) -> Cow<'_, [SlotIndex]> {
+        match self.edited {
+            None => Cow::Borrowed(&self.block_starts),
+            Some(_) => {
+                let blocks = (0..self.original_block_count()).map(Block::new);
+                let starts = blocks.map(|block| self.block_start(block));
+                Cow::Owned(starts.chain([self.last_index()]).collect())
+            }
+        }
     }
 
     /// Number of blocks that the numbering was computed for.

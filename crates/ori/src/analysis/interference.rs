@@ -200,7 +200,7 @@ impl<'a> InterferenceTest<'a> {
 
     fn are_live_at_entry(&self, one: Register, other: Register) -> bool {
         let entry = self.function.entry();
-        let is_live = |register| self.liveness.is_live_in(self.function, register, entry);
+        let is_live = |register| self.liveness.is_live_in(register, entry);
         is_live(one) && is_live(other)
     }
 
@@ -291,7 +291,7 @@ impl<'a> InterferenceTest<'a> {
             (Some(used), Some(defined)) => used <= defined,
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            (None, None) => self.liveness.is_live_out(self.function, register, block),
+            (None, None) => self.liveness.is_live_out(register, block),
         }
     }
 }

@@ -213,7 +213,7 @@ impl PressureMap {
         let flow = Rc::clone(&self.flow);
         while let Some(block) = self.pending.pop() {
             for &from in flow.graph.predecessors(block) {
-                if self.is_live_out(function, register, from) || !self.visited.insert(from) {
+                if self.is_live_out(register, from) || !self.visited.insert(from) {
                     continue;
                 }
                 if extension.spans.len() >= BLOCK_LIMIT {
@@ -256,10 +256,10 @@ impl PressureMap {
         }
     }
 
-    fn is_live_out(&self, function: &Function, register: Register, block: Block) -> bool {
+    fn is_live_out(&self, register: Register, block: Block) -> bool {
         let is_out = |register: Register| {
             let is_known = register.index() < self.register_limit;
-            (is_known && self.liveness.is_live_out(function, register, block))
+            (is_known && self.liveness.is_live_out(register, block))
                 || self.live_out.contains(&(register, block))
         };
         let mut replaced = self.replaced.get(&register).into_iter().flatten();
@@ -287,7 +287,7 @@ impl PressureMap {
             behind.min_by_key(|mention| (self.position(function, mention.instruction), !mention.is_use));
         match next {
             Some(mention) => mention.is_use,
-            None => self.is_live_out(function, register, block),
+            None => self.is_live_out(register, block),
         }
     }
 

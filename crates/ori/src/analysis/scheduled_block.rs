@@ -129,7 +129,7 @@ impl<'a> ScheduledBlock<'a> {
             self.tree.remove(start, register);
         }
         let mut starts = SmallVec::new();
-        let is_from_outside = self.liveness.is_live_in(function, register, self.block);
+        let is_from_outside = self.liveness.is_live_in(register, self.block);
         let mut start = is_from_outside.then_some(START);
         let mut last_use = START;
         let mut add = |start: Option<u64>, end: u64| {
@@ -148,7 +148,7 @@ impl<'a> ScheduledBlock<'a> {
                 }
             }
         }
-        let goes_on = self.liveness.is_live_out(function, register, self.block);
+        let goes_on = self.liveness.is_live_out(register, self.block);
         add(start, if goes_on { END } else { last_use });
         if !starts.is_empty() {
             self.starts.insert(register, starts);

@@ -174,7 +174,7 @@ pub fn reload_candidates(
     };
     let mut candidates = Vec::new();
     for &block in function.blocks() {
-        if !liveness.is_live_in(function, register, block) {
+        if !liveness.is_live_in(register, block) {
             continue;
         }
         let Some(first_use) = function
@@ -189,9 +189,7 @@ pub fn reload_candidates(
         let has_one_value = function.unique_definition(register).is_some();
         while has_one_value && let Some(dominator) = flow.dominators.immediate(above) {
             let cheapest = hoisted.unwrap_or(block);
-            if liveness.is_live_out(function, register, dominator)
-                && weights.of(dominator) < weights.of(cheapest)
-            {
+            if liveness.is_live_out(register, dominator) && weights.of(dominator) < weights.of(cheapest) {
                 hoisted = Some(dominator);
             }
             // Above the definition there is no value.

@@ -26,9 +26,12 @@ impl Resolver {
             work_list,
             dominators,
             position_of,
+            has_unreached_read,
             ..
         } = self;
+        let searched = work_list.len();
         work_list.retain(|&block| dominators.is_reachable(block));
+        *has_unreached_read |= work_list.len() < searched;
         for (position, block) in work_list.iter().enumerate() {
             position_of[block.index()] = position as u32;
         }

@@ -1,0 +1,191 @@
+//! A function given block by block: an input for those who walk their own function once.
+
+use super::function::Function;
+use crate::bitvector::BitVector;
+use crate::entity::{Block, EntityRef, Instruction, Register};
+use crate::graph::{ControlFlowGraph, Graph};
+use crate::snapshot::abi::{Access, RegisterOperandRecord};
+use std::ops::Range;
+
+/// Lists of what the engine reads. Blocks and instructions are numbered in the order in which they
+/// are added; the first block is the entry.
+///
+/// ```
+/// use oriel_engine::entity::{Block, EntityRef, Register};
+/// use oriel_engine::live::{ListedFunction, LiveRangeCalc};
+/// use oriel_engine::snapshot::abi::Access;
+///
+/// // r0 = …; loop { r1 = … r0 }
+/// let [r0, r1] = [0, 1].map(Register::new);
+/// let mut function = ListedFunction::new(2);
+/// function.begin_block([Block::new(1)]);
+/// function.begin_instruction();
+/// function.operand(r0, Access::Define);
+/// function.begin_block([Block::new(1)]);
+/// function.begin_instruction();
+/// function.operand(r1, Access::Define);
+/// function.operand(r0, Access::Read);
+/// let function = function.finish();
+/// let intervals = LiveRangeCalc::new().analyze(&function);
+/// assert_eq!(intervals.interval(r0).to_string(), "[16r,64B:0) 0@16r");
+/// assert_eq!(intervals.interval(r1).to_string(), "[48r,48d:0) 0@48r");
+/// ```
+#[derive(Clone, Debug)]
+pub struct ListedFunction<G = ControlFlowGraph<Block>> {
+    graph: G,
+    edges: Vec<(Block, Block)>,
+    /// Where the instructions of each block begin, and how many there are.
+    first_instructions: Vec<u32>,
+    operands: Vec<RegisterOperandRecord>,
+    registers: usize,
+    predicates: BitVector,
+}
+
+impl ListedFunction<()> {
+    /// A function of so many registers, without blocks.
+    pub fn new(registers: usize) -> Self {
+        Self {
+            graph: (),
+            edges: Vec::new(),
+            first_instructions: vec![0],
+            operands: Vec::new(),
+            registers,
+            predicates: BitVector::new(),
+        }
+    }
+
+    /// Declares a register a predicate.
+    pub fn set_predicate(&mut self, register: Register) {
+        self.predicates.insert(register.index());
+    }
+
+    /// Adds a block with the blocks that control can go to from it.
+    pub fn begin_block(&mut self, successors: impl IntoIterator<Item = Block>) -> Block {
+        let block = Block::new(self.first_instructions.len() - 1);
+        let count = self.first_instructions[block.index()];
+        self.first_instructions.push(count);
+        self.edges
+            .extend(successors.into_iter().map(|successor| (block, successor)));
+        block
+    }
+
+    /// Adds an instruction to the last block.
+    ///
+    /// # Panics
+    /// If there is no block.
+    pub fn begin_instruction(&mut self) -> Instruction {
+        assert!(self.first_instructions.len() > 1, "an instruction is in a block");
+        let count = self.first_instructions.last_mut().expect("it is never empty");
+        *count += 1;
+        Instruction::new(*count as usize - 1)
+    }
+
+    /// Says what the last instruction does to a register.
+    pub fn operand(&mut self, register: Register, access: Access) {
+        debug_assert!(!matches!(access, Access::ReadByPhi | Access::FromBlock));
+        self.push(register.as_u32(), access);
+    }
+
+    /// The last instruction is a PHI, which reads a register where control comes from a block.
+    pub fn phi_operand(&mut self, register: Register, from: Block) {
+        self.push(register.as_u32(), Access::ReadByPhi);
+        self.push(from.as_u32(), Access::FromBlock);
+    }
+
+    fn push(&mut self, index: u32, access: Access) {
+        let count = self.first_instructions.last().copied().unwrap_or(0) as usize;
+        let instruction = Instruction::new(count.checked_sub(1).expect("an operand has an instruction"));
+        self.operands
+            .push(RegisterOperandRecord::new(index, instruction, access));
+    }
+
+    /// The whole function.
+    ///
+    /// # Panics
+    /// If there is no block, or an edge leads to a block that was not added.
+    pub fn finish(self) -> ListedFunction {
+        let blocks = self.first_instructions.len() - 1;
+        ListedFunction {
+            graph: ControlFlowGraph::new(blocks, Block::new(0), self.edges.iter().copied()),
+            edges: self.edges,
+            first_instructions: self.first_instructions,
+            operands: self.operands,
+            registers: self.registers,
+            predicates: self.predicates,
+        }
+    }
+}
+
+impl Graph for ListedFunction {
+    type Node = Block;
+
+    #[inline]
+    fn node_count(&self) -> usize {
+        self.graph.node_count()
+    }
+
+    #[inline]
+    fn entry(&self) -> Block {
+        self.graph.entry()
+    }
+
+    #[inline]
+    fn successor_count(&self, block: Block) -> usize {
+        self.graph.successor_count(block)
+    }
+
+    #[inline]
+    fn successor(&self, block: Block, index: usize) -> Block {
+        self.graph.successor(block, index)
+    }
+
+    #[inline]
+    fn predecessor_count(&self, block: Block) -> usize {
+        self.graph.predecessor_count(block)
+    }
+
+    #[inline]
+    fn predecessor(&self, block: Block, index: usize) -> Block {
+        self.graph.predecessor(block, index)
+    }
+
+    #[inline]
+    fn successors(&self, block: Block) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator {
+        Graph::successors(&self.graph, block)
+    }
+
+    #[inline]
+    fn predecessors(&self, block: Block) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator {
+        Graph::predecessors(&self.graph, block)
+    }
+}
+
+impl Function for ListedFunction {
+    #[inline]
+    fn instruction_count(&self) -> usize {
+        self.first_instructions[self.node_count()] as usize
+    }
+
+    #[inline]
+    fn instruction_range(&self, block: Block) -> Range<usize> {
+        let index = block.index();
+        self.first_instructions[index] as usize..self.first_instructions[index + 1] as usize
+    }
+
+    #[inline]
+    fn register_count(&self) -> usize {
+        self.registers
+    }
+
+    #[inline]
+    fn is_predicate(&self, register: Register) -> bool {
+        self.predicates.contains(register.index())
+    }
+
+    fn register_operands<'a>(
+        &'a self,
+        _list: &'a mut Vec<RegisterOperandRecord>,
+    ) -> &'a [RegisterOperandRecord] {
+        &self.operands
+    }
+}
