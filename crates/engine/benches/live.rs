@@ -5,7 +5,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_engine::graph::{DominatorTree, ReversePostorder, Traversal};
 use oriel_engine::live::pressure::Pressure;
-use oriel_engine::live::{Bypass, FlowGraph, LiveIntervals, LiveRangeCalc, Predecessors, SlotIndexes};
+use oriel_engine::live::{Bypass, FlowGraph, LiveIntervals, LiveRangeCalc, SlotIndexes};
 use oriel_engine::snapshot::OwnedSnapshot;
 use oriel_engine::snapshot::abi::{
     BlockRecord, ChainedOperandRecord, EdgeRecord, InstructionRecord, OpcodeRecord, OperandFlags,
@@ -123,8 +123,7 @@ fn parts(criterion: &mut Criterion) {
                 },
             );
         }
-        let predecessors = Predecessors::new(&snapshot);
-        let graph = FlowGraph::new(&snapshot, &predecessors);
+        let graph = FlowGraph::new(&snapshot);
         let (mut order, mut dominators) = (ReversePostorder::default(), DominatorTree::default());
         group.bench_function(BenchmarkId::new("dominators", size), |bencher| {
             bencher.iter(|| {

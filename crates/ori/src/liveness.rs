@@ -13,10 +13,9 @@ use super::control_flow::ControlFlow;
 use super::function::{Function, Instruction};
 use super::operation::Operation;
 use oriel_engine::entity::{Block, EntityRef, Instruction as Position, PackedOption, Register};
-use oriel_engine::graph::Graph;
 use oriel_engine::graph::rows::Rows;
 use oriel_engine::live::{
-    ListedFunction, LiveIntervals, LiveRange, LiveRangeCalc, OwnedLiveRange, SlotIndex,
+    Function as _, ListedFunction, LiveIntervals, LiveRange, LiveRangeCalc, OwnedLiveRange, SlotIndex,
 };
 use oriel_engine::snapshot::abi::Access;
 use std::cell::{OnceCell, RefCell};
@@ -255,8 +254,11 @@ fn extend_to_unreached_reads(
         if range.extend_in_block(start, slot).is_none() {
             range.create_dead_definition(start);
             range.extend_in_block(start, slot);
-            let predecessors = listed.predecessors(block);
-            pending.extend(predecessors.map(|predecessor| (predecessor, indexes.block_end(predecessor))));
+            pending.extend(
+                listed
+                    .predecessors(block)
+                    .map(|predecessor| (predecessor, indexes.block_end(predecessor))),
+            );
         }
     }
     intervals.set_range(register, range);
@@ -305,7 +307,7 @@ fn list(
             }
         }
     }
-    listed.finish()
+    listed
 }
 
 /// A use of a register in front of any definition in its block.

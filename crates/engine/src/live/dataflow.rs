@@ -13,13 +13,11 @@
 //!
 //! General registers and predicates are separate sets that converge in the same passes.
 
-use super::function::Function;
-use super::predecessors::Predecessors;
+use super::flow_graph::FlowGraph;
 use super::scan::{Scan, WebId};
 use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, Segment};
 use super::segment_table::{SegmentId, SegmentTable};
-use super::slot_index::SlotIndex;
-use super::slot_indexes::block_of;
+use super::slot_indexes::{SlotIndexes, block_of};
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 
@@ -106,22 +104,29 @@ impl Batch {
             )
     }
 
-    /// Takes registers from the front of `queue` while there is room; returns how many.
-    fn fill(&mut self, queue: &[Register], is_predicate: impl Fn(Register) -> bool) -> usize {
-        self.general.clear();
-        self.predicates.clear();
-        for (taken, &register) in queue.iter().enumerate() {
-            let (set, room) = if is_predicate(register) {
-                (&mut self.predicates, PREDICATE_BITS)
-            } else {
-                (&mut self.general, GENERAL_BITS)
-            };
-            if set.len() == room {
-                return taken;
-            }
-            set.push(register);
-        }
-        queue.len()
+    /// Takes registers from the front of the queues while there is room.
+    fn fill(&mut self, queue: &mut Queue<'_>) {
+        let take = |set: &mut Vec<Register>, queue: &mut &[Register], room: usize| {
+            let (taken, rest) = queue.split_at(queue.len().min(room));
+            set.clear();
+            set.extend_from_slice(taken);
+            *queue = rest;
+        };
+        take(&mut self.general, &mut queue.general, GENERAL_BITS);
+        take(&mut self.predicates, &mut queue.predicates, PREDICATE_BITS);
+    }
+}
+
+/// Registers that wait for a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue<'a> {
+    pub general: &'a [Register],
+    pub predicates: &'a [Register],
+}
+
+impl Queue<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.general.is_empty() && self.predicates.is_empty()
     }
 }
 
@@ -158,18 +163,19 @@ impl BlockSegments {
 
     /// The segment of a block, which gets one if it has none yet.
     #[inline]
-    fn touch(&mut self, block: Block, function: &impl Function, starts: &[SlotIndex]) -> &mut Segment {
+    fn touch(&mut self, block: Block, indexes: &SlotIndexes) -> &mut Segment {
         let id = match self.at[block.index()].expand() {
             Some(id) => id,
-            None => self.insert(block, function, starts),
+            None => self.insert(block, indexes),
         };
         self.table.get_mut(id)
     }
 
     #[inline(never)]
-    fn insert(&mut self, block: Block, function: &impl Function, starts: &[SlotIndex]) -> SegmentId {
-        let count = function.instruction_range(block).len() as u32;
-        let (id, _) = self.table.find_or_insert(starts[block.index()], count);
+    fn insert(&mut self, block: Block, indexes: &SlotIndexes) -> SegmentId {
+        let first = &indexes.first_instructions[block.index()..];
+        let start = indexes.block_starts[block.index()];
+        let (id, _) = self.table.find_or_insert(start, first[1] - first[0]);
         self.at[block.index()] = id.into();
         self.blocks.push(block);
         self.touched.insert(block);
@@ -232,43 +238,33 @@ pub(super) struct Dataflow {
 }
 
 /// What the dataflow reads.
-pub(super) struct Problem<'a, F> {
-    pub function: &'a F,
+#[derive(Clone, Copy)]
+pub(super) struct Problem<'a> {
     pub scan: &'a Scan,
     pub webs: &'a Webs,
-    pub starts: &'a [SlotIndex],
-    pub predecessors: &'a Predecessors,
+    pub indexes: &'a SlotIndexes,
+    pub flow: &'a FlowGraph,
 }
 
 impl Dataflow {
-    /// Prepares for a function, with room for `active` blocks.
-    pub(super) fn begin(&mut self, function: &impl Function, active: usize) {
+    /// Prepares for a function of so many blocks, with room for `active` ones.
+    pub(super) fn begin(&mut self, blocks: usize, active: usize) {
         self.passes = 0;
         self.batches = 0;
-        self.segments.reset(function.node_count(), active);
-        self.pending.reset(function.node_count());
+        self.segments.reset(blocks, active);
+        self.pending.reset(blocks);
         self.webs
             .resize(GENERAL_BITS + PREDICATE_BITS, PackedOption::default());
     }
 
-    /// Do the registers of `queue` need several batches?
-    pub(super) fn needs_several(queue: &[Register], function: &impl Function) -> bool {
-        let predicates = queue.iter().filter(|&&register| function.is_predicate(register));
-        let predicates = predicates.count();
-        predicates > PREDICATE_BITS || queue.len() - predicates > GENERAL_BITS
-    }
-
-    /// Solves the next batch of `queue`, registers that are defined. Returns how many it took.
-    pub(super) fn solve_batch<F: Function>(&mut self, queue: &[Register], problem: &Problem<'_, F>) -> usize {
+    /// Solves the next batch of `queue`, registers that are defined.
+    pub(super) fn solve_batch(&mut self, queue: &mut Queue<'_>, problem: Problem<'_>) {
         self.batches += 1;
-        let taken = self
-            .batch
-            .fill(queue, |register| problem.function.is_predicate(register));
+        self.batch.fill(queue);
         self.segments.clear();
         self.web_bits = BatchSet::EMPTY;
         self.seed(problem);
         self.propagate(problem);
-        taken
     }
 
     /// The web behind a bit of `web_bits`.
@@ -277,14 +273,11 @@ impl Dataflow {
     }
 
     /// Enters definitions and uses into the segments.
-    fn seed<F: Function>(&mut self, problem: &Problem<'_, F>) {
-        let &Problem {
-            function,
-            scan,
-            webs,
-            starts,
-            ..
+    fn seed(&mut self, problem: Problem<'_>) {
+        let Problem {
+            scan, webs, indexes, ..
         } = problem;
+        let starts = &indexes.block_starts[..];
         let segments = &mut self.segments;
         let mut hint = Block::new(0);
         for (bit, register) in self.batch.members() {
@@ -293,12 +286,12 @@ impl Dataflow {
                 self.web_bits.insert(bit);
                 self.webs[usize::from(bit.0)] = web.into();
                 for definition in webs.definitions(web) {
-                    segments.touch(definition.block, function, starts).define(bit);
+                    segments.touch(definition.block, indexes).define(bit);
                 }
             } else {
                 let definition = state.definition.expect("queued registers are defined");
                 hint = block_of(starts, definition, hint);
-                let segment = segments.touch(hint, function, starts);
+                let segment = segments.touch(hint, indexes);
                 segment.define(bit);
                 // A PHI may read it at the end of its own block only.
                 if state.end.expand() == Some(starts[hint.index() + 1]) {
@@ -307,11 +300,11 @@ impl Dataflow {
             }
             for upward in scan.upward_uses_of(state) {
                 self.pending.insert(upward.block);
-                segments.touch(upward.block, function, starts).use_upward(bit);
+                segments.touch(upward.block, indexes).use_upward(bit);
             }
             for block in scan.live_out_uses_of(state) {
                 self.pending.insert(block);
-                segments.touch(block, function, starts).add_live_out_bit(bit);
+                segments.touch(block, indexes).add_live_out_bit(bit);
             }
         }
     }
@@ -319,7 +312,7 @@ impl Dataflow {
     /// Passes over the pending blocks, last first, until none is left. A block is pending while its
     /// `LiveIn` may hold something that its predecessors do not have yet. Every visit follows the
     /// growth of a set, so there are at most as many as blocks times registers.
-    fn propagate<F: Function>(&mut self, problem: &Problem<'_, F>) {
+    fn propagate(&mut self, problem: Problem<'_>) {
         let Self {
             segments,
             pending,
@@ -336,8 +329,8 @@ impl Dataflow {
                 if live_in.is_empty() {
                     continue;
                 }
-                for &predecessor in problem.predecessors.of(block) {
-                    let segment = segments.touch(predecessor, problem.function, problem.starts);
+                for &predecessor in problem.flow.predecessors_of(block) {
+                    let segment = segments.touch(predecessor, problem.indexes);
                     if segment.add_live_out(&live_in) {
                         pending.insert_during_walk(predecessor, below);
                     }

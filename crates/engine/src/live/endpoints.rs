@@ -9,8 +9,8 @@
 //! neighbours have different ones, the segment is split.
 
 use super::dataflow::Dataflow;
+use super::flow_graph::FlowGraph;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
-use super::predecessors::Predecessors;
 use super::scan::{Scan, UpwardUseId};
 use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, for_each_bit};
 use super::slot_index::SlotIndex;
@@ -77,7 +77,7 @@ impl Default for Endpoints {
 pub(super) struct Solved<'a> {
     pub scan: &'a Scan,
     pub webs: &'a Webs,
-    pub predecessors: &'a Predecessors,
+    pub flow: &'a FlowGraph,
     pub dominators: &'a DominatorTree<Block>,
     /// Members of the batch that get their intervals elsewhere.
     pub unresolved: &'a BatchSet,
@@ -156,7 +156,7 @@ impl Endpoints {
                 next_in = BatchSet::EMPTY;
                 next_segment = None;
             }
-            let falls_into_next = || solved.predecessors.of(next).contains(&block);
+            let falls_into_next = || solved.flow.predecessors_of(next).contains(&block);
             let next_phis = next_segment.filter(|_| WEBS && falls_into_next());
             let next_phis = next_phis.map(|id| solved.webs.phis(id));
             let mut kills = 0;
@@ -357,7 +357,7 @@ impl LocalWalk {
     pub(super) fn run(
         &mut self,
         register: crate::entity::Register,
-        predecessors: &super::predecessors::Predecessors,
+        flow: &super::flow_graph::FlowGraph,
         scan: &Scan,
         result: &mut LiveIntervals,
     ) {
@@ -381,7 +381,7 @@ impl LocalWalk {
         let mut next = 0;
         while let Some(&block) = self.visited.get(next) {
             next += 1;
-            for &predecessor in predecessors.of(block) {
+            for &predecessor in flow.predecessors_of(block) {
                 self.leave(predecessor, home);
             }
         }

@@ -9,9 +9,15 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{Access, ChainedOperandRecord, OpcodeFlags, RegisterFile, RegisterOperandRecord};
 use std::ops::Range;
 
-/// A function whose live intervals can be computed: a graph of blocks, and a list of what each
-/// instruction does to virtual registers.
-pub trait Function: Graph<Node = Block> {
+/// A function whose live intervals can be computed: blocks with their predecessors, and a list of
+/// what each instruction does to virtual registers.
+pub trait Function {
+    /// Number of blocks.
+    fn block_count(&self) -> usize;
+
+    /// The blocks that control comes to a block from, with repetitions.
+    fn predecessors(&self, block: Block) -> impl Iterator<Item = Block>;
+
     /// Number of instructions.
     fn instruction_count(&self) -> usize;
 
@@ -61,20 +67,6 @@ pub trait Function: Graph<Node = Block> {
         block.as_u32()
     }
 }
-
-/// A function with its list of register operands.
-pub(super) struct Input<'a, F> {
-    pub function: &'a F,
-    pub operands: &'a [RegisterOperandRecord],
-}
-
-impl<F> Clone for Input<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F> Copy for Input<'_, F> {}
 
 /// Lists the operands of registers with several definitions: definitions first, both in layout
 /// order.
@@ -149,6 +141,16 @@ impl Graph for Snapshot<'_> {
 }
 
 impl Function for Snapshot<'_> {
+    #[inline]
+    fn block_count(&self) -> usize {
+        Snapshot::block_count(self)
+    }
+
+    #[inline]
+    fn predecessors(&self, block: Block) -> impl Iterator<Item = Block> {
+        Snapshot::predecessors(self, block)
+    }
+
     #[inline]
     fn instruction_count(&self) -> usize {
         Snapshot::instruction_count(self)

@@ -3,8 +3,9 @@
 use super::function::Function;
 use crate::bitvector::BitVector;
 use crate::entity::{Block, EntityRef, Instruction, Register};
-use crate::graph::{ControlFlowGraph, Graph};
+use crate::graph::rows::Rows;
 use crate::snapshot::abi::{Access, RegisterOperandRecord};
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// Lists of what the engine reads. Blocks and instructions are numbered in the order in which they
@@ -25,15 +26,15 @@ use std::ops::Range;
 /// function.begin_instruction();
 /// function.operand(r1, Access::Define);
 /// function.operand(r0, Access::Read);
-/// let function = function.finish();
 /// let intervals = LiveRangeCalc::new().analyze(&function);
 /// assert_eq!(intervals.interval(r0).to_string(), "[16r,64B:0) 0@16r");
 /// assert_eq!(intervals.interval(r1).to_string(), "[48r,48d:0) 0@48r");
 /// ```
 #[derive(Clone, Debug)]
-pub struct ListedFunction<G = ControlFlowGraph<Block>> {
-    graph: G,
+pub struct ListedFunction {
+    /// Each edge as its target and its source.
     edges: Vec<(Block, Block)>,
+    predecessors: OnceCell<Rows<Block, Block>>,
     /// Where the instructions of each block begin, and how many there are.
     first_instructions: Vec<u32>,
     operands: Vec<RegisterOperandRecord>,
@@ -41,12 +42,12 @@ pub struct ListedFunction<G = ControlFlowGraph<Block>> {
     predicates: BitVector,
 }
 
-impl ListedFunction<()> {
+impl ListedFunction {
     /// A function of so many registers, without blocks.
     pub fn new(registers: usize) -> Self {
         Self {
-            graph: (),
             edges: Vec::new(),
+            predecessors: OnceCell::new(),
             first_instructions: vec![0],
             operands: Vec::new(),
             registers,
@@ -65,7 +66,8 @@ impl ListedFunction<()> {
         let count = self.first_instructions[block.index()];
         self.first_instructions.push(count);
         self.edges
-            .extend(successors.into_iter().map(|successor| (block, successor)));
+            .extend(successors.into_iter().map(|successor| (successor, block)));
+        self.predecessors.take();
         block
     }
 
@@ -98,72 +100,29 @@ impl ListedFunction<()> {
         self.operands
             .push(RegisterOperandRecord::new(index, instruction, access));
     }
-
-    /// The whole function.
-    ///
-    /// # Panics
-    /// If there is no block, or an edge leads to a block that was not added.
-    pub fn finish(self) -> ListedFunction {
-        let blocks = self.first_instructions.len() - 1;
-        ListedFunction {
-            graph: ControlFlowGraph::new(blocks, Block::new(0), self.edges.iter().copied()),
-            edges: self.edges,
-            first_instructions: self.first_instructions,
-            operands: self.operands,
-            registers: self.registers,
-            predicates: self.predicates,
-        }
-    }
-}
-
-impl Graph for ListedFunction {
-    type Node = Block;
-
-    #[inline]
-    fn node_count(&self) -> usize {
-        self.graph.node_count()
-    }
-
-    #[inline]
-    fn entry(&self) -> Block {
-        self.graph.entry()
-    }
-
-    #[inline]
-    fn successor_count(&self, block: Block) -> usize {
-        self.graph.successor_count(block)
-    }
-
-    #[inline]
-    fn successor(&self, block: Block, index: usize) -> Block {
-        self.graph.successor(block, index)
-    }
-
-    #[inline]
-    fn predecessor_count(&self, block: Block) -> usize {
-        self.graph.predecessor_count(block)
-    }
-
-    #[inline]
-    fn predecessor(&self, block: Block, index: usize) -> Block {
-        self.graph.predecessor(block, index)
-    }
-
-    #[inline]
-    fn successors(&self, block: Block) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator {
-        Graph::successors(&self.graph, block)
-    }
-
-    #[inline]
-    fn predecessors(&self, block: Block) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator {
-        Graph::predecessors(&self.graph, block)
-    }
 }
 
 impl Function for ListedFunction {
     #[inline]
+    fn block_count(&self) -> usize {
+        self.first_instructions.len() - 1
+    }
+
+    /// # Panics
+    /// An edge leads to a block that was not added.
+    #[inline]
+    fn predecessors(&self, block: Block) -> impl Iterator<Item = Block> {
+        let predecessors = self.predecessors.get_or_init(|| {
+            let mut rows = Rows::default();
+            rows.fill(self.block_count(), self.edges.iter().copied());
+            rows
+        });
+        predecessors.of(block).iter().copied()
+    }
+
+    #[inline]
     fn instruction_count(&self) -> usize {
-        self.first_instructions[self.node_count()] as usize
+        self.first_instructions[self.block_count()] as usize
     }
 
     #[inline]

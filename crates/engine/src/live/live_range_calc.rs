@@ -5,25 +5,29 @@
 //! that a batch's sets are used while they are in the cache; what phase 6 cannot tell from sets
 //! follows at the end. The iteration is a loop, not recursion.
 
-use super::dataflow::{Dataflow, Problem};
+use super::dataflow::{Dataflow, Problem, Queue};
 use super::endpoints::{Endpoints, LocalWalk, Solved};
-use super::function::{Function, Input};
+use super::flow_graph::FlowGraph;
+use super::function::Function;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
-use super::predecessors::Predecessors;
 use super::resolve::Resolver;
 use super::scan::Scan;
-use super::segment::BatchSet;
+use super::segment::{BatchSet, GENERAL_BITS, PREDICATE_BITS};
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
 use super::webs::Webs;
-use crate::entity::{EntityRef, Register};
+use crate::entity::{Block, EntityRef, Register};
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 
 /// At most this many instructions make a function small.
 const SMALL_INSTRUCTIONS: usize = 15;
 /// At most this many blocks make a function small.
 const SMALL_BLOCKS: usize = 1;
+
+/// Blocks that a search for the values of a web goes through, on average, before webs are solved in
+/// batches.
+const SEARCHED_BLOCKS_A_WEB: usize = 32;
 
 /// When the global dataflow is bypassed in favour of a walk from each use to its definition. The
 /// intervals are the same either way.
@@ -67,10 +71,11 @@ pub struct LiveRangeCalc {
     register_operands: Vec<RegisterOperandRecord>,
     /// Operands of registers with several definitions, where the function does not list them.
     chains: Vec<ChainedOperandRecord>,
-    predecessors: Predecessors,
+    flow: FlowGraph,
     scan: Scan,
     /// Registers whose intervals are computed together: defined, and live across block boundaries.
-    crossing: Vec<Register>,
+    general: Vec<Register>,
+    predicates: Vec<Register>,
     webs: Webs,
     dataflow: Dataflow,
     endpoints: Endpoints,
@@ -118,64 +123,53 @@ impl LiveRangeCalc {
     pub fn compute(&mut self, function: &impl Function, intervals: &mut LiveIntervals) -> Outcome {
         assert!(!intervals.indexes.is_edited(), "the numbering must be fresh");
         let mut listed = std::mem::take(&mut self.register_operands);
+        let mut listed_chains = std::mem::take(&mut self.chains);
         listed.clear();
-        let input = Input {
-            function,
-            operands: function.register_operands(&mut listed),
-        };
-        let outcome = self.compute_phases(input, intervals);
-        self.register_operands = listed;
-        outcome
-    }
-
-    /// The phases, in order.
-    fn compute_phases<F: Function>(&mut self, input: Input<'_, F>, intervals: &mut LiveIntervals) -> Outcome {
-        let mut listed = std::mem::take(&mut self.chains);
-        self.initialize(input.function, intervals); //                  1
-        self.clean_tables(input.function); //                           2
-        let global = self.needs_global_dataflow(input.function); //     3
-        self.collect_definitions_and_uses(input, intervals); //         4
+        let operands = function.register_operands(&mut listed);
+        // What depends on the kind of function is taken from it here and in phases 2 and 4.
+        self.initialize(function.register_count(), intervals); //     1
+        self.clean_tables(function); //                               2
+        let global = self.needs_global_dataflow(&intervals.indexes); // 3
+        self.collect_definitions_and_uses(function, operands, intervals); // 4
         let chains = match self.scan.webs.is_empty() {
             true => &[],
-            false => input.function.chains(input.operands, &mut listed),
+            false => function.chains(operands, &mut listed_chains),
         };
-        self.webs.collect(input.operands, chains, &self.scan, intervals);
+        self.webs.collect(operands, chains, &self.scan, intervals);
         if global {
-            self.propagate_and_fix_endpoints(input.function, intervals); // 5 to 7
+            self.propagate_and_fix_endpoints(function, operands, chains, intervals); // 5 to 7
         } else {
-            self.walk_crossing_registers(intervals); //                 the bypass
+            self.walk_crossing_registers(intervals); //               the bypass
         }
-        self.resolve_values(input, chains, intervals); //               6
-        let outcome = self.finish(intervals, global); //                8
-        self.chains = listed;
-        outcome
+        self.resolve_values(operands, chains, intervals); //          6
+        self.register_operands = listed;
+        self.chains = listed_chains;
+        self.finish(intervals, global) //                             8
     }
 
     /// Makes `range` reach each of `uses`, with PHI values where several values meet. What
     /// [`LiveIntervals::extend_to`] does.
     pub(super) fn extend(
         &mut self,
-        function: &impl Function,
+        flow: &FlowGraph,
         indexes: &SlotIndexes,
         range: &mut OwnedLiveRange,
         uses: &[SlotIndex],
     ) {
-        self.predecessors.compute(function);
-        self.resolver
-            .extend_range(function, indexes, &self.predecessors, range, uses);
+        self.resolver.extend_range(flow, indexes, range, uses);
     }
 
     /// Phase 1: a new function begins, and the results of the last one go.
-    fn initialize(&mut self, function: &impl Function, intervals: &mut LiveIntervals) {
+    fn initialize(&mut self, registers: usize, intervals: &mut LiveIntervals) {
         self.functions += 1;
-        intervals.reset(function.register_count());
+        intervals.reset(registers);
     }
 
     /// Phase 2: stale segments, sets and nodes are cleared; their memory stays.
     fn clean_tables(&mut self, function: &impl Function) {
         self.dataflow.segments.clear();
         self.resolver.begin();
-        self.predecessors.compute(function);
+        self.flow.compute(function);
     }
 
     /// Phase 3: how much room per-block tables need at first, and whether they are needed at all.
@@ -183,22 +177,20 @@ impl LiveRangeCalc {
     /// The count of active blocks, 4/5 of all less the dead ones, only sizes the first allocation.
     /// If it is zero, which takes a function of one block or of dead ones, there is nothing to
     /// propagate in bulk.
-    fn needs_global_dataflow(&mut self, function: &impl Function) -> bool {
-        let blocks = function.node_count();
-        let dead = function
-            .nodes()
-            .skip(1)
-            .filter(|&block| self.predecessors.of(block).is_empty())
+    fn needs_global_dataflow(&mut self, indexes: &SlotIndexes) -> bool {
+        let blocks = self.flow.block_count();
+        let dead = (1..blocks)
+            .filter(|&block| self.flow.predecessors_of(Block::new(block)).is_empty())
             .count();
         let active = (blocks * 4 / 5).saturating_sub(dead);
-        let small = function.instruction_count() <= SMALL_INSTRUCTIONS || blocks <= SMALL_BLOCKS;
+        let small = indexes.instruction_numbers.len() <= SMALL_INSTRUCTIONS || blocks <= SMALL_BLOCKS;
         let global = match self.bypass {
             Bypass::Small => !small && active > 0,
             Bypass::Always => false,
             Bypass::Never => true,
         };
         if global {
-            self.dataflow.begin(function, active);
+            self.dataflow.begin(blocks, active);
         } else {
             self.walk.begin(blocks);
         }
@@ -207,13 +199,16 @@ impl LiveRangeCalc {
 
     /// Phase 4: one scan collects definitions and uses, and finishes the registers that live in one
     /// block.
-    fn collect_definitions_and_uses<F: Function>(
+    fn collect_definitions_and_uses(
         &mut self,
-        input: Input<'_, F>,
+        function: &impl Function,
+        operands: &[RegisterOperandRecord],
         intervals: &mut LiveIntervals,
     ) {
-        self.scan.run(input, &intervals.indexes);
-        self.crossing.clear();
+        self.scan
+            .run(function.register_count(), operands, &intervals.indexes);
+        self.general.clear();
+        self.predicates.clear();
         make_room(&mut intervals.segments, self.scan.registers.len());
         make_room(&mut intervals.values, self.scan.registers.len());
         let states = self.scan.registers.iter();
@@ -232,7 +227,10 @@ impl LiveRangeCalc {
                 continue;
             }
             if state.crosses_blocks() {
-                self.crossing.push(register);
+                match function.is_predicate(register) {
+                    true => self.predicates.push(register),
+                    false => self.general.push(register),
+                }
                 continue;
             }
             *record = IntervalRecord {
@@ -251,78 +249,105 @@ impl LiveRangeCalc {
     }
 
     /// Phases 5 to 7 for each batch of the registers that cross blocks.
-    fn propagate_and_fix_endpoints(&mut self, function: &impl Function, intervals: &mut LiveIntervals) {
-        let singles = self.crossing.len();
-        self.crossing.extend_from_slice(&self.webs.crossing);
-        let is_one_batch = !Dataflow::needs_several(&self.crossing, function);
-        let mut has_webs = is_one_batch && singles < self.crossing.len();
-        if has_webs {
-            self.resolver.find_dominators(function, &self.predecessors);
-            has_webs = self.resolver.dominators.reaches_all();
+    ///
+    /// Webs share the batch of the others where all have room in one. Otherwise most webs are short,
+    /// and quicker resolved one by one, until that takes too long; then they have batches too.
+    fn propagate_and_fix_endpoints(
+        &mut self,
+        function: &impl Function,
+        operands: &[RegisterOperandRecord],
+        chains: &[ChainedOperandRecord],
+        intervals: &mut LiveIntervals,
+    ) {
+        let mut webs = std::mem::take(&mut self.webs.crossing);
+        let singles = (self.general.len(), self.predicates.len());
+        let add_webs = |calc: &mut Self, webs: &[Register]| {
+            calc.resolver.find_dominators(&calc.flow);
+            if !calc.resolver.dominators.reaches_all() {
+                calc.webs.unresolved.extend_from_slice(webs);
+                return;
+            }
+            for &web in webs {
+                match function.is_predicate(web) {
+                    true => calc.predicates.push(web),
+                    false => calc.general.push(web),
+                }
+            }
+        };
+        let predicates = webs.iter().filter(|&&web| function.is_predicate(web)).count();
+        let fits = singles.0 + webs.len() - predicates <= GENERAL_BITS
+            && singles.1 + predicates <= PREDICATE_BITS;
+        if fits && !webs.is_empty() {
+            add_webs(self, &webs);
         }
-        if has_webs {
-            self.webs.crossing.clear();
-        } else {
-            // In functions that take several batches, webs are short and quicker resolved one by
-            // one.
-            self.crossing.truncate(singles);
+        self.solve_batches((0, 0), intervals);
+        if !fits && !webs.is_empty() {
+            let patience = SEARCHED_BLOCKS_A_WEB;
+            let resolved = self
+                .resolver
+                .run(&self.flow, operands, chains, &webs, patience, intervals);
+            add_webs(self, &webs[resolved..]);
+            self.solve_batches(singles, intervals);
         }
-        if !is_one_batch {
-            let states = &self.scan.registers;
-            self.crossing
-                .sort_unstable_by_key(|register| states[register.index()].definition.expand());
+        webs.clear();
+        self.webs.crossing = webs;
+    }
+
+    /// Phases 5 to 7 for the registers that cross blocks, from the given places in their lists on,
+    /// as many at a time as a batch holds.
+    fn solve_batches(&mut self, (general, predicates): (usize, usize), intervals: &mut LiveIntervals) {
+        let (general, predicates) = (&mut self.general[general..], &mut self.predicates[predicates..]);
+        let states = &self.scan.registers;
+        for (registers, room) in [(&mut *general, GENERAL_BITS), (&mut *predicates, PREDICATE_BITS)] {
+            if registers.len() > room {
+                // Neighbours in one batch: then a batch touches few blocks.
+                registers.sort_unstable_by_key(|register| states[register.index()].definition.expand());
+            }
         }
-        let dominators = &self.resolver.dominators;
-        let mut rest = &self.crossing[..];
-        while !rest.is_empty() {
+        let mut queue = Queue { general, predicates };
+        while !queue.is_empty() {
             let problem = Problem {
-                function,
                 scan: &self.scan,
                 webs: &self.webs,
-                starts: &intervals.indexes.block_starts,
-                predecessors: &self.predecessors,
+                indexes: &intervals.indexes,
+                flow: &self.flow,
             };
-            let taken = self.dataflow.solve_batch(rest, &problem);
+            self.dataflow.solve_batch(&mut queue, problem);
+            let dominators = &self.resolver.dominators;
             let unresolved = if self.dataflow.web_bits.is_empty() {
                 BatchSet::EMPTY
             } else {
-                self.webs
-                    .place_phis(&self.dataflow, &self.predecessors, dominators)
+                self.webs.place_phis(&self.dataflow, &self.flow, dominators)
             };
             let solved = Solved {
                 scan: &self.scan,
                 webs: &self.webs,
-                predecessors: &self.predecessors,
+                flow: &self.flow,
                 dominators,
                 unresolved: &unresolved,
             };
             self.endpoints.materialize(&mut self.dataflow, solved, intervals);
-            rest = &rest[taken..];
         }
     }
 
     /// The bypass of phases 5 to 7.
     fn walk_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
-        for &register in &self.crossing {
-            self.walk.run(register, &self.predecessors, &self.scan, intervals);
+        for &register in self.general.iter().chain(&self.predicates) {
+            self.walk.run(register, &self.flow, &self.scan, intervals);
         }
     }
 
     /// What is left of phase 6: webs whose values cannot be told from sets.
-    fn resolve_values<F: Function>(
+    fn resolve_values(
         &mut self,
-        input: Input<'_, F>,
+        operands: &[RegisterOperandRecord],
         chains: &[ChainedOperandRecord],
         intervals: &mut LiveIntervals,
     ) {
         self.webs.unresolved.append(&mut self.webs.crossing);
-        self.resolver.run(
-            input,
-            chains,
-            &self.predecessors,
-            &self.webs.unresolved,
-            intervals,
-        );
+        let webs = &self.webs.unresolved;
+        self.resolver
+            .run(&self.flow, operands, chains, webs, usize::MAX, intervals);
     }
 
     /// Phase 8: the result.
@@ -333,7 +358,7 @@ impl LiveRangeCalc {
                 .iter()
                 .any(|segment| segment.end != segment.start.dead_slot()),
             bypassed: !global,
-            crossing_registers: self.crossing.len(),
+            crossing_registers: self.general.len() + self.predicates.len(),
             batches: if global { self.dataflow.batches } else { 0 },
             passes: if global { self.dataflow.passes } else { 0 },
             phi_values: self.webs.phi_values + self.resolver.phi_values,
@@ -344,9 +369,9 @@ impl LiveRangeCalc {
     pub fn memory_bytes(&self) -> usize {
         self.register_operands.capacity() * size_of::<RegisterOperandRecord>()
             + self.chains.capacity() * size_of::<ChainedOperandRecord>()
-            + self.predecessors.memory_bytes()
+            + self.flow.memory_bytes()
             + self.scan.memory_bytes()
-            + self.crossing.capacity() * size_of::<Register>()
+            + (self.general.capacity() + self.predicates.capacity()) * size_of::<Register>()
             + self.webs.memory_bytes()
             + self.dataflow.memory_bytes()
             + self.endpoints.memory_bytes()

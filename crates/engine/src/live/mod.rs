@@ -16,7 +16,7 @@
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
 //! | `webs.rs`, `web_phis.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
 //! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
-//! | `predecessors.rs` | the graph; its dominators are of [`graph`](crate::graph) |
+//! | `flow_graph.rs`, `number_order.rs` | the graph; its dominators are of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
 //! | `compare.rs` | LLVM's intervals as the judge |
 //! | `range_update.rs`, `update/` | changes to ranges, while the function changes |
@@ -29,13 +29,14 @@ pub mod compare;
 mod dataflow;
 mod endpoints;
 mod entry_map;
+mod flow_graph;
 mod function;
 pub mod fuzz;
 pub mod judge;
 mod listed_function;
 mod live_interval;
 mod live_range_calc;
-mod predecessors;
+mod number_order;
 pub mod pressure;
 mod print;
 mod query;
@@ -56,11 +57,11 @@ mod web_phis;
 mod webs;
 
 pub use entry_map::{Place, Renumbering};
+pub use flow_graph::FlowGraph;
 pub use function::Function;
 pub use listed_function::ListedFunction;
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
 pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};
-pub use predecessors::{FlowGraph, Predecessors};
 pub use query::LiveQuery;
 pub use segment::{BatchBit, BatchSet, EMPTY_KEY, Segment, TOMBSTONE_KEY};
 pub use segment_table::{SegmentId, SegmentTable};

@@ -13,13 +13,11 @@
 //! reference's `VNInfo` nodes are made where a PHI value is, not for every block.
 
 mod block_states;
-mod number_order;
 mod propagate;
 mod range;
 
-use super::function::{Function, Input};
+use super::flow_graph::FlowGraph;
 use super::live_interval::{IntervalRecord, LiveIntervals, OwnedLiveRange, make_room};
-use super::predecessors::{FlowGraph, Predecessors};
 use super::scan::access_slot;
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
@@ -30,12 +28,14 @@ use crate::snapshot::abi::{Access, ChainedOperandRecord, RegisterOperandRecord};
 use block_states::BlockStates;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
-use number_order::NumberOrder;
 use propagate::Search;
 use range::Range;
 
 /// Above this many blocks LLVM sorts them by number before it makes PHI values.
 const UNSORTED_BLOCKS: usize = 4;
+
+/// So many registers are resolved before it is asked how long that takes.
+const PATIENCE_AT_FIRST: usize = 8;
 
 /// Resolves values. Memory is kept from function to function.
 #[derive(Debug, Default)]
@@ -48,7 +48,6 @@ pub(super) struct Resolver {
     /// Of this function, once they were needed.
     pub dominators: DominatorTree<Block>,
     dominators_known: bool,
-    order: NumberOrder,
     /// Position of each block in `work_list`, if it is there.
     position_of: Vec<u32>,
     /// Positions of blocks that have no PHI value.
@@ -58,6 +57,10 @@ pub(super) struct Resolver {
     range: Range,
     /// Blocks where the register has to be live-in.
     work_list: Vec<Block>,
+    /// A set of blocks to sort `work_list` with; empty between uses.
+    set: Vec<u64>,
+    /// Blocks that searches have been through.
+    searched_blocks: usize,
     /// Was there a read that no definition of its register reaches?
     has_unreached_read: bool,
     /// PHI values made since the function began.
@@ -65,14 +68,14 @@ pub(super) struct Resolver {
 }
 
 /// What resolution reads.
-struct Flow<'a, F> {
-    function: &'a F,
+struct Input<'a> {
+    flow: &'a FlowGraph,
     starts: &'a [SlotIndex],
     numbers: &'a [u32],
-    predecessors: &'a Predecessors,
+    operands: &'a [RegisterOperandRecord],
 }
 
-impl<F> Flow<'_, F> {
+impl Input<'_> {
     fn range(&self, block: Block) -> (SlotIndex, SlotIndex) {
         (self.starts[block.index()], self.starts[block.index() + 1])
     }
@@ -87,83 +90,85 @@ impl Resolver {
     }
 
     /// Computes the dominator tree of the function if it is not known yet.
-    pub(super) fn find_dominators(&mut self, function: &impl Function, predecessors: &Predecessors) {
+    pub(super) fn find_dominators(&mut self, flow: &FlowGraph) {
         if !self.dominators_known {
-            let graph = FlowGraph::new(function, predecessors);
-            self.reverse_postorder.compute(&graph, Traversal::default());
-            self.dominators.compute(&graph, &self.reverse_postorder);
+            self.reverse_postorder.compute(flow, Traversal::default());
+            self.dominators.compute(flow, &self.reverse_postorder);
             self.dominators_known = true;
         }
     }
 
-    /// Adds the intervals of `registers`, which have several definitions, to `result`.
-    pub(super) fn run<F: Function>(
+    /// Adds the intervals of `registers`, which have several definitions, to `result`. Returns how
+    /// many of them; it stops early once the searches for values have been through more than
+    /// `patience` blocks a register on average.
+    pub(super) fn run(
         &mut self,
-        input: Input<'_, F>,
+        flow: &FlowGraph,
+        operands: &[RegisterOperandRecord],
         chains: &[ChainedOperandRecord],
-        predecessors: &Predecessors,
         registers: &[Register],
+        patience: usize,
         result: &mut LiveIntervals,
-    ) {
+    ) -> usize {
         if registers.is_empty() {
-            return;
+            return 0;
         }
-        let function = input.function;
-        self.states.reset(function.node_count());
+        self.states.reset(flow.block_count());
         self.block_of.clear();
-        for block in function.nodes() {
-            self.block_of.resize(function.instruction_range(block).end, block);
+        for (block, &end) in result.indexes.first_instructions[1..].iter().enumerate() {
+            self.block_of.resize(end as usize, Block::new(block));
         }
-        self.order.compute(function);
         self.position_of.clear();
-        self.position_of.resize(function.node_count(), 0);
+        self.position_of.resize(flow.block_count(), 0);
+        self.searched_blocks = 0;
         let arena = std::mem::take(&mut self.arena);
         let mut nodes = ArenaVec::new_in(&arena);
-        for register in registers {
+        let mut count = 0;
+        while let Some(&register) = registers.get(count)
+            && self.searched_blocks <= patience.saturating_mul(count + PATIENCE_AT_FIRST)
+        {
             let first = chains.partition_point(|place| place.register < register.as_u32());
-            let count = chains[first..].partition_point(|place| place.register == register.as_u32());
-            let operands = &chains[first..first + count];
-            let flow = Flow {
-                function,
+            let of_register = chains[first..].partition_point(|place| place.register == register.as_u32());
+            let input = Input {
+                flow,
                 starts: &result.indexes.block_starts,
                 numbers: &result.indexes.instruction_numbers,
-                predecessors,
+                operands,
             };
-            self.resolve(&flow, &mut nodes, input.operands, operands);
-            self.append(*register, result);
-            if std::mem::take(&mut self.has_unreached_read) {
-                result.unreached.push(*register);
+            self.resolve(&input, &mut nodes, &chains[first..first + of_register]);
+            self.append(register, result);
+            if self.has_unreached_read {
+                result.unreached.push(register);
             }
+            count += 1;
         }
         drop(nodes);
         self.arena = arena;
+        count
     }
 
     /// Makes an existing range reach each of `uses`: slots of instructions, and ends of blocks.
-    pub(super) fn extend_range<F: Function>(
+    pub(super) fn extend_range(
         &mut self,
-        function: &F,
+        flow: &FlowGraph,
         indexes: &SlotIndexes,
-        predecessors: &Predecessors,
         range: &mut OwnedLiveRange,
         uses: &[SlotIndex],
     ) {
         self.begin();
-        self.states.reset(function.node_count());
-        self.order.compute(function);
+        self.states.reset(flow.block_count());
         self.position_of.clear();
-        self.position_of.resize(function.node_count(), 0);
-        let mut starts: Vec<SlotIndex> = function.nodes().map(|block| indexes.block_start(block)).collect();
-        starts.push(indexes.last_index());
+        self.position_of.resize(flow.block_count(), 0);
+        let starts = indexes.block_starts();
         assert!(
-            starts.is_sorted(),
+            starts.is_sorted() && starts.len() == flow.block_count() + 1,
             "blocks are in the order in which they were numbered"
         );
-        let flow = Flow {
-            function,
+        let input = Input {
+            flow,
             starts: &starts,
             numbers: &[],
-            predecessors,
+            operands: &[],
         };
 
         self.states.begin_resolution();
@@ -189,7 +194,7 @@ impl Resolver {
         let mut nodes = ArenaVec::new_in(&arena);
         for &slot in uses {
             let block = indexes.block_before(slot).expect("a use is in a block");
-            self.extend(&flow, &mut nodes, block, slot);
+            self.extend(&input, &mut nodes, block, slot);
         }
         drop(nodes);
         self.arena = arena;
@@ -203,13 +208,13 @@ impl Resolver {
     }
 
     /// Computes the range of the register whose operands are given.
-    fn resolve<F: Function>(
+    fn resolve(
         &mut self,
-        input: &Flow<'_, F>,
+        input: &Input<'_>,
         nodes: &mut ArenaVec<'_, VNInfo>,
-        accesses: &[RegisterOperandRecord],
         operands: &[ChainedOperandRecord],
     ) {
+        let accesses = input.operands;
         self.states.begin_resolution();
         self.has_unreached_read = false;
         self.range.segments.clear();
@@ -245,13 +250,7 @@ impl Resolver {
     }
 
     /// Makes the range reach `slot`, which belongs to `block`.
-    fn extend<F: Function>(
-        &mut self,
-        input: &Flow<'_, F>,
-        nodes: &mut ArenaVec<'_, VNInfo>,
-        block: Block,
-        slot: SlotIndex,
-    ) {
+    fn extend(&mut self, input: &Input<'_>, nodes: &mut ArenaVec<'_, VNInfo>, block: Block, slot: SlotIndex) {
         let (start, _) = input.range(block);
         if self.range.extend_in_block(start, slot).is_some() {
             return;
@@ -261,7 +260,7 @@ impl Resolver {
             Reaching::Nothing => self.has_unreached_read = true,
             Reaching::One(value) => self.add_pieces(input, block, kill, value),
             Reaching::Several => {
-                self.find_dominators(input.function, input.predecessors);
+                self.find_dominators(input.flow);
                 self.order_live_in_blocks();
                 let mut search = Search {
                     use_block: block,
@@ -277,9 +276,9 @@ impl Resolver {
     /// Searches back from `block` for the values that reach its start, and collects the blocks
     /// where the register is live-in in `work_list`. If the search comes back to `block`, the value
     /// is not killed there after all.
-    fn find_reaching_definitions<F>(
+    fn find_reaching_definitions(
         &mut self,
-        input: &Flow<'_, F>,
+        input: &Input<'_>,
         block: Block,
         kill: &mut Option<SlotIndex>,
     ) -> Reaching {
@@ -289,7 +288,7 @@ impl Resolver {
         let mut next = 0;
         while let Some(&current) = self.work_list.get(next) {
             next += 1;
-            for &predecessor in input.predecessors.of(current) {
+            for &predecessor in input.flow.predecessors_of(current) {
                 if self.states.is_live_out(predecessor) {
                     if let Some((value, _)) = self.states.live_out(predecessor) {
                         reaching.meet(value);
@@ -313,25 +312,20 @@ impl Resolver {
                 }
             }
         }
+        self.searched_blocks += self.work_list.len();
         if matches!(reaching, Reaching::Nothing) {
             // Without any definition nothing is live, and other uses must not stop here.
             for &searched in &self.work_list {
                 self.states.forget(searched);
             }
         } else if self.work_list.len() > UNSORTED_BLOCKS {
-            self.order.sort(&mut self.work_list);
+            input.flow.order.sort(&mut self.work_list, &mut self.set);
         }
         reaching
     }
 
     /// Adds the blocks of `work_list` to the range of their only value, neighbours together.
-    fn add_pieces<F>(
-        &mut self,
-        input: &Flow<'_, F>,
-        block: Block,
-        kill: Option<SlotIndex>,
-        value: ValueNumber,
-    ) {
+    fn add_pieces(&mut self, input: &Input<'_>, block: Block, kill: Option<SlotIndex>, value: ValueNumber) {
         let with_block = Some((value, self.range.block_of(value)));
         let mut run: Option<(SlotIndex, SlotIndex)> = None;
         for &live in &self.work_list {
@@ -381,7 +375,7 @@ impl Resolver {
         self.arena.allocated_bytes()
             + self.reverse_postorder.memory_bytes()
             + self.dominators.memory_bytes()
-            + self.order.memory_bytes()
+            + self.set.capacity() * size_of::<u64>()
             + self.states.memory_bytes()
             + self.range.memory_bytes()
             + (self.work_list.capacity() + self.block_of.capacity() + self.position_of.capacity())

@@ -6,7 +6,6 @@
 //! reach, and the predecessors that a PHI reads the register from. Of registers with several
 //! definitions, the webs, it notes each definition with the last read that it reaches in its block.
 
-use super::function::{Function, Input};
 use super::live_interval::make_room;
 use super::slot_index::{Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
@@ -161,21 +160,24 @@ struct ScannedBlock<'a> {
 }
 
 impl Scan {
-    /// Scans `function`, which `indexes` numbers and whose register operands are given.
-    pub(super) fn run<F: Function>(&mut self, input: Input<'_, F>, indexes: &SlotIndexes) {
+    /// Scans the register operands of a function with so many registers, which `indexes` numbers.
+    pub(super) fn run(
+        &mut self,
+        registers: usize,
+        operands: &[RegisterOperandRecord],
+        indexes: &SlotIndexes,
+    ) {
         self.registers.clear();
-        self.registers
-            .resize(input.function.register_count(), RegisterState::default());
+        self.registers.resize(registers, RegisterState::default());
         self.upward_uses.clear();
         self.live_out_uses.clear();
         self.webs.clear();
         self.web_of.clear();
         self.earlier.clear();
         self.deferred.clear();
-        let mut operands = input.operands;
-        for block in input.function.nodes() {
-            let end = Instruction::new(input.function.instruction_range(block).end);
-            operands = self.scan_block(indexes, block, end, operands);
+        let mut operands = operands;
+        for (block, &end) in indexes.first_instructions[1..].iter().enumerate() {
+            operands = self.scan_block(indexes, Block::new(block), Instruction::from_u32(end), operands);
         }
         self.settle_phi_reads(indexes);
     }

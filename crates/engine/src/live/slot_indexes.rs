@@ -28,7 +28,7 @@ pub struct SlotIndexes {
     /// Number of each instruction's entry, or of the entry before it plus [`WITHOUT_ENTRY`].
     pub(super) instruction_numbers: Vec<u32>,
     /// First instruction of each block, and the instruction count.
-    first_instructions: Vec<u32>,
+    pub(super) first_instructions: Vec<u32>,
     /// Present once the numbering was changed.
     pub(super) edited: Option<Box<EntryMap>>,
 }
@@ -48,12 +48,12 @@ impl SlotIndexes {
         self.instruction_numbers.clear();
         self.first_instructions.clear();
 
-        self.block_starts.reserve(function.node_count() + 1);
-        self.first_instructions.reserve(function.node_count() + 1);
+        self.block_starts.reserve(function.block_count() + 1);
+        self.first_instructions.reserve(function.block_count() + 1);
         self.instruction_numbers.reserve(function.instruction_count());
         let has_debug = function.has_debug_instructions();
         let mut number = 0;
-        for block in function.nodes() {
+        for block in (0..function.block_count()).map(Block::new) {
             let range = function.instruction_range(block);
             self.block_starts.push(SlotIndex::new(number, Slot::Block));
             self.first_instructions.push(range.start as u32);

@@ -1,7 +1,7 @@
 //! Support for the engine's tests: small functions, random ones, and liveness by definition.
 
+use super::flow_graph::FlowGraph;
 use super::live_interval::LiveIntervals;
-use super::predecessors::Predecessors;
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::{SLOT_COUNT, SlotIndex};
 use super::slot_indexes::SlotIndexes;
@@ -501,7 +501,7 @@ pub fn covered_slots(
         return None;
     }
     let any = defined.contains(&true);
-    let predecessors = Predecessors::new(snapshot);
+    let predecessors = FlowGraph::new(snapshot);
     let mut live_in = vec![false; snapshot.block_count()];
     let mut covered = vec![false; slots];
     let mut changed = true;
@@ -509,7 +509,7 @@ pub fn covered_slots(
         changed = false;
         for block in snapshot.blocks() {
             let entered = predecessors
-                .of(block)
+                .predecessors_of(block)
                 .iter()
                 .any(|predecessor| reached[predecessor.index()]);
             let mut live = any && phi_reads.contains(&block)
@@ -547,13 +547,13 @@ fn reached_blocks(
         .blocks()
         .map(|block| defined[start(block)..end(block)].contains(&true))
         .collect();
-    let predecessors = Predecessors::new(snapshot);
+    let predecessors = FlowGraph::new(snapshot);
     let mut changed = true;
     while changed {
         changed = false;
         for block in snapshot.blocks() {
             let any = predecessors
-                .of(block)
+                .predecessors_of(block)
                 .iter()
                 .any(|predecessor| reached[predecessor.index()]);
             changed |= any && !reached[block.index()];

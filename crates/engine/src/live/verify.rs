@@ -4,8 +4,8 @@
 //! and as long as possible, every value is defined where it says, every read sees a value, and what
 //! is live into a block is live out of its predecessors.
 
+use super::flow_graph::FlowGraph;
 use super::live_interval::{LiveIntervals, LiveRange};
-use super::predecessors::Predecessors;
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
@@ -83,7 +83,7 @@ impl LiveIntervals {
     /// accepts such code where a path with a definition exists.
     pub fn verify(&self, snapshot: &Snapshot<'_>) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let predecessors = Predecessors::new(snapshot);
+        let predecessors = FlowGraph::new(snapshot);
         let places = self.collect_places(snapshot);
         for (index, places) in places.iter().enumerate() {
             let register = Register::new(index);
@@ -147,7 +147,7 @@ impl LiveIntervals {
 struct Checker<'a> {
     intervals: &'a LiveIntervals,
     snapshot: &'a Snapshot<'a>,
-    predecessors: &'a Predecessors,
+    predecessors: &'a FlowGraph,
     register: Register,
     range: LiveRange<'a>,
     places: &'a Places,
@@ -277,7 +277,7 @@ impl Checker<'_> {
             let begin = indexes.block_start(block);
             if begin >= start {
                 let is_phi = self.definition(value) == Some(begin);
-                for &predecessor in self.predecessors.of(block) {
+                for &predecessor in self.predecessors.predecessors_of(block) {
                     let last = indexes.block_end(predecessor);
                     match self.range.value_before(last) {
                         None => self.find(FindingKind::NotLiveOutOfPredecessor, last),

@@ -2,7 +2,7 @@
 //! are live.
 
 use super::dataflow::{BlockSegments, Dataflow};
-use super::predecessors::Predecessors;
+use super::flow_graph::FlowGraph;
 use super::scan::WebId;
 use super::segment::BatchSet;
 use super::segment_table::SegmentId;
@@ -21,14 +21,14 @@ impl Webs {
     pub(super) fn place_phis(
         &mut self,
         dataflow: &Dataflow,
-        predecessors: &Predecessors,
+        flow: &FlowGraph,
         dominators: &DominatorTree<Block>,
     ) -> BatchSet {
         let segments = &dataflow.segments;
         let ids = (0..segments.len()).map(SegmentId::new);
         let mut frontier = Frontier {
             segments,
-            predecessors,
+            flow,
             dominators,
             steps: segments.len() * STEPS_A_BLOCK,
         };
@@ -39,7 +39,7 @@ impl Webs {
         self.joins.clear();
         for id in ids {
             let block = segments.block(id);
-            if block.index() != 0 && predecessors.of(block).len() < 2 {
+            if block.index() != 0 && flow.predecessors_of(block).len() < 2 {
                 continue;
             }
             let live = segments.get(id).live_in().intersection(&dataflow.web_bits);
@@ -118,7 +118,7 @@ impl Webs {
 /// Walks up the dominator tree from the predecessors of blocks.
 struct Frontier<'a> {
     segments: &'a BlockSegments,
-    predecessors: &'a Predecessors,
+    flow: &'a FlowGraph,
     dominators: &'a DominatorTree<Block>,
     /// How many steps are left.
     steps: usize,
@@ -129,7 +129,7 @@ impl Frontier<'_> {
     fn meets(&mut self, id: SegmentId, set: impl Fn(SegmentId) -> BatchSet) -> BatchSet {
         let mut meets = BatchSet::EMPTY;
         let block = self.segments.block(id);
-        let predecessors = self.predecessors.of(block);
+        let predecessors = self.flow.predecessors_of(block);
         let dominator = self.dominators.immediate(block);
         for &predecessor in predecessors {
             let mut next = Some(predecessor);

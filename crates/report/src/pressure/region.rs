@@ -4,16 +4,13 @@
 
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::graph::{DominatorTree, LoopForest, ReversePostorder, Traversal};
-use oriel_engine::live::{FlowGraph, Predecessors};
 use oriel_engine::snapshot::Snapshot;
 
 /// The loops of a snapshot.
 pub(crate) fn loops_of(snapshot: &Snapshot<'_>) -> LoopForest<Block> {
-    let predecessors = Predecessors::new(snapshot);
-    let graph = FlowGraph::new(snapshot, &predecessors);
-    let order = ReversePostorder::new(&graph, Traversal::ExplicitStack);
-    let dominators = DominatorTree::new(&graph, &order);
-    LoopForest::new(&graph, &order, &dominators)
+    let order = ReversePostorder::new(snapshot, Traversal::ExplicitStack);
+    let dominators = DominatorTree::new(snapshot, &order);
+    LoopForest::new(snapshot, &order, &dominators)
 }
 
 /// The blocks of a region.

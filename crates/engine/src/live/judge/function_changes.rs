@@ -5,7 +5,6 @@ use super::session::Session;
 use super::{NONE, Update, UpdateKind};
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::graph::{ReversePostorder, Traversal};
-use crate::live::FlowGraph;
 use crate::live::entry_map::Place;
 use crate::live::live_interval::LiveSegment;
 use crate::live::live_range_calc::LiveRangeCalc;
@@ -316,7 +315,7 @@ impl Session<'_> {
         let passes = query.value_in().is_some() && query.value_in() == query.value_out();
         let at_definition = self.random.coin() || !passes;
         let kill = if at_definition { definition } else { behind };
-        let ends = self.intervals.prune_value(&self.snapshot.view(), register, kill);
+        let ends = self.intervals.prune_value(&self.predecessors, register, kill);
         let answer: Vec<u32> = ends.iter().map(|&end| positions.of(end)).collect();
         let update = Update {
             register: register.as_u32(),
@@ -348,9 +347,8 @@ impl Session<'_> {
 
     fn extend_to(&mut self, register: Register, uses: &[SlotIndex]) -> Result<(), String> {
         let positions = self.positions();
-        let snapshot = self.snapshot.view();
         self.intervals
-            .extend_to(&mut LiveRangeCalc::new(), &snapshot, register, uses);
+            .extend_to(&mut LiveRangeCalc::new(), &self.predecessors, register, uses);
         let update = Update {
             register: register.as_u32(),
             list: uses.iter().map(|&index| positions.of(index)).collect(),
@@ -400,16 +398,14 @@ impl Session<'_> {
                 defines[block.index()] = true;
             }
         }
-        let snapshot = self.snapshot.view();
-        let graph = FlowGraph::new(&snapshot, &self.predecessors);
-        let order = ReversePostorder::new(&graph, Traversal::default());
+        let order = ReversePostorder::new(&self.predecessors, Traversal::default());
         let blocks = (0..self.order.len()).map(Block::new);
         let mut defined: Vec<bool> = blocks.map(|block| order.is_reachable(block)).collect();
         let mut changed = true;
         while changed {
             changed = false;
             for block in 0..self.order.len() {
-                let predecessors = self.predecessors.of(Block::new(block));
+                let predecessors = self.predecessors.predecessors_of(Block::new(block));
                 let now = defined[block]
                     && block != 0
                     && !predecessors.is_empty()

@@ -3,9 +3,9 @@
 use super::{Judge, NONE, Update};
 use crate::entity::{Block, EntityRef, Instruction, PackedOption, Register};
 use crate::live::compare::{ForeignInterval, ForeignIntervals};
+use crate::live::flow_graph::FlowGraph;
 use crate::live::live_interval::{Definition, LiveInterval, LiveIntervals, LiveSegment, OwnedLiveRange};
 use crate::live::live_range_calc::LiveRangeCalc;
-use crate::live::predecessors::Predecessors;
 use crate::live::slot_index::{SLOT_COUNT, SlotIndex};
 use crate::live::value::ValueNumber;
 use crate::snapshot::{OwnedSnapshot, Snapshot};
@@ -22,7 +22,7 @@ pub(super) struct Session<'a> {
     /// The function, with the operands as they are now; the order of instructions is that of the
     /// start.
     pub snapshot: OwnedSnapshot,
-    pub predecessors: Predecessors,
+    pub predecessors: FlowGraph,
     pub intervals: LiveIntervals,
     pub random: Random,
     /// Indexed instructions of each block in their present order.
@@ -62,7 +62,7 @@ impl<'a> Session<'a> {
         Self {
             judge,
             snapshot: OwnedSnapshot::copy_of(snapshot),
-            predecessors: Predecessors::new(snapshot),
+            predecessors: FlowGraph::new(snapshot),
             random: Random::new(seed, Stream::Updates),
             order,
             first_new: snapshot.instruction_count(),

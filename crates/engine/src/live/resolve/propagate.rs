@@ -1,9 +1,8 @@
 //! PHI values where several values reach a use: propagation down the dominator tree, until nothing
 //! changes.
 
-use super::{Flow, Resolver};
+use super::{Input, Resolver};
 use crate::entity::{Block, EntityRef};
-use crate::live::function::Function;
 use crate::live::slot_index::SlotIndex;
 use crate::live::value::{VNInfo, ValueNumber};
 use bumpalo::collections::Vec as ArenaVec;
@@ -50,17 +49,17 @@ impl Resolver {
     /// a predecessor or its dominator got another value; LLVM visits all, but a visit with the same
     /// inputs changes nothing. A value only ever moves down the tree and every PHI is made once,
     /// which bounds the passes.
-    pub(super) fn propagate_values<F: Function>(
+    pub(super) fn propagate_values(
         &mut self,
-        input: &Flow<'_, F>,
+        input: &Input<'_>,
         search: &mut Search,
         nodes: &mut ArenaVec<'_, VNInfo>,
     ) {
         for position in 0..self.work_list.len() {
-            self.visit::<F, false>(input, search, nodes, position);
+            self.visit::<false>(input, search, nodes, position);
         }
         for (position, &block) in self.work_list.iter().enumerate() {
-            let joins = input.predecessors.of(block).len() != 1;
+            let joins = input.flow.predecessors_of(block).len() != 1;
             let early = self
                 .dominators
                 .immediate(block)
@@ -81,7 +80,7 @@ impl Resolver {
                     let bit = bits.trailing_zeros();
                     self.dirty[word] &= !(1 << bit);
                     ahead = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
-                    self.visit::<F, true>(input, search, nodes, word * 64 + bit as usize);
+                    self.visit::<true>(input, search, nodes, word * 64 + bit as usize);
                 }
             }
         }
@@ -89,9 +88,9 @@ impl Resolver {
 
     /// Looks for the live-in value of the block at `position`, unless it has a PHI value already.
     /// With `MARK`, blocks that read a value that changes are marked to be visited.
-    fn visit<F: Function, const MARK: bool>(
+    fn visit<const MARK: bool>(
         &mut self,
-        input: &Flow<'_, F>,
+        input: &Input<'_>,
         search: &mut Search,
         nodes: &mut ArenaVec<'_, VNInfo>,
         position: usize,
@@ -105,7 +104,7 @@ impl Resolver {
             .immediate(block)
             .filter(|&dominator| self.states.is_live_out(dominator));
         let incoming = dominator.and_then(|dominator| self.states.live_out(dominator));
-        let predecessors = input.predecessors.of(block);
+        let predecessors = input.flow.predecessors_of(block);
         let needs_phi = match dominator {
             None => true,
             // Its only predecessor dominates it.
@@ -158,8 +157,8 @@ impl Resolver {
     }
 
     /// The live-out value of `block` changed: blocks that read it have to be visited again.
-    fn mark_dependents<F: Function>(&mut self, input: &Flow<'_, F>, block: Block) {
-        let successors = input.function.successors(block);
+    fn mark_dependents(&mut self, input: &Input<'_>, block: Block) {
+        let successors = input.flow.successors_of(block).iter().copied();
         for dependent in successors.chain(self.dominators.children(block)) {
             let position = self.position_of[dependent.index()] as usize;
             if self.work_list.get(position) == Some(&dependent) {
@@ -170,7 +169,7 @@ impl Resolver {
 
     /// Adds the pieces of blocks that got their value from their dominator, neighbours with the
     /// same value together.
-    pub(super) fn add_settled_pieces<F>(&mut self, input: &Flow<'_, F>, search: &Search) {
+    pub(super) fn add_settled_pieces(&mut self, input: &Input<'_>, search: &Search) {
         let mut run: Option<(SlotIndex, SlotIndex, ValueNumber)> = None;
         for (position, &block) in self.work_list.iter().enumerate() {
             if self.pending[position / 64] >> (position % 64) & 1 == 0 {

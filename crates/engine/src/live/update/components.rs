@@ -1,8 +1,8 @@
 //! Separation of a range into parts that are not connected.
 
 use crate::entity::{EntityRef, Register};
+use crate::live::flow_graph::FlowGraph;
 use crate::live::live_interval::{LiveIntervals, LiveSegment, OwnedLiveRange};
-use crate::live::predecessors::Predecessors;
 use crate::live::value::ValueNumber;
 
 impl LiveIntervals {
@@ -16,7 +16,7 @@ impl LiveIntervals {
     /// If `new_register` returns a register that has an interval.
     pub fn split_components(
         &mut self,
-        predecessors: &Predecessors,
+        predecessors: &FlowGraph,
         register: Register,
         mut new_register: impl FnMut() -> Register,
     ) -> (Vec<usize>, Vec<Register>) {
@@ -50,7 +50,7 @@ impl LiveIntervals {
     }
 
     /// The connected part that each value belongs to. Unused values go with the last used one.
-    fn connected_values(&self, predecessors: &Predecessors, range: &OwnedLiveRange) -> Vec<usize> {
+    fn connected_values(&self, predecessors: &FlowGraph, range: &OwnedLiveRange) -> Vec<usize> {
         let mut leader: Vec<usize> = (0..range.values.len()).collect();
         let view = range.as_range();
         let (mut used, mut unused) = (None, None);
@@ -64,7 +64,7 @@ impl LiveIntervals {
             used = Some(number);
             if definition.is_block() {
                 let block = self.indexes.block_at(definition).expect("a block starts there");
-                for &predecessor in predecessors.of(block) {
+                for &predecessor in predecessors.predecessors_of(block) {
                     if let Some(other) = view.value_before(self.indexes.block_end(predecessor)) {
                         unite(&mut leader, number, other.index());
                     }
@@ -115,7 +115,7 @@ mod tests {
         let blocks = 1 + random.below(8);
         let mut function = random_function(&mut random, blocks, 8, 8);
         let mut intervals = analyze(&function);
-        let predecessors = Predecessors::new(&function.snapshot());
+        let predecessors = FlowGraph::new(&function.snapshot());
         for register in judged(&function, &intervals) {
             let old = intervals.interval(register).to_owned();
             let mut next = intervals.register_count().max(100 * (register.index() + 1));

@@ -51,7 +51,7 @@ impl LiveIntervals {
 
 #[cfg(test)]
 mod tests {
-    use crate::live::predecessors::Predecessors;
+    use crate::live::flow_graph::FlowGraph;
     use crate::live::testing::{Random, covered_slots, random_function};
     use crate::live::update::testing::{analyze, judged, registers_of, same_coverage, uses_of};
     use crate::snapshot::abi::OpcodeFlags;
@@ -91,7 +91,7 @@ mod tests {
             let fresh = analyze(&function);
             // The copy no longer reads or writes anything.
             let uses = uses_of(&function, &intervals, result);
-            let predecessors = Predecessors::new(&function.snapshot());
+            let predecessors = FlowGraph::new(&function.snapshot());
             intervals.shrink_to_uses(&predecessors, result, &uses);
             if covered_slots(&function.snapshot(), &fresh, result).is_some() {
                 prop_assert!(

@@ -14,7 +14,7 @@ mod testing;
 pub use shrink::Shrunk;
 
 use super::entry_map::{Place, Renumbering};
-use super::function::Function;
+use super::flow_graph::FlowGraph;
 use super::live_interval::{LiveIntervals, OwnedLiveRange};
 use super::live_range_calc::LiveRangeCalc;
 use super::slot_index::SlotIndex;
@@ -98,7 +98,7 @@ impl LiveIntervals {
     /// Makes the range of `register` reach each of `uses`: slots of instructions, and ends of
     /// blocks for PHIs. PHI values are made where several values meet.
     ///
-    /// `function` says how control flows, so it must have the blocks that the numbering has, laid
+    /// `flow` says how control goes, so it must have the blocks that the numbering has, laid
     /// out in the same order. A function whose blocks changed needs new intervals.
     ///
     /// # Panics
@@ -106,12 +106,12 @@ impl LiveIntervals {
     pub fn extend_to(
         &mut self,
         calc: &mut LiveRangeCalc,
-        function: &impl Function,
+        flow: &FlowGraph,
         register: Register,
         uses: &[SlotIndex],
     ) {
         let mut range = std::mem::take(self.range_mut(register));
-        calc.extend(function, &self.indexes, &mut range, uses);
+        calc.extend(flow, &self.indexes, &mut range, uses);
         self.edited.insert(register, range);
     }
 }

@@ -1,7 +1,7 @@
 //! Removal of what a value is live for from one place on.
 
 use crate::entity::{Block, Register};
-use crate::live::function::Function;
+use crate::live::flow_graph::FlowGraph;
 use crate::live::live_interval::LiveIntervals;
 use crate::live::slot_index::SlotIndex;
 use std::collections::HashSet;
@@ -10,12 +10,7 @@ impl LiveIntervals {
     /// Removes what is live of the value that leaves the instruction at `kill`, dead or not, from
     /// there on: up to where it ends on every path. Returns these ends; extending to them undoes
     /// the change.
-    pub fn prune_value(
-        &mut self,
-        function: &impl Function,
-        register: Register,
-        kill: SlotIndex,
-    ) -> Vec<SlotIndex> {
+    pub fn prune_value(&mut self, flow: &FlowGraph, register: Register, kill: SlotIndex) -> Vec<SlotIndex> {
         let mut ends = Vec::new();
         let query = self.interval(register).query(kill);
         let Some(value) = query.value_out_or_dead() else {
@@ -32,7 +27,7 @@ impl LiveIntervals {
             return ends;
         }
         let mut visited: HashSet<Block> = HashSet::new();
-        let mut stack: Vec<Block> = function.successors(block).rev().collect();
+        let mut stack: Vec<Block> = flow.successors_of(block).iter().rev().copied().collect();
         while let Some(block) = stack.pop() {
             if !visited.insert(block) {
                 continue;
@@ -46,7 +41,7 @@ impl LiveIntervals {
             self.range_mut(register).remove_segment(start, stop, false);
             ends.push(stop);
             if end >= block_end {
-                stack.extend(function.successors(block).rev());
+                stack.extend(flow.successors_of(block).iter().rev());
             }
         }
         ends
@@ -70,6 +65,7 @@ mod tests {
         let mut intervals = analyze(&function);
         let fresh = intervals.clone();
         let mut calc = LiveRangeCalc::new();
+        let flow = FlowGraph::new(&snapshot);
         for register in judged(&function, &fresh) {
             let range = fresh.interval(register);
             let count = range.value_count() as u32;
@@ -80,7 +76,7 @@ mod tests {
             let Some(definition) = range.definition(value).filter(|index| !index.is_block()) else {
                 continue;
             };
-            let ends = intervals.prune_value(&snapshot, register, definition);
+            let ends = intervals.prune_value(&flow, register, definition);
             prop_assert!(!ends.is_empty());
             prop_assert!(!intervals.interval(register).live_at(definition));
             // Put back what was there, from the definition on.
@@ -91,7 +87,7 @@ mod tests {
                 value,
             });
             let ends: Vec<SlotIndex> = ends.into_iter().filter(|&index| index != end).collect();
-            intervals.extend_to(&mut calc, &snapshot, register, &ends);
+            intervals.extend_to(&mut calc, &flow, register, &ends);
             prop_assert!(
                 same_coverage(&intervals, &fresh, register),
                 "{} should be {}",

@@ -1,8 +1,8 @@
 //! Shrinking of a range to the reads that are left.
 
 use crate::entity::{Block, PackedOption, Register};
+use crate::live::flow_graph::FlowGraph;
 use crate::live::live_interval::{LiveIntervals, LiveSegment, OwnedLiveRange};
-use crate::live::predecessors::Predecessors;
 use crate::live::slot_index::SlotIndex;
 use crate::live::value::ValueNumber;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ impl LiveIntervals {
     /// unused.
     pub fn shrink_to_uses(
         &mut self,
-        predecessors: &Predecessors,
+        predecessors: &FlowGraph,
         register: Register,
         uses: &[SlotIndex],
     ) -> Shrunk {
@@ -72,7 +72,7 @@ impl LiveIntervals {
                     value,
                 });
             }
-            for &predecessor in predecessors.of(block) {
+            for &predecessor in predecessors.predecessors_of(block) {
                 let end = self.indexes.block_end(predecessor);
                 if live_out.insert(predecessor)
                     && let Some(incoming) = old.as_range().value_before(end)
@@ -128,7 +128,7 @@ mod tests {
         let blocks = 1 + random.below(8);
         let mut function = random_function(&mut random, blocks, 10, 8);
         let mut intervals = analyze(&function);
-        let predecessors = Predecessors::new(&function.snapshot());
+        let predecessors = FlowGraph::new(&function.snapshot());
         let before = judged(&function, &intervals);
         let text = intervals.to_string();
         for &register in &before {
@@ -184,7 +184,7 @@ mod tests {
             &read(0),
             &[],
         );
-        intervals.shrink_to_uses(&Predecessors::new(&function.snapshot()), register, &[read_slot]);
+        intervals.shrink_to_uses(&FlowGraph::new(&function.snapshot()), register, &[read_slot]);
         assert_eq!(intervals.interval(register).to_string(), text);
         assert!(text.contains("-phi"), "{text}");
     }

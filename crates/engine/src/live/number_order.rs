@@ -1,32 +1,25 @@
 //! Blocks in the order of LLVM's numbers, which need not be that of the layout.
 
 use crate::entity::{Block, EntityRef};
-use crate::live::function::Function;
 
 /// From this many blocks on, a set of their numbers is cheaper than sorting.
 const BLOCKS_FOR_SET: usize = 24;
 
 /// The order of LLVM's block numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NumberOrder {
     /// Place of each block in the order; empty if the numbers are in layout order.
     rank: Vec<u32>,
     /// The blocks in order; empty if that is layout order.
     blocks: Vec<Block>,
-    /// A set of places, to sort with; empty between uses.
-    set: Vec<u64>,
 }
 
 impl NumberOrder {
-    pub fn compute(&mut self, function: &impl Function) {
-        let count = function.node_count();
-        let number = |block: Block| function.block_number(block);
-        self.set.clear();
-        self.set.resize(count.div_ceil(64), 0);
+    pub fn compute(&mut self, count: usize, number: impl Fn(Block) -> u32) {
         self.rank.clear();
         self.blocks.clear();
-        if !function.nodes().is_sorted_by_key(number) {
-            self.blocks.extend(function.nodes());
+        if !(0..count).map(Block::new).is_sorted_by_key(&number) {
+            self.blocks.extend((0..count).map(Block::new));
             self.blocks.sort_unstable_by_key(|&block| number(block));
             self.rank.resize(count, 0);
             for (rank, block) in self.blocks.iter().enumerate() {
@@ -41,8 +34,8 @@ impl NumberOrder {
             .map_or(block.index(), |&rank| rank as usize)
     }
 
-    /// Sorts different blocks by LLVM's number.
-    pub fn sort(&mut self, blocks: &mut [Block]) {
+    /// Sorts different blocks by LLVM's number. `set` is memory to sort with, empty between uses.
+    pub fn sort(&self, blocks: &mut [Block], set: &mut Vec<u64>) {
         if blocks.len() < BLOCKS_FOR_SET {
             if self.rank.is_empty() {
                 blocks.sort_unstable();
@@ -51,16 +44,19 @@ impl NumberOrder {
             }
             return;
         }
-        let (mut first, mut last) = (self.set.len(), 0);
+        let (mut first, mut last) = (usize::MAX, 0);
         for &block in &*blocks {
             let rank = self.rank(block);
-            self.set[rank / 64] |= 1 << (rank % 64);
+            if set.len() <= rank / 64 {
+                set.resize(rank / 64 + 1, 0);
+            }
+            set[rank / 64] |= 1 << (rank % 64);
             first = first.min(rank / 64);
             last = last.max(rank / 64);
         }
         let mut next = blocks.iter_mut();
         for word in first..=last {
-            let mut bits = std::mem::take(&mut self.set[word]);
+            let mut bits = std::mem::take(&mut set[word]);
             while bits != 0 {
                 let rank = word * 64 + bits.trailing_zeros() as usize;
                 let block = self.blocks.get(rank).copied().unwrap_or(Block::new(rank));
@@ -72,6 +68,5 @@ impl NumberOrder {
 
     pub fn memory_bytes(&self) -> usize {
         (self.rank.capacity() + self.blocks.capacity()) * size_of::<u32>()
-            + self.set.capacity() * size_of::<u64>()
     }
 }
