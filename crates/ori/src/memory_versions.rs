@@ -113,11 +113,6 @@ impl MemoryVersions {
         self.read[instruction][kind.bits().trailing_zeros() as usize].expand()
     }
 
-    /// Do two instructions read the same memory at the same versions?
-    pub fn read_the_same(&self, left: Instruction, right: Instruction) -> bool {
-        self.read[left] == self.read[right]
-    }
-
     /// Number of versions of all kinds.
     pub fn count(&self) -> usize {
         self.count as usize
@@ -255,6 +250,10 @@ mod tests {
         })
     }
 
+    fn read_the_same(versions: &MemoryVersions, left: Instruction, right: Instruction) -> bool {
+        versions.read[left] == versions.read[right]
+    }
+
     #[test]
     fn reads_without_a_write_between_see_the_same() {
         let global = |is_write| (is_write, AddressSpace::Global);
@@ -280,10 +279,10 @@ mod tests {
             .flat_map(|&block| function.instructions(block))
             .filter(|&instruction| function.operation(instruction) == Operation::Ld)
             .collect();
-        assert!(versions.read_the_same(reads[0], reads[1]));
-        assert!(!versions.read_the_same(reads[1], reads[2]));
-        assert!(versions.read_the_same(reads[2], reads[3]));
-        assert!(versions.read_the_same(reads[3], reads[4]));
+        assert!(read_the_same(&versions, reads[0], reads[1]));
+        assert!(!read_the_same(&versions, reads[1], reads[2]));
+        assert!(read_the_same(&versions, reads[2], reads[3]));
+        assert!(read_the_same(&versions, reads[3], reads[4]));
     }
 
     proptest! {
@@ -306,7 +305,7 @@ mod tests {
                     if !reads.is_empty() {
                         for &(earlier, from, seen) in &executed {
                             if earlier != instruction
-                                && versions.read_the_same(earlier, instruction)
+                                && read_the_same(&versions, earlier, instruction)
                                 && flow.dominators.dominates(from, block)
                                 && (from != block || earlier < instruction)
                             {

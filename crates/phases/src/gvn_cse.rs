@@ -16,7 +16,7 @@
 //! |---|---|
 //! | `mode.rs` | knob 402 says how far to look, remapped where the back end has no extended scope |
 //! | `scope.rs` | which values are visible from where; the pre-pass over extended basic blocks |
-//! | `numbering.rs`, `value_table.rs` | the walk that numbers values and finds what is redundant |
+//! | `numbering.rs`, `value_table.rs` of the crate | the walk that numbers values and finds what is redundant |
 //! | `scope_tree.rs` | the blocks with something redundant, which are then gone through |
 //!
 //! What it needs: SSA form. What it leaves true: control flow. No instruction is added or moved. An
@@ -49,7 +49,6 @@ mod mode;
 mod numbering;
 mod scope;
 mod scope_tree;
-mod value_table;
 
 use super::knobs::{Budget, Knob};
 use super::replacement::Replacement;
@@ -57,7 +56,6 @@ use super::{PhaseContext, PhaseResult};
 pub(super) use mode::Mode;
 use numbering::{Numbering, Redundant};
 use oriel_ori::Function;
-pub(super) use value_table::{Leader, Value, ValueTable};
 
 /// Whether special functions are taken. In the reference a flag of the back end says so, and for
 /// which generations it is set is not known; they are as pure as other arithmetic.

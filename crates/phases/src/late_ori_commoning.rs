@@ -8,16 +8,11 @@
 //! ST %5, [%1]               ST %4, [%1]
 //! ```
 //!
-//! One walk of the dominator tree. Each expression gets a hash, in which registers are replaced by
-//! their
-//! *representatives*: through copies, the register whose value they have. A table of classes, bits that were met on
-//! the way from the entry, says whether there can be an equal at all; then the chain of those with
-//! the hash is gone through, and the first that dominates and is equivalent takes its place.
-//!
-//! | file | subject |
-//! |---|---|
-//! | `classes.rs` | bits that say what an instruction is, and the table of those that were met |
-//! | `equivalence.rs` | when two instructions compute the same |
+//! One walk of the dominator tree. Expressions are described with registers replaced by their
+//! *representatives*: through copies, the register whose value they have. A table of classes, bits
+//! that were met on the way from the entry (`classes.rs`), says whether there can be an equal at
+//! all; then the value table is asked, and the last one met takes its place if it dominates. One
+//! that does not dominate the place of the walk never will again, and nor will those before it.
 //!
 //! What it needs: nothing; in late form it takes registers with one definition only. What it leaves
 //! true: control flow. No instruction is added or moved. An expression stays where its value, kept
@@ -32,28 +27,25 @@
 //! - C3 asks the scheduler for dependences; here loads have the versions of memory that they read.
 //! - Remapping writes the representative into the operands, which copies only profit from if nothing else needs
 //!   them; here it is for comparison, and copy propagation does the rest.
+//! - C1 to C7 are asked by comparing descriptions, words for words.
 //! - Commutative operands may stand in either order.
 //! - The hash is the one of code caching, as that of `sub_748440` is not given.
 
 mod classes;
-mod equivalence;
 
 use super::expressions::{
     ExpressionKind, copied_register, describe, expression_kind, result_registers, single_valued, versions_for,
 };
 use super::knobs::Knob;
 use super::replacement::Replacement;
+use super::value_table::ValueTable;
 use super::{PhaseContext, PhaseResult};
 use classes::{ClassTable, class_of};
-use equivalence::Equivalence;
-use oriel_engine::entity::{EntityRef, EntitySet, PackedOption, Register, SecondaryMap};
+use oriel_engine::entity::{EntityRef, EntitySet, Register};
 use oriel_engine::hash::CodeHash;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operand};
 use std::rc::Rc;
-
-/// How many instructions with one hash are compared at most.
-const LONGEST_SEARCH: usize = 16;
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -85,10 +77,8 @@ struct WorkingSet {
     /// By register: the register that stands for its value.
     representatives: Vec<Register>,
     classes: ClassTable,
-    /// By hash: the last instruction that has it.
-    heads: Vec<PackedOption<Instruction>>,
-    /// By instruction: the one before it with such a hash.
-    links: SecondaryMap<Instruction, PackedOption<Instruction>>,
+    /// The last instruction that computes a value.
+    table: ValueTable<Instruction>,
     words: Vec<u32>,
     /// Expressions that the classes showed to be without equals.
     filtered: u64,
@@ -99,7 +89,6 @@ impl WorkingSet {
         let flow = context.control_flow(function);
         let single_valued = (function.info.stage == Stage::Late)
             .then(|| single_valued(function, &context.liveness(function)));
-        let buckets = function.instruction_limit().next_power_of_two();
         Self {
             versions: versions_for(function, &flow),
             flow,
@@ -107,8 +96,7 @@ impl WorkingSet {
             follows_moves: !context.options.knobs.is_on(Knob::DisableMoveCommoning),
             representatives: function.registers().collect(),
             classes: ClassTable::default(),
-            heads: vec![PackedOption::default(); buckets],
-            links: SecondaryMap::new(),
+            table: ValueTable::default(),
             words: Vec::new(),
             filtered: 0,
         }
@@ -141,39 +129,25 @@ impl WorkingSet {
             &mut self.words,
         );
         let hash = CodeHash::new().words(&self.words).finish();
-        let bucket = (hash ^ hash >> 16) as usize & (self.heads.len() - 1);
         let found = if self.classes.meet(class_of(function, instruction, hash)) {
-            self.find(function, bucket, instruction)
+            let known = self.table.find(&self.words, hash).map(|value| self.table[value]);
+            known.filter(|&known| self.dominates(function, known, instruction))
         } else {
             self.filtered += 1;
             None
         };
         if found.is_none() {
-            self.links[instruction] = self.heads[bucket];
-            self.heads[bucket] = instruction.into();
+            self.table.insert(&self.words, hash, instruction);
         }
         found
     }
 
-    /// Searches the chain of a bucket. What does not dominate the place of the walk never will
-    /// again: the chain loses it.
-    fn find(&mut self, function: &Function, bucket: usize, instruction: Instruction) -> Option<Instruction> {
-        let equivalence = Equivalence {
-            dominators: &self.flow.dominators,
-            versions: self.versions.as_ref(),
-            representatives: &self.representatives,
-        };
-        while let Some(head) = self.heads[bucket].expand()
-            && !equivalence.comes_first(function, head, instruction)
-        {
-            self.heads[bucket] = self.links[head];
+    /// Does every path to the second, which the walk met later, go through the first?
+    fn dominates(&self, function: &Function, first: Instruction, second: Instruction) -> bool {
+        match (function.block_of(first), function.block_of(second)) {
+            (Some(outer), Some(inner)) => self.flow.dominators.dominates(outer, inner),
+            _ => false,
         }
-        let links = &self.links;
-        let chain = std::iter::successors(self.heads[bucket].expand(), |&at| links[at].expand());
-        chain.take(LONGEST_SEARCH).find(|&candidate| {
-            equivalence.comes_first(function, candidate, instruction)
-                && equivalence.holds(function, candidate, instruction)
-        })
     }
 
     /// Is every register that it mentions one with a single value?

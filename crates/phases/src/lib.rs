@@ -37,7 +37,7 @@
 //! | `statistics.rs`, `remarks.rs` | what phases count and say |
 //! | `effects.rs` | what each phase did to size and pressure, for those who ask |
 //! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
-//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs` | what several phases do |
+//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs`, `value_table.rs` | what several phases do |
 //! | `instruction_order/` | orders of the instructions of a block |
 //! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
 //! | `peephole/` | constant folding and identities, for phases that want them |
@@ -97,6 +97,7 @@ pub mod speculative_hoist_common_insts;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testing;
+mod value_table;
 
 pub use analyses::Analyses;
 pub use effects::{Extent, PhaseEffect, StageEffects};

@@ -29,9 +29,11 @@
 
 use super::expressions::{ExpressionKind, describe, expression_kind, result_registers, versions_for};
 use super::knobs::Knob;
+use super::value_table::ValueTable;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
+use oriel_engine::hash::CodeHash;
 use oriel_ori::analysis::PressureMap;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, OperationFlags, Position};
 use smallvec::SmallVec;
@@ -174,8 +176,7 @@ fn common_expressions(
     versions: Option<&MemoryVersions>,
     targets: &[Block],
 ) -> Vec<Equals> {
-    let mut by_words: HashMap<Vec<u32>, usize> = HashMap::new();
-    let mut found: Vec<Equals> = Vec::new();
+    let mut table: ValueTable<Equals> = ValueTable::default();
     let mut words = Vec::new();
     for (number, &target) in targets.iter().enumerate() {
         // What the results of this target's expressions are called in the first.
@@ -183,23 +184,23 @@ fn common_expressions(
         for instruction in movable_expressions(function, target) {
             let name = |register| names.get(&register).copied().unwrap_or(register);
             describe(function, instruction, versions, name, &mut words);
-            if number == 0 {
-                by_words.entry(words.clone()).or_insert_with(|| {
-                    found.push(SmallVec::from_elem(instruction, 1));
-                    found.len() - 1
-                });
-            } else if let Some(&index) = by_words.get(&words)
+            let hash = CodeHash::new().words(&words).finish();
+            match table.find(&words, hash) {
+                None if number == 0 => {
+                    table.insert(&words, hash, SmallVec::from_elem(instruction, 1));
+                }
                 // Each target before this one has it, and this one not yet.
-                && found[index].len() == number
-            {
-                let firsts = result_registers(function, found[index][0]);
-                names.extend(result_registers(function, instruction).zip(firsts));
-                found[index].push(instruction);
+                Some(value) if table[value].len() == number => {
+                    let firsts = result_registers(function, table[value][0]);
+                    names.extend(result_registers(function, instruction).zip(firsts));
+                    table[value].push(instruction);
+                }
+                _ => {}
             }
         }
     }
-    found.retain(|equals| equals.len() == targets.len());
-    found
+    let found = table.into_values();
+    found.filter(|equals| equals.len() == targets.len()).collect()
 }
 
 /// The expressions of a block that could go to the end of its only predecessor, as far as what

@@ -17,8 +17,9 @@
 //! dominates them.
 
 use crate::expressions::{ExpressionKind, copied_register, depends_on_writes, describe, expression_kind};
+use crate::value_table::ValueTable;
 use oriel_engine::entity::{PackedOption, Register, SecondaryMap};
-use oriel_engine::hash::NumberMap;
+use oriel_engine::hash::CodeHash;
 use oriel_ori::{Function, Instruction, Operation};
 use smallvec::SmallVec;
 
@@ -37,7 +38,7 @@ pub(crate) struct Values {
 struct Level {
     /// By register: the first one with the same key.
     leaders: SecondaryMap<Register, PackedOption<Register>>,
-    keys: NumberMap<SmallVec<[u32; 12]>, Register>,
+    table: ValueTable<Register>,
 }
 
 impl Values {
@@ -73,14 +74,11 @@ impl Values {
                     .map(|result| result.as_register())
                     .position(|result| result == Some(register));
                 self.words.push(number.map_or(0, |number| number as u32));
-                let keys = &mut self.levels[level].keys;
-                match keys.get(self.words.as_slice()) {
-                    Some(&leader) => leader,
-                    None => {
-                        keys.insert(SmallVec::from_slice(&self.words), register);
-                        register
-                    }
-                }
+                let hash = CodeHash::new().words(&self.words).finish();
+                let table = &mut self.levels[level].table;
+                let known = table.find(&self.words, hash);
+                let value = known.unwrap_or_else(|| table.insert(&self.words, hash, register));
+                table[value]
             }
         };
         self.levels[level].leaders[register] = leader.into();

@@ -8,13 +8,30 @@
 use super::mode::Mode;
 use super::scope::Scope;
 use super::scope_tree::ScopeTree;
-use super::value_table::{Leader, ValueTable};
 use crate::expressions::{
     ExpressionKind, copied_register, describe, expression_kind, result_registers, versions_for,
 };
 use crate::knobs::Budget;
+use crate::value_table::ValueTable;
 use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
+use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, Variant};
+
+/// An instruction that has a value where the walk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leader {
+    pub instruction: Instruction,
+    /// How many instructions the walk had met before it.
+    pub place: u32,
+}
+
+/// What is known of a value.
+#[derive(Debug)]
+struct Known {
+    /// The instruction that it was first met in, whose results stand for it in keys.
+    founder: Instruction,
+    leader: Leader,
+}
 
 /// An instruction that computes what another has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +98,7 @@ struct Walk<'a> {
     versions: Option<MemoryVersions>,
     scope: Scope<'a>,
     gate: Budget,
-    table: ValueTable,
+    table: ValueTable<Known>,
     words: Vec<u32>,
     place: u32,
 }
@@ -130,23 +147,24 @@ impl Walk<'_> {
             instruction,
             place: self.place,
         };
-        let (value, is_known) = self.table.find_or_insert(&self.words, leader);
-        if !is_known {
+        let hash = Fnv1a::new().words(&self.words).finish();
+        let Some(value) = self.table.find(&self.words, hash) else {
+            let founder = instruction;
+            self.table.insert(&self.words, hash, Known { founder, leader });
             return;
-        }
-        let founder = self.table.founder(value);
+        };
+        let known = &mut self.table[value];
         for (result, founding) in
-            result_registers(function, instruction).zip(result_registers(function, founder))
+            result_registers(function, instruction).zip(result_registers(function, known.founder))
         {
             numbering.values[result.index()] = founding;
         }
-        let known = self.table.leader(value);
-        if !self.scope.is_visible(function, known, self.place) {
-            self.table.set_leader(value, leader);
+        if !self.scope.is_visible(function, known.leader, self.place) {
+            known.leader = leader;
         } else if kind != ExpressionKind::Constant {
             numbering.redundant.push(Redundant {
                 instruction,
-                leader: known.instruction,
+                leader: known.leader.instruction,
             });
         }
     }

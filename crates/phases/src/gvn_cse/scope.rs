@@ -2,7 +2,7 @@
 //! blocks that narrows it.
 
 use super::mode::Mode;
-use super::value_table::Leader;
+use super::numbering::Leader;
 use crate::expressions::{ExpressionKind, expression_kind};
 use oriel_engine::entity::{Block, EntitySet, PackedOption, SecondaryMap};
 use oriel_engine::graph::DominatorTree;

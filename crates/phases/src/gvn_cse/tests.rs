@@ -9,7 +9,9 @@ use oriel_engine::entity::{EntityRef, Register};
 use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
-use oriel_ori::{ControlFlow, Instruction, MemoryVersions, Operand, Operation, Position, parse_function};
+use oriel_ori::{
+    ControlFlow, Instruction, MemoryKinds, MemoryVersions, Operand, Operation, Position, parse_function,
+};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -418,7 +420,10 @@ impl<'a> Naive<'a> {
         let versions = self.versions.as_ref();
         if function.operation(left) == Operation::Ld {
             let depend = [left, right].map(|load| depends_on_writes(function, load));
-            let are_other = |versions: &MemoryVersions| !versions.read_the_same(left, right);
+            let are_other = |versions: &MemoryVersions| {
+                let mut kinds = MemoryKinds::all().iter();
+                kinds.any(|kind| versions.read(left, kind) != versions.read(right, kind))
+            };
             if depend[0] != depend[1] || (depend[0] && versions.is_some_and(are_other)) {
                 return false;
             }

@@ -155,20 +155,16 @@ impl Chain {
         result.expect("the result of arithmetic is a register")
     }
 
-    /// The words that stand for its kind, in front of those of its leaves.
-    pub fn key(&self, function: &Function) -> [u32; 2] {
+    /// The words that describe it: two for its kind and two for each leaf.
+    pub fn words(&self, function: &Function) -> SmallVec<[u32; 14]> {
         let class = function.register(self.result(function)).class;
-        [
+        let mut words = SmallVec::from_slice(&[
             self.operation as u32 | (self.data_type as u32) << 16,
             class.expand().map_or(0, |class| class.index() as u32 + 1),
-        ]
-    }
-}
-
-impl Leaf {
-    /// The words that stand for it in keys.
-    pub fn key(self) -> [u32; 2] {
-        [self.operand.bits(), u32::from(self.is_negative)]
+        ]);
+        let leaves = self.leaves.iter();
+        words.extend(leaves.flat_map(|leaf| [leaf.operand.bits(), u32::from(leaf.is_negative)]));
+        words
     }
 }
 

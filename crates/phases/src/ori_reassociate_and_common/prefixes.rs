@@ -1,9 +1,10 @@
 //! Beginnings of chains that were met, and how one chain takes its beginning from another.
 
 use super::chain::{Chain, Leaf};
-use crate::gvn_cse::{Leader, Value, ValueTable};
-use oriel_engine::entity::{Block, PrimaryMap, Register, SecondaryMap, entity_impl};
+use crate::value_table::ValueTable;
+use oriel_engine::entity::{Block, PrimaryMap, Register, entity_impl};
 use oriel_engine::graph::DominatorTree;
+use oriel_engine::hash::Fnv1a;
 use oriel_ori::{Function, InstructionBuilder, Operation, Position};
 use smallvec::SmallVec;
 
@@ -15,6 +16,8 @@ entity_impl!(ChainId, "chain");
 /// A chain that others can begin with.
 struct Known {
     chain: Chain,
+    /// Where the walk met it.
+    place: u32,
     /// The registers of its beginnings; none until it is built that way.
     built: Option<Built>,
 }
@@ -38,17 +41,14 @@ pub(super) struct Prefix {
 #[derive(Default)]
 pub(super) struct Prefixes {
     chains: PrimaryMap<ChainId, Known>,
-    table: ValueTable,
-    /// By entry of the table, whose leader is the root of the chain.
-    of_value: SecondaryMap<Value, Option<Prefix>>,
-    words: Vec<u32>,
+    table: ValueTable<Prefix>,
 }
 
 impl Prefixes {
     /// The longest beginning that a chain shares with one that dominates it and is not further away
     /// than the window.
     pub fn longest(
-        &mut self,
+        &self,
         function: &Function,
         dominators: &DominatorTree<Block>,
         chain: &Chain,
@@ -56,22 +56,21 @@ impl Prefixes {
         window: u32,
     ) -> Option<Prefix> {
         let mut longest = None;
-        self.words.clear();
-        self.words.extend(chain.key(function));
-        self.words.extend(chain.leaves[0].key());
+        let words = chain.words(function);
         for length in 2..=chain.leaves.len() {
-            self.words.extend(chain.leaves[length - 1].key());
-            let Some(value) = self.table.find(&self.words) else {
+            let (words, hash) = key_of_prefix(&words, length);
+            let Some(value) = self.table.find(words, hash) else {
                 break;
             };
-            let leader = self.table.leader(value);
-            let is_near = place - leader.place <= window;
-            let blocks = [leader.instruction, chain.root].map(|root| function.block_of(root));
+            let prefix = self.table[value];
+            let known = &self.chains[prefix.chain];
+            let is_near = place - known.place <= window;
+            let blocks = [known.chain.root, chain.root].map(|root| function.block_of(root));
             if let [Some(from), Some(to)] = blocks
                 && is_near
                 && dominators.dominates(from, to)
             {
-                longest = self.of_value[value];
+                longest = Some(prefix);
             }
         }
         longest
@@ -81,23 +80,13 @@ impl Prefixes {
     /// before.
     pub fn enter(&mut self, function: &Function, chain: Chain, built: Option<Built>, place: u32) {
         let id = self.chains.next_key();
-        let leader = Leader {
-            instruction: chain.root,
-            place,
-        };
         let first_length = built.as_ref().map_or(2, |built| built.first_length);
-        self.words.clear();
-        self.words.extend(chain.key(function));
-        for (number, leaf) in chain.leaves.iter().enumerate() {
-            self.words.extend(leaf.key());
-            let length = number + 1;
-            if length >= first_length {
-                let (value, _) = self.table.find_or_insert(&self.words, leader);
-                self.table.set_leader(value, leader);
-                self.of_value[value] = Some(Prefix { chain: id, length });
-            }
+        let words = chain.words(function);
+        for length in first_length..=chain.leaves.len() {
+            let (words, hash) = key_of_prefix(&words, length);
+            self.table.insert(words, hash, Prefix { chain: id, length });
         }
-        self.chains.push(Known { chain, built });
+        self.chains.push(Known { chain, place, built });
     }
 
     /// The register that has the value of a beginning. The chain is built anew if it computes its
@@ -112,6 +101,12 @@ impl Prefixes {
         let built = known.built.get_or_insert_with(make);
         (built.registers[prefix.length - built.first_length], is_new)
     }
+}
+
+/// The words of a chain's beginning, and their hash.
+fn key_of_prefix(words: &[u32], length: usize) -> (&[u32], u32) {
+    let words = &words[..2 + 2 * length];
+    (words, Fnv1a::new().words(words).finish())
 }
 
 /// Builds a chain from left to right in canonical order, in front of its root and with it. `begin`
