@@ -97,17 +97,6 @@ impl DependencyGraph {
         &self.predecessors[node]
     }
 
-    /// Does `later` have to stay behind `earlier` for a reason of its own, not because of others
-    /// between?
-    pub fn is_direct(&self, earlier: DependencyNode, later: DependencyNode) -> bool {
-        self.predecessors[later].contains(&earlier)
-    }
-
-    /// Number of dependencies.
-    pub fn edge_count(&self) -> usize {
-        self.predecessors.values().map(SmallVec::len).sum()
-    }
-
     /// The order in which the nodes come if each time `choose` picks one of those that can be next.
     ///
     /// # Panics

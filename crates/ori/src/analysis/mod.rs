@@ -6,7 +6,6 @@
 //!  (block borders)             ├▶ last uses        ─▶ scheduler, register pressure
 //!                              ├▶ pressure map     ─▶ phases that let values live longer
 //!                              ├▶ spill costs      ─▶ spilling
-//!                              ├▶ scheduled block  ─▶ scheduler
 //!                              └▶ uninitialized    ─▶ warning
 //!                  dependencies ───────────────────▶ scheduler
 //! ```
@@ -18,16 +17,13 @@
 //! | `last_uses.rs` | which operand is the last to use a value |
 //! | `range_extension.rs` | what it costs to keep a register live further |
 //! | `spill.rs` | what it costs to keep a register in memory, and where to store and load it |
-//! | `interval_tree.rs`, `scheduled_block.rs` | what is live at a point of a block whose instructions move |
 //! | `dependencies.rs` | which instructions of a block have to stay in order |
 //! | `uninitialized.rs` | registers that may be read before they are written |
 
 mod dependencies;
 mod interference;
-mod interval_tree;
 mod last_uses;
 mod range_extension;
-mod scheduled_block;
 mod spill;
 mod uninitialized;
 mod walk;
@@ -36,7 +32,6 @@ pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
 pub use interference::{InterferenceGraph, InterferenceTest};
 pub use last_uses::LastUses;
 pub use range_extension::{PressureMap, RangeExtension};
-pub use scheduled_block::ScheduledBlock;
 pub use spill::{BlockWeights, ReloadCandidate, SpillCost, reload_candidates, spill_costs};
 pub use uninitialized::uninitialized_registers;
 pub use walk::BlockWalk;

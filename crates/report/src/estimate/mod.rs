@@ -37,14 +37,9 @@ mod tests;
 pub use call_graph::CallGraph;
 pub use features::Features;
 
+use crate::occupancy::LaunchBounds;
 use oriel_engine::snapshot::Snapshot;
 use oriel_ori::Function;
-
-/// Registers that the machine gives a thread at most.
-pub const MOST_REGISTERS: u32 = 255;
-
-/// Registers of a multiprocessor.
-const REGISTER_FILE: u32 = 65_536;
 
 /// What a function is compiled for, as far as registers depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,38 +53,12 @@ pub struct Target {
 impl Target {
     /// What the function says itself: its compute capability, `.maxnreg` and launch bounds.
     pub fn of(snapshot: &Snapshot<'_>) -> Self {
-        let function = snapshot.function();
+        let sm = snapshot.function().sm;
         Self {
-            sm: function.sm,
-            register_limit: register_limit(
-                function.max_registers,
-                threads(function.required_threads).or(threads(function.max_threads)),
-                function.min_blocks_per_sm,
-            ),
+            sm,
+            register_limit: LaunchBounds::of(snapshot).register_limit_of_ptxas(sm),
         }
     }
-}
-
-/// Threads of a block, of which some dimensions may not be given; none: nothing is.
-fn threads(dimensions: [u32; 3]) -> Option<u32> {
-    let given = dimensions.iter().filter(|&&size| size > 0);
-    let product = given.fold(1_u32, |product, &size| product.saturating_mul(size));
-    dimensions.iter().any(|&size| size > 0).then_some(product)
-}
-
-/// Registers that `.maxnreg` (0: not given), threads of a block and blocks of a multiprocessor
-/// leave a thread. Registers are handed out to warps in units of 256, so a thread has a multiple of
-/// eight.
-fn register_limit(max_registers: u32, threads: Option<u32>, blocks: u32) -> u32 {
-    let mut limit = MOST_REGISTERS;
-    if let Some(threads) = threads {
-        let warps = threads.div_ceil(32).saturating_mul(blocks.max(1)).max(1);
-        limit = limit.min((REGISTER_FILE / 32 / warps / 8 * 8).max(16));
-    }
-    if max_registers > 0 {
-        limit = limit.min(max_registers);
-    }
-    limit
 }
 
 /// How many registers ptxas is going to use.

@@ -1,6 +1,7 @@
 //! Tests on small functions, rule by rule.
 
 use super::*;
+use crate::occupancy::MAX_REGISTERS_PER_THREAD;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::parse_function;
 use proptest::prelude::*;
@@ -16,7 +17,7 @@ fn features_for(sm: u32, body: &str) -> Features {
     assert_eq!(function.verify(), []);
     let target = Target {
         sm,
-        register_limit: MOST_REGISTERS,
+        register_limit: MAX_REGISTERS_PER_THREAD,
     };
     Features::new(&function, &target)
 }
@@ -298,7 +299,7 @@ bix0:
         let function = parse_function(&text).expect("it parses");
         let target = Target {
             sm: 90,
-            register_limit: MOST_REGISTERS,
+            register_limit: MAX_REGISTERS_PER_THREAD,
         };
         graph.add(&function, &target);
     }
@@ -316,18 +317,6 @@ fn a_kernel_has_the_registers_of_what_it_calls() {
     let itself = calling("k").features("k").expect("it was added");
     assert_eq!(itself.unknown_calls, 1.0);
     assert!(calling("f").estimate("h").is_none());
-}
-
-#[test]
-fn launch_bounds_leave_a_thread_so_many_registers() {
-    assert_eq!(register_limit(0, None, 0), 255);
-    assert_eq!(register_limit(0, Some(1024), 0), 64);
-    assert_eq!(register_limit(0, Some(256), 4), 64);
-    assert_eq!(register_limit(0, Some(384), 2), 80);
-    assert_eq!(register_limit(40, Some(256), 4), 40);
-    assert_eq!(register_limit(128, Some(256), 4), 64);
-    assert_eq!(threads([0, 0, 0]), None);
-    assert_eq!(threads([32, 4, 0]), Some(128));
 }
 
 proptest! {

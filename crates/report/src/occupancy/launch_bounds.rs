@@ -60,6 +60,21 @@ impl LaunchBounds {
                 .map(|registers| registers.min(most)),
         }
     }
+
+    /// The most registers that ptxas gives a thread: a number of blocks that cannot be met it
+    /// ignores. Of an unknown multiprocessor only `.maxnreg` counts.
+    pub fn register_limit_of_ptxas(&self, sm: u32) -> u32 {
+        let without_blocks = Self {
+            min_blocks_per_sm: None,
+            ..*self
+        };
+        let limits = SmLimits::of(sm);
+        let allowed = [self, &without_blocks]
+            .into_iter()
+            .find_map(|bounds| bounds.register_limit(limits?));
+        let most = self.max_registers.unwrap_or(MAX_REGISTERS_PER_THREAD);
+        allowed.unwrap_or(most.min(MAX_REGISTERS_PER_THREAD))
+    }
 }
 
 /// Bytes of static shared memory that a function's own instructions refer to, each variable

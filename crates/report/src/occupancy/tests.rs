@@ -142,6 +142,33 @@ fn launch_bounds_limit_registers() {
     };
     assert_eq!(with_limit.register_limit(limits), Some(40));
     assert_eq!(bounds(None, None).threads_per_block(), 128);
+    assert_eq!(with_limit.register_limit_of_ptxas(80), 40);
+    assert_eq!(with_limit.register_limit_of_ptxas(1), 40);
+}
+
+/// What ptxas 13.0.88 gives kernels with 160 values live at once.
+#[test]
+fn ptxas_gives_a_thread_so_many_registers() {
+    for (threads, blocks, registers) in [
+        (288, 2, 96),
+        (1024, 1, 64),
+        (768, 1, 80),
+        (96, 7, 80),
+        (160, 5, 72),
+        (33, 13, 72),
+        (352, 2, 80),
+        (1024, 2, 32),
+        // Cannot be met.
+        (1024, 4, 64),
+    ] {
+        let bounds = LaunchBounds {
+            max_threads_per_block: Some(threads),
+            min_blocks_per_sm: Some(blocks),
+            max_registers: None,
+        };
+        let limit = bounds.register_limit_of_ptxas(80);
+        assert_eq!(limit, registers, "{threads} threads, {blocks} blocks");
+    }
 }
 
 proptest! {
