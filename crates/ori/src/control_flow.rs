@@ -3,19 +3,15 @@
 use super::function::Function;
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::graph::{
-    ControlFlowGraph, DominatorTree, EdgeMap, LoopForest, PostDominatorTree, ReversePostorder, Traversal,
-    irreducible_edges, retreating_edges,
+    ControlFlowGraph, DominatorTree, EdgeMap, Graph, LoopForest, PostDominatorTree, ReversePostorder,
+    Traversal, irreducible_edges, retreating_edges,
 };
 use std::fmt::{self, Write};
 
 /// What the control flow of a function looks like, as long as it stays as it is.
 #[derive(Clone, Debug)]
 pub struct ControlFlow {
-    /// Targets by block, of every block in the layout.
-    pub successors: EdgeMap<Block>,
-    /// Targets of edges that go back in the order, by source.
-    pub back_edges: EdgeMap<Block>,
-    /// The same edges in flat arrays, and their reverse.
+    /// The edges and their reverse.
     pub graph: ControlFlowGraph<Block>,
     /// Reverse post-order of the blocks that control can come to.
     pub order: ReversePostorder<Block>,
@@ -31,31 +27,37 @@ impl ControlFlow {
     /// # Panics
     /// The function has no blocks.
     pub fn analyze(function: &Function, traversal: Traversal) -> Self {
-        let mut successors = EdgeMap::new();
-        let mut edges = Vec::new();
-        for &block in function.blocks() {
-            successors.insert_empty(block);
-            for target in function.successors(block) {
-                successors.insert(block, target);
-                edges.push((block, target));
-            }
-        }
-        let graph = ControlFlowGraph::new(function.block_limit(), function.entry(), edges.iter().copied());
+        let blocks = function.blocks().iter();
+        let edges: Vec<(Block, Block)> = blocks
+            .flat_map(|&block| function.successors(block).map(move |target| (block, target)))
+            .collect();
+        let graph = ControlFlowGraph::new(function.block_limit(), function.entry(), edges.into_iter());
         let order = ReversePostorder::new(&graph, traversal);
         let dominators = DominatorTree::new(&graph, &order);
         let loops = LoopForest::new(&graph, &order, &dominators);
-        let mut back_edges = EdgeMap::new();
-        for (source, target) in retreating_edges(&graph, &order) {
-            back_edges.insert(source, target);
-        }
         Self {
-            successors,
-            back_edges,
             graph,
             order,
             dominators,
             loops,
         }
+    }
+
+    /// Targets of all edges, by source; made anew each time.
+    pub fn successors(&self) -> EdgeMap<Block> {
+        let sources = self.graph.nodes();
+        let edges = sources.flat_map(|block| {
+            self.graph
+                .successors(block)
+                .iter()
+                .map(move |&target| (block, target))
+        });
+        edges.collect()
+    }
+
+    /// Targets of the edges that go back in the order, by source; made anew each time.
+    pub fn back_edges(&self) -> EdgeMap<Block> {
+        retreating_edges(&self.graph, &self.order).collect()
     }
 
     /// Post-dominators; computed anew each time.
@@ -73,8 +75,9 @@ impl ControlFlow {
     /// # Errors
     /// `out` cannot be written to.
     pub fn print_edges(&self, function: &Function, out: &mut dyn Write) -> fmt::Result {
+        let successors = self.successors();
         for &block in function.blocks() {
-            for &target in self.graph.successors(block) {
+            for &target in successors.find(block) {
                 writeln!(out, "bix{} -> bix{}", block.index(), target.index())?;
             }
         }
@@ -101,8 +104,9 @@ impl ControlFlow {
             .collect();
         writeln!(out, "RPO traversal order: [{}]", order.join(", "))?;
         writeln!(out, "Showing backedge info:")?;
+        let back_edges = self.back_edges();
         for &block in function.blocks() {
-            for target in self.back_edges.find(block).unwrap_or_default() {
+            for target in back_edges.find(block) {
                 writeln!(
                     out,
                     "bix{} -> backedge's successor BB: {}",

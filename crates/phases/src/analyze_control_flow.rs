@@ -26,8 +26,9 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         "unreachable-blocks",
         (function.blocks().len() - flow.order.len()) as u64,
     );
-    context.count("edges", flow.successors.edge_count() as u64);
-    context.count("back-edges", flow.back_edges.edge_count() as u64);
+    let edges = flow.successors().edge_count();
+    context.count("edges", edges as u64);
+    context.count("back-edges", flow.back_edges().edge_count() as u64);
     context.count("loops", flow.loops.len() as u64);
     context.count("irreducible-edges", flow.irreducible_edges().count() as u64);
     context.remark(RemarkKind::Analysis, "ControlFlow", function, None, || {
@@ -38,7 +39,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         format!(
             "{} blocks, {} edges, {} natural loops{irreducible}",
             flow.order.len(),
-            flow.successors.edge_count(),
+            edges,
             flow.loops.len()
         )
     });

@@ -7,7 +7,6 @@
 //! | [`typed`] | both with entities for members; what phases use |
 //! | [`words`] | single bits, ranges and iteration on a slice of words |
 //! | [`kernels`] | whole-set operations on slices of words |
-//! | `portable`, `x86` | the kernels' loops, and their versions for instruction sets |
 //!
 //! The operations are those of the reference's bit vector library; the reference's names:
 //!
@@ -25,16 +24,12 @@
 //! | popcount, clear, operator`=` | [`count`](BitVector::count), [`clear`](BitVector::clear), [`assign`](BitVector::assign) |
 //! | isSubsetOf | [`is_subset_of`](BitVector::is_subset_of) |
 
-mod kernel_table;
 pub mod kernels;
 pub mod matrix;
-mod portable;
 #[cfg(test)]
 mod tests;
 pub mod typed;
 pub mod words;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 pub use matrix::BitMatrix;
 pub use typed::{EntityBitMatrix, EntityBitSet, EntityBits};

@@ -1,8 +1,7 @@
-//! Every operation against a set of numbers from the standard library, and every instruction set
-//! against the portable form.
+//! Every operation against a set of numbers from the standard library, and its formula.
 
 use super::words::WORD_BITS;
-use super::{BitMatrix, BitVector, EntityBitMatrix, EntityBitSet, kernels, portable, words};
+use super::{BitMatrix, BitVector, EntityBitMatrix, EntityBitSet, kernels, words};
 use crate::entity::{Block, EntityRef, Register};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -35,7 +34,7 @@ impl Operands {
     }
 }
 
-/// Operands of every length up to five blocks; some nearly equal, so that an operation may change
+/// Operands of every length up to twenty groups; some nearly equal, so that an operation may change
 /// nothing or a single word anywhere.
 fn operands() -> impl Strategy<Value = Operands> {
     let longest: usize = if cfg!(miri) { 70 } else { 170 };
@@ -65,55 +64,6 @@ fn operands() -> impl Strategy<Value = Operands> {
         })
 }
 
-/// A way to run a kernel.
-#[derive(Clone, Copy, Debug)]
-enum Form {
-    /// The portable form for short sets.
-    Short,
-    /// The portable form for long sets.
-    Long,
-    /// What users call.
-    Dispatched,
-    #[cfg(target_arch = "x86_64")]
-    Level(super::x86::Level),
-}
-
-impl Form {
-    /// All that this processor can run.
-    fn all() -> Vec<Form> {
-        let mut forms = vec![Form::Short, Form::Long, Form::Dispatched];
-        #[cfg(target_arch = "x86_64")]
-        forms.extend(super::x86::Level::available().into_iter().map(Form::Level));
-        forms
-    }
-}
-
-macro_rules! kernels_of_form {
-    ($(
-        $(#[$doc:meta])*
-        fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;
-    )*) => {
-        /// Each kernel, in the form that the caller chooses.
-        mod form {
-            use super::{Form, kernels, portable};
-
-            $(
-                pub(super) fn $name(form: Form, $($argument: $type),*) $(-> $result)? {
-                    match form {
-                        Form::Short => portable::$name::<false>($($argument),*),
-                        Form::Long => portable::$name::<true>($($argument),*),
-                        Form::Dispatched => kernels::$name($($argument),*),
-                        #[cfg(target_arch = "x86_64")]
-                        Form::Level(level) => crate::bitvector::x86::$name(level, $($argument),*),
-                    }
-                }
-            )*
-        }
-    };
-}
-
-super::kernel_table::for_each_kernel!(kernels_of_form);
-
 /// An `…_if_changed` kernel with its sources.
 type Change<'a> = &'a dyn Fn(&mut [u32]) -> bool;
 
@@ -137,42 +87,42 @@ fn check_update(
     Ok(())
 }
 
-fn check_updates(form: Form, [d, a, b, c]: [&[u32]; 4]) -> Result<(), TestCaseError> {
+fn check_updates([d, a, b, c]: [&[u32]; 4]) -> Result<(), TestCaseError> {
     check_update(
         d,
         |i| d[i] | a[i],
-        |d| form::or(form, d, a),
-        Some(&|d| form::or_if_changed(form, d, a)),
+        |d| kernels::or(d, a),
+        Some(&|d| kernels::or_if_changed(d, a)),
     )?;
     check_update(
         d,
         |i| d[i] & a[i],
-        |d| form::and(form, d, a),
-        Some(&|d| form::and_if_changed(form, d, a)),
+        |d| kernels::and(d, a),
+        Some(&|d| kernels::and_if_changed(d, a)),
     )?;
     check_update(
         d,
         |i| d[i] & !a[i],
-        |d| form::and_not(form, d, a),
-        Some(&|d| form::and_not_if_changed(form, d, a)),
+        |d| kernels::and_not(d, a),
+        Some(&|d| kernels::and_not_if_changed(d, a)),
     )?;
-    check_update(d, |i| d[i] ^ a[i], |d| form::xor(form, d, a), None)?;
-    check_update(d, |i| a[i] & b[i], |d| form::assign_and(form, d, a, b), None)?;
+    check_update(d, |i| d[i] ^ a[i], |d| kernels::xor(d, a), None)?;
+    check_update(d, |i| a[i] & b[i], |d| kernels::assign_and(d, a, b), None)?;
     check_update(
         d,
         |i| d[i] | a[i] | b[i] & !c[i],
-        |d| form::or_with_and_not(form, d, a, b, c),
-        Some(&|d| form::or_with_and_not_if_changed(form, d, a, b, c)),
+        |d| kernels::or_with_and_not(d, a, b, c),
+        Some(&|d| kernels::or_with_and_not_if_changed(d, a, b, c)),
     )
 }
 
-fn check_questions(form: Form, a: &[u32], b: &[u32]) -> Result<(), TestCaseError> {
+fn check_questions(a: &[u32], b: &[u32]) -> Result<(), TestCaseError> {
     let pairs = || a.iter().zip(b);
-    prop_assert_eq!(form::is_subset_of(form, a, b), pairs().all(|(a, b)| a & !b == 0));
-    prop_assert_eq!(form::intersects(form, a, b), pairs().any(|(a, b)| a & b != 0));
-    prop_assert_eq!(form::is_empty(form, a), a.iter().all(|&word| word == 0));
+    prop_assert_eq!(kernels::is_subset_of(a, b), pairs().all(|(a, b)| a & !b == 0));
+    prop_assert_eq!(kernels::intersects(a, b), pairs().any(|(a, b)| a & b != 0));
+    prop_assert_eq!(kernels::is_empty(a), a.iter().all(|&word| word == 0));
     prop_assert_eq!(
-        form::count(form, a),
+        kernels::count(a),
         a.iter().map(|word| word.count_ones() as usize).sum::<usize>()
     );
     Ok(())
@@ -191,14 +141,12 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn kernels_follow_their_formulas_in_every_form(operands in operands()) {
-        for form in Form::all() {
-            check_updates(form, operands.slices())?;
-            let [a, b, c, d] = operands.slices();
-            check_questions(form, a, b)?;
-            check_questions(form, c, d)?;
-            check_questions(form, d, a)?;
-        }
+    fn kernels_follow_their_formulas(operands in operands()) {
+        check_updates(operands.slices())?;
+        let [a, b, c, d] = operands.slices();
+        check_questions(a, b)?;
+        check_questions(c, d)?;
+        check_questions(d, a)?;
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Four classical problems on random programs against their definitions by paths.
 
 use super::*;
-use crate::entity::Block;
+use crate::entity::{Block, PrimaryMap};
 use crate::graph::testing::{graph, on_random_graphs};
 use crate::graph::{ControlFlowGraph, Traversal, retreating_edges};
 use oriel_random::Random;
@@ -104,38 +104,6 @@ struct GenKill<const FORWARD: bool, const ON_EVERY_PATH: bool> {
     destroyed: PrimaryMap<Block, Facts>,
 }
 
-impl<const FORWARD: bool, const ON_EVERY_PATH: bool> Analysis<Block> for GenKill<FORWARD, ON_EVERY_PATH> {
-    type Domain = Facts;
-
-    const DIRECTION: Direction = if FORWARD {
-        Direction::Forward
-    } else {
-        Direction::Backward
-    };
-
-    fn bottom(&self) -> Facts {
-        if ON_EVERY_PATH { Facts::MAX } else { 0 }
-    }
-
-    fn initialize(&self, _: Block, state: &mut Facts) {
-        *state = 0;
-    }
-
-    fn join(&self, into: &mut Facts, from: &Facts) -> bool {
-        let before = *into;
-        *into = if ON_EVERY_PATH {
-            before & from
-        } else {
-            before | from
-        };
-        *into != before
-    }
-
-    fn transfer(&self, block: Block, state: &mut Facts) {
-        *state = self.made[block] | (*state & !self.destroyed[block]);
-    }
-}
-
 impl<const FORWARD: bool, const ON_EVERY_PATH: bool> GenKill<FORWARD, ON_EVERY_PATH> {
     /// A fact for each variable: its first step in the direction decides for a backward problem,
     /// its last for a forward one. A read makes the fact, a write destroys it.
@@ -161,21 +129,68 @@ impl<const FORWARD: bool, const ON_EVERY_PATH: bool> GenKill<FORWARD, ON_EVERY_P
     }
 }
 
+/// The facts where blocks begin and end.
+struct Solution {
+    order: ReversePostorder<Block>,
+    at_entry: PrimaryMap<Block, Facts>,
+    at_exit: PrimaryMap<Block, Facts>,
+}
+
+impl Solution {
+    fn at_entry(&self, block: Block) -> Option<Facts> {
+        let is_reachable = self.order.is_reachable(block);
+        is_reachable.then(|| self.at_entry[block])
+    }
+
+    fn at_exit(&self, block: Block) -> Option<Facts> {
+        let is_reachable = self.order.is_reachable(block);
+        is_reachable.then(|| self.at_exit[block])
+    }
+}
+
 /// Solves a problem and checks that it took no more sweeps than is known to suffice.
 fn solved<const FORWARD: bool, const ON_EVERY_PATH: bool>(
     graph: &Cfg,
     problem: &GenKill<FORWARD, ON_EVERY_PATH>,
-) -> Solution<Block, Facts> {
+) -> Solution {
     let order = ReversePostorder::new(graph, Traversal::default());
-    let solution = solve(graph, &order, problem).expect("gen/kill problems converge");
-    let Statistics { visits, sweeps } = solution.statistics;
-    assert!(sweeps <= retreating_edges(graph, &order).count() + 2);
+    let bottom = if ON_EVERY_PATH { Facts::MAX } else { 0 };
+    let mut before: PrimaryMap<Block, Facts> = graph.nodes().map(|_| bottom).collect();
+    let mut after = before.clone();
+    let direction = match FORWARD {
+        true => Direction::Forward,
+        false => Direction::Backward,
+    };
+    let limit = retreating_edges(graph, &order).count() + 2;
+    let visit = |block: Block| {
+        let (is_boundary, sources) = match direction {
+            Direction::Forward => (block == graph.entry(), graph.predecessors(block)),
+            Direction::Backward => (graph.successors(block).is_empty(), graph.successors(block)),
+        };
+        if is_boundary {
+            before[block] = 0;
+        }
+        for &source in sources {
+            match ON_EVERY_PATH {
+                true => before[block] &= after[source],
+                false => before[block] |= after[source],
+            }
+        }
+        let facts = problem.made[block] | (before[block] & !problem.destroyed[block]);
+        std::mem::replace(&mut after[block], facts) != facts
+    };
+    let Statistics { visits, sweeps } =
+        fixed_point(graph, &order, direction, limit, visit).expect("gen/kill problems converge");
     assert!(order.len() <= visits && visits <= sweeps * order.len());
-    for node in graph.nodes() {
-        assert_eq!(solution.at_entry(node).is_some(), order.is_reachable(node));
-        assert_eq!(solution.at_exit(node).is_some(), order.is_reachable(node));
+    let (at_entry, at_exit) = match direction {
+        Direction::Forward => (before, after),
+        Direction::Backward => (after, before),
+    };
+    Solution {
+        order,
+        at_entry,
+        at_exit,
     }
-    solution
 }
 
 /// Follows every path that leads on from `starts` block by block; a block answers whether the paths
@@ -308,38 +323,12 @@ fn an_expression_is_anticipated_unless_a_path_ends_or_changes_it_first() {
     });
 }
 
-/// Counts what no lattice of finite height can: how often a node has been passed.
-struct Counter;
-
-impl Analysis<Block> for Counter {
-    type Domain = u32;
-
-    const DIRECTION: Direction = Direction::Forward;
-
-    fn bottom(&self) -> u32 {
-        0
-    }
-
-    fn initialize(&self, _: Block, state: &mut u32) {
-        *state = 1;
-    }
-
-    fn join(&self, into: &mut u32, from: &u32) -> bool {
-        let risen = from > into;
-        *into = (*into).max(*from);
-        risen
-    }
-
-    fn transfer(&self, _: Block, state: &mut u32) {
-        *state += 1;
-    }
-}
-
 #[test]
 fn a_problem_that_does_not_converge_is_an_error() {
     let endless = graph(2, &[(0, 1), (1, 1)]);
     let order = ReversePostorder::new(&endless, Traversal::default());
-    let error = solve(&endless, &order, &Counter).expect_err("the counter rises for ever");
+    let error = fixed_point(&endless, &order, Direction::Forward, 5, |_| true);
+    let error = error.expect_err("every visit changes something");
     assert_eq!(error, NotConverged(Statistics { visits: 6, sweeps: 5 }));
     assert_eq!(
         error.to_string(),
@@ -351,7 +340,6 @@ fn a_problem_that_does_not_converge_is_an_error() {
 fn without_cycles_every_node_is_visited_once() {
     let diamond = graph(4, &[(0, 2), (0, 1), (1, 3), (2, 3)]);
     let order = ReversePostorder::new(&diamond, Traversal::default());
-    let solution = solve(&diamond, &order, &Counter).expect("there is no cycle");
-    assert_eq!(solution.statistics, Statistics { visits: 4, sweeps: 1 });
-    assert_eq!(solution.at_exit(Block::new(3)), Some(&4));
+    let statistics = fixed_point(&diamond, &order, Direction::Forward, 5, |_| true);
+    assert_eq!(statistics, Ok(Statistics { visits: 4, sweeps: 1 }));
 }

@@ -299,7 +299,7 @@ proptest! {
             for join in &expected {
                 prop_assert!(labels.joins().contains(join), "{join:?} of {block:?}");
             }
-            if flow.back_edges.edge_count() == 0 {
+            if flow.back_edges().edge_count() == 0 {
                 prop_assert_eq!(labels.joins().len(), expected.len());
             }
         }
