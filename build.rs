@@ -1,5 +1,8 @@
 //! Finds LLVM, compiles the shim and links both.
 
+#[path = "cpp-shim/abi_header.rs"]
+mod abi_header;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +14,9 @@ const PREFIX_VARIABLE: &str = "LLVM_SYS_221_PREFIX";
 fn main() {
     println!("cargo::rerun-if-changed=cpp-shim");
     println!("cargo::rerun-if-changed=build.rs");
+    for source in abi_header::SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+    }
     println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
     println!("cargo::rerun-if-env-changed=PATH");
     println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
@@ -115,12 +121,15 @@ fn compile_shim(llvm: &Llvm) {
         .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
         .collect();
     sources.sort();
+    let generated = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    abi_header::write(&generated);
     let mut build = cc::Build::new();
     build
         .cpp(true)
         .std("c++17")
         .files(&sources)
         .include("cpp-shim")
+        .include(&generated)
         .flag("-isystem")
         .flag(llvm.query(&["--includedir"]))
         .flag("-fno-exceptions")

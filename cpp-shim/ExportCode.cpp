@@ -329,6 +329,15 @@ void SnapshotExporter::exportOtherOperand(const MachineOperand &MO,
   }
 }
 
+// Instruction flags are handed over as they are.
+static_assert(MachineInstr::FmNoNans == 1u << 4 &&
+                  MachineInstr::FmReassoc == 1u << 10 &&
+                  MachineInstr::NoUWrap == 1u << 11 &&
+                  MachineInstr::IsExact == 1u << 13 &&
+                  MachineInstr::Disjoint == 1u << 19 &&
+                  MachineInstr::LRSplit == 1u << 23,
+              "LLVM renumbered its instruction flags");
+
 void SnapshotExporter::exportInstruction(const MachineInstr &MI) {
   size_t FirstOperand = Operands.size();
   Instructions.resize_for_overwrite(Instructions.size() + 1);

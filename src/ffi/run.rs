@@ -19,60 +19,14 @@ use crate::snapshot::abi::{
     ABI_VERSION, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
     FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeRecord, OperandRecord,
     PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterOperandRecord, RegisterRecord, Stage,
-    StringRecord, SymbolRecord, VariableRecord,
+    StringRecord, SymbolRecord, VariableRecord, abi,
 };
 use crate::snapshot::{OwnedSnapshot, Snapshot, SnapshotArrays};
 use crate::validate::validate_snapshots;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// `OrielSnapshot`.
-#[repr(C)]
-pub struct OrielSnapshot {
-    function: FunctionRecord,
-    blocks: *const BlockRecord,
-    edges: *const EdgeRecord,
-    predecessors: *const u32,
-    instructions: *const InstructionRecord,
-    operands: *const OperandRecord,
-    register_operands: *const RegisterOperandRecord,
-    memory_operands: *const MemoryOperandRecord,
-    registers: *const RegisterRecord,
-    chained_operands: *const ChainedOperandRecord,
-    register_classes: *const RegisterClassRecord,
-    opcodes: *const OpcodeRecord,
-    constants: *const ConstantRecord,
-    symbols: *const SymbolRecord,
-    frame_objects: *const FrameObjectRecord,
-    physical_registers: *const PhysicalRegisterRecord,
-    locations: *const LocationRecord,
-    variables: *const VariableRecord,
-    strings: *const u8,
-    block_count: u32,
-    edge_count: u32,
-    instruction_count: u32,
-    operand_count: u32,
-    register_operand_count: u32,
-    memory_operand_count: u32,
-    register_count: u32,
-    chained_operand_count: u32,
-    register_class_count: u32,
-    opcode_count: u32,
-    constant_count: u32,
-    symbol_count: u32,
-    frame_object_count: u32,
-    physical_register_count: u32,
-    location_count: u32,
-    variable_count: u32,
-    string_bytes: u32,
-    reserved: u32,
-}
-
-const _: () = {
-    assert!(size_of::<OrielSnapshot>() == 120 + 18 * 8 + 18 * 4);
-    assert!(std::mem::offset_of!(OrielSnapshot, blocks) == 120);
-    assert!(std::mem::offset_of!(OrielSnapshot, block_count) == 264);
-};
+include!("tables.rs");
 
 /// The slice that a pointer and a count stand for.
 ///
@@ -119,41 +73,6 @@ impl OrielSnapshot {
         }
     }
 }
-
-/// `OrielPlan`.
-#[repr(C)]
-pub struct OrielPlan {
-    blocks: *const PlanBlockRecord,
-    successors: *const EdgeRecord,
-    instructions: *const PlanInstructionRecord,
-    operands: *const OperandRecord,
-    merged: *const u32,
-    new_registers: *const u32,
-    opcode_names: *const StringRecord,
-    constants: *const ConstantRecord,
-    removed_frame_objects: *const u32,
-    strings: *const u8,
-    block_count: u32,
-    successor_count: u32,
-    instruction_count: u32,
-    operand_count: u32,
-    merged_count: u32,
-    new_register_count: u32,
-    opcode_name_count: u32,
-    string_bytes: u32,
-    abi_version: u32,
-    constant_count: u32,
-    removed_frame_object_count: u32,
-    reserved: u32,
-}
-
-const _: () = {
-    assert!(size_of::<OrielPlan>() == 10 * 8 + 12 * 4);
-    assert!(std::mem::offset_of!(OrielPlan, constants) == 56);
-    assert!(std::mem::offset_of!(OrielPlan, removed_frame_objects) == 64);
-    assert!(std::mem::offset_of!(OrielPlan, block_count) == 80);
-    assert!(std::mem::offset_of!(OrielPlan, removed_frame_object_count) == 120);
-};
 
 impl OrielPlan {
     /// The pointers to a plan's arrays; valid as long as the plan is.

@@ -12,7 +12,7 @@
 //! | 16 | 17 × 4 | number of records of each array, sentinels included |
 //! | 84 | 4 | zero |
 //! | 88 | 120 | the function record |
-//! | 208 | … | the arrays, in the order of `cpp-shim/oriel_abi.h`, the string bytes last |
+//! | 208 | … | the arrays, in the order of `src/ffi/tables.rs`, the string bytes last |
 
 use super::abi::{ABI_VERSION, FunctionRecord};
 use super::check::SnapshotError;

@@ -6,7 +6,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `abi.rs` | the records and their layout |
+//! | `abi.rs`, `records.rs` | the records and their layout |
 //! | `view.rs` | typed access |
 //! | `register_operands.rs` | what instructions do to virtual registers, as a list |
 //! | `check.rs` | is a snapshot well formed? |

@@ -4,14 +4,11 @@
 //! it is made here, from the operands; the two are the same.
 
 use super::abi::{
-    Access, InstructionRecord, OpcodeFlags, OperandFlags, OperandKind, OperandRecord, RegisterOperandRecord,
+    ACCESS_BITS, ACCESS_MASK, Access, InstructionRecord, OpcodeFlags, OperandFlags, OperandKind,
+    OperandRecord, RegisterOperandRecord,
 };
 use super::view::SnapshotArrays;
 use crate::entity::{Block, EntityRef, Instruction, Register};
-
-/// Bits of a place that hold the access.
-const ACCESS_BITS: u32 = 3;
-const ACCESS_MASK: u32 = (1 << ACCESS_BITS) - 1;
 
 impl RegisterOperandRecord {
     /// The record of an access to `register`, or of the block that a PHI's operand comes from.
