@@ -66,16 +66,17 @@ impl Function {
 
 /// Changes.
 impl Function {
-    /// Splits a block before an instruction: what follows goes to a new block behind it.
+    /// Splits a block before an instruction: what follows goes to a new block behind it, to which
+    /// the block goes on unless what is left of it ends in a branch already.
     ///
     /// # Errors
-    /// The instruction is a PHI other than the first, or comes after the terminator.
+    /// The instruction is a PHI, or comes after the terminator.
     ///
     /// # Panics
     /// The instruction is in no block.
     pub fn split_block(&mut self, at: Instruction) -> Result<Block, ControlFlowError> {
         let block = self.block_of(at).expect("the instruction is in a block");
-        let is_after_terminator = self.terminator(block).is_none_or(|end| {
+        let is_after_terminator = self.terminator(block).is_some_and(|end| {
             self.instructions(block)
                 .skip_while(|&i| i != end)
                 .skip(1)
@@ -92,10 +93,15 @@ impl Function {
             next = self.next(instruction);
             self.move_to(instruction, Position::End(new));
         }
-        self.append_fall_through(block, new);
-        let successors: Vec<Block> = self.successors(new).collect();
-        for successor in successors {
-            self.rename_phi_predecessor(successor, block, new);
+        if self.terminator(block).is_none() {
+            self.append_fall_through(block, new);
+        }
+        for successor in self.successors(new).collect::<Vec<_>>() {
+            let leads_on = self.successors(block).any(|other| other == successor);
+            match leads_on {
+                true => self.copy_phi_predecessor(successor, block, new),
+                false => self.rename_phi_predecessor(successor, block, new),
+            }
         }
         Ok(new)
     }
@@ -363,6 +369,17 @@ impl Function {
                 if self.source(phi, number).as_block() == Some(old) {
                     self.set_source(phi, number, Operand::target(new));
                 }
+            }
+        }
+    }
+
+    /// PHIs of a block have the values of one predecessor for another one as well.
+    fn copy_phi_predecessor(&mut self, block: Block, old: Block, new: Block) {
+        for phi in self.phis(block).collect::<Vec<_>>() {
+            if let Some(value) = self.phi_value(phi, old) {
+                let sources = self.sources(phi).iter();
+                let sources: Vec<Operand> = sources.chain([value, Operand::target(new)]).collect();
+                self.set_sources(phi, &sources);
             }
         }
     }

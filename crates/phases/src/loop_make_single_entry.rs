@@ -27,7 +27,7 @@
 //! unless asked for, and so is this phase.
 
 use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
-use oriel_engine::entity::{Block, SecondaryMap};
+use oriel_engine::entity::Block;
 use oriel_engine::graph::Loop;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
@@ -59,7 +59,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
             flow = context.control_flow(function);
         }
     }
-    let mut preheaders = Preheaders::default();
+    let mut preheaders = 0;
     for natural_loop in flow.loops.loops() {
         let entering = entering_edges(&flow, natural_loop);
         let header = flow.loops.header(natural_loop);
@@ -67,15 +67,14 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
             continue;
         }
         if can_redirect(function, header, &entering) {
-            preheaders.add(function, &flow, natural_loop, entering);
+            add_preheader(function, header, entering);
+            preheaders += 1;
         } else {
             context.count("missed-loops", 1);
         }
     }
-    context.count("preheaders", preheaders.count);
-    changed |= preheaders.count != 0;
-    preheaders.place(function);
-    PhaseResult::of(changed)
+    context.count("preheaders", preheaders);
+    PhaseResult::of(changed || preheaders != 0)
 }
 
 /// The sources of the edges that enter a loop, with repetitions.
@@ -96,63 +95,35 @@ pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[B
     target != function.entry() && !function.is_address_taken(target) && predecessors.iter().all(is_known)
 }
 
-/// New blocks before loops, and where they go in the layout.
-#[derive(Default)]
-struct Preheaders {
-    count: u64,
-    before: SecondaryMap<Block, Option<Block>>,
-    after: SecondaryMap<Block, Vec<Block>>,
-}
-
-impl Preheaders {
-    fn add(
-        &mut self,
-        function: &mut Function,
-        flow: &ControlFlow,
-        natural_loop: Loop,
-        mut entering: Vec<Block>,
-    ) {
-        entering.sort_unstable();
-        entering.dedup();
-        let header = flow.loops.header(natural_loop);
-        let preheader = function.create_block(Some(header));
-        function.place_block(preheader, None);
-        function.append_fall_through(preheader, header);
-        for phi in function.phis(header).collect::<Vec<_>>() {
-            part_phi(function, phi, preheader, &entering);
-        }
-        for &block in &entering {
-            function
-                .redirect_edge(block, header, preheader)
-                .expect("the edge is there and can be led elsewhere");
-        }
-        self.count += 1;
-        // Where control fell into the loop it still does; a latch goes on falling through to the
-        // header.
-        let falls_in = |&&block: &&Block| {
-            let terminator = function.terminator(block).expect("an edge leads on from here");
-            let mut targets = function.target_operands(terminator);
-            targets.any(|operand| operand == Operand::fall_through(preheader))
-        };
-        match entering.iter().find(falls_in) {
-            Some(&block) => self.after[block].push(preheader),
-            None => self.before[header] = Some(preheader),
-        }
+/// Makes a block that all edges into a loop lead to, and that goes on to the header. It stands
+/// where control fell into the loop and still does, or else before the header: a latch goes on
+/// falling through to the header.
+fn add_preheader(function: &mut Function, header: Block, mut entering: Vec<Block>) {
+    entering.sort_unstable();
+    entering.dedup();
+    let falls_in = |&&block: &&Block| {
+        let terminator = function.terminator(block).expect("an edge leads on from here");
+        let mut targets = function.target_operands(terminator);
+        targets.any(|operand| operand == Operand::fall_through(header))
+    };
+    let before_header = || {
+        let place = function.blocks().iter().position(|&block| block == header);
+        function.blocks()[place.expect("the header is in the layout") - 1]
+    };
+    let after = entering
+        .iter()
+        .find(falls_in)
+        .map_or_else(before_header, |&block| block);
+    let preheader = function.create_block(Some(header));
+    function.place_block(preheader, Some(after));
+    function.append_fall_through(preheader, header);
+    for phi in function.phis(header).collect::<Vec<_>>() {
+        part_phi(function, phi, preheader, &entering);
     }
-
-    /// Puts the new blocks, which are at the end of the layout, to their places.
-    fn place(self, function: &mut Function) {
-        if self.count == 0 {
-            return;
-        }
-        let old = function.blocks().len() - self.count as usize;
-        let mut layout = Vec::with_capacity(function.blocks().len());
-        for &block in &function.blocks()[..old] {
-            layout.extend(self.before[block]);
-            layout.push(block);
-            layout.extend(&self.after[block]);
-        }
-        function.set_layout(layout);
+    for &block in &entering {
+        function
+            .redirect_edge(block, header, preheader)
+            .expect("the edge is there and can be led elsewhere");
     }
 }
 

@@ -20,24 +20,24 @@
 //! The reference names the pass and the kinds of blocks, error handlers and asserts; it gives no
 //! formulas. It is no phase of its own: phases 108 and 109 ask it.
 
-use oriel_engine::entity::{Block, EntitySet, SecondaryMap};
+use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{Function, Operation};
+use smallvec::SmallVec;
 
 /// So many times less often than another block does a block run that is cold beside it.
 pub const HOT_RATIO: u64 = 100;
 
 /// The blocks that are rarely run.
 pub fn cold_blocks(function: &Function) -> EntitySet<Block> {
-    let mut marking = Marking::new(function);
-    for &block in function.blocks() {
+    let is_cold = |&block: &Block| {
         let is_rare = is_colder(function.frequency(block), function.info.entry_frequency);
-        if is_rare || ends_the_thread(function, block) {
-            marking.mark(block);
-        }
-    }
-    marking.spread();
-    marking.keep_a_way_on();
-    marking.cold
+        block != function.entry() && (is_rare || ends_the_thread(function, block))
+    };
+    let mut cold = EntitySet::with_capacity(function.block_limit());
+    cold.extend(function.blocks().iter().copied().filter(is_cold));
+    spread(function, &mut cold);
+    keep_a_way_on(function, &mut cold);
+    cold
 }
 
 /// Is a frequency that of a cold block beside one with the other frequency? No if one is not known.
@@ -62,71 +62,38 @@ fn ends_the_thread(function: &Function, block: Block) -> bool {
     }
 }
 
-struct Marking<'a> {
-    function: &'a Function,
-    predecessors: SecondaryMap<Block, Vec<Block>>,
-    cold: EntitySet<Block>,
-    /// Marked, but what follows from it is still to be seen.
-    pending: Vec<Block>,
+/// Marks blocks with only cold ones around them.
+fn spread(function: &Function, cold: &mut EntitySet<Block>) {
+    let predecessors = function.predecessors();
+    let is_surrounded = |block: Block, cold: &EntitySet<Block>| {
+        let successors: SmallVec<[Block; 2]> = function.successors(block).collect();
+        let around = [successors.as_slice(), predecessors[block].as_slice()];
+        let are_cold =
+            |blocks: &[Block]| !blocks.is_empty() && blocks.iter().all(|&block| cold.contains(block));
+        around.into_iter().any(are_cold)
+    };
+    let blocks = &function.blocks()[1..];
+    // Once forward and once backward goes along most ways.
+    let sweep = || blocks.iter().chain(blocks.iter().rev());
+    while sweep().fold(false, |changed, &block| {
+        is_surrounded(block, cold) && cold.insert(block) || changed
+    }) {}
 }
 
-impl<'a> Marking<'a> {
-    fn new(function: &'a Function) -> Self {
-        Self {
-            function,
-            predecessors: function.predecessors(),
-            cold: EntitySet::with_capacity(function.block_limit()),
-            pending: Vec::new(),
-        }
-    }
-
-    fn mark(&mut self, block: Block) {
-        if block != self.function.entry() && self.cold.insert(block) {
-            self.pending.push(block);
-        }
-    }
-
-    /// Marks blocks with only cold ones around them.
-    fn spread(&mut self) {
-        // By block: how many of its edges lead to blocks that are not cold, or come from there.
-        let mut ways_out: SecondaryMap<Block, usize> = SecondaryMap::new();
-        let mut ways_in: SecondaryMap<Block, usize> = SecondaryMap::new();
-        for &block in self.function.blocks() {
-            ways_out[block] = self.function.successors(block).count();
-            ways_in[block] = self.predecessors[block].len();
-        }
-        while let Some(block) = self.pending.pop() {
-            for successor in self.function.successors(block) {
-                ways_in[successor] -= 1;
-                if ways_in[successor] == 0 {
-                    self.mark(successor);
-                }
+/// Takes the marks back where a block that is not cold would lead only to cold ones.
+fn keep_a_way_on(function: &Function, cold: &mut EntitySet<Block>) {
+    let mut seen = EntitySet::with_capacity(function.block_limit());
+    let mut pending = vec![function.entry()];
+    seen.insert(function.entry());
+    while let Some(block) = pending.pop() {
+        let successors: SmallVec<[Block; 2]> = function.successors(block).collect();
+        let is_way_out = successors.iter().all(|&successor| cold.contains(successor));
+        for &successor in &successors {
+            if is_way_out {
+                cold.remove(successor);
             }
-            for index in 0..self.predecessors[block].len() {
-                let predecessor = self.predecessors[block][index];
-                ways_out[predecessor] -= 1;
-                if ways_out[predecessor] == 0 {
-                    self.mark(predecessor);
-                }
-            }
-        }
-    }
-
-    /// Takes the marks back where a block that is not cold would lead only to cold ones.
-    fn keep_a_way_on(&mut self) {
-        let mut seen = EntitySet::with_capacity(self.function.block_limit());
-        let mut pending = vec![self.function.entry()];
-        seen.insert(self.function.entry());
-        while let Some(block) = pending.pop() {
-            let successors: Vec<Block> = self.function.successors(block).collect();
-            let is_way_out = successors.iter().all(|&successor| self.cold.contains(successor));
-            for &successor in &successors {
-                if is_way_out {
-                    self.cold.remove(successor);
-                }
-                if !self.cold.contains(successor) && seen.insert(successor) {
-                    pending.push(successor);
-                }
+            if !cold.contains(successor) && seen.insert(successor) {
+                pending.push(successor);
             }
         }
     }

@@ -21,18 +21,12 @@ use oriel_ori::{DataType, Function, Instruction, InstructionBuilder, Operand, Op
 
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let mut layout = Vec::with_capacity(function.blocks().len());
     let mut splits = 0;
     for mut block in function.blocks().to_vec() {
-        layout.push(block);
         while let Some(rest) = first_after_terminator(function, block) {
-            block = move_to_new_block(function, block, rest);
-            layout.push(block);
+            block = function.split_block(rest).expect("no PHI follows a branch");
             splits += 1;
         }
-    }
-    if splits != 0 {
-        function.set_layout(layout);
     }
     let mut endings = 0;
     for index in 0..function.blocks().len() {
@@ -51,36 +45,6 @@ fn first_after_terminator(function: &Function, block: Block) -> Option<Instructi
         .skip_while(|&instruction| !function.operation(instruction).is_terminator())
         .skip(1)
         .find(|&instruction| !function.operation(instruction).is_debug())
-}
-
-/// Moves an instruction and what follows it to a new block at the end of the layout.
-fn move_to_new_block(function: &mut Function, block: Block, rest: Instruction) -> Block {
-    let new = function.create_block(Some(block));
-    function.place_block(new, None);
-    let mut next = Some(rest);
-    while let Some(instruction) = next {
-        next = function.next(instruction);
-        function.move_to(instruction, Position::End(new));
-    }
-    for successor in function.successors(new).collect::<Vec<_>>() {
-        if function.successors(block).any(|other| other == successor) {
-            copy_phi_predecessor(function, successor, block, new);
-        } else {
-            function.rename_phi_predecessor(successor, block, new);
-        }
-    }
-    new
-}
-
-/// PHIs of a block that both parts of another lead to take the same value from the new part.
-fn copy_phi_predecessor(function: &mut Function, block: Block, old: Block, new: Block) {
-    for phi in function.phis(block).collect::<Vec<_>>() {
-        if let Some(value) = function.phi_value(phi, old) {
-            let mut sources: Vec<Operand> = function.sources(phi).iter().collect();
-            sources.extend([value, Operand::target(new)]);
-            function.set_sources(phi, &sources);
-        }
-    }
 }
 
 /// Names the block that control falls through to, where nothing does; was there anything to do?
