@@ -1,5 +1,7 @@
 //! Which share of a module's instructions Ori knows, and what the others are.
 
+use bitvec::vec::BitVec;
+use oriel_engine::entity::EntityRef;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::OpcodeFlags;
 use oriel_ori::machine::{ImportError, from_machine};
@@ -38,7 +40,7 @@ impl OpcodeReport {
             Ok(is_opaque) => is_opaque,
             Err(_) => {
                 counts.refused += 1;
-                vec![true; snapshot.instruction_count()]
+                BitVec::repeat(true, snapshot.instruction_count())
             }
         };
         for id in snapshot.instructions() {
@@ -47,7 +49,7 @@ impl OpcodeReport {
                 continue;
             }
             counts.instructions += 1;
-            if !is_opaque[oriel_engine::entity::EntityRef::index(id)] {
+            if !is_opaque[id.index()] {
                 counts.known += 1;
                 continue;
             }
@@ -62,14 +64,14 @@ impl OpcodeReport {
 }
 
 /// Which machine instructions are opaque for Ori.
-fn opaque_instructions(snapshot: &Snapshot<'_>) -> Result<Vec<bool>, ImportError> {
+fn opaque_instructions(snapshot: &Snapshot<'_>) -> Result<BitVec, ImportError> {
     let function = from_machine(snapshot)?;
-    let mut is_opaque = vec![false; snapshot.instruction_count()];
+    let mut is_opaque: BitVec = BitVec::repeat(false, snapshot.instruction_count());
     for &block in function.blocks() {
         for instruction in function.instructions(block) {
             if function.operation(instruction).is_opaque() {
                 for origin in function.origins(instruction) {
-                    is_opaque[oriel_engine::entity::EntityRef::index(origin)] = true;
+                    is_opaque.set(origin.index(), true);
                 }
             }
         }

@@ -10,6 +10,7 @@ use super::abi::{
 };
 use super::view::Snapshot;
 use crate::entity::{Block, EntityRef, Instruction};
+use bitvec::vec::BitVec;
 
 /// What is wrong with a snapshot, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -355,7 +356,7 @@ impl Snapshot<'_> {
             definitions[operand.index as usize] += u32::from(operand.access().is_definition());
             mentions[operand.index as usize] += 1;
         }
-        let mut listed = vec![false; operands.len()];
+        let mut listed: BitVec = BitVec::repeat(false, operands.len());
         let mut previous = 0;
         for (index, chained) in arrays.chained_operands.iter().enumerate() {
             let place = || format!("chained operand {index}");
@@ -377,7 +378,7 @@ impl Snapshot<'_> {
             if definitions[operand.index as usize] < 2 {
                 return fail(place(), "its register has not several definitions");
             }
-            if std::mem::replace(&mut listed[chained.register_operand as usize], true) {
+            if listed.replace(chained.register_operand as usize, true) {
                 return fail(place(), "it is listed twice");
             }
             mentions[operand.index as usize] -= 1;

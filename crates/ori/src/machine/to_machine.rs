@@ -17,6 +17,7 @@ use crate::operand::{Operand, OperandKind};
 use crate::operation::Operation;
 use crate::plan::Plan;
 use crate::plan::abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
+use bitvec::vec::BitVec;
 use oriel_engine::entity::{
     Block, EntityRef, Instruction as MachineInstruction, PackedOption, Register, RegisterClass, SecondaryMap,
     to_one_based,
@@ -76,7 +77,7 @@ pub(super) struct Exporter<'a> {
     /// Numbers of the constants of the snapshot and the plan, once one is needed.
     constant_numbers: Option<NumberMap<Constant, u32>>,
     /// Machine instructions that an instruction stands for, so that no other can.
-    claimed: Vec<bool>,
+    claimed: BitVec,
 }
 
 impl<'a> Exporter<'a> {
@@ -92,13 +93,13 @@ impl<'a> Exporter<'a> {
             };
             block_numbers[block] = number.into();
         }
-        let mut claimed = vec![false; snapshot.instruction_count()];
+        let mut claimed: BitVec = BitVec::repeat(false, snapshot.instruction_count());
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
                 let flags = function.flags(instruction);
                 if !flags.intersects(InstructionFlags::NEW | InstructionFlags::CLONE) {
                     for origin in function.origins(instruction) {
-                        claimed[origin.index()] = true;
+                        claimed.set(origin.index(), true);
                     }
                 }
             }
@@ -230,7 +231,7 @@ impl<'a> Exporter<'a> {
     /// May `instruction` stand for `origin`? Made ones only if nothing else does.
     fn claim(&mut self, origin: MachineInstruction, instruction: Instruction) -> bool {
         let is_new = self.function.flags(instruction).contains(InstructionFlags::NEW);
-        let was_claimed = std::mem::replace(&mut self.claimed[origin.index()], true);
+        let was_claimed = self.claimed.replace(origin.index(), true);
         !is_new || !was_claimed
     }
 

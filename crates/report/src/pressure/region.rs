@@ -2,6 +2,7 @@
 //!
 //! A value that is live at the peak and used nowhere in the region could be elsewhere meanwhile.
 
+use bitvec::vec::BitVec;
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::graph::{DominatorTree, LoopForest, ReversePostorder, Traversal};
 use oriel_engine::snapshot::Snapshot;
@@ -14,17 +15,17 @@ pub(crate) fn loops_of(snapshot: &Snapshot<'_>) -> LoopForest<Block> {
 }
 
 /// The blocks of a region.
-pub(super) struct Region(Vec<bool>);
+pub(super) struct Region(BitVec);
 
 impl Region {
     /// The region around a block.
     pub(super) fn around(snapshot: &Snapshot<'_>, loops: &LoopForest<Block>, block: Block) -> Self {
-        let mut contained = vec![false; snapshot.block_count()];
+        let mut contained: BitVec = BitVec::repeat(false, snapshot.block_count());
         match loops.innermost(block) {
-            None => contained[block.index()] = true,
+            None => contained.set(block.index(), true),
             Some(natural_loop) => {
                 for &member in loops.nodes(natural_loop) {
-                    contained[member.index()] = true;
+                    contained.set(member.index(), true);
                 }
             }
         }
