@@ -261,14 +261,14 @@ mod tests {
         let options = PhaseOptions::default();
         let mut manager = Manager::new(&options, false);
         for (name, progress) in [
-            ("AdvancedPhaseBackPropVReg", 0),
-            ("OriBackCopyPropagate", 9),
-            ("SetAfterLegalization", 19),
-            ("OriBackCopyPropagate", 19),
+            ("AdvancedPhaseBackPropVReg", Progress::START),
+            ("OriBackCopyPropagate", Progress::BACK_COPY_PROPAGATED),
+            ("SetAfterLegalization", Progress::LEGALIZED),
+            ("OriBackCopyPropagate", Progress::LEGALIZED),
         ] {
             let phase = named(name).next().expect("a phase");
             assert_eq!(manager.run(phase, &mut function), PhaseResult::Unchanged);
-            assert_eq!(manager.progress().value(), progress);
+            assert_eq!(manager.progress, progress);
         }
         assert!(Progress::BACK_COPY_PROPAGATED < Progress::LEGALIZED);
     }

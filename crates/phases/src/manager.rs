@@ -20,7 +20,8 @@ pub struct Manager<'a> {
     analyses: AnalysisCache,
     /// Is the function at the fixed point of the suite, as the last phase that changed it left it?
     is_simplified: bool,
-    progress: Progress,
+    /// How far the pipeline has come.
+    pub(super) progress: Progress,
     /// How often phases may still learn that the level of optimisation is above one.
     level_budget: Budget,
 }
@@ -91,11 +92,6 @@ impl<'a> Manager<'a> {
     /// The liveness of the function as the last phase left it.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.analyses.liveness(function, self.options)
-    }
-
-    /// How far the pipeline has come.
-    pub fn progress(&self) -> Progress {
-        self.progress
     }
 
     /// What the phases counted, and what they had to say.

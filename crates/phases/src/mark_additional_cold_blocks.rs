@@ -73,11 +73,14 @@ fn spread(function: &Function, cold: &mut EntitySet<Block>) {
         around.into_iter().any(are_cold)
     };
     let blocks = &function.blocks()[1..];
-    // Once forward and once backward goes along most ways.
-    let sweep = || blocks.iter().chain(blocks.iter().rev());
-    while sweep().fold(false, |changed, &block| {
-        is_surrounded(block, cold) && cold.insert(block) || changed
-    }) {}
+    let mut changed = true;
+    while changed {
+        changed = false;
+        // Once forward and once backward goes along most ways.
+        for &block in blocks.iter().chain(blocks.iter().rev()) {
+            changed |= is_surrounded(block, cold) && cold.insert(block);
+        }
+    }
 }
 
 /// Takes the marks back where a block that is not cold would lead only to cold ones.

@@ -20,9 +20,4 @@ impl Progress {
 
     /// Phase 95 has run.
     pub const LEGALIZED: Self = Self(19);
-
-    /// The number.
-    pub const fn value(self) -> u32 {
-        self.0
-    }
 }

@@ -231,10 +231,6 @@ pub(super) struct Dataflow {
     /// By bit, for the members of `web_bits`.
     pub webs: Vec<PackedOption<WebId>>,
     pending: BlockSet,
-    /// Passes over pending blocks since the function began.
-    pub passes: u32,
-    /// Batches since the function began.
-    pub batches: u32,
 }
 
 /// What the dataflow reads.
@@ -249,8 +245,6 @@ pub(super) struct Problem<'a> {
 impl Dataflow {
     /// Prepares for a function of so many blocks, with room for `active` ones.
     pub(super) fn begin(&mut self, blocks: usize, active: usize) {
-        self.passes = 0;
-        self.batches = 0;
         self.segments.reset(blocks, active);
         self.pending.reset(blocks);
         self.webs
@@ -259,7 +253,6 @@ impl Dataflow {
 
     /// Solves the next batch of `queue`, registers that are defined.
     pub(super) fn solve_batch(&mut self, queue: &mut Queue<'_>, problem: Problem<'_>) {
-        self.batches += 1;
         self.batch.fill(queue);
         self.segments.clear();
         self.web_bits = BatchSet::EMPTY;
@@ -314,15 +307,11 @@ impl Dataflow {
     /// growth of a set, so there are at most as many as blocks times registers.
     fn propagate(&mut self, problem: Problem<'_>) {
         let Self {
-            segments,
-            pending,
-            passes,
-            ..
+            segments, pending, ..
         } = self;
         while pending.end > 0 {
             let mut below = pending.end;
             pending.end = 0;
-            *passes += 1;
             while let Some(block) = pending.pop_last(&mut below) {
                 let id = segments.find(block).expect("pending blocks have a segment");
                 let live_in = segments.get(id).live_in();

@@ -42,31 +42,11 @@ pub enum Bypass {
     Never,
 }
 
-/// What a computation did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Does any range reach beyond the instruction that defines it?
-    pub extended: bool,
-    /// Was the global dataflow bypassed?
-    pub bypassed: bool,
-    /// Registers that are live across block boundaries, as far as they were not resolved one by
-    /// one.
-    pub crossing_registers: usize,
-    /// Batches that these were split into.
-    pub batches: u32,
-    /// Passes of the dataflow over pending blocks, of all batches.
-    pub passes: u32,
-    /// PHI values made at merge points.
-    pub phi_values: u64,
-}
-
 /// Computes live intervals. Keeps its memory from function to function: once it has seen the
 /// largest function of a module it allocates nothing more.
 #[derive(Debug, Default)]
 pub struct LiveRangeCalc {
     bypass: Bypass,
-    /// How many functions were computed.
-    functions: u64,
     /// What instructions do to registers, where the function does not list it.
     register_operands: Vec<RegisterOperandRecord>,
     /// Operands of registers with several definitions, where the function does not list them.
@@ -97,11 +77,6 @@ impl LiveRangeCalc {
         }
     }
 
-    /// How many functions were computed with this engine.
-    pub fn functions(&self) -> u64 {
-        self.functions
-    }
-
     /// Numbers the instructions of `function` and computes its intervals.
     ///
     /// # Panics
@@ -120,7 +95,7 @@ impl LiveRangeCalc {
     /// # Panics
     /// If the function is malformed; for snapshots see
     /// [`Snapshot::check`](crate::snapshot::Snapshot::check).
-    pub fn compute(&mut self, function: &impl Function, intervals: &mut LiveIntervals) -> Outcome {
+    pub fn compute(&mut self, function: &impl Function, intervals: &mut LiveIntervals) {
         assert!(!intervals.indexes.is_edited(), "the numbering must be fresh");
         let mut listed = std::mem::take(&mut self.register_operands);
         let mut listed_chains = std::mem::take(&mut self.chains);
@@ -141,10 +116,9 @@ impl LiveRangeCalc {
         } else {
             self.walk_crossing_registers(intervals); //               the bypass
         }
-        self.resolve_values(operands, chains, intervals); //          6
+        self.resolve_values(operands, chains, intervals); //          6, the rest
         self.register_operands = listed;
         self.chains = listed_chains;
-        self.finish(intervals, global) //                             8
     }
 
     /// Makes `range` reach each of `uses`, with PHI values where several values meet. What
@@ -161,7 +135,6 @@ impl LiveRangeCalc {
 
     /// Phase 1: a new function begins, and the results of the last one go.
     fn initialize(&mut self, registers: usize, intervals: &mut LiveIntervals) {
-        self.functions += 1;
         intervals.reset(registers);
     }
 
@@ -275,8 +248,8 @@ impl LiveRangeCalc {
             }
         };
         let predicates = webs.iter().filter(|&&web| function.is_predicate(web)).count();
-        let fits = singles.0 + webs.len() - predicates <= GENERAL_BITS
-            && singles.1 + predicates <= PREDICATE_BITS;
+        let fits =
+            singles.0 + webs.len() - predicates <= GENERAL_BITS && singles.1 + predicates <= PREDICATE_BITS;
         if fits && !webs.is_empty() {
             add_webs(self, &webs);
         }
@@ -348,21 +321,6 @@ impl LiveRangeCalc {
         let webs = &self.webs.unresolved;
         self.resolver
             .run(&self.flow, operands, chains, webs, usize::MAX, intervals);
-    }
-
-    /// Phase 8: the result.
-    fn finish(&mut self, intervals: &LiveIntervals, global: bool) -> Outcome {
-        Outcome {
-            extended: intervals
-                .segments
-                .iter()
-                .any(|segment| segment.end != segment.start.dead_slot()),
-            bypassed: !global,
-            crossing_registers: self.general.len() + self.predicates.len(),
-            batches: if global { self.dataflow.batches } else { 0 },
-            passes: if global { self.dataflow.passes } else { 0 },
-            phi_values: self.webs.phi_values + self.resolver.phi_values,
-        }
     }
 
     /// Bytes of memory that the engine holds, the result not counted.
@@ -547,10 +505,9 @@ mod tests {
         let mut calc = LiveRangeCalc::new();
         let mut intervals = LiveIntervals::default();
         intervals.renumber(&snapshot);
-        let outcome = calc.compute(&snapshot, &mut intervals);
-        assert!(outcome.extended && !outcome.bypassed);
-        assert_eq!(outcome.crossing_registers, 6000);
-        assert_eq!(outcome.batches, 16, "1000 predicates, 64 at a time");
+        calc.compute(&snapshot, &mut intervals);
+        assert_eq!(calc.general.len() + calc.predicates.len(), 6000);
+        assert!(calc.general.len() > GENERAL_BITS && calc.predicates.len() > PREDICATE_BITS);
         assert_eq!(intervals.to_string(), text(&function, Bypass::Always));
         assert_eq!(intervals.verify(&snapshot), []);
     }
@@ -605,7 +562,6 @@ mod tests {
                 "round {round}"
             );
         }
-        assert_eq!(calc.functions(), 200);
     }
 
     /// Findings that code with reads of undefined registers may have.
@@ -692,47 +648,6 @@ mod tests {
                 prop_assert_eq!(end.number(), before.number() + 16);
                 prop_assert_eq!(indexes.instruction_at(end), None);
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod timing {
-    use super::*;
-    use crate::live::testing::Kernel;
-    use std::time::Instant;
-
-    #[test]
-    #[ignore = "prints timings; run in release"]
-    fn print_timings() {
-        for size in [16, 100, 1000, 10_000, 100_000, 1_000_000] {
-            let function = Kernel::generate(1, size);
-            let mut listed = Vec::new();
-            let snapshot = function.snapshot();
-            let snapshot = snapshot.with_register_operands(&mut listed);
-            let mut calc = LiveRangeCalc::new();
-            let mut intervals = LiveIntervals::default();
-            let (mut numbering, mut engine) = (Vec::new(), Vec::new());
-            let mut outcome = Outcome::default();
-            for _ in 0..(20_000_000 / size).clamp(5, 2000) {
-                let begin = Instant::now();
-                intervals.renumber(&snapshot);
-                let middle = Instant::now();
-                outcome = calc.compute(&snapshot, &mut intervals);
-                engine.push(middle.elapsed());
-                numbering.push(middle - begin);
-            }
-            engine.sort();
-            numbering.sort();
-            let n = snapshot.instruction_count();
-            println!(
-                "{n:8} instructions {:7} blocks {:7} registers: numbering {:6.2} engine {:6.2} ns/instruction, {:5.1} bytes/instruction, {outcome:?}",
-                snapshot.block_count(),
-                snapshot.register_count(),
-                numbering[numbering.len() / 2].as_nanos() as f64 / n as f64,
-                engine[engine.len() / 2].as_nanos() as f64 / n as f64,
-                (calc.memory_bytes() + intervals.memory_bytes()) as f64 / n as f64,
-            );
         }
     }
 }

@@ -61,7 +61,7 @@ pub use flow_graph::FlowGraph;
 pub use function::Function;
 pub use listed_function::ListedFunction;
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
-pub use live_range_calc::{Bypass, LiveRangeCalc, Outcome};
+pub use live_range_calc::{Bypass, LiveRangeCalc};
 pub use query::LiveQuery;
 pub use segment::{BatchBit, BatchSet, EMPTY_KEY, Segment, TOMBSTONE_KEY};
 pub use segment_table::{SegmentId, SegmentTable};

@@ -63,8 +63,6 @@ pub(super) struct Resolver {
     searched_blocks: usize,
     /// Was there a read that no definition of its register reaches?
     has_unreached_read: bool,
-    /// PHI values made since the function began.
-    pub phi_values: u64,
 }
 
 /// What resolution reads.
@@ -86,7 +84,6 @@ impl Resolver {
     pub(super) fn begin(&mut self) {
         self.arena.reset();
         self.dominators_known = false;
-        self.phi_values = 0;
     }
 
     /// Computes the dominator tree of the function if it is not known yet.

@@ -53,7 +53,7 @@ struct EarlierDefinition {
 struct EarlierDefinitionId(u32);
 entity_impl!(EarlierDefinitionId, "earlier");
 
-/// A register that several instructions define.
+/// A register with several definitions, be they by one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScannedWeb {
     register: Register,
@@ -272,8 +272,20 @@ impl Scan {
         };
         if slot.is_same_instruction(definition) {
             state.definition = slot.min(definition).into();
+            self.note_web(register);
             return false;
         }
+        self.note_web(register);
+        if let Some(web) = self.web_of(register) {
+            let earlier = EarlierDefinitionId::new(self.earlier.len());
+            let previous = std::mem::replace(&mut self.webs[web.index()].earlier, earlier.into());
+            self.earlier.push(EarlierDefinition { slot, end, previous });
+        }
+        true
+    }
+
+    /// Makes a register a web, if it is none yet.
+    fn note_web(&mut self, register: Register) {
         if self.web_of.is_empty() {
             self.web_of.resize(self.registers.len(), PackedOption::default());
         }
@@ -285,12 +297,6 @@ impl Scan {
                 earlier: PackedOption::default(),
             });
         }
-        if let Some(web) = web.expand() {
-            let earlier = EarlierDefinitionId::new(self.earlier.len());
-            let previous = std::mem::replace(&mut self.webs[web.index()].earlier, earlier.into());
-            self.earlier.push(EarlierDefinition { slot, end, previous });
-        }
-        true
     }
 
     /// An early-clobber definition reaches reads by the same instruction, also those whose operands

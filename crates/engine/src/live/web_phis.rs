@@ -68,7 +68,6 @@ impl Webs {
         }
         for &id in &self.joins {
             self.phis[id.index()].difference(&unresolved).for_each(|bit| {
-                self.phi_values += 1;
                 self.webs[dataflow.web_at(bit).index()].phi = segments.block(id).into();
             });
         }

@@ -72,8 +72,6 @@ pub(super) struct Webs {
     pub(super) phis: Vec<BatchSet>,
     /// Segments of blocks where paths join and webs are live.
     pub(super) joins: Vec<SegmentId>,
-    /// PHI values made since the function began.
-    pub phi_values: u64,
 }
 
 impl Webs {
@@ -91,10 +89,8 @@ impl Webs {
         self.webs.resize(scan.webs.len(), Web::default());
         self.crossing.clear();
         self.unresolved.clear();
-        self.phi_values = 0;
         for operands in chains.chunk_by(|a, b| a.register == b.register) {
             let register = Register::from_u32(operands[0].register);
-            // An instruction that defines a register twice makes one value: that is no web.
             let Some(web) = scan.web_of(register) else {
                 continue;
             };

@@ -122,7 +122,6 @@ impl Resolver {
         };
         let kill = search.kill.filter(|_| block == search.use_block);
         if needs_phi {
-            self.phi_values += 1;
             let (start, end) = input.range(block);
             let value = self.range.new_value(start, block);
             let resolution = u64::from(self.states.resolution());
