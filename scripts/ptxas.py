@@ -20,15 +20,15 @@ def executable():
     return str(found[0]) if found else None
 
 
-def command_of(program, ptx, cubin, sm, limit=0):
-    """The command that assembles PTX and says what each function needs; `limit` is that of registers, 0 none."""
+def command_of(program, ptx, cubin, sm, limit=0, to_link=False):
+    """The command that assembles PTX, be it `to_link` later, and says what each function needs; `limit` is that of registers, 0 none."""
     command = [program, "-v", f"-arch=sm_{sm}", str(ptx), "-o", str(cubin)]
-    return command + ([f"--maxrregcount={limit}"] if limit else [])
+    return command + ([f"--maxrregcount={limit}"] if limit else []) + (["--compile-only"] if to_link else [])
 
 
-def figures(program, ptx, cubin, sm, limit=0):
+def figures(program, ptx, cubin, sm, limit=0, to_link=False):
     """By function: registers, which device functions have none of, bytes of stack, of spill stores and of spill loads, instructions."""
-    text, found, name = common.run(command_of(program, ptx, cubin, sm, limit)).stderr, {}, None
+    text, found, name = common.run(command_of(program, ptx, cubin, sm, limit, to_link)).stderr, {}, None
     for line in text.splitlines():
         if match := re.search(r"(?:Compiling entry function|Function properties for) '?([\w$]+)", line):
             name = match.group(1)

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Judges ways to compile by what ptxas makes of public kernels: registers, warps, spills and code, better beside worse.
+
+    scripts/judge.py CORPUS [--part look|held_out|all] [--way NAME=FLAGS ...] [--sm 80,90] [--limit 64] [--projects A,B]
+                     [--json FILE] [--worst 10]
+
+CORPUS is a folder with the modules (LLVM IR or bitcode) in a folder for each project, and an `index.tsv` with a line for each module:
+project, file, SM, language. `look.txt` and `held_out.txt` list the projects of either part: what is tuned is tuned on the one and
+reported on the other. A way is a name and options of the plug-in, such as `max=-oriel-profile=max`; `llc` alone is always judged,
+and the others are compared with it. Without --sm a module is compiled for the SM of its line.
+
+Warps are those that registers allow; registers are summed over kernels, spilled bytes are stores and loads. A line `best` takes the
+best of all ways for each kernel: what choosing well would be worth. What ptxas says of a PTX text is kept in CORPUS/.judged.
+"""
+
+import argparse
+import hashlib
+import json
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+import common
+import ptxas
+
+# Warps a multiprocessor holds, by SM; 64 where none is named.
+MOST_WARPS = {75: 32, 86: 48, 89: 48, 120: 48}
+REGISTERS = 65536
+FIGURES = ("registers", "warps", "spilled", "spilled_at_limit", "sass", "ptx")
+
+
+def warps(registers, sm):
+    """The warps that registers allow: a warp gets them in units of 256, from one of four parts of the multiprocessor."""
+    of_warp = -(-max(registers, 1) * 32 // 256) * 256
+    return min(REGISTERS // 4 // of_warp * 4, MOST_WARPS.get(sm, 64))
+
+
+def modules(arguments):
+    """(project, path, sm, language) of the part that is judged."""
+    parts = {}
+    for part in ("look", "held_out"):
+        parts.update((name, part) for name in (arguments.corpus / f"{part}.txt").read_text().split())
+    wanted = set(arguments.projects.split(",")) if arguments.projects else None
+    for line in (arguments.corpus / "index.tsv").read_text().splitlines():
+        project, file, sm, language = line.split("\t")[:4]
+        if arguments.part in ("all", parts.get(project)) and (wanted is None or project in wanted):
+            yield project, arguments.corpus / project / file, sm.removeprefix("sm_"), language
+
+
+def judged(ptx, sm, limits, cache):
+    """ptxas' figures of every kernel of a PTX text, by the limit of registers."""
+    program = ptxas.executable()
+    key = cache / hashlib.sha256(f"{ptx}{sm}{limits}".encode()).hexdigest()
+    if key.exists():
+        return json.loads(key.read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
+        source.write_text(ptx)
+        # What calls functions of other modules is assembled to be linked.
+        to_link = ".extern .func" in ptx
+        found = [ptxas.figures(program, source, cubin, sm, limit, to_link) for limit in limits]
+    key.write_text(json.dumps(found))
+    return found
+
+
+def measure(module, way, flags, arguments):
+    """The figures of every kernel of a module compiled one way, or what failed."""
+    project, path, sm, language = module
+    sm = arguments.only_sm or sm
+    command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", "-mattr=+ptx86", "-O3", path, "-o", "-"]
+    if flags is not None:
+        command[1:1] = [f"-load={common.plugin()}", *shlex.split(flags)]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        if result.returncode:
+            return None
+        found = judged(result.stdout, sm, arguments.limits, arguments.cache)
+    except (RuntimeError, subprocess.TimeoutExpired):
+        return None
+    counts = common.count_ptx_instructions(result.stdout)
+    number = int(sm.rstrip("af"))
+    kernels = {}
+    for name, free in found[0].items():
+        if "registers" not in free or name not in counts:
+            continue
+        spilled = [of.get(name, {}).get("spill_store_bytes", 0) + of.get(name, {}).get("spill_load_bytes", 0) for of in found]
+        kernels[name] = {
+            "registers": free["registers"],
+            "warps": warps(free["registers"], number),
+            "spilled": spilled[0],
+            "spilled_at_limit": spilled[-1],
+            "sass": free.get("sass_instructions", 0),
+            "ptx": counts[name],
+        }
+    return kernels
+
+
+def better(figure, value, than):
+    return value > than if figure == "warps" else value < than
+
+
+def best(kernels):
+    """The way that is best for a kernel: most warps, then fewest spills, then registers, then code."""
+    return min(kernels.values(), key=lambda one: (one["spilled"], -one["warps"], one["registers"], one["sass"]))
+
+
+def table(title, rows, ways):
+    print(f"\n{title}: {len(rows)} kernels")
+    base = {figure: sum(row["llc"][figure] for row in rows.values()) for figure in FIGURES}
+    print(f"{'':12}" + "".join(f"{figure:>26}" for figure in FIGURES))
+    print(f"{'llc':12}" + "".join(f"{base[figure]:>26,}" for figure in FIGURES))
+    for way in ways:
+        cells = ""
+        for figure in FIGURES:
+            change = sum(row[way][figure] for row in rows.values()) / base[figure] - 1 if base[figure] else 0
+            up = sum(better(figure, row[way][figure], row["llc"][figure]) for row in rows.values())
+            down = sum(better(figure, row["llc"][figure], row[way][figure]) for row in rows.values())
+            cells += f"{f'{change:+.2%} ({up} : {down})':>26}"
+        print(f"{way:12}{cells}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--part", choices=("look", "held_out", "all"), default="look")
+    parser.add_argument("--way", action="append", default=[])
+    parser.add_argument("--sm", default="")
+    parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--projects")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--worst", type=int, default=10)
+    arguments = parser.parse_args()
+    arguments.limits = [0, arguments.limit] if arguments.limit else [0]
+    arguments.cache = arguments.corpus / ".judged"
+    arguments.cache.mkdir(exist_ok=True)
+    ways = dict(way.split("=", 1) for way in arguments.way or ["max=-oriel-profile=max"])
+    everything = {}
+    for sm in arguments.sm.split(",") if arguments.sm else [""]:
+        arguments.only_sm = sm
+        found = list(modules(arguments))
+        calls = [(module, way, flags, arguments) for module in found for way, flags in {"llc": None, **ways}.items()]
+        results = common.parallel(f"judge{f' sm_{sm}' if sm else ''}", lambda call: measure(*call), calls)
+        for number, module in enumerate(found):
+            of_module = dict(zip(["llc", *ways], results[number * (len(ways) + 1) :]))
+            if None in of_module.values():
+                continue
+            for kernel in of_module["llc"]:
+                if all(kernel in kernels for kernels in of_module.values()):
+                    row = {way: kernels[kernel] for way, kernels in of_module.items()}
+                    row["best"] = best(row)
+                    everything[(sm or module[2], module[3], module[0], module[1].name, kernel)] = row
+    shown = [*ways, "best"] if len(ways) > 1 else list(ways)
+    for language in sorted({key[1] for key in everything}):
+        table(language, {key: row for key, row in everything.items() if key[1] == language}, shown)
+    table("all", everything, shown)
+    for way in ways:
+        for figure in ("registers", "spilled", "sass"):
+            worse = [(row[way][figure] - row["llc"][figure], row["llc"][figure], key) for key, row in everything.items()]
+            for change, before, key in sorted(worse, reverse=True)[: arguments.worst]:
+                if change > 0:
+                    print(f"{way}: {figure} {before} -> {before + change}: {' '.join(map(str, key))[:150]}")
+    if arguments.json:
+        rows = [dict(zip(("sm", "language", "project", "module", "kernel"), key), **row) for key, row in everything.items()]
+        arguments.json.write_text(json.dumps(rows))
+
+
+if __name__ == "__main__":
+    main()
