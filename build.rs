@@ -123,39 +123,66 @@ fn compile_shim(llvm: &Llvm) {
     sources.sort();
     let generated = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     abi_header::write(&generated);
-    let mut build = cc::Build::new();
-    build
+    let flags = flags(llvm);
+    // What the laboratory's shim is compiled with, too.
+    let shim = manifest_folder().join("cpp-shim");
+    println!("cargo::metadata=include={}", shim.display());
+    println!("cargo::metadata=generated={}", generated.display());
+    println!("cargo::metadata=flags={}", flags.join("\t"));
+    if needs_rpath() {
+        println!("cargo::metadata=rpath={}", llvm.query(&["--libdir"]));
+    }
+    cc::Build::new()
         .cpp(true)
-        .std("c++17")
         .files(&sources)
         .include("cpp-shim")
         .include(&generated)
-        .flag("-isystem")
-        .flag(llvm.query(&["--includedir"]))
-        .flag("-fno-exceptions")
-        .flag_if_supported("-Wno-unused-parameter")
-        .flag_if_supported("-Wno-missing-field-initializers")
-        .flag_if_supported("-fvisibility-inlines-hidden")
-        .define("__STDC_CONSTANT_MACROS", None)
-        .define("__STDC_FORMAT_MACROS", None)
-        .define("__STDC_LIMIT_MACROS", None)
-        .define(
-            "ORIEL_VERSION",
-            format!("\"{}\"", env!("CARGO_PKG_VERSION")).as_str(),
-        )
-        .cargo_metadata(false);
+        .flags(&flags)
+        .cargo_metadata(false)
+        .compile("oriel_shim");
+}
+
+/// The compiler's flags for code that includes LLVM's headers.
+fn flags(llvm: &Llvm) -> Vec<String> {
+    let include = llvm.query(&["--includedir"]);
+    let version = format!("-DORIEL_VERSION=\"{}\"", env!("CARGO_PKG_VERSION"));
+    let mut flags: Vec<String> = [
+        "-std=c++17",
+        "-isystem",
+        include.as_str(),
+        "-fno-exceptions",
+        "-fvisibility-inlines-hidden",
+        "-Wno-unused-parameter",
+        "-Wno-missing-field-initializers",
+        "-D__STDC_CONSTANT_MACROS",
+        "-D__STDC_FORMAT_MACROS",
+        "-D__STDC_LIMIT_MACROS",
+        version.as_str(),
+    ]
+    .map(str::to_owned)
+    .into();
     if std::env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
-        build.define("NDEBUG", None);
+        flags.push("-DNDEBUG".to_owned());
     }
     if llvm.query(&["--has-rtti"]) == "NO" {
-        build.flag("-fno-rtti");
+        flags.push("-fno-rtti".to_owned());
     }
     if let Some(sanitizer) = sanitizer() {
-        build
-            .flag(format!("-fsanitize={sanitizer}"))
-            .flag("-fno-omit-frame-pointer");
+        flags.push(format!("-fsanitize={sanitizer}"));
+        flags.push("-fno-omit-frame-pointer".to_owned());
     }
-    build.compile("oriel_shim");
+    flags
+}
+
+fn manifest_folder() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR")
+        .expect("cargo sets CARGO_MANIFEST_DIR")
+        .into()
+}
+
+/// Is LLVM where the system's loader may not look?
+fn needs_rpath() -> bool {
+    std::env::var_os(PREFIX_VARIABLE).is_some()
 }
 
 /// The sanitizer that the shim is built with: `address` for `scripts/check_memory.py`, `thread` for
@@ -170,8 +197,7 @@ fn link(llvm: &Llvm) {
     // Nothing calls the shim's registrations; they run when the library is loaded.
     println!("cargo::rustc-link-lib=static:+whole-archive=oriel_shim");
     println!("cargo::rustc-link-search=native={}", llvm.query(&["--libdir"]));
-    if std::env::var_os(PREFIX_VARIABLE).is_some() {
-        // The system's loader does not look there.
+    if needs_rpath() {
         println!("cargo::rustc-link-arg=-Wl,-rpath,{}", llvm.query(&["--libdir"]));
     }
     // A second copy of LLVM in the host's process would register every option twice.

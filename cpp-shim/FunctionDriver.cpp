@@ -12,9 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionDriver.h"
-#include "ControlFlowOracle.h"
 #include "FunctionBackup.h"
-#include "Oracle.h"
 #include "PhaseHost.h"
 #include "PlanApplier.h"
 #include "llvm/ADT/StringMap.h"
@@ -89,13 +87,6 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
       settings(MF.getFunction().getContext());
   if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
     return false;
-
-  if (Settings->bench_repetitions)
-    benchIntervals(MF, Stage, Settings->bench_repetitions);
-  if (Settings->check_intervals)
-    checkIntervals(MF, Stage);
-  if (Settings->check_control_flow)
-    checkControlFlow(MF, Stage);
 
   Stopwatch ExportTime;
   if (!Exporter.run(MF, Stage, ExportScope::Whole, Frequencies)) {
@@ -211,8 +202,6 @@ FunctionDriver::writeBack(MachineFunction &MF, OrielStage Stage,
   Applier.apply();
   if (Settings.verify) {
     StringMap<unsigned> Findings = verify(MF);
-    if (Settings.fail_verification)
-      ++Findings["failure on request"];
     StringRef Finding = newFinding(FindingsBefore, Findings);
     if (!Finding.empty()) {
       Backup->restore();

@@ -14,6 +14,8 @@
 
 namespace llvm {
 class PassBuilder;
+class TargetMachine;
+class TargetPassConfig;
 } // namespace llvm
 
 namespace oriel {
@@ -64,6 +66,14 @@ private:
   // Passes are moved into their manager.
   std::shared_ptr<FunctionDriver> Driver = std::make_shared<FunctionDriver>();
 };
+
+/// Does Oriel take part in code generation with \p TM?
+bool takesPartIn(const llvm::TargetMachine &TM);
+
+/// Inserts \p SSA and \p Late behind LLVM's passes at the two stages, and
+/// behind what was inserted there before. Says so if it finds no such place.
+void insertAtStages(llvm::TargetPassConfig &Config, llvm::Pass *SSA,
+                    llvm::Pass *Late);
 
 /// Makes Oriel's passes known to \p Builder.
 void registerWithPassBuilder(llvm::PassBuilder &Builder);

@@ -11,8 +11,6 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "ControlFlowOracle.h"
-#include "IntervalPasses.h"
 #include "OrielPasses.h"
 #include "llvm-c/Core.h"
 #include "llvm/CodeGen/MachinePassManager.h"
@@ -52,8 +50,6 @@ static std::string incompatibility() {
     return "the host runs another LLVM, " + Other;
   unsigned Major = 0, Minor = 0, Patch = 0;
   LLVMGetVersion(&Major, &Minor, &Patch);
-  if (oriel_pretend_other_llvm())
-    ++Patch;
   std::string Running =
       (Twine(Major) + "." + Twine(Minor) + "." + Twine(Patch)).str();
   std::string Wanted =
@@ -93,20 +89,28 @@ static AnalysisID findPass(StringRef Name) {
   return Info ? Info->getTypeInfo() : nullptr;
 }
 
-static void addPasses(TargetMachine &TM, PassManagerBase &,
-                      TargetPassConfig *Config) {
-  if (!TM.getTargetTriple().isNVPTX() ||
-      TM.getOptLevel() == CodeGenOptLevel::None || !isCompatible())
-    return;
+bool oriel::takesPartIn(const TargetMachine &TM) {
+  return TM.getTargetTriple().isNVPTX() &&
+         TM.getOptLevel() != CodeGenOptLevel::None && isCompatible();
+}
+
+void oriel::insertAtStages(TargetPassConfig &Config, Pass *SSA, Pass *Late) {
   AnalysisID EndOfSSA = findPass("nvptx-proxyreg-erasure");
   if (!EndOfSSA) {
     errs() << "oriel: this LLVM has no pass nvptx-proxyreg-erasure; the "
               "plug-in stays inactive\n";
     return;
   }
+  Config.insertPass(EndOfSSA, SSA);
+  Config.insertPass(&StackSlotColoringID, Late);
+}
+
+static void addPasses(TargetMachine &TM, PassManagerBase &,
+                      TargetPassConfig *Config) {
+  if (!takesPartIn(TM))
+    return;
   auto Driver = std::make_shared<FunctionDriver>();
-  Config->insertPass(EndOfSSA, new OrielSSA(Driver));
-  Config->insertPass(&StackSlotColoringID, new OrielLate(Driver));
+  insertAtStages(*Config, new OrielSSA(Driver), new OrielLate(Driver));
 }
 
 static RegisterTargetPassConfigCallback Callback(addPasses);
@@ -123,18 +127,6 @@ static bool parsePass(StringRef Name, MachineFunctionPassManager &Passes,
   }
   if (Name == "oriel-late") {
     Passes.addPass(OrielNewPass<ORIEL_STAGE_LATE>());
-    return true;
-  }
-  if (Name == "oriel-check-control-flow") {
-    Passes.addPass(CheckControlFlowNewPass());
-    return true;
-  }
-  if (Name == "oriel-check-intervals") {
-    Passes.addPass(CheckIntervalsNewPass());
-    return true;
-  }
-  if (Name == "print<oriel-live-intervals>") {
-    Passes.addPass(PrintIntervalsNewPass());
     return true;
   }
   return false;

@@ -2,6 +2,7 @@
 
 Environment:
     ORIEL_PLUGIN    liboriel.so            [default: target/release/liboriel.so, else target/debug]
+    ORIEL_LABORATORY  liboriel_laboratory.so  [default: beside liboriel.so]
     ORIEL_BIN       the command line tool  [default: oriel, beside liboriel.so]
     ORIEL_LLVM_BIN  folder of llc, clang, FileCheck, split-file and not
                                            [default: llvm-config-22 --bindir, else that of llc in PATH]
@@ -9,9 +10,10 @@ Environment:
 
 Substitutions:
     %llc        llc for NVPTX with the plug-in
+    %lab-llc    the same llc with the laboratory's plug-in, for what only tests need
     %llc-plain  the same llc without it
     %llc-bare   llc with neither plug-in nor target
-    %edit       %llc, its result checked by Oriel and by LLVM's verifier
+    %edit       %lab-llc, its result checked by Oriel and by LLVM's verifier
     %edited NAME   applies %t/NAME.edit to %t/kernel.ll; the PTX has to pass FileCheck with the prefix NAME
                 and, where there is one, ptxas
     %edited-mir NAME PASS   the same with the machine IR after PASS instead of the PTX
@@ -20,6 +22,7 @@ Substitutions:
     %clang-cl, %clang-cuda   clang on OpenCL C and CUDA with the plug-in, to PTX in -o
     %oriel      the command line tool
     %plugin     liboriel.so
+    %laboratory  liboriel_laboratory.so
     %ptxas-path ptxas itself (feature ptxas)
     %ptxas      ptxas for the same SM, its output thrown away (feature ptxas)
     %other-llc  an llc of another version (feature other-llvm)
@@ -90,6 +93,8 @@ llvm_bin = find_llvm_bin()
 llc = require(llvm_bin and os.path.join(llvm_bin, "llc"), "llc of LLVM 22", "ORIEL_LLVM_BIN")
 clang = os.path.join(llvm_bin, "clang")
 plugin = require(find_plugin(), "liboriel.so (cargo build makes it)", "ORIEL_PLUGIN")
+beside = Path(plugin).with_name("liboriel_laboratory.so")
+laboratory = require(os.environ.get("ORIEL_LABORATORY") or beside, "liboriel_laboratory.so", "ORIEL_LABORATORY")
 oriel = require(os.environ.get("ORIEL_BIN") or os.path.join(os.path.dirname(plugin), "oriel"), "oriel", "ORIEL_BIN")
 ptxas = find_ptxas()
 
@@ -105,7 +110,7 @@ config.environment["PATH"] = os.pathsep.join((llvm_bin, os.environ.get("PATH", "
 config.environment.pop("ORIEL_FLAGS", None)
 
 nvptx = "-mtriple=nvptx64-nvidia-cuda -mcpu=sm_80"
-checked = f"-load={plugin} -oriel-verify -verify-machineinstrs"
+checked = f"-load={laboratory} -oriel-verify -verify-machineinstrs"
 gpu_source = f"-fpass-plugin={plugin} -S -O2 -I {ROOT}/examples/include"
 opencl = (
     "-x cl -cl-std=CL2.0 --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -cl-no-stdinc "
@@ -128,12 +133,14 @@ config.substitutions += [
     ("%llc-plain", f"{llc} {nvptx}"),
     ("%llc-bare", llc),
     ("%llc", f"{llc} {nvptx} -load={plugin}"),
+    ("%lab-llc", f"{llc} {nvptx} -load={laboratory}"),
     ("%clang-cl", f"{clang} {opencl} {gpu_source}"),
     ("%clang-cuda", f"{clang} {cuda} {gpu_source}"),
     ("%clang", clang),
     ("%oriel", oriel),
     ("%python", sys.executable),
     ("%plugin", plugin),
+    ("%laboratory", laboratory),
     ("%examples", str(ROOT / "examples")),
     ("%schema", str(ROOT / "docs" / "report.schema.json")),
 ]

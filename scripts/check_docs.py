@@ -12,8 +12,8 @@ In a block that is fenced as ```console
 
 The blocks of a document run in order, each command in a shell of its own, in one new folder for the document. That has
 the files of `docs/fixtures/`, those that `prepare` below makes of examples, and what the root of the repository has:
-`examples/`, `target/release/oriel` and `target/release/liboriel.so`. PATH has `oriel` and LLVM's tools, the latter with and
-without the suffix `-22`.
+`examples/`, and `oriel`, `liboriel.so` and `liboriel_laboratory.so` in `target/release`. PATH has `oriel` and LLVM's tools,
+the latter with and without the suffix `-22`.
 
 A comment above a block says what else there is to know:
 
@@ -247,6 +247,7 @@ def main():
         (inputs / "examples").symlink_to(common.ROOT / "examples")
         (inputs / "target/release/oriel").symlink_to(common.tool().resolve())
         (inputs / "target/release/liboriel.so").symlink_to(common.plugin().resolve())
+        (inputs / "target/release/liboriel_laboratory.so").symlink_to(common.laboratory().resolve())
         prepare(inputs)
         link_tools(tools)
         work = [(found, inputs, tools) for found in blocks.values() if found]

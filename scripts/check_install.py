@@ -277,6 +277,13 @@ def check_uninstall(prefix):
                                          env={"DESTDIR": "", "PREFIX": str(prefix)}).stderr, "uninstalled twice")
 
 
+def check_files(prefix):
+    """All of the product is installed, and nothing that only tests need."""
+    files = files_below(prefix)
+    expect(INSTALLED <= files, "files are missing")
+    expect(not any("liboriel_laboratory" in file for file in files), "the laboratory's plug-in is installed")
+
+
 def check_destdir(work):
     """DESTDIR stands in front of PREFIX, and a tree that was not there is gone afterwards."""
     stage = work / "stage"
@@ -401,7 +408,7 @@ def main():
         work = Path(name).resolve()
         installation = Installation(work / "prefix", work)
         step("install", install, installation.prefix)
-        step("installed files", lambda: expect(INSTALLED <= files_below(installation.prefix), "files are missing"))
+        step("installed files", check_files, installation.prefix)
         hosts = step("hosts", check_hosts, installation) or []
         step("the tool without LLVM", check_tool_message, installation)
         step("moved tree", check_moved, installation, hosts)

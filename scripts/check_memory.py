@@ -23,12 +23,12 @@ RUNS = (["-oriel-phases=none", "-oriel-report=report.json", "-oriel-snapshot=."]
 
 
 def sanitized_build():
-    """Builds the plug-in with an AddressSanitizer shim; it and the environment that it runs in."""
+    """Builds the laboratory's plug-in with AddressSanitizer in its shims; it and the environment that it runs in."""
     folder = common.target_dir() / "sanitized"
     environment = {**os.environ, "ORIEL_SANITIZE": "address"}
     common.run(["cargo", "build", "--lib", "--target-dir", folder], env=environment)
     runtime = common.run(["g++", "-print-file-name=libasan.so"]).stdout.strip()
-    return folder / "debug" / "liboriel.so", {
+    return folder / "debug" / "liboriel_laboratory.so", {
         **os.environ,
         "LD_PRELOAD": runtime,
         "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:detect_odr_violation=0",
@@ -58,7 +58,7 @@ def main():
     parser.add_argument("sources", nargs="*")
     arguments = parser.parse_args()
     if arguments.valgrind:
-        prefix, plugin, environment = VALGRIND, common.plugin(), None
+        prefix, plugin, environment = VALGRIND, common.laboratory(), None
     else:
         prefix = []
         plugin, environment = sanitized_build()

@@ -52,7 +52,7 @@ def damage_plans(seed, folder):
     common.run([common.tool(), "generate", f"--functions={FUNCTIONS_A_MODULE}", f"--instructions={size}", f"--seed={seed}",
                 f"--shape={shapes[seed % len(shapes)]}", "-o", module])
     command = [common.llvm_bin() / "llc", "-O2", "-mcpu=sm_80", module, "-o", "/dev/null", "-verify-machineinstrs",
-               f"-load={common.plugin()}", f"-oriel-inject-fault=mutated-plan:{seed}", "-oriel-verify"]
+               f"-load={common.laboratory()}", f"-oriel-inject-fault=mutated-plan:{seed}", "-oriel-verify"]
     printed = common.run(command).stderr.splitlines()
     unexpected = [line for line in printed if "is left as LLVM made it: " not in line]
     if unexpected:

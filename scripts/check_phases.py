@@ -55,7 +55,7 @@ def check(work):
         is_modelled = subprocess.run(run, capture_output=True, check=False).returncode == 0
         for phase in phases:
             name = f"{source} sm_{sm} -O{level} {phase}"
-            command = [*examples.llc_command(bitcode, ptx, sm, level), f"-load={common.plugin()}"]
+            command = [*examples.llc_command(bitcode, ptx, sm, level), f"-load={common.laboratory()}"]
             command += [f"-oriel-register-budget={REGISTER_BUDGET}", f"-oriel-phases={phase}", "-oriel-verify", "-oriel-check-control-flow"]
             try:
                 if printed := common.run([*command, f"-oriel-report={report}"]).stderr:

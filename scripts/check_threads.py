@@ -3,7 +3,7 @@
 
     scripts/check_threads.py [MODULES]    200 modules if no number is given
 
-The test is tests/parallel_compilation.rs, which `make unit` runs without the sanitizer. LLVM itself is not instrumented: what
+The test is crates/laboratory/tests/parallel_compilation.rs, which `make unit` runs without the sanitizer. LLVM itself is not instrumented: what
 happens within it is not judged. Needs Rust's nightly toolchain with its sources, and clang for a shim with the runtime that rustc
 brings; without them the check is left out, with a message.
 """
@@ -51,7 +51,7 @@ def main():
         "TSAN_OPTIONS": f"halt_on_error=1:exitcode=99:suppressions={suppressions}",
     }
     command = ["cargo", "+nightly", "test", "-Zbuild-std", "--target", TARGET, "--target-dir", folder,
-               "--test", "parallel_compilation", "--", "--nocapture"]
+               "-p", "oriel-laboratory", "--test", "parallel_compilation", "--", "--nocapture"]
     return subprocess.run(command, cwd=common.ROOT, env=environment, check=False).returncode
 
 

@@ -48,6 +48,11 @@ def plugin():
     return built("liboriel.so", "ORIEL_PLUGIN")
 
 
+def laboratory():
+    """The plug-in with the laboratory: what only tests need."""
+    return built("liboriel_laboratory.so", "ORIEL_LABORATORY")
+
+
 def tool():
     """The command line tool to test."""
     return built("oriel", "ORIEL_BIN")

@@ -66,7 +66,7 @@ def configurations(arguments):
 def compile_checked(module, ptx, sm, level):
     """Compiles with all checks; what was found, and whether LLVM's verifier had to be left out."""
     command = examples.llc_command(module, ptx, sm, level)
-    checked = [*command, f"-load={common.plugin()}", *CHECKS]
+    checked = [*command, f"-load={common.laboratory()}", *CHECKS]
     problem = examples.run_quietly([*checked, LLVM_CHECK])
     if problem and examples.run_quietly([*command, LLVM_CHECK]):
         return examples.run_quietly(checked), True

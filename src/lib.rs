@@ -21,7 +21,6 @@
 //! | [`validate`] | `oriel-validator`: proves that a function does after the phases what it did before |
 //! | [`report`] | `oriel-report`: pressure, estimate, occupancy; one JSON object a function and stage |
 
-pub mod bench;
 mod c_api;
 #[cfg(feature = "llvm")]
 pub mod compile;
@@ -68,4 +67,4 @@ mod ffi;
 pub use inkwell;
 
 #[cfg(feature = "llvm")]
-pub use ffi::{LlvmOpcode, capture_snapshots, llvm_opcodes, print_llvm_opcode, run_machine_passes};
+pub use ffi::{OrielSink, OrielSnapshot, OrielText, capture_snapshots};

@@ -1,23 +1,19 @@
 //! What happens to one function at one stage.
 
-use crate::options::{Fault, Mode, Options, Phases, Printing, Validation};
+use crate::options::{Mode, Options, Phases, Printing, Validation};
 use crate::ori::analysis::uninitialized_registers;
-use crate::ori::machine::{ImportError, forget_machine, from_machine, perturb, to_machine};
-use crate::ori::{
-    ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operation, Position, PrintOptions,
-    RegisterFile,
-};
+use crate::ori::machine::{ImportError, from_machine, to_machine};
+use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::never_worse::{Cost, excess_pressure, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{
     Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, unread_stores,
 };
-use crate::plan::{Plan, fault};
+use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use crate::validate::{Subject, Validator};
 use serde::Serialize;
-use std::path::Path;
 use std::rc::Rc;
 
 /// What was done with a function.
@@ -68,15 +64,6 @@ pub trait Host {
     fn phase_ended(&self);
 }
 
-impl From<Plan> for Work {
-    fn from(plan: Plan) -> Self {
-        Self {
-            plan: Some(plan),
-            ..Self::default()
-        }
-    }
-}
-
 /// Why a function stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
@@ -97,37 +84,79 @@ impl From<String> for Problem {
 /// # Errors
 /// The function stays as it is, though it should not have.
 pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
-    if let Some(directory) = &options.snapshot_directory {
-        let path = directory.join(snapshot.file_name());
-        snapshot
-            .save(&path)
-            .map_err(|error| format!("the snapshot cannot be written: {error}"))?;
+    let steps = Steps::of(snapshot, options);
+    if steps == Steps::default() {
+        return Ok(Work::default());
     }
-    match options.fault {
-        Some(Fault::Panic) => panic!("panic on request"),
-        Some(Fault::MalformedPlan) => return Ok(fault::malformed(snapshot).into()),
-        Some(Fault::FailedVerification) if options.edit_script.is_none() => {
-            return Ok(fault::intrusive(snapshot).into());
+    let mut function = import(snapshot)?;
+    let mut work = Work {
+        warnings: steps.analyze(&function, snapshot, options),
+        ..Work::default()
+    };
+    let change = match steps.optimizes {
+        true => optimize(&mut function, snapshot, options, host, &mut work)?,
+        false => Change::None,
+    };
+    write_dot(&function, snapshot, options)?;
+    match change {
+        Change::None => work.unchanged = Some(function),
+        Change::Kept => work.plan = Some(plan(&function, snapshot)?),
+        Change::TakenBack => {}
+    }
+    Ok(work)
+}
+
+/// What there is to do with a function at a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Steps {
+    warns_of_uninitialized: bool,
+    warns_of_unread_stores: bool,
+    optimizes: bool,
+    writes_dot: bool,
+}
+
+impl Steps {
+    fn of(snapshot: &Snapshot<'_>, options: &Options) -> Self {
+        let stage = snapshot.stage();
+        let in_analysis = options.mode == Mode::Analyze;
+        let has_phases = || {
+            let mut phases = options.phases_at(stage, snapshot.function().sm);
+            phases.next().is_some()
+        };
+        Self {
+            warns_of_uninitialized: stage == Stage::Late && options.warn_uninitialized.unwrap_or(in_analysis),
+            warns_of_unread_stores: stage == Stage::Ssa
+                && options.warn_unread_stores.unwrap_or(in_analysis)
+                && !snapshot.arrays().frame_objects.is_empty(),
+            optimizes: options.mode == Mode::Optimize && (options.phases == Phases::None || has_phases()),
+            writes_dot: options.dot_directory.is_some(),
         }
-        Some(Fault::MutatedPlan(seed)) => {
-            let identity = format!("{} {}", snapshot.name(), snapshot.stage().name());
-            let seed = seed << 32 | u64::from(crc32fast::hash(identity.as_bytes()));
-            return Ok(fault::mutated(snapshot, seed).into());
-        }
-        // Whatever an edit script does is undone; the other faults happen elsewhere.
-        Some(Fault::FailedVerification | Fault::OtherLlvm | Fault::WrongInterval | Fault::WorseCode)
-        | None => {}
     }
-    if let (Mode::Optimize, Some(script)) = (options.mode, &options.edit_script) {
-        let plan = script
-            .apply(*snapshot)
-            .map_err(|error| format!("edit script: {error}"))?;
-        return Ok(Work {
-            plan,
-            ..Work::default()
-        });
+
+    /// Returns the warnings of a function as LLVM made it.
+    fn analyze(self, function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Vec<String> {
+        let uninitialized = self
+            .warns_of_uninitialized
+            .then(|| uninitialized_warning(function, options));
+        let unread_stores = self
+            .warns_of_unread_stores
+            .then(|| unread_stores_warning(function, snapshot));
+        [uninitialized, unread_stores]
+            .into_iter()
+            .flatten()
+            .flatten()
+            .collect()
     }
-    through_ori(snapshot, options, host)
+}
+
+/// Takes a function to Ori.
+fn import(snapshot: &Snapshot<'_>) -> Result<Function, Problem> {
+    from_machine(snapshot).map_err(Problem::Unsupported)
+}
+
+/// Makes a plan of a function in Ori.
+fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, Problem> {
+    to_machine(function, snapshot).map_err(|error| Problem::Failure(format!("no machine code: {error}")))
 }
 
 /// Runs the phases that the options ask for over a function in Ori. Options of prints and reports
@@ -151,12 +180,16 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
         printing: Printing::default(),
         ..options.clone()
     };
-    let mut function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    let mut function = import(snapshot)?;
     let mut work = Work::default();
-    optimize(&mut function, snapshot, &options, &Listener, &mut work)?;
+    let change = optimize(&mut function, snapshot, &options, &Listener, &mut work)?;
+    if change == Change::Kept {
+        // LLVM has to be able to take it.
+        plan(&function, snapshot)?;
+    }
     let effects = work.effects.ok_or_else(|| "no phase was measured".to_owned())?;
     if effects.taken_back.is_some() {
-        function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+        function = import(snapshot)?;
     }
     Ok(PhaseRun {
         function,
@@ -166,58 +199,27 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     })
 }
 
-/// Takes a function to Ori, changes it there and makes a plan of the result, if there is a reason
-/// to.
-fn through_ori(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
-    let has_phases = options
-        .phases_at(snapshot.stage(), snapshot.function().sm)
-        .next()
-        .is_some();
-    let goes_back = has_phases || matches!(options.phases, Phases::None | Phases::Rebuild | Phases::Perturb);
-    let goes_back = goes_back && options.mode == Mode::Optimize;
-    let mut work = Work::default();
-    let in_analysis = options.mode == Mode::Analyze;
-    let warn_uninitialized =
-        options.warn_uninitialized.unwrap_or(in_analysis) && snapshot.stage() == Stage::Late;
-    let warn_unread_stores = options.warn_unread_stores.unwrap_or(in_analysis)
-        && snapshot.stage() == Stage::Ssa
-        && !snapshot.arrays().frame_objects.is_empty();
-    let warns = warn_uninitialized || warn_unread_stores;
-    if !goes_back && !warns && options.dot_directory.is_none() {
-        return Ok(work);
-    }
-    let mut function = from_machine(snapshot).map_err(Problem::Unsupported)?;
-    if warn_uninitialized {
-        work.warnings.extend(uninitialized_warning(&function, options));
-    }
-    if warn_unread_stores {
-        work.warnings.extend(unread_stores_warning(&function, snapshot));
-    }
-    let is_changed = goes_back && optimize(&mut function, snapshot, options, host, &mut work)?;
-    if let Some(directory) = &options.dot_directory {
-        let path = directory.join(snapshot.file_name()).with_extension("dot");
-        write_dot(&function, options, &path)?;
-    }
-    work.unchanged = (!is_changed).then_some(function);
-    Ok(work)
+/// What became of a function in Ori.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// Nothing: it is as LLVM made it.
+    None,
+    /// LLVM gets the function as it is now.
+    Kept,
+    /// LLVM keeps its own.
+    TakenBack,
 }
 
-/// Changes a function, and makes a plan of the result; none if it stays as it was. Is anything in
-/// it not as it was?
+/// Runs the phases over a function, and judges the result.
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
     options: &Options,
     host: &impl Host,
     work: &mut Work,
-) -> Result<bool, Problem> {
+) -> Result<Change, Problem> {
     let is_profile = options.phases == Phases::Profile;
     let budget = options.phase_options.register_budget;
-    match options.phases {
-        Phases::Rebuild => forget_machine(function),
-        Phases::Perturb => perturb(function),
-        Phases::None | Phases::Profile | Phases::Listed(_) => {}
-    }
     let phase_options = PhaseOptions {
         optimization_level: snapshot.function().optimization_level,
         ..options.phase_options.clone()
@@ -228,12 +230,7 @@ fn optimize(
     } else {
         0.0
     };
-    let mut is_changed = run_listed(function, options, &mut manager, host, &mut work.effects)?;
-    if is_profile && options.fault == Some(Fault::WorseCode) {
-        // Liveness stays as it is: nothing uses what is added.
-        make_worse(function);
-        is_changed = true;
-    }
+    let is_changed = run_listed(function, options, &mut manager, host, &mut work.effects)?;
     let after = (is_profile && is_changed).then(|| {
         let flow = manager.control_flow(function);
         Cost::of(function, &flow, budget, || manager.liveness(function))
@@ -245,7 +242,7 @@ fn optimize(
     }
     if is_profile {
         let Some(after) = after else {
-            return Ok(false);
+            return Ok(Change::None);
         };
         if let Some(reason) = worsening(weighted_before, after, snapshot, options)? {
             work.is_changed = false;
@@ -253,15 +250,13 @@ fn optimize(
             if let Some(effects) = &mut work.effects {
                 effects.taken_back = Some(reason);
             }
-            return Ok(true);
+            return Ok(Change::TakenBack);
         }
     }
-    if !is_validated(function, snapshot, options, work)? {
-        return Ok(true);
+    match is_validated(function, snapshot, options, work)? {
+        true => Ok(Change::Kept),
+        false => Ok(Change::TakenBack),
     }
-    let plan = to_machine(function, snapshot).map_err(|error| format!("no machine code: {error}"))?;
-    work.plan = Some(plan);
-    Ok(true)
 }
 
 /// Lets the validator look at a function that may have been changed; may LLVM have it?
@@ -272,11 +267,10 @@ fn is_validated(
     work: &mut Work,
 ) -> Result<bool, Problem> {
     let validation = options.validation();
-    let may_be_changed = work.is_changed || matches!(options.phases, Phases::Rebuild | Phases::Perturb);
-    if validation == Validation::Off || !may_be_changed {
+    if validation == Validation::Off || !work.is_changed {
         return Ok(true);
     }
-    let before = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    let before = import(snapshot)?;
     let subject = |function| Subject {
         function,
         snapshot: Some(*snapshot),
@@ -322,23 +316,13 @@ fn worsening(
 
 /// The excess pressure of a function as LLVM made it.
 fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Result<u32, Problem> {
-    let function = from_machine(snapshot).map_err(Problem::Unsupported)?;
+    let function = import(snapshot)?;
     let liveness = || {
         let flow = ControlFlow::analyze(&function, options.phase_options.traversal);
         Rc::new(Liveness::compute(&function, &flow))
     };
     let budget = options.phase_options.register_budget;
     Ok(excess_pressure(&function, budget, liveness))
-}
-
-/// Adds an instruction that does nothing.
-fn make_worse(function: &mut Function) {
-    let result = function.create_register(RegisterFile::R, 32, None);
-    let result = function.register_operand(result);
-    let constant = function.integer_operand(0);
-    let mov = InstructionBuilder::new(Operation::Mov, DataType::B32);
-    let entry = function.entry();
-    function.insert(Position::Start(entry), mov.result(result).source(constant));
 }
 
 /// What there is to say of a function that its phases made worse.
@@ -464,11 +448,15 @@ fn verify(function: &Function, state: &str) -> Result<(), Problem> {
     }
 }
 
-fn write_dot(function: &Function, options: &Options, path: &Path) -> Result<(), Problem> {
+fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Result<(), Problem> {
+    let Some(directory) = &options.dot_directory else {
+        return Ok(());
+    };
+    let path = directory.join(snapshot.file_name()).with_extension("dot");
     let flow = ControlFlow::analyze(function, options.phase_options.traversal);
     let mut text = String::new();
     flow.print_dot(function, &mut text)
         .expect("writing to a string does not fail");
-    std::fs::write(path, text)
+    std::fs::write(&path, text)
         .map_err(|error| Problem::Failure(format!("{} cannot be written: {error}", path.display())))
 }

@@ -1,20 +1,20 @@
 ; Whatever goes wrong leaves every function as LLVM made it, with one diagnostic for each function and stage.
 
 ; RUN: %llc-plain %s -o %t.plain
-; RUN: %llc %s -oriel-inject-fault=panic -verify-machineinstrs -o %t.panic 2>%t.err
+; RUN: %lab-llc %s -oriel-inject-fault=panic -verify-machineinstrs -o %t.panic 2>%t.err
 ; RUN: diff %t.plain %t.panic
 ; RUN: FileCheck %s --check-prefixes=PANIC --implicit-check-not=warning: --implicit-check-not=error: --input-file=%t.err
 
-; RUN: %llc %s -oriel-inject-fault=malformed-plan -verify-machineinstrs -o %t.malformed 2>%t.err
+; RUN: %lab-llc %s -oriel-inject-fault=malformed-plan -verify-machineinstrs -o %t.malformed 2>%t.err
 ; RUN: diff %t.plain %t.malformed
 ; RUN: FileCheck %s --check-prefixes=MALFORMED --implicit-check-not=warning: --implicit-check-not=error: --input-file=%t.err
 
-; RUN: %llc %s -oriel-inject-fault=failed-verification -verify-machineinstrs -o %t.failed 2>%t.err
+; RUN: %lab-llc %s -oriel-inject-fault=failed-verification -verify-machineinstrs -o %t.failed 2>%t.err
 ; RUN: diff %t.plain %t.failed
 ; RUN: FileCheck %s --check-prefixes=FAILED --implicit-check-not=warning: --implicit-check-not=error: --input-file=%t.err
 
 ; The same with debug information, and through the environment.
-; RUN: env ORIEL_FLAGS=-oriel-inject-fault=panic %llc %s -verify-machineinstrs -o %t.panic 2>%t.err
+; RUN: env ORIEL_FLAGS=-oriel-inject-fault=panic %lab-llc %s -verify-machineinstrs -o %t.panic 2>%t.err
 ; RUN: diff %t.plain %t.panic
 ; RUN: FileCheck %s --check-prefixes=PANIC --implicit-check-not=warning: --input-file=%t.err
 
@@ -28,8 +28,8 @@
 ; MALFORMED: warning: oriel: function 'loop' at stage ssa
 ; MALFORMED: warning: oriel: function 'loop' at stage late
 
-; FAILED: warning: oriel: function 'k' at stage ssa is left as LLVM made it: LLVM's verifier refuses the result: failure on request
-; FAILED: warning: oriel: function 'k' at stage late is left as LLVM made it: LLVM's verifier refuses the result: failure on request
+; FAILED: warning: oriel: function 'k' at stage ssa is left as LLVM made it: LLVM's verifier refuses the result: Bad machine code: Undef virtual register def
+; FAILED: warning: oriel: function 'k' at stage late is left as LLVM made it: LLVM's verifier refuses the result: Bad machine code: Undef virtual register def
 ; FAILED: warning: oriel: function 'loop' at stage ssa
 ; FAILED: warning: oriel: function 'loop' at stage late
 

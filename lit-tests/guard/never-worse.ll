@@ -1,10 +1,10 @@
 ; A function that the phases of a profile made worse stays as LLVM made it, and a remark says why. Phases that are named are not judged.
 
-; RUN: %llc -oriel=off %s -o %t.plain
-; RUN: %llc -oriel-inject-fault=worse-code -pass-remarks-missed=oriel %s -o %t.kept 2>&1 | FileCheck %s
+; RUN: %lab-llc -oriel=off %s -o %t.plain
+; RUN: %lab-llc -oriel-enable-phases=Worsen -pass-remarks-missed=oriel %s -o %t.kept 2>&1 | FileCheck %s
 ; RUN: diff %t.plain %t.kept
 ; RUN: %llc -pass-remarks-missed=oriel %s -o /dev/null 2>&1 | FileCheck %s --allow-empty --check-prefix=GOOD
-; RUN: %llc -oriel-inject-fault=worse-code -oriel-phases=GvnCse -pass-remarks-missed=oriel %s -o /dev/null 2>&1 \
+; RUN: %lab-llc -oriel-enable-phases=Worsen -oriel-phases=GvnCse -pass-remarks-missed=oriel %s -o /dev/null 2>&1 \
 ; RUN:   | FileCheck %s --allow-empty --check-prefix=GOOD
 
 ; CHECK: remark: {{.*}}: profile: the function stays as it is: weighted instructions {{[0-9.]+}} before, {{[0-9.]+}} after phases

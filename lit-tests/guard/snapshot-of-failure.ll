@@ -1,7 +1,7 @@
 ; A failure can be reported: with -oriel-snapshot the function is written before anything goes wrong.
 
 ; RUN: rm -rf %t && mkdir %t
-; RUN: %llc %s -oriel-inject-fault=panic -oriel-snapshot=%t -o /dev/null 2>&1 | FileCheck %s --check-prefix=WARNING
+; RUN: %lab-llc %s -oriel-inject-fault=panic -oriel-snapshot=%t -o /dev/null 2>&1 | FileCheck %s --check-prefix=WARNING
 ; RUN: %oriel snapshot %t/k.ssa.oriel | FileCheck %s --check-prefix=SSA
 ; RUN: %oriel snapshot %t/k.late.oriel | FileCheck %s --check-prefix=LATE
 

@@ -4,20 +4,20 @@
 ; RUN: split-file %s %t
 ; RUN: %llc-plain %t/kernel.ll -o %t/plain.ptx
 
-; RUN: %llc -oriel-inject-fault=failed-verification -oriel-edit=%t/blocks.edit -verify-machineinstrs \
+; RUN: %lab-llc -oriel-inject-fault=failed-verification -oriel-edit=%t/blocks.edit -verify-machineinstrs \
 ; RUN:   %t/kernel.ll -o %t/blocks.ptx 2>&1 | FileCheck %s --check-prefix=SSA
 ; RUN: diff %t/plain.ptx %t/blocks.ptx
 
-; RUN: %llc -oriel-inject-fault=failed-verification -oriel-edit=%t/tables.edit -verify-machineinstrs \
+; RUN: %lab-llc -oriel-inject-fault=failed-verification -oriel-edit=%t/tables.edit -verify-machineinstrs \
 ; RUN:   %t/kernel.ll -o %t/tables.ptx 2>&1 | FileCheck %s --check-prefix=LATE
 ; RUN: diff %t/plain.ptx %t/tables.ptx
 
-; RUN: %llc -oriel-inject-fault=failed-verification -oriel-edit=%t/asm.edit -verify-machineinstrs \
+; RUN: %lab-llc -oriel-inject-fault=failed-verification -oriel-edit=%t/asm.edit -verify-machineinstrs \
 ; RUN:   %t/kernel.ll -o %t/asm.ptx 2>&1 | FileCheck %s --check-prefix=LATE
 ; RUN: diff %t/plain.ptx %t/asm.ptx
 
-; SSA: oriel: function 'loop' at stage ssa is left as LLVM made it: LLVM's verifier refuses the result: failure on request
-; LATE: oriel: function 'loop' at stage late is left as LLVM made it: LLVM's verifier refuses the result: failure on request
+; SSA: oriel: function 'loop' at stage ssa is left as LLVM made it: LLVM's verifier refuses the result: Bad machine code: Undef virtual register def
+; LATE: oriel: function 'loop' at stage late is left as LLVM made it: LLVM's verifier refuses the result: Bad machine code: Undef virtual register def
 
 ;--- blocks.edit
 function loop ssa

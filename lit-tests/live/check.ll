@@ -2,10 +2,10 @@
 ; for each function and stage, and totals.
 
 ; RUN: %llc-plain %s -o %t.plain
-; RUN: %llc -oriel=analyze -oriel-check-intervals %s -o %t.checked 2>&1 | count 0
+; RUN: %lab-llc -oriel=analyze -oriel-check-intervals %s -o %t.checked 2>&1 | count 0
 ; RUN: cmp %t.plain %t.checked
-; RUN: %llc -oriel=analyze -oriel-bench=3 %s -o /dev/null | FileCheck %s --check-prefix=BENCH
-; RUN: not %llc -oriel-bench=0 %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ZERO
+; RUN: %lab-llc -oriel=analyze -oriel-bench=3 %s -o /dev/null | FileCheck %s --check-prefix=BENCH
+; RUN: not %lab-llc -oriel-bench=0 %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ZERO
 ; RUN: rm -rf %t.dir && mkdir %t.dir
 ; RUN: %llc -oriel=analyze -oriel-snapshot=%t.dir %s -o /dev/null
 ; RUN: %oriel live --verify %t.dir/k.late.oriel | FileCheck %s --check-prefix=LIVE

@@ -1,13 +1,13 @@
 ; A live interval that differs from LLVM's is a fatal error that prints both, by the option and by the pass.
 
-; RUN: not %llc -oriel=analyze -oriel-check-intervals -oriel-inject-fault=wrong-interval %s -o /dev/null 2>&1 \
+; RUN: not %lab-llc -oriel=analyze -oriel-check-intervals -oriel-inject-fault=wrong-interval %s -o /dev/null 2>&1 \
 ; RUN:   | FileCheck %s --check-prefixes=CHECK,SSA
 ; RUN: %llc-plain -stop-after=stack-slot-coloring -simplify-mir %s -o %t.mir
-; RUN: not %llc -run-pass=oriel-check-intervals -oriel-inject-fault=wrong-interval %t.mir -o /dev/null 2>&1 \
+; RUN: not %lab-llc -run-pass=oriel-check-intervals -oriel-inject-fault=wrong-interval %t.mir -o /dev/null 2>&1 \
 ; RUN:   | FileCheck %s --check-prefixes=CHECK,LATE
 ; RUN: not %oriel passes --passes=oriel-check-intervals --oriel=-oriel-inject-fault=wrong-interval %t.mir -o - 2>&1 \
 ; RUN:   | FileCheck %s --check-prefixes=CHECK,LATE
-; RUN: %llc -run-pass=oriel-check-intervals %t.mir -o /dev/null 2>&1 | count 0
+; RUN: %lab-llc -run-pass=oriel-check-intervals %t.mir -o /dev/null 2>&1 | count 0
 
 ; SSA: oriel: live intervals of function 'k' at stage ssa differ from LLVM's:
 ; LATE: oriel: live intervals of function 'k' at stage late differ from LLVM's:

@@ -9,7 +9,7 @@
 ; RUN: env "ORIEL_FLAGS='-oriel-report=%t with space'" %llc -oriel=analyze %s -o /dev/null
 ; RUN: FileCheck %s --input-file="%t with space"
 ; RUN: rm -rf %t && mkdir %t
-; RUN: env "ORIEL_FLAGS=-oriel-snapshot=%t -oriel-verify -oriel-inject-fault=panic" %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PANIC
+; RUN: env "ORIEL_FLAGS=-oriel-snapshot=%t -oriel-verify -oriel-inject-fault=panic" %lab-llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PANIC
 ; RUN: ls %t | FileCheck %s --check-prefix=FILES
 ; RUN: env ORIEL_FLAGS= %llc %s -o /dev/null 2>&1 | count 0
 

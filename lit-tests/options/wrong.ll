@@ -14,9 +14,9 @@
 ; RUN: not %llc -oriel-phases=MergeBasicBlocks@early %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STAGE
 ; STAGE: 'early' is no stage; allowed are: ssa, late
 
-; RUN: not %llc -oriel-inject-fault=rain %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
-; RUN: not %llc -oriel-inject-fault=mutated-plan:x %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
-; FAULT: is not allowed; allowed are: panic, malformed-plan, failed-verification, mutated-plan:SEED, other-llvm, wrong-interval, worse-code
+; RUN: not %lab-llc -oriel-inject-fault=rain %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
+; RUN: not %lab-llc -oriel-inject-fault=mutated-plan:x %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FAULT
+; FAULT: is not allowed; allowed are: panic, malformed-plan, failed-verification, mutated-plan:SEED, wrong-interval
 
 ; RUN: not %llc -oriel-report= %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPORT
 ; RUN: env ORIEL_FLAGS=-oriel-report not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPORT
@@ -30,13 +30,13 @@
 ; RUN: env ORIEL_FLAGS=-oriel-verify=1 not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SWITCH
 ; SWITCH: {{does not allow a value|takes no value}}
 
-; RUN: not %llc -oriel-edit=%t.missing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=EDIT
+; RUN: not %lab-llc -oriel-edit=%t.missing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=EDIT
 ; EDIT: No such file or directory
 
 ; RUN: env ORIEL_FLAGS=-oriel-speed=11 not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=NAME
 ; RUN: env ORIEL_FLAGS=analyze not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
 ; RUN: env "ORIEL_FLAGS='-oriel=off" not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUOTES
-; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-bench, -oriel-check-control-flow, -oriel-check-intervals, -oriel-disable-phases, -oriel-dont-merge-basicblocks, -oriel-dot, -oriel-edit, -oriel-enable-phases, -oriel-inject-fault, -oriel-knob, -oriel-phases, -oriel-print-after, -oriel-print-after-all, -oriel-print-before, -oriel-profile, -oriel-recursive-rpo, -oriel-register-budget, -oriel-report, -oriel-report-html, -oriel-snapshot, -oriel-validate, -oriel-verify, -oriel-warn-launch-bounds, -oriel-warn-uninitialized, -oriel-warn-unread-stores
+; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-disable-phases, -oriel-dont-merge-basicblocks, -oriel-dot, -oriel-enable-phases, -oriel-knob, -oriel-phases, -oriel-print-after, -oriel-print-after-all, -oriel-print-before, -oriel-profile, -oriel-recursive-rpo, -oriel-register-budget, -oriel-report, -oriel-report-html, -oriel-snapshot, -oriel-validate, -oriel-verify, -oriel-warn-launch-bounds, -oriel-warn-uninitialized, -oriel-warn-unread-stores
 ; WORD: error: oriel: ORIEL_FLAGS: 'analyze' is no option; options look like -oriel-report=FILE
 ; QUOTES: error: oriel: ORIEL_FLAGS: unbalanced quotes
 

@@ -1,7 +1,7 @@
 ; -opt-bisect-limit counts and skips Oriel's passes.
 
 ; RUN: %llc -opt-bisect-limit=-1 %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALL
-; RUN: %llc -opt-bisect-limit=0 -oriel-inject-fault=panic %s -o %t.ptx 2>&1 | FileCheck %s --check-prefix=NONE --implicit-check-not=warning:
+; RUN: %lab-llc -opt-bisect-limit=0 -oriel-inject-fault=panic %s -o %t.ptx 2>&1 | FileCheck %s --check-prefix=NONE --implicit-check-not=warning:
 ; RUN: %llc-plain -opt-bisect-limit=0 %s -o %t.plain 2>/dev/null
 ; RUN: diff %t.plain %t.ptx
 

@@ -15,9 +15,9 @@
 ; PHASES: {"module":"{{.*}}fields.ll","function":"helper","is_kernel":false,"sm":80,"ptx_version":0,"stage":"ssa","blocks":1,"instructions_in":{{[0-9]+}},"instructions_out":{{[0-9]+}},"registers":{{[0-9]+}},"outcome":"unchanged","phases":{{.*}}"GvnCse":{{.*}},"phase_ns":{{.*}},"export_ns":{{[0-9]+}},"library_ns":{{[0-9]+}},"apply_ns":0,"analysis_ns":0,"oriel_ns":{{[0-9]+}}}
 
 ; Version, outcome and problem; instructions are counted after a change.
-; RUN: %llc -mattr=+ptx86 -oriel-report=- -oriel-edit=%S/Inputs/add.edit %s -o /dev/null | FileCheck %s --check-prefix=EDIT
+; RUN: %lab-llc -mattr=+ptx86 -oriel-report=- -oriel-edit=%S/Inputs/add.edit %s -o /dev/null | FileCheck %s --check-prefix=EDIT
 ; EDIT: "function":"k"{{.*}}"ptx_version":86,"stage":"ssa","blocks":1,"instructions_in":4,"instructions_out":5,{{.*}}"outcome":"changed"
-; RUN: %llc -oriel-report=- -oriel-inject-fault=malformed-plan %s -o /dev/null 2>/dev/null | FileCheck %s --check-prefix=FAILED
+; RUN: %lab-llc -oriel-report=- -oriel-inject-fault=malformed-plan %s -o /dev/null 2>/dev/null | FileCheck %s --check-prefix=FAILED
 ; FAILED: "function":"k"{{.*}}"stage":"ssa"{{.*}}"instructions_in":4,"instructions_out":4,{{.*}}"outcome":"failed","problem":"malformed plan: {{[^"]*}}","export_ns"
 
 target triple = "nvptx64-nvidia-cuda"

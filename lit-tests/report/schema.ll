@@ -3,7 +3,7 @@
 ; REQUIRES: jsonschema
 ; RUN: %llc -oriel=analyze -oriel-report=- %s -o /dev/null | %python %S/Inputs/validate.py %schema | FileCheck %s --check-prefix=FOUR
 ; RUN: %llc -oriel-report=- %s -o /dev/null | %python %S/Inputs/validate.py %schema | FileCheck %s --check-prefix=FOUR
-; RUN: %llc -oriel-report=- -oriel-inject-fault=malformed-plan %s -o /dev/null 2>/dev/null | %python %S/Inputs/validate.py %schema | FileCheck %s --check-prefix=FOUR
+; RUN: %lab-llc -oriel-report=- -oriel-inject-fault=malformed-plan %s -o /dev/null 2>/dev/null | %python %S/Inputs/validate.py %schema | FileCheck %s --check-prefix=FOUR
 ; RUN: %oriel report --sm 52,80,90 --json --details %s %S/pressure.ll | %python %S/Inputs/validate.py %schema | FileCheck %s --check-prefix=NINE
 ; RUN: echo '{"module":"m","function":"f","is_kernel":true,"sm":80,"stage":"late","blocks":1,"instructions_out":1,"other":1}' | not %python %S/Inputs/validate.py %schema 2>&1 | FileCheck %s --check-prefix=OTHER
 ; FOUR: 4 valid lines

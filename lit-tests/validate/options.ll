@@ -9,7 +9,7 @@
 ; RUN: not %llc %s -oriel-validate=perhaps -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
 
 ; Operands exchanged and constants moved: the same function.
-; RUN: %llc %s -oriel-phases=perturb -oriel-validate=check -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUIET --allow-empty
+; RUN: %lab-llc %s -oriel-phases=perturb -oriel-validate=check -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUIET --allow-empty
 
 ; PROVED: "outcome":"changed"{{.*}}"validation":{"is_proved":true}
 ; OFF: "outcome":"changed"

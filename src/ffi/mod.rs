@@ -4,19 +4,14 @@
 
 mod capture;
 mod compile;
-mod control_flow;
 mod host;
-mod live;
-mod opcodes;
 mod options;
-mod passes;
 mod plugin;
 mod run;
 mod text;
-mod updates;
 
 pub use capture::capture_snapshots;
 pub(crate) use capture::{Captured, capture_compilation};
 pub(crate) use compile::{check_compatible, emit_ptx, emit_ptx_raw, read_module, set_llvm_option};
-pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
-pub use passes::run_machine_passes;
+pub use run::OrielSnapshot;
+pub use text::{OrielSink, OrielText};

@@ -2,7 +2,7 @@
 
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
-use crate::options::{self, Fault, Mode, Options, TABLE};
+use crate::options::{self, Mode, Options};
 
 /// `OrielOptionInfo`.
 #[repr(C)]
@@ -17,21 +17,19 @@ pub struct OrielOptionInfo {
 pub struct OrielSettings {
     mode: u32,
     verify: u32,
-    fail_verification: u32,
-    check_intervals: u32,
-    check_control_flow: u32,
-    bench_repetitions: u32,
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_option_count() -> usize {
-    TABLE.len()
+    options::specs().count()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_option_info(index: usize) -> OrielOptionInfo {
-    // Out of range would be the shim's mistake; an abort here says so at load time.
-    let spec = &TABLE[index];
+    // An abort at load time would show the shim's mistake.
+    let spec = options::specs()
+        .nth(index)
+        .expect("the shim asks for options that there are");
     OrielOptionInfo {
         name: OrielText::from_static(spec.name),
         value: OrielText::from_static(spec.value),
@@ -72,23 +70,8 @@ fn settings_of(options: &Options) -> OrielSettings {
         Mode::Analyze => 1,
         Mode::Optimize => 2,
     };
-    let fail_verification = options.fault == Some(Fault::FailedVerification);
     OrielSettings {
         mode,
-        verify: (options.verify || fail_verification).into(),
-        fail_verification: fail_verification.into(),
-        check_intervals: options.check_intervals.into(),
-        check_control_flow: options.check_control_flow.into(),
-        bench_repetitions: options.bench_repetitions,
+        verify: options.verify.into(),
     }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_pretend_other_llvm() -> i32 {
-    let fault = guarded(|| {
-        let mut options = Options::default();
-        options.add_environment().ok()?;
-        options.fault
-    });
-    (fault == Ok(Some(Fault::OtherLlvm))).into()
 }

@@ -45,7 +45,7 @@ impl OrielSnapshot {
     ///
     /// # Safety
     /// Every array is valid for its count, `blocks` and `instructions` for one more.
-    pub(super) unsafe fn view(&self) -> Snapshot<'_> {
+    pub unsafe fn view(&self) -> Snapshot<'_> {
         let count = |count: u32| count as usize;
         // SAFETY: the caller vouches for all arrays.
         unsafe {
@@ -151,7 +151,7 @@ extern "C" fn oriel_run_begin(
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     capture::note(&view);
-    let work = match guarded(|| pipeline::run(&view, &options, host)) {
+    let work = match guarded(|| decide(&view, &options, host)) {
         Ok(Ok(work)) => work,
         Ok(Err(Problem::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
@@ -184,6 +184,23 @@ extern "C" fn oriel_run_begin(
         code_remarks: Vec::new(),
         code: None,
     }))
+}
+
+/// Decides what becomes of a function: by an extension, or by the phases.
+fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Result<Work, Problem> {
+    if let Some(directory) = &options.snapshot_directory {
+        let path = directory.join(snapshot.file_name());
+        snapshot
+            .save(&path)
+            .map_err(|error| format!("the snapshot cannot be written: {error}"))?;
+    }
+    match options.planner() {
+        Some(extension) => Ok(Work {
+            plan: extension.plan(snapshot)?,
+            ..Work::default()
+        }),
+        None => pipeline::run(snapshot, options, host),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -270,7 +287,7 @@ extern "C" fn oriel_run_validate(
     warning: OrielSink,
 ) {
     let validation = run.options.validation();
-    if validation == options::Validation::Off || !run.options.has_plans_of_phases() {
+    if validation == options::Validation::Off || run.options.planner().is_some() {
         return;
     }
     // SAFETY: the exporter fills every array for its count, sentinels included.

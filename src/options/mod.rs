@@ -12,19 +12,22 @@ pub use process::{
     SetError, check_environment, process_options, set_all_on_command_line, set_base, set_on_command_line,
     with_options,
 };
-pub use table::{OptionSpec, TABLE};
+pub use table::{Apply, ExtensionError, OptionSpec, TABLE, extend_table, specs};
 
 use crate::phases::backend;
 use crate::phases::registry::{Phase, Profiles, Registry};
 use crate::phases::{PhaseOptions, Selected};
-use crate::plan::script::EditScript;
+use crate::plan::Plan;
 use crate::report::occupancy::LaunchBounds;
 use crate::report::page::PageWriter;
 use crate::report::{ReportTarget, SharedFile};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
+use std::any::Any;
 use std::ffi::OsString;
+use std::fmt::Debug;
 use std::fs::File;
+use std::panic::RefUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -51,10 +54,6 @@ pub enum Phases {
     Profile,
     /// None: the function goes to Ori and back.
     None,
-    /// None, but every instruction that Ori knows is made anew. For tests.
-    Rebuild,
-    /// None, but operands are exchanged and constants moved. For tests.
-    Perturb,
     /// These.
     Listed(Vec<Selected>),
 }
@@ -101,23 +100,16 @@ pub enum Validation {
     Enforce,
 }
 
-/// What goes wrong on purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The library panics.
-    Panic,
-    /// The plan refers to what is not there.
-    MalformedPlan,
-    /// The plan is well formed, but LLVM's verifier refuses the result.
-    FailedVerification,
-    /// The plan is damaged at random, from this seed on.
-    MutatedPlan(u64),
-    /// The host's LLVM seems to be another version.
-    OtherLlvm,
-    /// A live interval is wrong.
-    WrongInterval,
-    /// The phases leave worse code than they got.
-    WorseCode,
+/// What options of another library ask for, which [`extend_table`] has added to the table.
+pub trait Extension: Any + Debug + RefUnwindSafe + Send + Sync {
+    /// Does it make the plans of functions, in the place of phases?
+    fn makes_plans(&self) -> bool;
+
+    /// Its plan for a function; none: the function stays as LLVM made it.
+    ///
+    /// # Errors
+    /// The same, with the reason for the user.
+    fn plan(&self, snapshot: &Snapshot<'_>) -> Result<Option<Plan>, String>;
 }
 
 /// The options of a process.
@@ -141,12 +133,6 @@ pub struct Options {
     pub printing: Printing,
     /// Where each function's control flow is written for Graphviz.
     pub dot_directory: Option<PathBuf>,
-    /// Are live intervals compared with LLVM's?
-    pub check_intervals: bool,
-    /// Is control flow compared with LLVM's?
-    pub check_control_flow: bool,
-    /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
-    pub bench_repetitions: u32,
     /// Is there a warning of registers that may be read before they are written? None: in
     /// [`Mode::Analyze`].
     pub warn_uninitialized: Option<bool>,
@@ -167,10 +153,8 @@ pub struct Options {
     pub phase_effects: bool,
     /// Where each exported function is written.
     pub snapshot_directory: Option<PathBuf>,
-    /// Edits to apply instead of phases.
-    pub edit_script: Option<Arc<EditScript>>,
-    /// What goes wrong on purpose.
-    pub fault: Option<Fault>,
+    /// What options of an extension ask for.
+    pub extension: Option<Arc<dyn Extension>>,
 }
 
 impl Options {
@@ -182,10 +166,10 @@ impl Options {
             && LaunchBounds::of(snapshot) != LaunchBounds::default()
     }
 
-    /// Do plans come from phases? Those of edit scripts and faults change what functions do on
-    /// purpose.
-    pub fn has_plans_of_phases(&self) -> bool {
-        self.edit_script.is_none() && self.fault.is_none()
+    /// The extension, if it makes plans in the place of phases. These may change what functions do.
+    pub fn planner(&self) -> Option<&dyn Extension> {
+        let extension = self.extension.as_deref()?;
+        (self.mode == Mode::Optimize && extension.makes_plans()).then_some(extension)
     }
 
     /// What the validator is for: to enforce with [`verify`](Self::verify), unless something else
@@ -203,7 +187,7 @@ impl Options {
     /// order.
     pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {
-            Phases::None | Phases::Rebuild | Phases::Perturb => false,
+            Phases::None => false,
             Phases::Profile => {
                 let is_provided = self.profile == Profile::Max || backend::provides(sm, phase.hooks);
                 phase.profiles.contains(self.profile.set()) && phase.stage == stage && is_provided
@@ -222,8 +206,8 @@ impl Options {
     /// # Errors
     /// There is no such option, or the value is not allowed; the message lists what is.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let Some(spec) = TABLE.iter().find(|spec| spec.name == name) else {
-            let names: Vec<String> = TABLE.iter().map(|spec| format!("-{}", spec.name)).collect();
+        let Some(spec) = specs().find(|spec| spec.name == name) else {
+            let names: Vec<String> = specs().map(|spec| format!("-{}", spec.name)).collect();
             return Err(format!(
                 "unknown option '-{name}'; allowed are: {}",
                 names.join(", ")
@@ -243,7 +227,7 @@ impl Options {
         for word in split_flags(flags)? {
             let (name, value) = split_flag(&word)?;
             self.set(name, value)
-                .map_err(|problem| match TABLE.iter().any(|spec| spec.name == name) {
+                .map_err(|problem| match specs().any(|spec| spec.name == name) {
                     true => format!("-{name}: {problem}"),
                     false => problem,
                 })?;

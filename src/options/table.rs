@@ -1,11 +1,16 @@
 //! The table of options: for the host's command line, `ORIEL_FLAGS` and the help texts.
 
-use super::{Fault, Mode, Options, Phases, Profile, Validation};
+use super::{Mode, Options, Phases, Profile, Validation};
 use crate::graph::Traversal;
-use crate::plan::script::EditScript;
 use crate::report::{ReportTarget, SharedFile};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::OnceLock;
+
+/// What an option does with its value.
+///
+/// # Errors
+/// The value is not allowed; the message lists what is.
+pub type Apply = fn(&mut Options, &str) -> Result<(), String>;
 
 /// An option of the table.
 pub struct OptionSpec {
@@ -15,7 +20,8 @@ pub struct OptionSpec {
     pub value: &'static str,
     /// What it does.
     pub help: &'static str,
-    pub(super) apply: fn(&mut Options, &str) -> Result<(), String>,
+    /// Sets it.
+    pub apply: Apply,
 }
 
 /// Every option, in alphabetical order.
@@ -33,40 +39,6 @@ pub const TABLE: &[OptionSpec] = &[
                     ("optimize", Mode::Optimize),
                 ],
             )?;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "oriel-bench",
-        value: "N",
-        help: "Time LLVM's and Oriel's live intervals N times in turn; one JSON object a function",
-        apply: |options, value| {
-            options.bench_repetitions = match value.parse() {
-                Ok(repetitions @ 1..=1_000_000) => repetitions,
-                _ => {
-                    return Err(format!(
-                        "'{value}' is not allowed; allowed is a number from 1 to 1000000"
-                    ));
-                }
-            };
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "oriel-check-control-flow",
-        value: "",
-        help: "Compare dominators, loops and orders with LLVM's at both stages; a difference is a fatal error",
-        apply: |options, _| {
-            options.check_control_flow = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "oriel-check-intervals",
-        value: "",
-        help: "Compare live intervals with LLVM's at both stages; a difference is a fatal error",
-        apply: |options, _| {
-            options.check_intervals = true;
             Ok(())
         },
     },
@@ -98,48 +70,11 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
-        name: "oriel-edit",
-        value: "FILE",
-        help: "Apply the edit script in FILE instead of phases",
-        apply: |options, value| {
-            let text = std::fs::read_to_string(value).map_err(|error| format!("{value}: {error}"))?;
-            let script = EditScript::parse(&text).map_err(|error| format!("{value}: {error}"))?;
-            options.edit_script = Some(Arc::new(script));
-            Ok(())
-        },
-    },
-    OptionSpec {
         name: "oriel-enable-phases",
         value: "LIST",
         help: "Run these phases as well as those that would run",
         apply: |options, value| {
             options.enabled_phases = options.registry.select(value)?;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "oriel-inject-fault",
-        value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|other-llvm|wrong-interval|worse-code",
-        help: "Make something go wrong, to test that the host survives it",
-        apply: |options, value| {
-            let seed = value
-                .strip_prefix("mutated-plan:")
-                .and_then(|seed| seed.parse().ok());
-            options.fault = Some(match seed {
-                Some(seed) => Fault::MutatedPlan(seed),
-                None => choose(
-                    value,
-                    &[
-                        ("panic", Fault::Panic),
-                        ("malformed-plan", Fault::MalformedPlan),
-                        ("failed-verification", Fault::FailedVerification),
-                        ("mutated-plan:SEED", Fault::MutatedPlan(0)),
-                        ("other-llvm", Fault::OtherLlvm),
-                        ("wrong-interval", Fault::WrongInterval),
-                        ("worse-code", Fault::WorseCode),
-                    ],
-                )?,
-            });
             Ok(())
         },
     },
@@ -151,13 +86,11 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-phases",
-        value: "LIST|none|rebuild|perturb",
-        help: "Run only these phases; none: take each function to Ori and back; rebuild, perturb: changed without effect",
+        value: "LIST|none",
+        help: "Run only these phases; none: take each function to Ori and back",
         apply: |options, value| {
             options.phases = match value {
                 "none" => Phases::None,
-                "rebuild" => Phases::Rebuild,
-                "perturb" => Phases::Perturb,
                 list => Phases::Listed(options.registry.select(list)?),
             };
             Ok(())
@@ -310,6 +243,28 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
 ];
+
+/// The options of an extension.
+static EXTENSION: OnceLock<&[OptionSpec]> = OnceLock::new();
+
+/// Why options are not added to the table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the table of options has been extended already")]
+pub struct ExtensionError;
+
+/// Adds options to the table, once. The plug-in reads it when it is loaded: what comes later has no
+/// switch on the host's command line.
+///
+/// # Errors
+/// It was done before.
+pub fn extend_table(options: &'static [OptionSpec]) -> Result<(), ExtensionError> {
+    EXTENSION.set(options).map_err(|_| ExtensionError)
+}
+
+/// The options of the table, and of an extension.
+pub fn specs() -> impl Iterator<Item = &'static OptionSpec> {
+    TABLE.iter().chain(EXTENSION.get().copied().unwrap_or_default())
+}
 
 /// The values of options that are on or off.
 const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];

@@ -1,4 +1,5 @@
-//! What tests Oriel and measures it. The plug-in that users load has nothing of it.
+//! What tests Oriel and measures it. The plug-in that users load has nothing of it; this crate's
+//! shared library, `liboriel_laboratory.so`, is the plug-in with it.
 //!
 //! ```
 //! use oriel_laboratory::differential::{EditKind, sequences};
@@ -14,8 +15,27 @@
 //! | [`differential`] | do phases change what functions leave in memory, and would it be seen? |
 //! | `host` | device code compiled for and run on the host |
 //! | [`cuda`] | runs kernels on a GPU, where there is a driver |
+//! | [`oracle`] | live intervals, their updates and control flow compared with LLVM's |
+//! | [`plans`] | plans written as edit scripts, and plans damaged on purpose |
+//! | [`phases`] | phases that test the way back to the machine and the judgement of phases |
+//! | [`bench`] | times the engine against LLVM |
+//! | `options` | what the plug-in's options are extended by |
+//! | `ffi` | the calls between the laboratory's shim and this crate |
 
+pub mod bench;
 pub mod cuda;
 pub mod differential;
 #[cfg(feature = "llvm")]
+mod ffi;
+#[cfg(feature = "llvm")]
 pub mod host;
+#[cfg(feature = "llvm")]
+mod options;
+pub mod oracle;
+pub mod phases;
+pub mod plans;
+
+#[cfg(feature = "llvm")]
+pub use ffi::{LlvmOpcode, llvm_opcodes, print_llvm_opcode, run_machine_passes};
+#[cfg(feature = "llvm")]
+pub use options::{Fault, Laboratory};

@@ -27,8 +27,6 @@
 //! | `function/`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
-//! | `compare_flow.rs` | the same compared with LLVM's |
-//! | `compare_liveness.rs` | liveness compared with the live-range engine |
 //! | `liveness.rs` | which registers are live where blocks begin and end |
 //! | `register_sets.rs` | the live registers of all files, at any place; pressure |
 //! | `divergence.rs` | which values are the same in all lanes of a warp |
@@ -47,8 +45,6 @@
 pub mod analysis;
 mod block_edit;
 mod builder;
-mod compare_flow;
-mod compare_liveness;
 mod control_flow;
 mod divergence;
 mod edit;
@@ -80,7 +76,6 @@ mod verify;
 
 pub use block_edit::ControlFlowError;
 pub use builder::{Builder, ToOperand};
-pub use compare_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
 pub use control_flow::ControlFlow;
 pub use divergence::Divergence;
 pub use edit::{InstructionBuilder, Position};

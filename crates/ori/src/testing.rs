@@ -1,9 +1,16 @@
 //! What tests of Ori share.
 
-use super::function::{Constant, Function, Instruction, MemoryAccess, Special};
+use super::function::{Constant, Function, Instruction, InstructionFlags, MemoryAccess, Special};
 use super::operand::{Operand, OperandKind};
 use oriel_engine::entity::{Block, Register};
 use oriel_engine::snapshot::abi::MemoryFlags;
+
+impl Function {
+    /// Marks an instruction as made by a phase: what its machine instruction was does not count.
+    pub fn make_anew(&mut self, instruction: Instruction) {
+        self.instructions[instruction].flags |= InstructionFlags::NEW;
+    }
+}
 
 /// Where two functions differ, as text. What the text form leaves out does not count: numbers of
 /// instructions and table rows, registers that nothing mentions, LLVM's register classes and the

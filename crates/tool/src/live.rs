@@ -1,9 +1,9 @@
 //! `oriel live` and `oriel bench`: live intervals of snapshots, and what they cost.
 
 use clap::Args;
-use oriel::bench::{self, Sample};
 use oriel::live::{Bypass, LiveRangeCalc};
 use oriel::snapshot::{OwnedSnapshot, Snapshot};
+use oriel_laboratory::bench::{self, Sample};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -40,5 +40,6 @@ pub fn run(arguments: &PassesArguments) -> Result<(), String> {
 pub fn run_pipeline(file: &Path, passes: &str, sm: Option<&str>) -> Result<String, String> {
     Target::initialize_nvptx(&InitializationConfig::default());
     let cpu = sm.map_or_else(String::new, |sm| format!("sm_{sm}"));
-    oriel::run_machine_passes(file, passes, &cpu).map_err(|problem| format!("{}: {problem}", file.display()))
+    oriel_laboratory::run_machine_passes(file, passes, &cpu)
+        .map_err(|problem| format!("{}: {problem}", file.display()))
 }

@@ -28,9 +28,9 @@ fn llvm_tools() -> PathBuf {
     panic!("no llvm-config found; set ORIEL_LLVM_BIN to the folder of LLVM's tools");
 }
 
-/// The plug-in of this build, which lies beside the command line tool.
+/// The laboratory's plug-in of this build, which lies beside the command line tool.
 fn plugin() -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_oriel")).with_file_name("liboriel.so")
+    Path::new(env!("CARGO_BIN_EXE_oriel")).with_file_name("liboriel_laboratory.so")
 }
 
 fn setting(name: &str, default: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 ; RUN: rm -rf %t && mkdir %t
 ; RUN: %llc-plain %s -o %t/plain.ptx
-; RUN: %llc -oriel-phases=AnalyzeControlFlow@ssa,AnalyzeControlFlow@late -oriel-verify -oriel-check-control-flow -oriel-report=- -oriel-dot=%t -oriel-snapshot=%t %s -o %t/k.ptx | FileCheck %s
+; RUN: %lab-llc -oriel-phases=AnalyzeControlFlow@ssa,AnalyzeControlFlow@late -oriel-verify -oriel-check-control-flow -oriel-report=- -oriel-dot=%t -oriel-snapshot=%t %s -o %t/k.ptx | FileCheck %s
 ; RUN: cmp %t/plain.ptx %t/k.ptx
 ; RUN: %llc -oriel-phases=AnalyzeControlFlow -pass-remarks-analysis=oriel %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 ; RUN: FileCheck %s --input-file=%t/k.ssa.dot --check-prefix=DOT

@@ -41,8 +41,10 @@ pub type Definition = PackedOption<SlotIndex>;
 /// A live range to be read: segments in ascending order, and the definition of each value.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveRange<'a> {
-    pub(super) segments: &'a [LiveSegment],
-    pub(super) values: &'a [Definition],
+    /// In ascending order.
+    pub segments: &'a [LiveSegment],
+    /// The definition of each value; none if it is unused.
+    pub values: &'a [Definition],
 }
 
 /// A live range with the register that it belongs to, to be printed.
@@ -57,8 +59,10 @@ pub struct LiveInterval<'a> {
 /// A live range that owns its segments and values and can be changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnedLiveRange {
-    pub(super) segments: SmallVec<[LiveSegment; 4]>,
-    pub(super) values: SmallVec<[Definition; 4]>,
+    /// In ascending order.
+    pub segments: SmallVec<[LiveSegment; 4]>,
+    /// The definition of each value; none if it is unused.
+    pub values: SmallVec<[Definition; 4]>,
 }
 
 impl OwnedLiveRange {

@@ -18,21 +18,18 @@
 //! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
 //! | `flow_graph.rs`, `number_order.rs` | the graph; its dominators are of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
-//! | `compare.rs` | LLVM's intervals as the judge |
 //! | `range_update.rs`, `update/` | changes to ranges, while the function changes |
-//! | `judge/` | LLVM's updates and answers, as the judge of ours |
 //! | `fuzz.rs` | what every snapshot must survive |
 //! | `pressure.rs` | registers live at once, by file |
 //! | `verify.rs` | is a result consistent with its function? |
 
-pub mod compare;
 mod dataflow;
 mod endpoints;
 mod entry_map;
 mod flow_graph;
 mod function;
+#[cfg(any(test, feature = "testing"))]
 pub mod fuzz;
-pub mod judge;
 mod listed_function;
 mod live_interval;
 mod live_range_calc;
@@ -63,6 +60,8 @@ pub use listed_function::ListedFunction;
 pub use live_interval::{Definition, LiveInterval, LiveIntervals, LiveRange, LiveSegment, OwnedLiveRange};
 pub use live_range_calc::{Bypass, LiveRangeCalc};
 pub use query::LiveQuery;
+#[cfg(any(test, feature = "testing"))]
+pub use scan::{defines, reads, use_slot};
 pub use segment::{BatchBit, BatchSet, EMPTY_KEY, Segment, TOMBSTONE_KEY};
 pub use segment_table::{SegmentId, SegmentTable};
 pub use slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};

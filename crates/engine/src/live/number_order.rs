@@ -55,8 +55,8 @@ impl NumberOrder {
             last = last.max(rank / 64);
         }
         let mut next = blocks.iter_mut();
-        for word in first..=last {
-            let mut bits = std::mem::take(&mut set[word]);
+        for (word, bits) in set.iter_mut().enumerate().take(last + 1).skip(first) {
+            let mut bits = std::mem::take(bits);
             while bits != 0 {
                 let rank = word * 64 + bits.trailing_zeros() as usize;
                 let block = self.blocks.get(rank).copied().unwrap_or(Block::new(rank));

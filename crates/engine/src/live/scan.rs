@@ -117,7 +117,7 @@ const EARLY_CLOBBER: u16 = OperandFlags::EARLY_CLOBBER.bits();
 
 /// The slot at which an instruction reads `operand`: early if it is tied to an early-clobber
 /// definition.
-pub(super) fn use_slot(base: u32, operand: &OperandRecord, operands: &[OperandRecord]) -> SlotIndex {
+pub fn use_slot(base: u32, operand: &OperandRecord, operands: &[OperandRecord]) -> SlotIndex {
     let early = operand.tied_to != 0
         && operands
             .get(usize::from(operand.tied_to) - 1)
@@ -132,12 +132,12 @@ pub(super) fn definition_slot(base: u32, operand: &OperandRecord) -> SlotIndex {
 }
 
 /// Does the operand read its register?
-pub(super) fn reads(operand: &OperandRecord) -> bool {
+pub fn reads(operand: &OperandRecord) -> bool {
     operand.flags & (DEF | NOT_READ | DEBUG) == 0
 }
 
 /// Does the operand define its register?
-pub(super) fn defines(operand: &OperandRecord) -> bool {
+pub fn defines(operand: &OperandRecord) -> bool {
     operand.flags & DEF != 0
 }
 

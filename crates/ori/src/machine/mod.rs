@@ -9,19 +9,16 @@
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
 //! | `fit.rs` | which opcodes can do an instruction |
 //! | `lower.rs` | Ori to a plan: one instruction |
-//! | `perturb.rs` | changes without effect, for tests |
 
 mod fit;
 mod forms;
 mod from_machine;
 mod lower;
-mod perturb;
 mod place;
 mod to_machine;
 
 pub use fit::{has_form, takes_directly};
 pub use forms::{Form, all_forms, form_named, forms_of};
 pub use from_machine::{ImportError, from_machine};
-pub use perturb::{forget_machine, perturb};
 pub use place::{Description, Encoding, Place};
 pub use to_machine::{ExportError, to_machine};

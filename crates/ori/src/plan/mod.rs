@@ -2,25 +2,8 @@
 //!
 //! A plan is data. The shim checks it whole before it touches anything, and applies it in one pass;
 //! see `cpp-shim/PlanChecker.cpp` and `cpp-shim/PlanApplier.cpp`.
-//!
-//! | file | subject |
-//! |---|---|
-//! | `abi.rs` | the records and their layout |
-//! | `editor.rs` | from edits of the input to a plan |
-//! | `control_flow.rs` | edits of blocks and branches |
-//! | `script.rs` | edits written as text, for tests and experiments |
-//! | `fault.rs` | plans damaged on purpose, for tests |
-//! | `tests.rs` | unit tests |
 
 pub mod abi;
-mod control_flow;
-mod editor;
-pub mod fault;
-pub mod script;
-#[cfg(test)]
-mod tests;
-
-pub use editor::{EditError, Editor, NewInstruction, Node, Operand, Position};
 
 use abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
 use oriel_engine::snapshot::Snapshot;

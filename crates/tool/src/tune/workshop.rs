@@ -48,7 +48,7 @@ pub fn quiet(options: &Options) -> Options {
         snapshot_directory: None,
         dot_directory: None,
         printing: Printing::default(),
-        bench_repetitions: 0,
+        extension: None,
         warn_uninitialized: Some(false),
         warn_unread_stores: Some(false),
         warn_launch_bounds: Some(false),

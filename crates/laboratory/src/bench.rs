@@ -1,0 +1,244 @@
+//! Times the engine against LLVM, side by side on the same functions.
+
+use oriel_engine::live::{LiveIntervals, LiveRangeCalc};
+use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::{RegisterFlags, RegisterRecord};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// One repetition; times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Sample {
+    /// LLVM's `SlotIndexes`.
+    pub llvm_slot_indexes_ns: u64,
+    /// LLVM's dominator tree, which its intervals need.
+    pub llvm_dominators_ns: u64,
+    /// LLVM's `LiveIntervals`, without the two.
+    pub llvm_live_intervals_ns: u64,
+    /// From LLVM's function to a snapshot of what intervals follow from.
+    pub export_ns: u64,
+    /// From LLVM's function to a snapshot of all of it, which phases and files need.
+    pub whole_export_ns: u64,
+    /// The engine's numbering.
+    pub numbering_ns: u64,
+    /// The engine, dominator tree included where it is needed.
+    pub engine_ns: u64,
+}
+
+/// A line of the output: medians.
+#[derive(Clone, Debug, Serialize)]
+struct Line<'a> {
+    function: std::borrow::Cow<'a, str>,
+    stage: &'static str,
+    blocks: usize,
+    instructions: usize,
+    registers: usize,
+    llvm_slot_indexes_ns: u64,
+    llvm_dominators_ns: u64,
+    llvm_live_intervals_ns: u64,
+    oriel_export_ns: u64,
+    oriel_numbering_ns: u64,
+    oriel_engine_ns: u64,
+    oriel_whole_export_ns: u64,
+}
+
+/// Sums over functions, and ratios of them. Ratios of LLVM's slot indexes and intervals to the
+/// engine's.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Totals {
+    total: &'static str,
+    functions: usize,
+    instructions: u64,
+    llvm_ns: u64,
+    llvm_dominators_ns: u64,
+    oriel_ns: u64,
+    oriel_export_ns: u64,
+    oriel_whole_export_ns: u64,
+    /// Of the sums.
+    ratio: f64,
+    /// Of the sums, with export counted.
+    ratio_with_export: f64,
+    /// Of the sums, with the export of all of the function counted.
+    ratio_with_whole_export: f64,
+    /// Median over functions of at least 1,000 instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    median_ratio_large: Option<f64>,
+    /// The same with export counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    median_ratio_large_with_export: Option<f64>,
+    /// Least over functions above 16 instructions, with export counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    least_ratio_with_export: Option<f64>,
+}
+
+/// Functions from this many instructions on are large.
+const LARGE: usize = 1000;
+/// Functions up to this many instructions are too small for a promise.
+const TINY: usize = 16;
+
+/// What was reported so far, by stage: instructions and medians.
+static REPORTED: Mutex<BTreeMap<&str, Vec<(usize, Sample)>>> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    /// The engine and its result keep their memory from function to function, as a compiler would.
+    static ENGINE: RefCell<(LiveRangeCalc, LiveIntervals)> = RefCell::default();
+}
+
+/// Computes intervals once and records the times.
+pub fn measure(snapshot: &Snapshot<'_>, sample: &mut Sample) {
+    ENGINE.with_borrow_mut(|(calc, intervals)| {
+        let start = Instant::now();
+        intervals.renumber(snapshot);
+        let numbered = Instant::now();
+        calc.compute(snapshot, intervals);
+        sample.engine_ns = nanoseconds(numbered.elapsed());
+        sample.numbering_ns = nanoseconds(numbered - start);
+    });
+}
+
+fn nanoseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn median_of(samples: &[Sample], field: impl Fn(&Sample) -> u64) -> u64 {
+    let mut values: Vec<u64> = samples.iter().map(field).collect();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+/// The medians of each time.
+pub fn medians(samples: &[Sample]) -> Sample {
+    Sample {
+        llvm_slot_indexes_ns: median_of(samples, |sample| sample.llvm_slot_indexes_ns),
+        llvm_dominators_ns: median_of(samples, |sample| sample.llvm_dominators_ns),
+        llvm_live_intervals_ns: median_of(samples, |sample| sample.llvm_live_intervals_ns),
+        export_ns: median_of(samples, |sample| sample.export_ns),
+        whole_export_ns: median_of(samples, |sample| sample.whole_export_ns),
+        numbering_ns: median_of(samples, |sample| sample.numbering_ns),
+        engine_ns: median_of(samples, |sample| sample.engine_ns),
+    }
+}
+
+/// Prints the medians of `samples` to standard output as one JSON object.
+pub fn report(snapshot: &Snapshot<'_>, samples: &[Sample]) {
+    let median = medians(samples);
+    let is_used = |register: &&RegisterRecord| register.flags & RegisterFlags::UNUSED.bits() == 0;
+    let instructions = oriel_report::count_instructions(snapshot);
+    let stage = snapshot.stage().name();
+    print(&Line {
+        function: snapshot.name(),
+        stage,
+        blocks: snapshot.block_count(),
+        instructions,
+        registers: snapshot.arrays().registers.iter().filter(is_used).count(),
+        llvm_slot_indexes_ns: median.llvm_slot_indexes_ns,
+        llvm_dominators_ns: median.llvm_dominators_ns,
+        llvm_live_intervals_ns: median.llvm_live_intervals_ns,
+        oriel_export_ns: median.export_ns,
+        oriel_numbering_ns: median.numbering_ns,
+        oriel_engine_ns: median.engine_ns,
+        oriel_whole_export_ns: median.whole_export_ns,
+    });
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    reported.entry(stage).or_default().push((instructions, median));
+}
+
+fn print(line: &impl Serialize) {
+    let mut out = std::io::stdout().lock();
+    if let Ok(text) = serde_json::to_string(line) {
+        // Nobody is left to tell if standard output is closed.
+        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    }
+}
+
+/// Prints totals and ratios of each stage, if anything was reported.
+pub fn report_totals() {
+    let reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    for (&stage, functions) in reported.iter() {
+        print(&totals(stage, functions));
+    }
+}
+
+fn totals(stage: &'static str, functions: &[(usize, Sample)]) -> Totals {
+    let sum = |field: fn(&Sample) -> u64| functions.iter().map(|(_, sample)| field(sample)).sum::<u64>();
+    let llvm_ns = sum(llvm_ns);
+    let oriel_ns = sum(oriel_ns);
+    let oriel_export_ns = sum(|sample| sample.export_ns);
+    let oriel_whole_export_ns = sum(|sample| sample.whole_export_ns);
+    let ratios = |least: usize, with_export: bool| -> Vec<f64> {
+        let mut ratios: Vec<f64> = functions
+            .iter()
+            .filter(|(instructions, _)| *instructions >= least)
+            .map(|(_, sample)| ratio_of(sample, with_export))
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios
+    };
+    let median = |ratios: Vec<f64>| ratios.get(ratios.len() / 2).copied();
+    Totals {
+        total: stage,
+        functions: functions.len(),
+        instructions: functions
+            .iter()
+            .map(|(instructions, _)| *instructions as u64)
+            .sum(),
+        llvm_ns,
+        llvm_dominators_ns: sum(|sample| sample.llvm_dominators_ns),
+        oriel_ns,
+        oriel_export_ns,
+        oriel_whole_export_ns,
+        ratio: ratio(llvm_ns, oriel_ns),
+        ratio_with_export: ratio(llvm_ns, oriel_ns + oriel_export_ns),
+        ratio_with_whole_export: ratio(llvm_ns, oriel_ns + oriel_whole_export_ns),
+        median_ratio_large: median(ratios(LARGE, false)),
+        median_ratio_large_with_export: median(ratios(LARGE, true)),
+        least_ratio_with_export: ratios(TINY + 1, true).first().copied(),
+    }
+}
+
+fn llvm_ns(sample: &Sample) -> u64 {
+    sample.llvm_slot_indexes_ns + sample.llvm_live_intervals_ns
+}
+
+fn oriel_ns(sample: &Sample) -> u64 {
+    sample.numbering_ns + sample.engine_ns
+}
+
+fn ratio_of(sample: &Sample, with_export: bool) -> f64 {
+    let export = if with_export { sample.export_ns } else { 0 };
+    ratio(llvm_ns(sample), oriel_ns(sample) + export)
+}
+
+fn ratio(numerator: u64, denominator: u64) -> f64 {
+    numerator as f64 / denominator.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_ratios() {
+        let sample = |engine_ns| Sample {
+            engine_ns,
+            llvm_live_intervals_ns: 300,
+            export_ns: 50,
+            ..Sample::default()
+        };
+        let median = medians(&[sample(10), sample(900), sample(30)]);
+        assert_eq!(median.engine_ns, 30);
+        let totals = totals("ssa", &[(10, median), (2000, median)]);
+        assert_eq!(
+            (totals.functions, totals.instructions, totals.llvm_ns),
+            (2, 2010, 600)
+        );
+        assert_eq!(totals.ratio, 10.0);
+        assert_eq!(totals.median_ratio_large, Some(10.0));
+        assert_eq!(totals.least_ratio_with_export, Some(300.0 / 80.0));
+    }
+}

@@ -1,0 +1,62 @@
+//! LLVM's opcodes: what operands they take and how they look in PTX.
+
+use oriel::{OrielSink, OrielText};
+use oriel_engine::snapshot::abi::OpcodeFlags;
+
+unsafe extern "C" {
+    fn oriel_list_opcodes(out: OrielSink);
+    fn oriel_print_opcode(name: OrielText, numbers: *const i64, count: usize, out: OrielSink) -> i32;
+}
+
+/// One of LLVM's NVPTX opcodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LlvmOpcode {
+    /// LLVM's name.
+    pub name: String,
+    /// Of one that LLVM gives a number for a name: mnemonic and a letter for each operand, where
+    /// LLVM describes its operands. Otherwise empty.
+    pub mnemonic: String,
+    /// What its operands are: a register class, `i` for an immediate or `?` for what LLVM does not
+    /// describe; `=` before results, then `&` if it is an early clobber and `+` if it is tied to
+    /// another.
+    pub operands: Vec<String>,
+    /// What LLVM's description says of it. The flags that LLVM asks an instruction for are not
+    /// among them.
+    pub flags: OpcodeFlags,
+}
+
+/// Every opcode of the NVPTX target, which has to be initialised.
+pub fn llvm_opcodes() -> Vec<LlvmOpcode> {
+    let mut text = String::new();
+    // SAFETY: the sink's string lives until the call returns, and the call keeps nothing.
+    unsafe { oriel_list_opcodes(OrielSink::into_string(&mut text)) };
+    let parse = |line: &str| {
+        let mut fields = line.split('\t');
+        let mut field = || fields.next().unwrap_or_default().to_owned();
+        LlvmOpcode {
+            name: field(),
+            mnemonic: field(),
+            operands: field().split_whitespace().map(str::to_owned).collect(),
+            flags: OpcodeFlags::from_bits_truncate(field().parse().unwrap_or_default()),
+        }
+    };
+    text.lines().map(parse).collect()
+}
+
+/// What LLVM prints for an opcode with made-up registers, and `numbers` wherever it takes no
+/// registers; none if there is no such opcode. The NVPTX target has to be initialised. LLVM crashes
+/// on numbers that mean nothing to it.
+pub fn print_llvm_opcode(name: &str, numbers: &[i64]) -> Option<String> {
+    let mut text = String::new();
+    // SAFETY: name, numbers and the sink's string live until the call returns, and the call keeps
+    // none of them.
+    let found = unsafe {
+        oriel_print_opcode(
+            OrielText::borrowed(name),
+            numbers.as_ptr(),
+            numbers.len(),
+            OrielSink::into_string(&mut text),
+        )
+    };
+    (found != 0).then_some(text)
+}

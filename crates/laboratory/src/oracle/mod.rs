@@ -1,0 +1,9 @@
+//! Another implementation, LLVM's, as the judge of the engine's live intervals and of Ori's control
+//! flow.
+
+mod control_flow;
+pub mod intervals;
+mod liveness;
+pub mod updates;
+
+pub use control_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};

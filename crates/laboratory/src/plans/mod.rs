@@ -1,0 +1,17 @@
+//! Plans that no phase makes: edits of a function written as text, and damage on purpose.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `editor.rs` | from edits of the input to a plan |
+//! | `control_flow.rs` | edits of blocks and branches |
+//! | `script.rs` | edits written as text, for tests and experiments |
+//! | `fault.rs` | damaged plans |
+
+mod control_flow;
+mod editor;
+pub mod fault;
+pub mod script;
+#[cfg(test)]
+mod tests;
+
+pub use editor::{EditError, Editor, NewInstruction, Node, Operand, Position};

@@ -1,0 +1,268 @@
+//! Every form of Ori's table against LLVM: the opcode is there, its operands are what the places
+//! say, and what LLVM prints for it agrees with operation, types and modifiers.
+
+#![cfg(feature = "llvm")]
+
+use inkwell::targets::{InitializationConfig, Target};
+use oriel::ori::machine::{Description, Encoding, Form, Place, all_forms};
+use oriel::ori::{AddressSpace, DataType, ModifierFlags, Operation, Rounding, Scope, TypeClass, Variant};
+use oriel_laboratory::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
+use std::collections::HashMap;
+
+/// LLVM's opcodes by name, and by mnemonic where the name is a number.
+fn opcodes() -> HashMap<String, LlvmOpcode> {
+    Target::initialize_nvptx(&InitializationConfig::default());
+    let mut by_name = HashMap::new();
+    for opcode in llvm_opcodes() {
+        let key = if opcode.mnemonic.is_empty() {
+            opcode.name.clone()
+        } else {
+            opcode.mnemonic.clone()
+        };
+        by_name.entry(key).or_insert(opcode);
+    }
+    by_name
+}
+
+/// May an operand that LLVM describes so stand in this place?
+fn fits(place: Place, described: &str) -> bool {
+    let is_register = |bits: u8| described == format!("B{bits}");
+    match place {
+        Place::Result(bits) => described == format!("=B{bits}"),
+        Place::Register(bits) => is_register(bits),
+        // An absent description: LLVM leaves the operand to the printer.
+        Place::Constant(_) | Place::Count => matches!(described, "i" | "?"),
+        Place::Value(_) => described == "?",
+        // Symbols of calls are described as immediates, those of parameters as registers.
+        Place::Symbol => matches!(described, "i" | "?"),
+        Place::Base => matches!(described, "?" | "B32" | "B64"),
+        Place::UsedBytes | Place::Modifier(_) => matches!(described, "i" | "?"),
+    }
+}
+
+#[test]
+fn every_form_is_an_opcode_with_these_operands() {
+    let opcodes = opcodes();
+    let mut wrong = Vec::new();
+    for form in all_forms() {
+        match opcodes.get(form.name()) {
+            None => wrong.push(format!("{}: LLVM has no such opcode", form.name())),
+            Some(opcode) => {
+                let places = form.places().iter().zip(&opcode.operands);
+                if form.places().len() != opcode.operands.len()
+                    || !places.clone().all(|(&place, described)| fits(place, described))
+                {
+                    wrong.push(format!(
+                        "{}: {:?} but {:?}",
+                        form.name(),
+                        form.places(),
+                        opcode.operands
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(all_forms().count() > 1000);
+}
+
+/// Numbers for all operands that are no registers, and what they make of the form's description.
+fn numbers_for(form: &Form, opcode: &LlvmOpcode) -> (Vec<i64>, Description) {
+    let mut description = form.description;
+    let mut numbers = Vec::new();
+    for (place, described) in form.places().iter().zip(&opcode.operands) {
+        let number = match *place {
+            Place::Modifier(encoding) => match encoding {
+                Encoding::Ftz => 1,
+                Encoding::IntegerComparison | Encoding::FloatComparison => 4,
+                Encoding::Conversion => 5,
+                Encoding::Permutation => 2,
+                Encoding::Space => 1,
+                Encoding::Ordering | Encoding::Scope | Encoding::MemoryClass => 0,
+                Encoding::MemoryWidth => i64::from(form.description.data_type.bits()),
+            },
+            // All of them; any other number is printed as a pragma of its own.
+            Place::UsedBytes => -1,
+            _ => 0,
+        };
+        if let Place::Modifier(encoding) = *place {
+            assert!(
+                encoding.decode(number, &mut description),
+                "{}: {place:?}",
+                form.name()
+            );
+        }
+        if !described.trim_start_matches('=').starts_with('B') {
+            numbers.push(number);
+        }
+    }
+    (numbers, description)
+}
+
+/// What PTX calls an operation.
+fn stems(operation: Operation) -> &'static [&'static str] {
+    use Operation as O;
+    match operation {
+        O::Iadd | O::Fadd | O::IaddCarryOut => &["add"],
+        O::IaddCarry => &["addc"],
+        O::Isub | O::Fsub | O::IsubCarryOut => &["sub"],
+        O::IsubCarry => &["subc"],
+        O::Imul | O::ImulHi | O::ImulWide | O::Fmul => &["mul"],
+        O::Imul24 => &["mul24"],
+        O::Imad | O::ImadWide => &["mad"],
+        O::Isad => &["sad"],
+        O::Idiv | O::Fdiv => &["div"],
+        O::Irem => &["rem"],
+        O::Imin | O::Fmin => &["min"],
+        O::Imax | O::Fmax => &["max"],
+        O::Iabs | O::Fabs => &["abs"],
+        O::Ineg | O::Fneg => &["neg"],
+        O::Dp2a => &["dp2a"],
+        O::Dp4a => &["dp4a"],
+        O::And => &["and"],
+        O::Or => &["or"],
+        O::Xor => &["xor"],
+        O::Not => &["not"],
+        O::Shl => &["shl"],
+        O::Shr => &["shr"],
+        O::Shf => &["shf"],
+        O::Bfe => &["bfe"],
+        O::Bfi => &["bfi"],
+        O::Bfind => &["bfind"],
+        O::Bmsk => &["bmsk"],
+        O::Szext => &["szext"],
+        O::Brev => &["brev"],
+        O::Clz => &["clz"],
+        O::Popc => &["popc"],
+        O::Prmt => &["prmt"],
+        O::Fns => &["fns"],
+        O::Ffma => &["fma"],
+        O::Frcp => &["rcp"],
+        O::Fsqrt => &["sqrt"],
+        O::Frsqrt => &["rsqrt"],
+        O::Fsin => &["sin"],
+        O::Fcos => &["cos"],
+        O::Flg2 => &["lg2"],
+        O::Fex2 => &["ex2"],
+        O::Ftanh => &["tanh"],
+        O::Fcopysign => &["copysign"],
+        O::Ftestinf => &["testp"],
+        O::Isetp | O::Fsetp => &["setp"],
+        O::Sel => &["selp"],
+        O::Cvt => &["cvt"],
+        O::Cvta => &["cvta"],
+        O::Isspacep => &["isspacep"],
+        O::Mov | O::S2r | O::Pack | O::Unpack | O::Extract | O::FrameAddress => &["mov"],
+        O::Lea => &["add", "mov"],
+        O::Ld => &["ld", "ldu"],
+        O::St => &["st"],
+        O::Atom => &["atom"],
+        O::Membar => &["membar", "fence"],
+        O::Bar | O::BarRed | O::WarpSync => &["bar", "barrier"],
+        O::Shfl => &["shfl"],
+        O::Vote => &["vote"],
+        O::Match => &["match"],
+        O::Redux => &["redux"],
+        O::ActiveMask => &["activemask"],
+        O::Trap => &["trap"],
+        other => panic!("{other:?} has no mnemonic to compare with"),
+    }
+}
+
+/// What does not agree between a form and the words of the mnemonic that LLVM prints.
+fn disagreement(form: &Form, description: &Description, words: &[&str]) -> Option<String> {
+    let has = |word: &str| words.contains(&word);
+    if !stems(form.operation).contains(&words[0]) {
+        return Some(format!("operation {:?}", form.operation));
+    }
+    let modifiers = &description.modifiers;
+    for (flag, word) in [
+        (ModifierFlags::FTZ, "ftz"),
+        (ModifierFlags::SAT, "sat"),
+        (ModifierFlags::RELU, "relu"),
+        (ModifierFlags::SATFINITE, "satfinite"),
+        (ModifierFlags::NAN, "NaN"),
+        (ModifierFlags::XORSIGN_ABS, "xorsign"),
+        (ModifierFlags::CLAMP, "clamp"),
+    ] {
+        if modifiers.flags.contains(flag) != has(word) {
+            return Some(format!("flag {word}"));
+        }
+    }
+    for &rounding in Rounding::ALL {
+        if (modifiers.rounding == rounding) != has(rounding.name()) {
+            return Some(format!("rounding {}", rounding.name()));
+        }
+    }
+    let mut wanted = vec![modifiers.comparison.name()];
+    // LLVM does not print these: a direction of `cvta`, the half of a register.
+    if !matches!(modifiers.variant, Variant::FromSpace) && form.operation != Operation::Extract {
+        wanted.push(modifiers.variant.name());
+    }
+    wanted.push(match modifiers.space {
+        AddressSpace::EntryParam => "param",
+        AddressSpace::Generic => "",
+        space => space.name(),
+    });
+    if form.operation == Operation::Membar || form.name().contains("SATOM") {
+        wanted.push(modifiers.ordering.name());
+        wanted.push(match modifiers.scope {
+            Scope::Device if words[0] == "membar" => "gl",
+            scope => scope.name(),
+        });
+    }
+    if let Some(missing) = wanted.into_iter().find(|word| !word.is_empty() && !has(word)) {
+        return Some(format!("{missing} is missing"));
+    }
+    let own = [description.data_type, description.source_type];
+    let is_own = |printed: DataType| {
+        own.iter().any(|own| {
+            let plain = own.class() == TypeClass::Bits || printed.class() == TypeClass::Bits;
+            own.bits() == printed.bits() && (plain || own.class() == printed.class())
+        })
+    };
+    let parse = |word: &&str| match *word {
+        "pred" => Some(DataType::B1),
+        word => DataType::from_name(word),
+    };
+    words
+        .iter()
+        .filter_map(parse)
+        .find(|&printed| !is_own(printed))
+        .map(|printed| format!("type {printed:?}"))
+}
+
+#[test]
+fn what_llvm_prints_agrees_with_every_form() {
+    let opcodes = opcodes();
+    let mut wrong = Vec::new();
+    let mut printed = 0;
+    for form in all_forms() {
+        // Pieces of calls are printed by what surrounds them.
+        let is_of_call = form
+            .operation
+            .flags()
+            .contains(oriel::ori::OperationFlags::CALL_SEQUENCE);
+        let opcode = &opcodes[form.name()];
+        if is_of_call {
+            continue;
+        }
+        let (numbers, description) = numbers_for(form, opcode);
+        let text = print_llvm_opcode(&opcode.name, &numbers).expect("LLVM has the opcode");
+        // Where LLVM names a register for the half that it drops, the instruction comes second.
+        let text = text
+            .trim()
+            .trim_start_matches("{ .reg .b16 tmp;")
+            .trim_start_matches("{ .reg .b32 tmp;");
+        let text = text.trim_start_matches("{\t").trim();
+        let text = text.split_once("tmp;").map_or(text, |(_, rest)| rest.trim());
+        let mnemonic = text.split([' ', '\t', ';']).next().unwrap_or_default();
+        let words: Vec<&str> = mnemonic.split('.').collect();
+        printed += 1;
+        if let Some(what) = disagreement(form, &description, &words) {
+            wrong.push(format!("{}: {what}: {text}", form.name()));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(printed > 1000);
+}

@@ -1,0 +1,117 @@
+//! Modules that several threads of a process compile at the same time, each in a context of its
+//! own, come out as one after another.
+#![cfg(feature = "llvm")]
+
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use oriel::compile::Compiler;
+use oriel::options::Options;
+use oriel_generate::{self, Options as Generated, Shape};
+// Its checks are options of the plug-in then.
+use oriel_laboratory as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Modules, unless `ORIEL_PARALLEL_MODULES` says how many.
+const MODULES: usize = 200;
+const THREADS: usize = 8;
+
+/// What a module came to: PTX, and the report without what differs from run to run.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    ptx: Vec<u8>,
+    report: Vec<String>,
+    figures: Vec<String>,
+}
+
+/// The text of a module of its own kind: shape, size, target and options go by its number.
+fn text_of(number: usize) -> Vec<u8> {
+    let options = Generated {
+        shape: Shape::ALL[number % Shape::ALL.len()],
+        seed: number as u64,
+        instructions: 30 + 40 * (number % 17),
+        functions: 1 + number % 3,
+        debug_info: number.is_multiple_of(2),
+        ..Generated::default()
+    };
+    let mut text = Vec::new();
+    oriel_generate::llvm_ir(&options, &mut text).expect("writing to memory does not fail");
+    text
+}
+
+fn compile(number: usize, text: &[u8]) -> Outcome {
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text, "module");
+    let module = context
+        .create_module_from_ir(buffer)
+        .expect("generated IR is right");
+    let flags = [
+        "-oriel-profile=max",
+        "-oriel-profile=ptxas -oriel-verify",
+        "-oriel=analyze",
+        "-oriel-phases=OriSplitLiveRanges,PlaceBlocksInSourceOrder -oriel-check-intervals",
+        "-oriel-check-control-flow",
+    ];
+    let mut options = Options::default();
+    options
+        .set_all(flags[number % flags.len()])
+        .expect("these are options");
+    let sm = ["52", "75", "80", "90", "100"][number % 5];
+    let compilation = Compiler::new()
+        .sm(sm)
+        .options(options)
+        .compile(&module)
+        .expect("it compiles");
+    Outcome {
+        figures: compilation
+            .reports()
+            .iter()
+            .map(|report| format!("{report:?}"))
+            .collect(),
+        report: compilation.report.lines().map(without_times).collect(),
+        ptx: compilation.ptx,
+    }
+}
+
+/// A line of the report, its times left out.
+fn without_times(line: &str) -> String {
+    let mut line: serde_json::Value = serde_json::from_str(line).expect("a report has lines of JSON");
+    let object = line.as_object_mut().expect("each an object");
+    object.retain(|key, _| !key.ends_with("_ns"));
+    line.to_string()
+}
+
+#[test]
+fn threads_compile_as_one_does() {
+    let modules = std::env::var("ORIEL_PARALLEL_MODULES").map_or(MODULES, |number| {
+        number.parse().expect("ORIEL_PARALLEL_MODULES is a number")
+    });
+    let texts: Vec<Vec<u8>> = (0..modules).map(text_of).collect();
+    // The threads go first: what is set up once is set up by several at the same time.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(text) = texts.get(number) else {
+                return done;
+            };
+            done.push((number, compile(number, text)));
+        }
+    };
+    let mut outcomes: Vec<(usize, Outcome)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("no thread panics"))
+            .collect()
+    });
+    outcomes.sort_by_key(|(number, _)| *number);
+    assert_eq!(outcomes.len(), modules);
+    for (number, outcome) in &outcomes {
+        assert!(
+            !outcome.ptx.is_empty() && !outcome.report.is_empty(),
+            "module {number}"
+        );
+        assert_eq!(*outcome, compile(*number, &texts[*number]), "module {number}");
+    }
+}
