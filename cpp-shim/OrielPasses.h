@@ -67,7 +67,7 @@ private:
   std::shared_ptr<FunctionDriver> Driver = std::make_shared<FunctionDriver>();
 };
 
-/// Does Oriel take part in code generation with \p TM?
+/// Returns true if Oriel takes part in code generation with \p TM.
 bool takesPartIn(const llvm::TargetMachine &TM);
 
 /// Inserts \p SSA and \p Late behind LLVM's passes at the two stages, and

@@ -106,7 +106,7 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
     Ok(work)
 }
 
-/// What there is to do with a function at a stage.
+/// The steps that options ask for with a function at a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Steps {
     warns_of_uninitialized: bool,
@@ -199,10 +199,10 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     })
 }
 
-/// What became of a function in Ori.
+/// The result of optimising a function in Ori.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// Nothing: it is as LLVM made it.
+    /// It is as LLVM made it.
     None,
     /// LLVM gets the function as it is now.
     Kept,
@@ -210,7 +210,7 @@ enum Change {
     TakenBack,
 }
 
-/// Runs the phases over a function, and judges the result.
+/// Runs the phases over a function and judges the result.
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,

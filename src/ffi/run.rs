@@ -186,7 +186,7 @@ extern "C" fn oriel_run_begin(
     }))
 }
 
-/// Decides what becomes of a function: by an extension, or by the phases.
+/// Makes the plan of a function: by an extension, or by the phases.
 fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Result<Work, Problem> {
     if let Some(directory) = &options.snapshot_directory {
         let path = directory.join(snapshot.file_name());

@@ -100,15 +100,15 @@ pub enum Validation {
     Enforce,
 }
 
-/// What options of another library ask for, which [`extend_table`] has added to the table.
+/// The settings of options that another library adds to the table by [`extend_table`].
 pub trait Extension: Any + Debug + RefUnwindSafe + Send + Sync {
-    /// Does it make the plans of functions, in the place of phases?
+    /// Returns true if it makes the plans of functions in place of the phases.
     fn makes_plans(&self) -> bool;
 
-    /// Its plan for a function; none: the function stays as LLVM made it.
+    /// Returns its plan for a function; none leaves the function as LLVM made it.
     ///
     /// # Errors
-    /// The same, with the reason for the user.
+    /// The function stays as LLVM made it, and the user gets the message.
     fn plan(&self, snapshot: &Snapshot<'_>) -> Result<Option<Plan>, String>;
 }
 
@@ -153,7 +153,7 @@ pub struct Options {
     pub phase_effects: bool,
     /// Where each exported function is written.
     pub snapshot_directory: Option<PathBuf>,
-    /// What options of an extension ask for.
+    /// The settings of an extension's options.
     pub extension: Option<Arc<dyn Extension>>,
 }
 
@@ -166,7 +166,8 @@ impl Options {
             && LaunchBounds::of(snapshot) != LaunchBounds::default()
     }
 
-    /// The extension, if it makes plans in the place of phases. These may change what functions do.
+    /// Returns the extension if it makes plans in place of the phases. Such a plan may change what a
+    /// function does.
     pub fn planner(&self) -> Option<&dyn Extension> {
         let extension = self.extension.as_deref()?;
         (self.mode == Mode::Optimize && extension.makes_plans()).then_some(extension)

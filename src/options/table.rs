@@ -6,7 +6,7 @@ use crate::report::{ReportTarget, SharedFile};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// What an option does with its value.
+/// Sets an option to its value.
 ///
 /// # Errors
 /// The value is not allowed; the message lists what is.
@@ -247,7 +247,7 @@ pub const TABLE: &[OptionSpec] = &[
 /// The options of an extension.
 static EXTENSION: OnceLock<&[OptionSpec]> = OnceLock::new();
 
-/// Why options are not added to the table.
+/// The table is extended already.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the table of options has been extended already")]
 pub struct ExtensionError;
@@ -261,7 +261,7 @@ pub fn extend_table(options: &'static [OptionSpec]) -> Result<(), ExtensionError
     EXTENSION.set(options).map_err(|_| ExtensionError)
 }
 
-/// The options of the table, and of an extension.
+/// Returns the options of the table, then those of an extension.
 pub fn specs() -> impl Iterator<Item = &'static OptionSpec> {
     TABLE.iter().chain(EXTENSION.get().copied().unwrap_or_default())
 }

@@ -24,7 +24,7 @@ pub enum Fault {
     WrongInterval,
 }
 
-/// What options ask of the laboratory.
+/// The settings of the laboratory's options.
 #[derive(Clone, Debug, Default)]
 pub struct Laboratory {
     /// Are live intervals compared with LLVM's?
@@ -40,27 +40,27 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// What the options ask for.
+    /// Returns the laboratory's settings among options.
     fn of(options: &Options) -> Option<&Self> {
         let extension: &dyn Any = options.extension.as_deref()?;
         extension.downcast_ref()
     }
 
-    /// What the options in force on this thread ask for; nothing with `-oriel=off`.
+    /// Returns the settings in force on this thread; none with `-oriel=off`.
     pub(crate) fn in_force() -> Option<Self> {
         let options = process_options().ok()?;
         let laboratory = Self::of(&options)?;
         (options.mode != Mode::Off).then(|| laboratory.clone())
     }
 
-    /// Changes what `options` ask for.
+    /// Changes the laboratory's settings among options.
     fn change(options: &mut Options, change: impl FnOnce(&mut Self)) {
         let mut laboratory = Self::of(options).cloned().unwrap_or_default();
         change(&mut laboratory);
         options.extension = Some(Arc::new(laboratory));
     }
 
-    /// The edits of a function, if the script has some or there is none.
+    /// Returns an editor after the script's edits; none if the script does not mention the function.
     fn editor<'s>(&self, snapshot: &Snapshot<'s>) -> Result<Option<Editor<'s>>, String> {
         match &self.edit_script {
             None => Ok(Some(Editor::new(*snapshot))),
