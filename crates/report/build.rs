@@ -1,4 +1,4 @@
-//! Makes the table of the register estimate's model.
+//! Generates the tables of the register estimate's model.
 
 #[path = "src/estimate/model_text.rs"]
 mod model_text;
@@ -12,15 +12,15 @@ fn main() {
     write_estimate_model();
 }
 
-/// Writes what the library includes.
+/// Writes the file that the library includes.
 fn write_source(name: &str, source: &str) {
     let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");
 }
 
-/// Writes the model of the register estimate as what `Model` in `src/estimate/model.rs` is
-/// initialised with: the process that compiles a kernel would take longer to read it than for the
-/// rest of the estimate.
+/// Writes the model of the register estimate as an initialiser of `Model` in
+/// `src/estimate/model.rs`. Parsing the text at run time would take longer than the rest of the
+/// estimate.
 fn write_estimate_model() {
     let folder = Path::new("src/estimate");
     println!(

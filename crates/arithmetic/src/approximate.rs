@@ -1,14 +1,14 @@
-//! The approximate functions, as a deterministic model.
+//! A deterministic model of the approximate functions.
 //!
-//! The hardware gives results within a few units in the last place; which, is not specified. Here
-//! the result is the exact one, computed in binary64 by the `libm` crate (the same on every host)
-//! and rounded once to the type: for binary32 that is within half a unit, up to one unit in rare
-//! cases, of the true value, well within what PTX promises: 2^-22.5 relative for `ex2`, 2^-22
+//! The hardware's results are within a few units in the last place, but which results is not
+//! specified. Here a result is computed in binary64 by the `libm` crate (the same on every host)
+//! and rounded once to the type. For binary32 it is within half a unit, in rare cases up to one
+//! unit, of the true value. This is well within PTX's bounds: 2^-22.5 relative for `ex2`, 2^-22
 //! absolute or relative for `lg2`, 2^-20.5 absolute for `sin` and `cos` near zero, 2^-22.9 relative
-//! for `rsqrt`, 2 units for `div.approx` and 1 unit for `rcp.approx` and `sqrt.approx`. Quotients
-//! of huge divisors, which `div.approx` may flush, are rounded as all others. `ex2.approx.ftz.f16`
-//! and the like go through binary64 as well. `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` keep
-//! the upper 32 bits of the result.
+//! for `rsqrt`, 2 units for `div.approx` and 1 unit for `rcp.approx` and `sqrt.approx`.
+//! `div.approx` may flush quotients of huge divisors; here they are rounded like all others.
+//! `ex2.approx.ftz.f16` and similar forms also go through binary64. `rcp.approx.ftz.f64` and
+//! `rsqrt.approx.ftz.f64` keep the upper 32 bits of the result.
 
 use super::float::{clamp, flush32, format_of};
 use super::lanes::{Fields, Handler, Registers, Settings};
@@ -25,7 +25,7 @@ const TANGENT: u8 = 5;
 /// The function in binary64.
 fn exact<const FUNCTION: u8>(value: f64) -> f64 {
     match FUNCTION {
-        // The reciprocal of a zero keeps its sign.
+        // The reciprocal of a zero keeps the sign.
         SQUARE_ROOT_RECIPROCAL if value == 0.0 => 1.0 / value,
         SQUARE_ROOT_RECIPROCAL => 1.0 / value.sqrt(),
         SINE => libm::sin(value),
@@ -55,7 +55,7 @@ fn apply<const FUNCTION: u8>(format: Format, settings: Settings, cell: u64) -> u
     clamp(format, settings, result)
 }
 
-/// As [`apply`] for binary32, by the host's conversions, which round as the soft ones do.
+/// Like [`apply`] for binary32, with the host's conversions, which round like the software ones.
 #[inline]
 fn apply32<const FUNCTION: u8>(settings: Settings, cell: u32) -> u32 {
     let flush = settings.has(ModifierFlags::FTZ);
@@ -101,8 +101,8 @@ fn run<const FUNCTION: u8>(registers: &mut Registers, fields: &Fields, mask: u32
     }
 }
 
-/// The handler of an approximate function; none if it is not modelled. It reads its type and
-/// settings from the fields.
+/// Returns the handler of an approximate function; none if it is not modelled. The handler reads
+/// type and settings from the fields.
 pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
     let known = ModifierFlags::FTZ | ModifierFlags::CONTRACT;
     if !known.contains(modifiers.flags) || format_of(data_type).is_none() || data_type == DataType::F32x2 {
@@ -168,7 +168,7 @@ mod tests {
             check_all(bits);
         }
 
-        /// `ex2` has subnormal results for arguments around -126 to -150 only.
+        /// `ex2` has subnormal results only for arguments around -126 to -150.
         #[test]
         fn small_powers_are_rounded_alike(value in -160.0f32..-120.0) {
             check::<POWER>(value.to_bits());

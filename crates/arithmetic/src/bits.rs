@@ -1,10 +1,10 @@
-//! Bits: logic, shifts, bit fields, permutations, counts, comparisons of integers, selection,
-//! movement.
+//! Bit operations: logic, shifts, bit fields, permutations, counts, integer comparisons, selection,
+//! moves.
 
 use super::lanes::{Handler, handler};
 use oriel_ori::{Comparison, DataType, ModifierFlags, Modifiers, Operation, Variant};
 
-/// A handler for rows of 32 or 64 bits that needs no mask afterwards.
+/// A handler for rows of 32 or 64 bits whose results need no mask.
 macro_rules! plain {
     ($type:expr, |$($name:ident),+| $body:expr) => {
         match $type.bits() {
@@ -15,7 +15,7 @@ macro_rules! plain {
     };
 }
 
-/// The handler of an operation on bits; none if it is not modelled.
+/// Returns the handler of a bit operation; none if it is not modelled.
 pub fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
     let wraps = !modifiers.flags.contains(ModifierFlags::CLAMP);
     Some(match operation {
@@ -99,7 +99,7 @@ pub fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -
     })
 }
 
-/// Counts: the result has 32 bits, `source` is the type of what is counted.
+/// Counting operations: the result has 32 bits; `source` is the type of the operand.
 pub(super) fn select_count(operation: Operation, source: DataType, variant: Variant) -> Option<Handler> {
     let gives_shift = variant == Variant::ShiftAmount;
     Some(
@@ -124,7 +124,7 @@ pub(super) fn select_count(operation: Operation, source: DataType, variant: Vari
                     63u32.wrapping_sub((a ^ (a as i64 >> 63) as u64).leading_zeros())
                 })
             }
-            // Where there is no such bit, the answer is all ones here as well.
+            // If there is no such bit, the result is all ones here as well.
             (Operation::Bfind, 32, false, true) => {
                 handler!(|a: u32| -> u32 { shift_amount(u64::from(a) << 32) })
             }
@@ -140,7 +140,7 @@ pub(super) fn select_count(operation: Operation, source: DataType, variant: Vari
     )
 }
 
-/// A comparison of integers with a predicate as its result.
+/// An integer comparison with a predicate as its result.
 pub(super) fn select_comparison(comparison: Comparison, source: DataType) -> Option<Handler> {
     macro_rules! compare {
         ($operator:tt) => {
@@ -166,7 +166,7 @@ pub(super) fn select_comparison(comparison: Comparison, source: DataType) -> Opt
     })
 }
 
-/// `a` where the predicate holds, else `b`.
+/// Returns `a` where the predicate holds, otherwise `b`.
 pub(super) fn select_selection(data_type: DataType) -> Option<Handler> {
     Some(match data_type.bits() {
         1 | 16 | 32 => handler!(|a: u32, b: u32, c: u32| -> u32 { if c & 1 != 0 { a } else { b } }),
@@ -183,12 +183,12 @@ fn funnel_right(low: u32, high: u32, amount: u32) -> u32 {
     ((u64::from(high) << 32 | u64::from(low)) >> amount) as u32
 }
 
-/// The low `count` bits; all if there are 32 or more.
+/// Returns the low `count` bits; all bits if `count` is 32 or more.
 fn low_bits(count: u32) -> u32 {
     if count < 32 { (1 << count) - 1 } else { u32::MAX }
 }
 
-/// The low `count` bits as a signed number.
+/// Returns the low `count` bits as a signed number.
 fn extend_sign(value: u32, count: u32) -> u32 {
     match count {
         0 => 0,
@@ -205,7 +205,7 @@ fn mask_of(position: u32, count: u32) -> u32 {
     }
 }
 
-/// Only the low eight bits of position and length count.
+/// Only the low eight bits of position and length are used.
 fn extract_unsigned(value: u64, width: u32, position: u32, length: u32) -> u64 {
     let (position, length) = (position & 0xFF, length & 0xFF);
     if position >= width || length == 0 {
@@ -250,7 +250,8 @@ fn shift_amount(value: u64) -> u32 {
     }
 }
 
-/// Byte permutation by a selector nibble a byte; a nibble's top bit replicates the byte's sign.
+/// Permutes bytes by a selector with one nibble a byte; a nibble's top bit replicates the byte's
+/// sign.
 fn permute(a: u32, b: u32, selector: u32) -> u32 {
     let bytes = u64::from(b) << 32 | u64::from(a);
     let mut result = 0;
@@ -268,7 +269,7 @@ fn permute(a: u32, b: u32, selector: u32) -> u32 {
 }
 
 fn select_permutation(variant: Variant) -> Option<Handler> {
-    /// The selector that a mode makes of the low two bits of `c`.
+    /// Returns the selector that a mode derives from the low two bits of `c`.
     fn by_table(a: u32, b: u32, c: u32, selectors: [u32; 4]) -> u32 {
         permute(a, b, selectors[c as usize & 3])
     }
@@ -296,8 +297,8 @@ fn select_permutation(variant: Variant) -> Option<Handler> {
     })
 }
 
-/// Position of the `offset`-th one from `base` on, upward if positive, downward if negative; all
-/// ones if there is none.
+/// Returns the position of the `offset`-th set bit from `base` on, upward if positive, downward if
+/// negative; all ones if there is none.
 fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     let base = (base & 31) as i32;
     let is_set = |position: i32| mask >> position & 1 != 0;

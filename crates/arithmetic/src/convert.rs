@@ -1,8 +1,8 @@
 //! Conversions between all pairs of types, with rounding and saturation.
 //!
-//! A float that becomes an integer is rounded to an integer and then clamped to the range of the
-//! type. NaN becomes zero, but the number that has only the top bit set if the float has, or the
-//! integer has, 64 bits.
+//! To convert a float to an integer, it is rounded to an integer and then clamped to the range of
+//! the type. NaN becomes zero or, if the float or the integer has 64 bits, the number with only the
+//! top bit set.
 
 use super::float::{clamp, format_of};
 use super::lanes::{Fields, Handler, Registers, Settings};
@@ -25,7 +25,7 @@ impl Integer {
         })
     }
 
-    /// The value of a row's cell.
+    /// Returns the value of a cell of a row.
     fn read(self, cell: u64) -> i128 {
         let unused = 64 - self.bits;
         if self.signed {
@@ -44,7 +44,7 @@ impl Integer {
     }
 }
 
-/// What an integer becomes as another one: the low bits, or the nearest value of the range.
+/// Converts an integer to another integer type: the low bits, or the nearest value in range.
 fn integer_to_integer(to: Integer, from: Integer, settings: Settings, cell: u64) -> u64 {
     let value = from.read(cell);
     if settings.has(ModifierFlags::SAT) {
@@ -115,7 +115,7 @@ fn float_to_float(to: Format, from: Format, settings: Settings, cell: u64) -> u6
     } else {
         soft_float::convert(from, to, rounding, result)
     };
-    // Only binary32 flushes in a conversion; the narrow formats keep their subnormals.
+    // In conversions only binary32 flushes; the narrow formats keep their subnormals.
     let settings = Settings {
         flags: if to == F32 {
             settings.flags
@@ -134,7 +134,7 @@ fn float_to_float(to: Format, from: Format, settings: Settings, cell: u64) -> u6
     clamp(to, settings, result)
 }
 
-/// The integer nearest in the direction of the rounding, in the same format; zeros keep the sign.
+/// Rounds to an integer in the same format; zeros keep the sign.
 pub(super) fn round_to_integral(format: Format, rounding: Rounding, cell: u64) -> u64 {
     match format.unpack(cell) {
         Number::Finite(exact) if exact.exponent < 0 => {
@@ -148,7 +148,7 @@ pub(super) fn round_to_integral(format: Format, rounding: Rounding, cell: u64) -
     }
 }
 
-/// The value of a cell of `from` as a cell of `to`, before it is cut to the register's width.
+/// Converts a cell of `from` to a cell of `to`, not yet truncated to the register's width.
 fn convert((to, from): (DataType, DataType), settings: Settings, cell: u64) -> u64 {
     match (Integer::of(to), Integer::of(from), format_of(to), format_of(from)) {
         (Some(to), Some(from), ..) => integer_to_integer(to, from, settings, cell),
@@ -161,7 +161,7 @@ fn convert((to, from): (DataType, DataType), settings: Settings, cell: u64) -> u
 
 fn run<const TO_WIDE: bool, const FROM_WIDE: bool>(registers: &mut Registers, fields: &Fields, mask: u32) {
     let (types, settings) = (fields.types, fields.settings);
-    // Bytes are kept in registers of 16 bits and more, extended by their sign.
+    // Bytes are kept in registers of 16 bits and more, sign-extended.
     let keep = u64::MAX >> (64 - fields.result_bits);
     match (TO_WIDE, FROM_WIDE) {
         (false, false) => registers.map1(fields, mask, |a: u32| {
@@ -175,7 +175,7 @@ fn run<const TO_WIDE: bool, const FROM_WIDE: bool>(registers: &mut Registers, fi
     }
 }
 
-/// The frequent conversions, without looking at settings.
+/// The frequent conversions, which do not read settings.
 fn select_plain(to: DataType, from: DataType) -> Option<Handler> {
     use super::lanes::handler;
     use DataType::{B8, B16, B32, B64, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -201,8 +201,8 @@ fn select_plain(to: DataType, from: DataType) -> Option<Handler> {
     })
 }
 
-/// The handler of a conversion; none if it is not modelled. It reads its types and settings from
-/// the fields.
+/// Returns the handler of a conversion; none if it is not modelled. The handler reads types and
+/// settings from the fields.
 pub(super) fn select(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Handler> {
     let is_plain = (modifiers.flags - ModifierFlags::CONTRACT).is_empty()
         && matches!(modifiers.rounding, Rounding::None | Rounding::Rn);
@@ -212,7 +212,7 @@ pub(super) fn select(to: DataType, from: DataType, modifiers: Modifiers) -> Opti
     }
 }
 
-/// The handler of any conversion out of a register of 64 bits or, if not `from_wide`, less.
+/// Returns the general handler of a conversion from a register of 64 bits (`from_wide`) or less.
 pub(super) fn select_general(
     to: DataType,
     from: DataType,
@@ -243,7 +243,8 @@ pub(super) fn select_general(
     })
 }
 
-/// Two binary32 numbers as one register of two 16-bit lanes, the first source the high one.
+/// Packs two binary32 numbers into a register of two 16-bit lanes, the first source in the high
+/// one.
 pub(super) fn select_packed(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Handler> {
     fn run_packed(registers: &mut Registers, fields: &Fields, mask: u32) {
         let (to, settings) = (fields.types.0, fields.settings);

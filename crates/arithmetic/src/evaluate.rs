@@ -1,4 +1,4 @@
-//! One operation on known values, outside of any kernel: what folding of constants computes with.
+//! Evaluates one operation on known values, outside of any kernel, for constant folding.
 
 use super::lanes::{Fields, FrameTemplate, Registers, Settings};
 use super::selection;
@@ -7,20 +7,20 @@ use oriel_ori::{DataType, Modifiers, Operation};
 /// An operation in one of its forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// What is computed.
+    /// The operation.
     pub operation: Operation,
     /// The type of the result.
     pub data_type: DataType,
-    /// The type of the sources, where it is another.
+    /// The type of the sources, if it differs.
     pub source_type: DataType,
     /// Rounding, comparison, flags.
     pub modifiers: Modifiers,
 }
 
 impl Form {
-    /// What the operation gives for these sources, as bits in the low part; `result_bits` is the
-    /// width of the register that gets it. None if this form is not modelled, has another number of
-    /// sources, or goes through other registers than these (carries, reciprocals, minima of three).
+    /// Returns the operation's result for these sources as low bits; `result_bits` is the width of
+    /// the result register. None if this form is not modelled, has another number of sources, or
+    /// uses other registers (carries, reciprocals, minima of three).
     pub fn evaluate(self, sources: &[u64], result_bits: u32) -> Option<u64> {
         let Self {
             operation,
@@ -71,7 +71,7 @@ impl Form {
     }
 }
 
-/// The low `bits` bits.
+/// Returns the low `bits` bits.
 const fn low_bits(bits: u32) -> u64 {
     match bits {
         0 => 0,

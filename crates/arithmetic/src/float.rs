@@ -1,10 +1,10 @@
-//! Floating-point arithmetic and comparisons: native paths for what the host rounds alike, software
-//! for the rest.
+//! Floating-point arithmetic and comparisons: native where the host rounds identically, otherwise
+//! in software.
 //!
-//! Rules of PTX: binary32 and the 16-bit formats give canonical NaNs; binary64 keeps the payload of
-//! the first NaN operand; `.ftz` takes subnormal operands and results as zeros of their sign;
-//! `.sat` clamps to [0, 1], NaN to +0; `.relu` clamps negative numbers to +0 and leaves canonical
-//! NaNs; minimum and maximum prefer numbers to NaNs unless `.NaN` is given, and -0 is less than +0.
+//! PTX's rules: binary32 and the 16-bit formats produce canonical NaNs; binary64 keeps the payload
+//! of the first NaN operand. `.ftz` treats subnormal operands and results as zeros of their sign.
+//! `.sat` clamps to [0, 1], NaN to +0. `.relu` clamps negative numbers to +0 and keeps canonical
+//! NaNs. Minimum and maximum prefer numbers to NaNs unless `.NaN` is given, and -0 is less than +0.
 
 use super::lanes::{Fields, Handler, Registers, Settings, handler};
 use super::soft_float::{self, BF16, F16, F32, F64, Format};
@@ -32,7 +32,7 @@ pub(super) fn format_of(data_type: DataType) -> Option<Format> {
     })
 }
 
-/// An operation of arithmetic in software, without the clamps.
+/// An arithmetic operation in software, before clamping.
 fn arithmetic<const OPERATION: u8>(format: Format, rounding: Rounding, [a, b, c]: [u64; 3]) -> u64 {
     match OPERATION {
         ADD => soft_float::add(format, rounding, [a, b]),
@@ -81,7 +81,7 @@ fn extreme<const OPERATION: u8>(format: Format, settings: Settings, a: u64, b: u
     }
 }
 
-/// A number that is ordered as the floats are, -0 before +0.
+/// Maps a float to a number with the same order, -0 before +0.
 fn order_key(format: Format, bits: u64) -> i64 {
     let magnitude = (bits & !format.sign()) as i64;
     if bits & format.sign() != 0 {
@@ -91,7 +91,7 @@ fn order_key(format: Format, bits: u64) -> i64 {
     }
 }
 
-/// An operation with its clamps, in software.
+/// An operation in software, with its clamps.
 fn general<const OPERATION: u8>(format: Format, settings: Settings, operands: [u64; 3]) -> u64 {
     let ftz = settings.has(ModifierFlags::FTZ);
     let operands = if ftz {
@@ -109,7 +109,7 @@ fn general<const OPERATION: u8>(format: Format, settings: Settings, operands: [u
     clamp(format, settings, result)
 }
 
-/// Flush, saturation and rectification of a result.
+/// Applies flushing, saturation and rectification to a result.
 pub(super) fn clamp(format: Format, settings: Settings, result: u64) -> u64 {
     let result = if settings.has(ModifierFlags::FTZ) {
         format.flush(result)
@@ -141,7 +141,7 @@ fn native32<const OPERATION: u8>(a: f32, b: f32, c: f32) -> f32 {
     }
 }
 
-/// A binary32 without its value, if it is subnormal.
+/// Replaces a subnormal binary32 by zero.
 #[inline(always)]
 pub(super) fn flush32(bits: u32) -> u32 {
     if bits & 0x7F80_0000 == 0 {
@@ -151,7 +151,7 @@ pub(super) fn flush32(bits: u32) -> u32 {
     }
 }
 
-/// An operation in binary32, to nearest.
+/// An operation in binary32, rounded to nearest.
 #[inline(always)]
 fn nearest32<const OPERATION: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u32, c: u32) -> u32 {
     let operand = |bits: u32| f32::from_bits(if FTZ { flush32(bits) } else { bits });
@@ -170,7 +170,7 @@ fn nearest32<const OPERATION: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u
     if FTZ { flush32(bits) } else { bits }
 }
 
-/// An operation in binary64, to nearest.
+/// An operation in binary64, rounded to nearest.
 #[inline(always)]
 fn nearest64<const OPERATION: u8>(a: u64, b: u64, c: u64) -> u64 {
     let (x, y, z) = (f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
@@ -219,7 +219,7 @@ fn run_nearest64<const OPERATION: u8>(registers: &mut Registers, fields: &Fields
     }
 }
 
-/// Which general handler: the format, and whether two values share a register.
+/// Selects a general handler: the format, and whether two values share a register.
 const SCALAR_F16: u8 = 0;
 const SCALAR_BF16: u8 = 1;
 const SCALAR_F32: u8 = 2;
@@ -228,7 +228,7 @@ const PACKED_BF16: u8 = 4;
 const PACKED_F32: u8 = 5;
 const SCALAR_F64: u8 = 6;
 
-/// How many of the three operands an operation has.
+/// Returns how many of the three operands an operation has.
 const fn operand_count(operation: u8) -> usize {
     match operation {
         FUSED => 3,
@@ -237,11 +237,11 @@ const fn operand_count(operation: u8) -> usize {
     }
 }
 
-/// Any operation in any format, by its settings.
+/// Any operation in any format, according to its settings.
 fn run_general<const OPERATION: u8, const SHAPE: u8>(registers: &mut Registers, fields: &Fields, mask: u32) {
     let settings = fields.settings;
     let mut fields = *fields;
-    // Operands that the operation does not have read its first one.
+    // Missing operands alias the first one.
     for number in operand_count(OPERATION)..3 {
         fields.sources[number] = fields.sources[0];
     }
@@ -310,8 +310,8 @@ fn select_arithmetic<const OPERATION: u8>(data_type: DataType, modifiers: Modifi
     select_general::<OPERATION>(data_type)
 }
 
-/// The handler of an operation of floating-point arithmetic; none if it is not modelled.
-/// Reciprocals are divisions of a constant by their source.
+/// Returns the handler of a floating-point operation; none if it is not modelled. Reciprocals are
+/// divisions of a constant by their source.
 pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
     let flags = modifiers.flags - ModifierFlags::CONTRACT;
     let known = ModifierFlags::FTZ
@@ -358,7 +358,7 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
     }
 }
 
-/// Is a float infinite?
+/// True if a float is infinite.
 pub(super) fn select_test(source: DataType) -> Option<Handler> {
     Some(match source {
         DataType::F32 => handler!(|a: u32| -> u32 { u32::from(a & 0x7FFF_FFFF == 0x7F80_0000) }),
@@ -367,7 +367,7 @@ pub(super) fn select_test(source: DataType) -> Option<Handler> {
     })
 }
 
-/// Minimum or maximum in binary32 without modifiers, without branches.
+/// Branch-free minimum or maximum in binary32 without modifiers.
 #[inline(always)]
 fn fast_extreme32<const OPERATION: u8>(a: u32, b: u32) -> u32 {
     let key = |bits: u32| (bits ^ ((bits as i32 >> 31) as u32 >> 1)) as i32;
@@ -379,7 +379,7 @@ fn fast_extreme32<const OPERATION: u8>(a: u32, b: u32) -> u32 {
     if is_nan(number) { 0x7FFF_FFFF } else { number }
 }
 
-/// Does a comparison of two floats hold?
+/// True if a comparison of two floats holds.
 #[inline(always)]
 fn compare<F: PartialOrd>(comparison: Comparison, a: F, b: F) -> bool {
     match comparison {
@@ -392,19 +392,19 @@ fn compare<F: PartialOrd>(comparison: Comparison, a: F, b: F) -> bool {
         Comparison::Ge => a >= b,
         Comparison::Num => a.partial_cmp(&b).is_some(),
         Comparison::Nan => a.partial_cmp(&b).is_none(),
-        // Those that hold for NaNs are what is left by their opposites.
+        // The comparisons that hold for NaNs are the negations of their opposites.
         unordered => !compare(unordered.inverse(true), a, b),
     }
 }
 
-/// A lane of a 16-bit format, in binary32, which has all its values.
+/// Returns a lane of a 16-bit format as binary32, which has all its values.
 fn widened(format: Format, ftz: bool, bits: u32) -> f32 {
     let bits = u64::from(bits & 0xFFFF);
     let bits = if ftz { format.flush(bits) } else { bits };
     f32::from_bits(soft_float::convert(format, F32, Rounding::Rn, bits) as u32)
 }
 
-/// A comparison as a predicate; packed operands are shifted to the lane that is compared.
+/// Compares into a predicate; packed operands are shifted to the compared lane.
 fn run_comparison<const COMPARISON: u8, const SHAPE: u8, const FTZ: bool, const SHIFT: u32>(
     registers: &mut Registers,
     fields: &Fields,
@@ -429,7 +429,7 @@ fn run_comparison<const COMPARISON: u8, const SHAPE: u8, const FTZ: bool, const 
     }
 }
 
-/// A comparison of floats, of the low lane or, if `high`, of the high lane of a packed type.
+/// Compares floats in the low lane or, if `high`, in the high lane of a packed type.
 pub fn select_comparison(
     comparison: Comparison,
     source: DataType,

@@ -1,10 +1,10 @@
-//! Integer arithmetic. What PTX leaves open is fixed: a quotient by zero is all ones, a remainder
-//! by zero the dividend.
+//! Integer arithmetic. Cases that PTX leaves open are fixed: a quotient by zero is all ones, a
+//! remainder by zero is the dividend.
 
 use super::lanes::{Fields, Handler, Registers, handler};
 use oriel_ori::{DataType, ModifierFlags, Modifiers, Operation, Variant};
 
-/// A handler by the width of `$type`, the operands as unsigned numbers.
+/// A handler by the width of `$type`, on unsigned operands.
 macro_rules! unsigned {
     ($type:expr, |$($name:ident),+| $body:expr) => {
         match $type.bits() {
@@ -16,7 +16,7 @@ macro_rules! unsigned {
     };
 }
 
-/// A handler by the width of `$type`, the operands as signed numbers.
+/// A handler by the width of `$type`, on signed operands.
 macro_rules! signed {
     ($type:expr, |$($name:ident),+| $body:expr) => {
         match $type.bits() {
@@ -28,7 +28,7 @@ macro_rules! signed {
     };
 }
 
-/// A handler for signed or unsigned numbers, as `$type` says.
+/// A handler on signed or unsigned operands, according to `$type`.
 macro_rules! by_sign {
     ($type:expr, |$($name:ident),+| $body:expr) => {
         if $type.is_signed() {
@@ -57,7 +57,7 @@ macro_rules! halves {
     };
 }
 
-/// The handler of an operation of integer arithmetic; none if it is not modelled.
+/// Returns the handler of an integer operation; none if it is not modelled.
 pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
     if data_type.lanes() == 2 {
         return select_packed(operation, data_type, modifiers);
@@ -140,8 +140,8 @@ fn select_high(data_type: DataType) -> Option<Handler> {
     })
 }
 
-/// `a * b` in twice the width, plus `c` of that width if there are three sources. `source` is the
-/// narrow type.
+/// Computes `a * b` in twice the width, plus `c` of that width if there are three sources. `source`
+/// is the narrow type.
 pub(super) fn select_wide(source: DataType, adds: bool) -> Option<Handler> {
     Some(match (source.bits(), source.is_signed(), adds) {
         (16, false, false) => handler!(|a: u32, b: u32| -> u32 { (a & 0xFFFF) * (b & 0xFFFF) }),
@@ -169,7 +169,7 @@ pub(super) fn select_wide(source: DataType, adds: bool) -> Option<Handler> {
 }
 
 fn select_24(data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
-    /// The low 24 bits, as a signed number.
+    /// Returns the low 24 bits as a signed number.
     fn extend(value: u32) -> i64 {
         i64::from((value << 8) as i32 >> 8)
     }
@@ -205,14 +205,14 @@ fn select_sad(data_type: DataType) -> Option<Handler> {
     })
 }
 
-/// Dot products of packed bytes: the type is that of `b`'s parts, the source type that of `a`'s.
+/// Dot products of packed bytes: the type is that of `b`'s elements, the source type that of `a`'s.
 pub(super) fn select_dot(
     operation: Operation,
     a: DataType,
     b: DataType,
     variant: Variant,
 ) -> Option<Handler> {
-    /// Byte `index`, extended by sign or with zeros.
+    /// Returns byte `index`, sign- or zero-extended.
     fn byte<const SIGNED: bool>(value: u32, index: u32) -> i32 {
         let byte = (value >> (8 * index)) as u8;
         if SIGNED {
@@ -267,11 +267,11 @@ pub(super) fn select_dot(
     })
 }
 
-/// Additions and subtractions that hand a carry on: sources are `a`, `b` and the carry's row, which
-/// is also written.
+/// Additions and subtractions with carry: the sources are `a`, `b` and the carry's row, which is
+/// also written.
 pub(super) fn select_carry(operation: Operation, data_type: DataType) -> Option<Handler> {
-    /// What `a`, `b` and the carry give, and the new carry. A borrow is kept as a carry that is
-    /// one.
+    /// Returns the sum of `a`, `b` and the carry, and the new carry. No borrow is represented as a
+    /// carry of one.
     trait Carrying: Copy {
         fn carrying<const SUBTRACT: bool>(self, other: Self, carry: u32) -> (Self, u32);
     }

@@ -1,9 +1,9 @@
 //! The registers of a warp, and loops over its lanes.
 //!
 //! A register is a row of 32 values, one a lane. Rows of 32 bits hold predicates (0 or 1), 16-bit
-//! values (zero-extended) and 32-bit values; rows of 64 bits hold 64-bit values, two rows side by
-//! side a 128-bit value. Constants are rows as well, so that an operation does not ask what its
-//! sources are. All floating-point values are kept as bits.
+//! values (zero-extended) and 32-bit values; rows of 64 bits hold 64-bit values; two rows side by
+//! side hold a 128-bit value. Constants are rows as well, so operations need not distinguish their
+//! sources. All floating-point values are kept as bits.
 
 use oriel_ori::{DataType, ModifierFlags, Rounding};
 
@@ -13,34 +13,33 @@ pub const LANES: usize = 32;
 /// The mask of a warp whose lanes are all active.
 pub const ALL_LANES: u32 = u32::MAX;
 
-/// Where an operation finds its operands: rows of the current frame. Whether a row has 32 or 64
-/// bits, the operation knows.
+/// The operands of an operation: rows of the current frame. The operation knows whether a row has
+/// 32 or 64 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// The row of the result.
     pub result: u32,
     /// The rows of the sources.
     pub sources: [u32; 4],
-    /// Width of the register that gets the result; read by conversions.
+    /// Width of the result register; read by conversions.
     pub result_bits: u32,
     /// Rounding and flags.
     pub settings: Settings,
-    /// Of conversions: to and from.
+    /// For conversions: target and source type.
     pub types: (DataType, DataType),
 }
 
-/// Modifiers that general handlers read when they run; the frequent cases have handlers of their
-/// own.
+/// Modifiers that general handlers read at run time; the frequent cases have their own handlers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// How results are rounded.
+    /// Rounding mode.
     pub rounding: Rounding,
-    /// Saturation, flushing and the like.
+    /// Saturation, flushing and similar flags.
     pub flags: ModifierFlags,
 }
 
 impl Settings {
-    /// Is a flag set?
+    /// True if a flag is set.
     pub fn has(self, flag: ModifierFlags) -> bool {
         self.flags.contains(flag)
     }
@@ -49,7 +48,7 @@ impl Settings {
 /// An operation on the lanes of a mask.
 pub type Handler = fn(&mut Registers, &Fields, u32);
 
-/// The registers of all frames of a warp; the current frame's begin at the bases.
+/// The registers of all frames of a warp; the current frame starts at the bases.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
     words: Vec<[u32; LANES]>,
@@ -58,7 +57,7 @@ pub struct Registers {
     double_base: usize,
 }
 
-/// Where a frame's registers begin.
+/// The start of a frame's registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bases {
     /// The first row of 32 bits.
@@ -67,7 +66,7 @@ pub struct Bases {
     pub doubles: usize,
 }
 
-/// The initial rows of a frame: constants have their values in every lane, the others are zero.
+/// The initial rows of a frame: constants in every lane, zeros elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct FrameTemplate {
     /// Rows of 32 bits, one value for all lanes.
@@ -78,9 +77,9 @@ pub struct FrameTemplate {
 
 /// The content of a lane: 32 or 64 bits.
 pub trait Cell: Copy + Default {
-    /// The row of a number.
+    /// Returns the row with a number.
     fn row(registers: &Registers, index: u32) -> &[Self; LANES];
-    /// The row of a number, to be written.
+    /// Returns the row with a number, mutably.
     fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES];
 }
 
@@ -104,7 +103,7 @@ impl Cell for u64 {
     }
 }
 
-/// The lanes of a mask, in order.
+/// Iterates over the lanes of a mask, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneIter(pub u32);
 
@@ -120,14 +119,14 @@ impl Iterator for LaneIter {
 }
 
 impl Registers {
-    /// Drops all frames and begins one.
+    /// Drops all frames and starts one.
     pub fn reset(&mut self, template: &FrameTemplate) {
         self.words.clear();
         self.doubles.clear();
         self.push_frame(template);
     }
 
-    /// Begins a frame above all others; the bases of the one before.
+    /// Pushes a frame; returns the bases of the previous one.
     pub fn push_frame(&mut self, template: &FrameTemplate) -> Bases {
         let before = Bases {
             words: self.word_base,
@@ -142,7 +141,7 @@ impl Registers {
         before
     }
 
-    /// Ends the current frame and goes back to the one that begins at `before`.
+    /// Pops the current frame and returns to the one that starts at `before`.
     pub fn pop_frame(&mut self, before: Bases) {
         self.words.truncate(self.word_base);
         self.doubles.truncate(self.double_base);
@@ -150,12 +149,12 @@ impl Registers {
         self.double_base = before.doubles;
     }
 
-    /// A row.
+    /// Returns a row.
     pub fn row<T: Cell>(&self, index: u32) -> &[T; LANES] {
         T::row(self, index)
     }
 
-    /// A row, to be changed.
+    /// Returns a row, mutably.
     pub fn row_mut<T: Cell>(&mut self, index: u32) -> &mut [T; LANES] {
         T::row_mut(self, index)
     }
@@ -173,7 +172,7 @@ impl Registers {
         }
     }
 
-    /// Gives each lane of a mask the value of a function of its number.
+    /// Sets each lane of a mask to a function of its number.
     #[inline]
     pub fn fill<T: Cell>(&mut self, index: u32, mask: u32, value: impl Fn(usize) -> T) {
         let mut result = [T::default(); LANES];
@@ -189,7 +188,7 @@ impl Registers {
         self.write(index, mask, &result);
     }
 
-    /// The lanes where a row of predicates is true.
+    /// Returns the lanes in which a row of predicates is true.
     #[inline]
     pub fn predicate(&self, index: u32) -> u32 {
         let row = self.row::<u32>(index);
@@ -200,7 +199,7 @@ impl Registers {
         mask
     }
 
-    /// Computes a row of one row, in the lanes of the mask.
+    /// Computes a row from one row, in the lanes of the mask.
     #[inline]
     pub fn map1<D: Cell, A: Cell>(&mut self, fields: &Fields, mask: u32, operation: impl Fn(A) -> D) {
         let a = self.row::<A>(fields.sources[0]);
@@ -217,7 +216,7 @@ impl Registers {
         self.write(fields.result, mask, &result);
     }
 
-    /// Computes a row of two rows, in the lanes of the mask.
+    /// Computes a row from two rows, in the lanes of the mask.
     #[inline]
     pub fn map2<D: Cell, A: Cell, B: Cell>(
         &mut self,
@@ -240,7 +239,7 @@ impl Registers {
         self.write(fields.result, mask, &result);
     }
 
-    /// Computes a row of three rows, in the lanes of the mask.
+    /// Computes a row from three rows, in the lanes of the mask.
     #[inline]
     pub fn map3<D: Cell, A: Cell, B: Cell, C: Cell>(
         &mut self,
@@ -264,7 +263,7 @@ impl Registers {
         self.write(fields.result, mask, &result);
     }
 
-    /// Computes a row of four rows, in the lanes of the mask.
+    /// Computes a row from four rows, in the lanes of the mask.
     #[inline]
     pub fn map4<D: Cell, A: Cell, B: Cell, C: Cell, E: Cell>(
         &mut self,

@@ -1,7 +1,7 @@
-//! What operations of Ori compute of known values, bit by bit as the hardware does.
+//! Evaluates Ori's operations on known values, bit for bit as the hardware does.
 //!
-//! Folding of constants asks [`Form::evaluate`]; the interpreter takes whole rows of registers, a
-//! lane each, through the same functions.
+//! Constant folding calls [`Form::evaluate`]. The interpreter applies the same functions to whole
+//! rows of registers, one lane each.
 //!
 //! ```
 //! use oriel_arithmetic::Form;

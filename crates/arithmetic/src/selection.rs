@@ -1,17 +1,17 @@
-//! Which handler computes an operation, and how wide its operands are.
+//! Selects the handler of an operation and the widths of its operands.
 
 use super::lanes::Handler;
 use super::{approximate, bits, convert, float, integer};
 use oriel_ori::{Comparison, DataType, Modifiers, Operation};
 
-/// A handler with the widths in bits of its result and sources; zero where there is none.
+/// A handler with the widths in bits of its result and sources; zero if absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// What computes it.
+    /// The function.
     pub handler: Handler,
     /// Bits of the result: 32 or 64.
     pub result: u32,
-    /// Bits of the sources; 0: there is none.
+    /// Bits of the sources; 0 if absent.
     pub sources: [u32; 4],
 }
 
@@ -26,7 +26,7 @@ pub fn one(data_type: DataType) -> Option<u64> {
     })
 }
 
-/// The handler of an operation with so many sources.
+/// Returns the handler of an operation with this many sources.
 pub fn select_for(
     operation: Operation,
     data_type: DataType,
@@ -47,7 +47,7 @@ pub fn select_for(
     select(operation, data_type, source_type, modifiers)
 }
 
-/// The handler of a conversion whose source is the low part of a 64-bit register.
+/// Returns the handler of a conversion whose source is the low part of a 64-bit register.
 pub fn select_within_register(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Shape> {
     Some(Shape {
         handler: convert::select_general(to, from, modifiers, true)?,
@@ -56,7 +56,7 @@ pub fn select_within_register(to: DataType, from: DataType, modifiers: Modifiers
     })
 }
 
-/// The handler of an operation; none if this form of it is not modelled.
+/// Returns the handler of an operation; none if this form of it is not modelled.
 pub fn select(
     operation: Operation,
     data_type: DataType,
@@ -66,7 +66,7 @@ pub fn select(
     use Operation as O;
     let own = data_type.bits();
     let of_source = source_type.bits();
-    // Results and sources of the operation's own width are the rule.
+    // By default, results and sources have the operation's own width.
     let (handler, result, sources) = match operation {
         O::Iadd | O::Isub | O::Imul | O::ImulHi | O::Imul24 | O::Idiv | O::Irem | O::Imin | O::Imax => (
             integer::select(operation, data_type, modifiers)?,
@@ -198,8 +198,7 @@ pub fn select(
     })
 }
 
-/// A comparison of integers, without the forms that LLVM has for unsigned numbers, and the type
-/// that is compared.
+/// Returns an integer comparison in a form without LLVM's unsigned variants, and the compared type.
 fn as_signed_comparison(comparison: Comparison, source: DataType) -> (Comparison, DataType) {
     let unsigned = match source.bits() {
         16 => DataType::U16,

@@ -1,10 +1,10 @@
 //! Floating-point arithmetic in software: any format up to binary64, all rounding modes, one
-//! rounding an operation.
+//! rounding per operation.
 //!
-//! An operand is taken apart into an exact integer times a power of two, the result is computed
-//! exactly (or with a sticky bit for what lies below), and `Exact::round` puts it into a format.
-//! What the hardware of the host computes alike, rounding to nearest in binary32 and binary64, has
-//! native paths in `float.rs`; tests compare the two.
+//! An operand is decomposed into an exact integer times a power of two. The result is computed
+//! exactly, or with a sticky bit for the lower bits, and `Exact::round` converts it to a format.
+//! `float.rs` has native paths for rounding to nearest in binary32 and binary64, which the host
+//! computes identically; tests compare the two.
 
 use oriel_ori::Rounding;
 
@@ -57,8 +57,8 @@ impl Format {
         self.infinity() - 1
     }
 
-    /// The NaN that operations give: PTX's canonical NaN, all ones but for the sign. Of binary64,
-    /// which keeps payloads, the one for invalid operations.
+    /// The NaN that operations produce: PTX's canonical NaN, all ones except for the sign. In
+    /// binary64, which keeps payloads, it is the NaN of invalid operations.
     pub const fn nan(self) -> u64 {
         if self.fraction_bits == F64.fraction_bits {
             0xFFF8_0000_0000_0000
@@ -67,17 +67,17 @@ impl Format {
         }
     }
 
-    /// Is it a NaN?
+    /// True for a NaN.
     pub const fn is_nan(self, bits: u64) -> bool {
         bits & (self.sign() - 1) > self.infinity()
     }
 
-    /// Is it subnormal?
+    /// True for a subnormal number.
     pub const fn is_subnormal(self, bits: u64) -> bool {
         bits & self.infinity() == 0
     }
 
-    /// With subnormal numbers as zeros of the same sign.
+    /// Replaces subnormal numbers by zeros of the same sign.
     pub const fn flush(self, bits: u64) -> u64 {
         if self.is_subnormal(bits) {
             bits & self.sign()
@@ -86,7 +86,7 @@ impl Format {
         }
     }
 
-    /// The NaN that an operation with these operands gives: binary64 keeps the first one's payload.
+    /// Returns the NaN for these operands: binary64 keeps the first one's payload.
     pub fn propagate(self, operands: &[u64]) -> u64 {
         let first = operands.iter().copied().find(|&bits| self.is_nan(bits));
         match first {
@@ -95,7 +95,7 @@ impl Format {
         }
     }
 
-    /// Takes a number apart.
+    /// Decomposes a number.
     pub(crate) fn unpack(self, bits: u64) -> Number {
         let negative = bits & self.sign() != 0;
         let biased = bits >> self.fraction_bits & self.maximum_exponent();
@@ -121,7 +121,7 @@ impl Format {
     }
 }
 
-/// A number taken apart.
+/// A decomposed number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
     Nan,
@@ -140,7 +140,7 @@ impl Number {
     }
 }
 
-/// `significand * 2^exponent`, and if `sticky`, a bit more, but less than one more of the
+/// `significand * 2^exponent` and, if `sticky`, a bit more, but less than one more unit of the
 /// significand. The significand has at most 127 bits and is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exact {
@@ -161,8 +161,8 @@ impl Exact {
         }
     }
 
-    /// The same value with the leading bit of the significand at position `top`, which leaves no
-    /// bit behind.
+    /// Returns the same value with the significand's leading bit at position `top`; no bits are
+    /// lost.
     fn with_top(self, top: u32) -> Self {
         let shift = top - (127 - self.significand.leading_zeros());
         Self {
@@ -172,8 +172,8 @@ impl Exact {
         }
     }
 
-    /// Shifted so that the significand counts units of `2^exponent`: the integer below, what
-    /// remains, as a comparison with one half, and whether anything remains at all.
+    /// Shifts so that the significand counts units of `2^exponent`. Returns the integer below, the
+    /// remainder compared with one half, and whether there is any remainder.
     fn split(self, exponent: i32) -> (u128, std::cmp::Ordering, bool) {
         let shift = exponent - self.exponent;
         if shift <= 0 {
@@ -196,13 +196,13 @@ impl Exact {
         (self.significand >> shift, half, rest != 0 || self.sticky)
     }
 
-    /// The integer number of units of `2^exponent` that it is rounded to.
+    /// Rounds to an integer number of units of `2^exponent`.
     pub fn round_to_units(self, exponent: i32, rounding: Rounding) -> u128 {
         let (below, half, inexact) = self.split(exponent);
         below + u128::from(rounds_up(rounding, self.negative, below & 1 != 0, half, inexact))
     }
 
-    /// The number of a format that it is rounded to.
+    /// Rounds to a number of a format.
     pub fn round(self, format: Format, rounding: Rounding) -> u64 {
         let top = self.exponent + 127 - self.significand.leading_zeros() as i32;
         let fraction_bits = format.fraction_bits as i32;
@@ -235,7 +235,7 @@ impl Exact {
     }
 }
 
-/// Does rounding go away from zero? `half` compares what is cut off with half a unit.
+/// True if rounding goes away from zero. `half` compares the remainder with half a unit.
 fn rounds_up(
     rounding: Rounding,
     negative: bool,
@@ -248,8 +248,8 @@ fn rounds_up(
         Rounding::Rm | Rounding::Rmi => inexact && negative,
         Rounding::Rp | Rounding::Rpi => inexact && !negative,
         Rounding::Rna => half.is_ge(),
-        // No rounding at all means to nearest; stochastic rounding is not modelled and does not
-        // come here.
+        // No rounding mode means to nearest. Stochastic rounding is not modelled and does not reach
+        // this point.
         Rounding::None | Rounding::Rn | Rounding::Rni | Rounding::Rs => {
             half.is_gt() || half.is_eq() && is_odd
         }
@@ -258,9 +258,9 @@ fn rounds_up(
 
 /// `a + b`, where at most one has more than 64 significant bits.
 fn add_exact(a: Exact, b: Exact) -> Option<Exact> {
-    // The leading bit at 124 leaves room for a carry. What is shifted out of the smaller one is
-    // more than 19 places below the larger one's leading bit, so the difference keeps its leading
-    // bit within one place and the sticky bit is enough.
+    // The leading bit at 124 leaves room for a carry. The bits shifted out of the smaller operand
+    // are more than 19 places below the larger one's leading bit. The difference therefore keeps
+    // its leading bit within one place, and the sticky bit is enough.
     let (a, b) = (a.with_top(124), b.with_top(124));
     let (large, small) = if (a.exponent, a.significand) >= (b.exponent, b.significand) {
         (a, b)
@@ -278,7 +278,7 @@ fn add_exact(a: Exact, b: Exact) -> Option<Exact> {
     let significand = if large.negative == small.negative {
         large.significand + shifted
     } else {
-        // What was lost makes the difference a bit less than this.
+        // The lost bits make the difference slightly smaller than this.
         large.significand - shifted - u128::from(lost)
     };
     (significand != 0).then_some(Exact {
@@ -422,11 +422,11 @@ pub fn square_root(format: Format, rounding: Rounding, a: u64) -> u64 {
     }
 }
 
-/// The number in another format.
+/// Converts the number to another format.
 pub fn convert(from: Format, to: Format, rounding: Rounding, a: u64) -> u64 {
     match from.unpack(a) {
         Number::Nan if from == F64 && to == F64 => a | 1 << (F64.fraction_bits - 1),
-        // Payloads move with the leading bits.
+        // Payloads are aligned by their leading bits.
         Number::Nan if from == F32 && to == F64 => {
             (a & from.sign()) << 32 | to.infinity() | (a & 0x7F_FFFF) << 29 | 1 << 51
         }

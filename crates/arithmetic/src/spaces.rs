@@ -10,7 +10,7 @@ pub const LOCAL_WINDOW: u64 = 0x200_0000_0000;
 /// The first generic address of a kernel's parameters.
 pub const PARAM_WINDOW: u64 = 0x300_0000_0000;
 
-/// The space that a generic address lies in, and the address there.
+/// Returns the space of a generic address, and the address within it.
 pub fn resolve_generic(address: u64) -> (AddressSpace, u64) {
     let in_window = address & 0xFFFF_FFFF;
     match address & !0xFFFF_FFFF {
@@ -21,8 +21,8 @@ pub fn resolve_generic(address: u64) -> (AddressSpace, u64) {
     }
 }
 
-/// The first generic address of a space whose own addresses begin at zero; zero for those that are
-/// generic already.
+/// Returns the first generic address of a space whose own addresses begin at zero; zero for spaces
+/// with generic addresses.
 pub const fn window_of(space: AddressSpace) -> u64 {
     match space {
         AddressSpace::Shared | AddressSpace::SharedCluster => SHARED_WINDOW,
@@ -32,8 +32,8 @@ pub const fn window_of(space: AddressSpace) -> u64 {
     }
 }
 
-/// An address in another space: sources are the address and the first address of the space's
-/// window.
+/// Converts an address to another space: sources are the address and the first address of the
+/// space's window.
 pub fn select_conversion(space: AddressSpace, variant: Variant) -> Option<Handler> {
     Some(match (space, variant) {
         (AddressSpace::None | AddressSpace::Generic, _) => return None,
@@ -44,9 +44,9 @@ pub fn select_conversion(space: AddressSpace, variant: Variant) -> Option<Handle
     })
 }
 
-/// Does a generic address lie in a space?
+/// True if a generic address lies in a space.
 pub fn select_test(space: AddressSpace) -> Option<Handler> {
-    /// The window, if it is one of those beside global memory.
+    /// The window, for the spaces besides global memory.
     fn window(address: u64) -> u64 {
         match resolve_generic(address).0 {
             AddressSpace::Global => 0,
@@ -64,7 +64,7 @@ pub fn select_test(space: AddressSpace) -> Option<Handler> {
     })
 }
 
-/// Registers of `from` bits side by side, least significant first.
+/// Concatenates registers of `from` bits, least significant first.
 pub fn select_pack(to: u32, from: u32, count: usize) -> Option<Handler> {
     Some(match (to, from, count) {
         (32, 16, 2) => handler!(|a: u32, b: u32| -> u32 { a & 0xFFFF | b << 16 }),
@@ -76,7 +76,7 @@ pub fn select_pack(to: u32, from: u32, count: usize) -> Option<Handler> {
     })
 }
 
-/// `to` bits of a register of `from` bits, from the position in the second source on.
+/// Extracts `to` bits of a register of `from` bits, starting at the position in the second source.
 pub fn select_part(to: u32, from: u32) -> Option<Handler> {
     Some(match (to, from) {
         (16, 32) => handler!(|a: u32, shift: u32| -> u32 { a >> shift & 0xFFFF }),

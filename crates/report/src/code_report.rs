@@ -1,5 +1,5 @@
-//! What `oriel report` knows of one function: the fields of the report's lines that do not depend
-//! on a compilation, and on request what ptxas says and what causes the pressure.
+//! `oriel report`'s record of one function: the fields of the report's lines that do not depend on
+//! a compilation and, on request, ptxas' figures and the causes of the pressure.
 
 use super::count_instructions;
 use super::figures::{CodeFigures, OccupancyFigures};
@@ -8,14 +8,14 @@ use super::ptxas::PtxasFigures;
 use oriel_ori::machine::from_machine;
 use serde::Serialize;
 
-/// What is known of one function.
+/// The report on one function.
 #[derive(Clone, Debug, Serialize)]
 pub struct CodeReport {
     /// The module's name.
     pub module: String,
     /// The function's name.
     pub function: String,
-    /// Is it an entry point?
+    /// True for an entry point.
     pub is_kernel: bool,
     /// Compute capability times ten.
     pub sm: u32,
@@ -28,16 +28,16 @@ pub struct CodeReport {
     /// Pressure, registers, occupancy.
     #[serde(flatten)]
     pub figures: CodeFigures<'static>,
-    /// What ptxas made of it.
+    /// ptxas' figures.
     #[serde(flatten)]
     pub ptxas: Option<PtxasFigures>,
-    /// What causes the pressure.
+    /// The causes of the pressure.
     #[serde(flatten)]
     pub details: Option<PressureDetails>,
 }
 
 impl CodeReport {
-    /// The report on a function. Where ptxas' figures are given, occupancy is that of its
+    /// Makes the report on a function. If ptxas' figures are given, occupancy is computed from its
     /// registers.
     pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
         let snapshot = pressure.snapshot();
@@ -60,7 +60,7 @@ impl CodeReport {
         }
     }
 
-    /// The same with what causes the pressure.
+    /// Makes the same report with the causes of the pressure.
     pub fn with_details(self, pressure: &FunctionPressure<'_>) -> Self {
         Self {
             details: Some(pressure.details()),

@@ -1,13 +1,13 @@
-//! Two reports of the same functions: what has become more or less.
+//! Compares two reports of the same functions.
 //!
-//! A baseline is a report that was kept: the lines of `oriel report --json` or `-oriel-report`, of
-//! which those of stage `late` count.
+//! A baseline is a saved report: the lines of `oriel report --json` or `-oriel-report`. Only lines
+//! of stage `late` count.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-/// What is compared of a function; whatever else a line has is not looked at.
+/// The compared fields of a function; other fields of a line are ignored.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Row {
     function: String,
@@ -23,7 +23,7 @@ pub struct Row {
     ptxas_spill_load_bytes: Option<u64>,
 }
 
-/// Something of a function that is better small.
+/// A figure of a function; smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Metric {
     Instructions,
@@ -55,10 +55,10 @@ impl Row {
     }
 }
 
-/// Reads a report's lines, or those of them that are of the code that ptxas gets.
+/// Reads a report's lines, and keeps those about the code that ptxas gets.
 ///
 /// # Errors
-/// A line is no JSON object, or has no function.
+/// If a line is not a JSON object, or has no function.
 pub fn read(text: &str) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (number, line) in text
@@ -74,14 +74,14 @@ pub fn read(text: &str) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// By how much a function may become worse.
+/// How much worse a function may become.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    /// Registers and predicates more.
+    /// Additional registers and predicates.
     pub registers: u64,
-    /// Instructions more, in percent.
+    /// Additional instructions, in percent.
     pub instructions_percent: f64,
-    /// By how much spills may be more likely, in percent of all cases.
+    /// Additional spill risk, in percentage points.
     pub spill_risk_percent: u64,
 }
 
@@ -97,14 +97,14 @@ impl Tolerance {
     }
 }
 
-/// What changed.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is more than the tolerance allows.
+    /// Worse than the tolerance allows.
     Worse,
-    /// It is more, within the tolerance.
+    /// Worse, within the tolerance.
     Tolerated,
-    /// It is less.
+    /// Better.
     Better,
     /// The function is only in the second report.
     Added,
@@ -119,13 +119,13 @@ pub struct Change {
     pub function: String,
     /// Compute capability times ten.
     pub sm: u32,
-    /// The report's field; empty if the function came or went.
+    /// The report's field; empty if the function was added or removed.
     pub field: &'static str,
     /// The figure in the first report.
     pub before: u64,
     /// The figure in the second one.
     pub after: u64,
-    /// What to make of it.
+    /// The kind of the change.
     pub kind: ChangeKind,
 }
 
@@ -159,9 +159,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// Every change from one report to another, in the order of the second one's functions; those that
-/// are gone come last. Functions of the same name and SM belong together in order. A figure that
-/// one report lacks is not compared.
+/// Returns every change from one report to another, in the order of the second one's functions;
+/// removed functions come last. Functions of the same name and SM are paired in order. A figure
+/// that one report lacks is not compared.
 pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Change> {
     let mut earlier: BTreeMap<(&str, u32), VecDeque<&Row>> = BTreeMap::new();
     for row in before {

@@ -1,13 +1,13 @@
-//! The control flow of a function for Graphviz, blocks coloured by the registers that are live in
-//! them at once.
+//! Writes the control flow of a function for Graphviz, with blocks coloured by their register
+//! pressure.
 
 use super::pressure::FunctionPressure;
 use std::fmt::{self, Write};
 
-/// Writes the graph: white blocks have no pressure, red ones that of the function's peak.
+/// Writes the graph: blocks without pressure are white, blocks at the function's peak are red.
 ///
 /// # Errors
-/// `out` cannot be written to.
+/// If `out` cannot be written to.
 pub fn write_pressure_dot(pressure: &FunctionPressure<'_>, out: &mut impl Write) -> fmt::Result {
     let snapshot = pressure.snapshot();
     let details = pressure.details();

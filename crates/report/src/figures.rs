@@ -9,20 +9,20 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::Function;
 use serde::Serialize;
 
-/// From which risk on there is a warning.
+/// The risk from which on there is a warning.
 const LIKELY_PERCENT: u32 = 50;
 
 /// The figures of a function as ptxas gets it. Fields that are `None` are not in reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CodeFigures<'a> {
-    /// Units of 32 bits that are live at once.
+    /// The most 32-bit units live at once.
     pub peak_pressure_r32: u32,
-    /// Predicates that are live at once.
+    /// The most predicates live at once.
     pub peak_pressure_pred: u32,
-    /// LLVM's number of the block that the peak of the units of 32 bits is in.
+    /// LLVM's number of the block with the peak of 32-bit units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_block: Option<u32>,
-    /// Source file of the instruction behind which the peak is reached.
+    /// Source file of the instruction after which the peak is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_file: Option<std::borrow::Cow<'a, str>>,
     /// Line in that file.
@@ -30,39 +30,38 @@ pub struct CodeFigures<'a> {
     pub peak_line: Option<u32>,
     /// Static shared memory in bytes that the function's own instructions refer to.
     pub static_shared_bytes: u64,
-    /// Registers a thread, as ptxas will allocate them.
+    /// Estimate of ptxas' registers a thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate: Option<u32>,
-    /// The least that is likely.
+    /// Lower end of the interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_low: Option<u32>,
-    /// The most that is likely.
+    /// Upper end of the interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_high: Option<u32>,
-    /// In percent, how likely it is that ptxas spills to stay within what launch bounds and
-    /// `.maxnreg` allow.
+    /// The probability, in percent, that ptxas spills to stay within launch bounds and `.maxnreg`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_risk_percent: Option<u32>,
     /// The most registers a thread that a kernel's launch bounds allow; zero if they cannot be met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_limit: Option<u32>,
-    /// What a multiprocessor holds of a kernel.
+    /// Occupancy of a kernel.
     #[serde(flatten)]
     pub occupancy: Option<OccupancyFigures>,
 }
 
-/// What a multiprocessor holds of a kernel.
+/// Occupancy of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OccupancyFigures {
-    /// Threads of a block that the figures are for.
+    /// The block size of the figures, in threads.
     pub occupancy_threads_per_block: u32,
-    /// Blocks at once.
+    /// Resident blocks.
     pub occupancy_blocks_per_sm: u32,
-    /// Warps at once.
+    /// Resident warps.
     pub occupancy_warps_per_sm: u32,
     /// Warps that an SM can hold.
     pub occupancy_max_warps_per_sm: u32,
-    /// What keeps it from being more.
+    /// The resource that limits occupancy.
     pub occupancy_limiter: Limiter,
     /// The most registers a thread with which more warps fit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,9 +72,9 @@ pub struct OccupancyFigures {
 }
 
 impl<'a> CodeFigures<'a> {
-    /// The figures of a function, for the SM that it is compiled for. Registers are estimated of
-    /// code of stage `late`, if Ori can represent it, as `function`; without an estimate there is
-    /// no occupancy.
+    /// Computes the figures of a function for the SM that it is compiled for. At stage `late`,
+    /// registers are estimated if Ori can represent the code, as `function`; without an estimate
+    /// there is no occupancy.
     pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
         let snapshot = pressure.snapshot();
         let estimate = function
@@ -101,7 +100,7 @@ impl<'a> CodeFigures<'a> {
         }
     }
 
-    /// What there is to say of a kernel whose launch bounds ptxas can only keep by spilling, or not
+    /// Returns the warning for a kernel whose launch bounds ptxas can only meet by spilling, or not
     /// at all.
     pub fn launch_bounds_warning(&self, snapshot: &Snapshot<'_>) -> Option<String> {
         let (name, sm) = (snapshot.name(), snapshot.function().sm);
@@ -126,8 +125,8 @@ impl<'a> CodeFigures<'a> {
     }
 }
 
-/// The registers that a kernel's launch bounds allow; none without bounds, of device functions and
-/// of unknown SMs.
+/// Returns the registers that a kernel's launch bounds allow; none without bounds, for device
+/// functions and for unknown SMs.
 fn registers_limit(snapshot: &Snapshot<'_>) -> Option<u32> {
     let bounds = LaunchBounds::of(snapshot);
     let limits = SmLimits::of(snapshot.function().sm)?;
@@ -136,8 +135,8 @@ fn registers_limit(snapshot: &Snapshot<'_>) -> Option<u32> {
 }
 
 impl OccupancyFigures {
-    /// The occupancy of a kernel with `registers` registers a thread; none of device functions and
-    /// of unknown SMs.
+    /// Returns the occupancy of a kernel with `registers` registers a thread; none for device
+    /// functions and unknown SMs.
     pub fn of(snapshot: &Snapshot<'_>, registers: u32) -> Option<Self> {
         if !snapshot.is_kernel() {
             return None;

@@ -1,4 +1,4 @@
-//! The report: what Oriel knows of a function, before ptxas has run.
+//! The report: Oriel's figures of a function before ptxas runs.
 //!
 //! ```
 //! use oriel_report::occupancy::{SmLimits, Usage};
@@ -28,8 +28,8 @@
 //! | `ptxas.rs` | what `ptxas -v` prints |
 //! | `opcodes.rs` | which share of the instructions has full meaning |
 //!
-//! This file writes the lines of `-oriel-report`: one JSON object a function and stage.
-//! `docs/report.md` describes the fields, `docs/report.schema.json` is their schema.
+//! This file writes the lines of `-oriel-report`: one JSON object for each function and stage.
+//! `docs/report.md` describes the fields; `docs/report.schema.json` is their schema.
 
 mod code_report;
 pub mod diff;
@@ -61,17 +61,17 @@ use oriel_engine::snapshot::Snapshot;
 use oriel_phases::Statistics;
 use serde::{Serialize, Serializer};
 
-/// What became of a function.
+/// The outcome for a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// There was nothing to change.
+    /// There was no plan.
     Unchanged,
-    /// It was rebuilt exactly as it was.
+    /// The plan rebuilt it exactly as it was.
     Identity,
     /// It was changed.
     Changed,
-    /// Something went wrong; it is as LLVM made it.
+    /// An error; the function is as LLVM made it.
     Failed,
 }
 
@@ -82,11 +82,11 @@ pub struct FunctionReport<'a> {
     pub module: std::borrow::Cow<'a, str>,
     /// The function's name.
     pub function: std::borrow::Cow<'a, str>,
-    /// Is it an entry point?
+    /// True for an entry point.
     pub is_kernel: bool,
     /// Compute capability times ten.
     pub sm: u32,
-    /// PTX ISA version times ten; zero if none was asked for and LLVM takes its default.
+    /// PTX ISA version times ten; zero if not set, so that LLVM uses its default.
     pub ptx_version: u32,
     /// `ssa` or `late`.
     pub stage: &'static str,
@@ -98,15 +98,15 @@ pub struct FunctionReport<'a> {
     pub instructions_out: usize,
     /// Virtual registers that an operand mentions, before.
     pub registers: usize,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What went wrong.
+    /// The error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,
-    /// What the phases that ran have counted.
+    /// The counters of the phases that ran.
     #[serde(skip_serializing_if = "Statistics::is_empty")]
     pub phases: &'a Statistics,
-    /// The time in each phase that ran, analyses that phases share not counted.
+    /// The time of each phase that ran, without analyses that phases share.
     #[serde(skip_serializing_if = "PhaseTimes::is_empty")]
     pub phase_ns: PhaseTimes<'a>,
     /// The figures of the code that ptxas gets; only at stage `late`.
@@ -118,27 +118,27 @@ pub struct FunctionReport<'a> {
     pub library_ns: u64,
     /// From the plan to LLVM's function.
     pub apply_ns: u64,
-    /// From the code that LLVM has got back to its figures.
+    /// From the code that LLVM got back to its figures.
     pub analysis_ns: u64,
     /// The sum of the four.
     pub oriel_ns: u64,
-    /// What the validator says of the change, if it was asked.
+    /// The validator's verdict, if it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation<'a>>,
 }
 
-/// What the validator says of a change.
+/// The validator's verdict on a change.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Validation<'a> {
-    /// Does the function do what it did?
+    /// True if the change was proved.
     pub is_proved: bool,
-    /// What could not be proved.
+    /// The value or effect that could not be proved equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<&'a str>,
 }
 
 impl<'a> Validation<'a> {
-    /// The validator's answer for the report.
+    /// Converts the validator's answer for the report.
     pub fn of(answer: &'a Result<(), String>) -> Self {
         let doubt = answer.as_ref().err().map(String::as_str);
         Self {
@@ -148,7 +148,7 @@ impl<'a> Validation<'a> {
     }
 }
 
-/// Times of phases: an object of numbers.
+/// Serialises times of phases as an object of numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseTimes<'a>(pub &'a Statistics);
 
@@ -165,7 +165,7 @@ impl Serialize for PhaseTimes<'_> {
     }
 }
 
-/// Number of instructions that are no debug instructions.
+/// Returns the number of instructions other than debug instructions.
 pub fn count_instructions(snapshot: &Snapshot<'_>) -> usize {
     snapshot
         .instructions()
@@ -173,10 +173,10 @@ pub fn count_instructions(snapshot: &Snapshot<'_>) -> usize {
         .count()
 }
 
-/// A report's line, with its end.
+/// Formats a report's line, with its newline.
 ///
 /// # Errors
-/// It cannot be written as JSON.
+/// If it cannot be written as JSON.
 pub fn line(report: &FunctionReport<'_>) -> Result<String, String> {
     let mut line = serde_json::to_string(report).map_err(|error| error.to_string())?;
     line.push('\n');

@@ -1,7 +1,6 @@
-//! Live ranges beside the machine code, as `nvdisasm -plr` prints them of SASS.
+//! Prints live ranges beside the machine code, as `nvdisasm -plr` does for SASS.
 //!
-//! A register gets a column for as long as it is live, the first that is free; wide registers take
-//! one column all the same.
+//! A register gets the first free column while it is live. Wide registers take one column, too.
 //!
 //! ```text
 //! ^  defined    v  used last    x  both    :  live, not used    o  used, and live on
@@ -31,7 +30,7 @@ impl Columns {
         }
     }
 
-    /// Gives back what is not in `live`, which is in ascending order.
+    /// Frees the columns of registers that are not in `live`, which is ascending.
     fn retain(&mut self, live: &[Register]) {
         for column in &mut self.0 {
             column.take_if(|register| live.binary_search(register).is_err());
@@ -39,11 +38,11 @@ impl Columns {
     }
 }
 
-/// Writes a function with the units live behind each instruction and the live ranges of its general
+/// Writes a function with the units live after each instruction and the live ranges of its general
 /// registers.
 ///
 /// # Errors
-/// `out` cannot be written to.
+/// If `out` cannot be written to.
 pub fn write_live_ranges(pressure: &FunctionPressure<'_>, out: &mut impl Write) -> fmt::Result {
     let snapshot = pressure.snapshot();
     let kind = if snapshot.is_kernel() {
@@ -66,7 +65,7 @@ pub fn write_live_ranges(pressure: &FunctionPressure<'_>, out: &mut impl Write) 
     Ok(())
 }
 
-/// Characters of an instruction's text at most.
+/// The longest text of an instruction, in characters.
 const TEXT_WIDTH: usize = 72;
 
 fn write_block(
@@ -98,7 +97,7 @@ fn write_block(
     Ok(())
 }
 
-/// Writes an instruction behind which others are live than before; returns these.
+/// Writes an instruction after which the set of live registers changes; returns the new set.
 fn write_instruction(
     pressure: &FunctionPressure<'_>,
     instruction: Instruction,
@@ -122,13 +121,13 @@ fn write_instruction(
         .filter_map(|it| it.reading_use())
         .filter(is_general)
         .collect();
-    // What ends here is still in `before`; what begins, behind the dead slot or dead at once, is
-    // not.
+    // Ranges that end here are still in `before`; ranges that begin after the dead slot, or are
+    // dead at once, are not.
     let after: Vec<Register> = live_behind(&before, &definitions, |register| {
         intervals.interval(register).live_at(index.dead_slot())
     });
-    // A result can take the column of what the instruction uses last, but the two would share a
-    // mark; so columns are given back only behind the instruction.
+    // A result could take the column of a register that the instruction uses last, but the two
+    // would share a mark. Columns are therefore freed only after the instruction.
     for &register in &definitions {
         columns.allocate(register);
     }
@@ -154,8 +153,8 @@ fn write_instruction(
     Ok(after)
 }
 
-/// What is live behind an instruction, in ascending order: of what was live before and what it
-/// defines.
+/// Returns the registers live after an instruction, ascending, given those live before and those
+/// that it defines.
 fn live_behind(
     before: &[Register],
     definitions: &[Register],

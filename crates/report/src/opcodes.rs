@@ -1,4 +1,4 @@
-//! Which share of a module's instructions Ori knows, and what the others are.
+//! Computes the share of a module's instructions that Ori knows, and lists the others.
 
 use bitvec::vec::BitVec;
 use oriel_engine::entity::EntityRef;
@@ -14,11 +14,11 @@ use std::fmt::{self, Display, Formatter};
 pub struct StageOpcodes {
     /// Functions.
     pub functions: usize,
-    /// Of these, those that Ori cannot represent; their instructions count as opaque.
+    /// Functions that Ori cannot represent; their instructions count as opaque.
     pub refused: usize,
     /// Instructions, debug instructions not counted.
     pub instructions: usize,
-    /// Of these, those with full meaning.
+    /// Instructions with full meaning.
     pub known: usize,
     /// How often each opcode was opaque: LLVM's name, or the mnemonic of one without a name.
     pub opaque: BTreeMap<String, usize>,
@@ -80,7 +80,7 @@ fn opaque_instructions(snapshot: &Snapshot<'_>) -> Result<BitVec, ImportError> {
 }
 
 impl StageOpcodes {
-    /// The share of instructions with full meaning, in percent; of nothing, all of it.
+    /// Returns the share of instructions with full meaning, in percent; 100 for an empty count.
     pub fn known_percent(&self) -> f64 {
         match self.instructions {
             0 => 100.0,

@@ -1,4 +1,4 @@
-//! The report as one HTML page, which needs nothing but itself.
+//! Writes the report as one self-contained HTML page.
 //!
 //! ```text
 //! page.html with page.css and page.js in it
@@ -8,10 +8,10 @@
 //! …
 //! ```
 //!
-//! HTML allows the closing tags of its body to be left out. So functions are appended as they come,
-//! whatever compiles them, and the file is a page at any time. A browser does not parse what is in
-//! such a script; the page's own script parses all figures when it opens and the code of one
-//! function when that is shown, so that many functions open as fast as one.
+//! HTML allows leaving out the closing tags of the body. Functions are therefore appended as they
+//! are compiled, and the file is a valid page at any time. A browser does not parse the data in
+//! such a script element. The page's own script parses all figures when it opens, and the code of a
+//! function only when that is shown, so that many functions open as fast as one.
 //!
 //! | file | subject |
 //! |---|---|
@@ -58,16 +58,16 @@ const SCRIPT: &str = concat!(
     include_str!("page/page.js"),
 );
 
-/// A function as it leaves Oriel.
+/// A function after Oriel.
 #[derive(Clone, Debug)]
 pub struct CompiledFunction {
-    /// Its code behind the last phase.
+    /// Its code after the last phase.
     pub code: OwnedSnapshot,
-    /// What the phases did to it, by stage; empty if none ran.
+    /// The effects of the phases, by stage; empty if none ran.
     pub effects: Vec<StageEffects>,
 }
 
-/// What the page shows of the same function as LLVM makes it without Oriel.
+/// The page's data on the same function as LLVM makes it without Oriel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     #[serde(flatten)]
@@ -76,7 +76,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The function as LLVM makes it, and what ptxas makes of that.
+    /// The function as LLVM makes it, with ptxas' figures.
     pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
         Self {
             report: CodeReport::new(pressure, ptxas),
@@ -85,15 +85,15 @@ impl Comparison {
     }
 }
 
-/// What the page shows of a function beside its code.
+/// The page's data on a function besides its code.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageFunction {
     /// Its figures.
     #[serde(flatten)]
     pub report: CodeReport,
-    /// What Oriel's phases did to it, by stage; empty if none ran.
+    /// The effects of Oriel's phases, by stage; empty if none ran.
     pub effects: Vec<StageEffects>,
-    /// The function as LLVM makes it without them, if it was compiled so as well.
+    /// The function as LLVM makes it without the phases, if that was compiled, too.
     pub llvm: Option<Comparison>,
 }
 
@@ -101,7 +101,7 @@ pub struct PageFunction {
 #[derive(Debug)]
 pub struct PageWriter<W> {
     out: W,
-    /// Source files that are in it already.
+    /// Source files that are already embedded.
     sources: BTreeSet<String>,
 }
 
@@ -109,7 +109,7 @@ impl<W: Write> PageWriter<W> {
     /// Begins a page.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If it cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
         let page = TEMPLATE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
         out.write_all(page.as_bytes())?;
@@ -119,10 +119,10 @@ impl<W: Write> PageWriter<W> {
         })
     }
 
-    /// Adds a function, whose code `pressure` is of.
+    /// Adds a function, whose code was analysed by `pressure`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If it cannot be written.
     pub fn add(&mut self, function: &PageFunction, pressure: &FunctionPressure<'_>) -> io::Result<()> {
         let snapshot = pressure.snapshot();
         let code = Code::new(pressure);
@@ -145,11 +145,10 @@ impl<W: Write> PageWriter<W> {
     }
 }
 
-/// Adds a function to a page that gets the functions of all modules which are compiled with the
-/// same options.
+/// Adds a function to the page of all modules that are compiled with the same options.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub fn add_to_shared_page(
     page: &SharedFile<PageWriter<File>>,
     function: &CompiledFunction,
@@ -164,9 +163,8 @@ pub fn add_to_shared_page(
         .map_err(|problem| format!("the page {problem}"))
 }
 
-/// Data as JSON that can stand in a script element. There `</script` ends the script and `<!--`
-/// changes how its end is found; in JSON a `<` is only ever part of a string, where it can be
-/// written as an escape.
+/// Escapes JSON for a script element. There `</script` ends the script and `<!--` changes how its
+/// end is found. In JSON `<` occurs only in strings, where it can be escaped.
 fn script_text(data: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
 }

@@ -1,13 +1,13 @@
-//! What `ptxas -v` prints.
+//! Parses the output of `ptxas -v`.
 
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What ptxas made of a function.
+/// ptxas' figures of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PtxasFigures {
-    /// Registers a thread; none of device functions, which ptxas counts with their callers.
+    /// Registers a thread; none for device functions, which ptxas counts with their callers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptxas_registers: Option<u32>,
     /// Bytes a thread of stack frame.
@@ -18,9 +18,9 @@ pub struct PtxasFigures {
     pub ptxas_spill_load_bytes: u32,
 }
 
-/// PTX without the word by which LLVM asks for code to debug where the module has debug information
-/// with variables: ptxas would take more registers than for the same code without it (39 instead of
-/// 19 for a kernel of the examples).
+/// Removes from PTX the directive by which LLVM requests debuggable code if the module's debug
+/// information has variables. With it ptxas would take more registers for the same code (39 instead
+/// of 19 for a kernel of the examples).
 pub fn without_debug_target(ptx: &str) -> Cow<'_, str> {
     let mut lines = ptx.split_inclusive('\n');
     match lines.find(|line| line.starts_with(".target ")) {
@@ -32,7 +32,7 @@ pub fn without_debug_target(ptx: &str) -> Cow<'_, str> {
     }
 }
 
-/// Reads ptxas' messages: the figures of each function, by name.
+/// Parses ptxas' messages: the figures of each function, by name.
 pub fn parse_messages(text: &str) -> BTreeMap<String, PtxasFigures> {
     let mut functions: BTreeMap<String, PtxasFigures> = BTreeMap::new();
     let mut current: Option<String> = None;
@@ -61,7 +61,7 @@ pub fn parse_messages(text: &str) -> BTreeMap<String, PtxasFigures> {
     functions
 }
 
-/// The number that stands before `unit`, and what comes behind.
+/// Returns the number before `unit`, and the rest of the text.
 fn number_before<'a>(item: &'a str, unit: &str) -> Option<(u32, &'a str)> {
     let (number, rest) = item.split_once(' ')?;
     let rest = rest.strip_prefix(unit)?;

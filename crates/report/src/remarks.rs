@@ -1,28 +1,28 @@
-//! What the report tells those who ask LLVM for remarks.
+//! The report as LLVM remarks.
 
 use super::figures::CodeFigures;
 use super::pressure::{FunctionPressure, LiveValue};
 use oriel_engine::entity::Instruction;
 use oriel_engine::live::pressure::File;
 
-/// Values of a peak that have a remark of their own, at most.
+/// The most values of a peak that get a remark.
 const NAMED_VALUES: usize = 5;
 
 /// A piece of a remark's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The name of the value in serialised remarks; none: only text.
+    /// The name of the value in serialised remarks; none for plain text.
     pub key: Option<&'static str>,
-    /// What a reader sees.
+    /// The printed text.
     pub text: String,
 }
 
 /// A remark on the code that ptxas gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeRemark {
-    /// A name for remarks of its sort.
+    /// The name of this kind of remark.
     pub name: &'static str,
-    /// The instruction that it is about; none: the function.
+    /// The instruction that it refers to; none for the function.
     pub instruction: Option<Instruction>,
     /// The message, in order.
     pub pieces: Vec<Piece>,
@@ -49,13 +49,13 @@ impl CodeRemark {
         self
     }
 
-    /// The message as a reader sees it.
+    /// Returns the message as printed.
     pub fn message(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 }
 
-/// All remarks on a function.
+/// Returns all remarks on a function.
 pub fn code_remarks(pressure: &FunctionPressure<'_>, figures: &CodeFigures<'_>) -> Vec<CodeRemark> {
     let mut remarks = vec![peak(pressure, figures)];
     remarks.extend(estimate(pressure, figures));

@@ -1,18 +1,18 @@
-//! The report for people: a table of functions, and what causes the pressure of each.
+//! Prints the report as text: a table of functions, and the causes of the pressure of each.
 
 use super::code_report::CodeReport;
 use super::pressure::{LiveValue, PeakDetails, PressureDetails};
 use std::fmt::{self, Write};
 
-/// Values of a peak that are listed at most.
+/// The most values listed for a peak.
 const LISTED_VALUES: usize = 12;
-/// Variables of a peak that are listed at most.
+/// The most variables listed for a peak.
 const LISTED_VARIABLES: usize = 8;
 
-/// Writes a table with a row a function.
+/// Writes a table with one row for each function.
 ///
 /// # Errors
-/// `out` cannot be written to.
+/// If `out` cannot be written to.
 pub fn write_table(reports: &[CodeReport], out: &mut impl Write) -> fmt::Result {
     let has = |field: fn(&CodeReport) -> bool| reports.iter().any(field);
     let estimate = has(|report| report.figures.registers_estimate.is_some());
@@ -132,10 +132,10 @@ fn write_aligned(rows: &[Vec<String>], out: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
-/// Writes what causes the pressure of a function.
+/// Writes the causes of a function's pressure.
 ///
 /// # Errors
-/// `out` cannot be written to.
+/// If `out` cannot be written to.
 pub fn write_details(report: &CodeReport, details: &PressureDetails, out: &mut impl Write) -> fmt::Result {
     writeln!(out, "\n{} (sm_{})", report.function, report.sm)?;
     for peak in &details.peaks {

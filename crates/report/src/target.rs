@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A file that is made anew when something is first written to it, and belongs to all copies of the
-/// options that name it: so it gets the functions of all modules that are compiled with these
-/// options, on whichever thread.
+/// A file that is overwritten on the first write. All copies of the options that name it share it,
+/// so it gets the functions of all modules that are compiled with these options, on any thread.
 #[derive(Debug)]
 pub struct SharedFile<W> {
     path: PathBuf,
@@ -15,7 +14,7 @@ pub struct SharedFile<W> {
 }
 
 impl<W> SharedFile<W> {
-    /// The file at `path`, which is not touched yet.
+    /// Creates the target for `path` without touching the file.
     pub fn new(path: impl Into<PathBuf>) -> Arc<Self> {
         Arc::new(Self {
             path: path.into(),
@@ -28,10 +27,10 @@ impl<W> SharedFile<W> {
         &self.path
     }
 
-    /// Writes to the file, through what `open` makes of it before anything else is written.
+    /// Writes to the file; on the first write `open` prepares it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn write(
         &self,
         open: impl FnOnce(File) -> io::Result<W>,
@@ -45,7 +44,7 @@ impl<W> SharedFile<W> {
     }
 }
 
-/// Where the lines of a report go.
+/// The destination of a report's lines.
 #[derive(Clone, Debug)]
 pub enum ReportTarget {
     /// Standard output.
@@ -55,10 +54,10 @@ pub enum ReportTarget {
 }
 
 impl ReportTarget {
-    /// Writes one line, with its end.
+    /// Writes one line, with its newline.
     ///
     /// # Errors
-    /// It cannot be written; the message says where to.
+    /// If it cannot be written; the message names the destination.
     pub fn write(&self, line: &str) -> Result<(), String> {
         match self {
             Self::Stdout => {

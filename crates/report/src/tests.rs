@@ -88,7 +88,7 @@ fn the_schema_has_the_fields_that_are_written() {
         serde_json::to_value(&line).unwrap(),
     );
     let mut written: BTreeSet<String> = keys(&report).union(&keys(&line)).cloned().collect();
-    // Left out where no phase ran.
+    // Absent if no phase ran.
     written.extend(["phases".to_owned(), "phase_ns".to_owned()]);
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     assert_eq!(keys(&schema["properties"]), written);

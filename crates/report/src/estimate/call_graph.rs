@@ -1,16 +1,16 @@
-//! The functions of a module together: a kernel has the registers of what it calls.
+//! Call graph of a module: adds the registers of callees to those of their callers.
 //!
-//! ptxas either inlines a function or calls it with the registers that live over the call out of
-//! its way; both ways the kernel needs what is live there and what the callee needs. So the
-//! features of a callee are added to those of its callers before anything is estimated. A callee
-//! that is not known, that is called by its address or that calls its caller is counted only: such
-//! calls keep to the calling convention.
+//! ptxas either inlines a function or calls it with the registers that are live across the call
+//! kept out of its way. In both cases the kernel needs the registers live there plus those of the
+//! callee. The features of a callee are therefore added to those of its callers before anything is
+//! estimated. A callee that is unknown, called by address, or recursive is only counted: such calls
+//! follow the calling convention.
 
 use super::{Features, RegisterEstimate, Target};
 use oriel_ori::{Function, OperandKind, Operation, Special};
 use std::collections::HashMap;
 
-/// Features of functions, and which call which.
+/// Features of functions, and the calls between them.
 #[derive(Clone, Debug, Default)]
 pub struct CallGraph {
     functions: HashMap<String, Caller>,
@@ -19,7 +19,7 @@ pub struct CallGraph {
 #[derive(Clone, Debug)]
 struct Caller {
     features: Features,
-    /// Functions that it calls by name, each once.
+    /// Functions called by name, each once.
     callees: Vec<String>,
     /// Calls by address.
     indirect: usize,
@@ -37,11 +37,11 @@ impl CallGraph {
         self.functions.insert(function.info.name.clone(), caller);
     }
 
-    /// The features of a function and of all that it calls; none if it was not added.
+    /// Returns the features of a function and of all its callees; none if the function was not
+    /// added.
     pub fn features(&self, name: &str) -> Option<Features> {
         self.functions.get(name)?;
-        // Callees first: each function is visited when it is met, and finished when all that it
-        // calls is.
+        // Visits callees first: a function is finished once all its callees are.
         let mut finished: HashMap<&str, Option<Features>> = HashMap::new();
         let mut open: Vec<(&str, usize)> = vec![(self.functions.get_key_value(name)?.0, 0)];
         finished.insert(open[0].0, None);
@@ -70,14 +70,14 @@ impl CallGraph {
         finished.remove(name).flatten()
     }
 
-    /// The estimate for a function and all that it calls; none if it was not added.
+    /// Returns the estimate for a function and all its callees; none if the function was not added.
     pub fn estimate(&self, name: &str) -> Option<RegisterEstimate> {
         self.features(name)
             .map(|features| RegisterEstimate::from_features(&features))
     }
 }
 
-/// The functions that a function calls by name, each once, and how many calls are by address.
+/// Returns the functions called by name, each once, and the number of calls by address.
 fn calls(function: &Function) -> (Vec<String>, usize) {
     let (mut found, mut indirect) = (Vec::<String>::new(), 0);
     let instructions = function

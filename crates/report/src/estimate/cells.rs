@@ -1,4 +1,4 @@
-//! Which 32-bit registers of the machine the registers of a function become.
+//! Maps the registers of a function to 32-bit registers of the machine.
 //!
 //! ```text
 //! %1:R64 = LD.param::entry          nothing: an operand in the constant bank
@@ -10,14 +10,14 @@
 //! %9:R64 = IADD %4, 64             the cells of %4, if it is only an address: accesses add constants
 //! ```
 //!
-//! A *cell* is one such register. ptxas splits wide values in halves and lets what only renames,
-//! widens or narrows a value use the registers of that value, so a register of the function is a
-//! row of *pieces*, each of which is a cell or costs nothing. Registers with several definitions,
-//! as late form has them, have cells of their own.
+//! A *cell* is one machine register. ptxas splits wide values in halves, and values that only
+//! rename, widen or narrow another value share its registers. A register of the function is
+//! therefore a row of *pieces*, each of which is a cell or costs nothing. Registers with several
+//! definitions, as in late form, have their own cells.
 //!
-//! Values that all lanes share and that integer instructions compute out of parameters, constants
-//! and each other are kept in uniform registers from sm_75 on, where they take no room in the
-//! register file that `ptxas -v` counts.
+//! From sm_75 on, values that all lanes share and that integer instructions compute from
+//! parameters, constants and each other are kept in uniform registers. `ptxas -v` does not count
+//! these.
 
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, entity_impl};
 use oriel_ori::{
@@ -26,27 +26,27 @@ use oriel_ori::{
 };
 use smallvec::SmallVec;
 
-/// A register of 32 bits of the machine, as it were.
+/// A 32-bit register of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(u32);
 entity_impl!(Cell, "cell");
 
-/// Pieces of one register, the least significant first; none of a piece that takes no register.
+/// Pieces of one register, the least significant first; a piece without a register is none.
 pub type Pieces = SmallVec<[Option<Cell>; 4]>;
 
 /// The cells of a function's registers.
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
-    /// By register: where its pieces begin in `pieces`; one more at the end.
+    /// By register: where its pieces begin in `pieces`, with one more entry at the end.
     first: Vec<u32>,
     pieces: Vec<Option<Cell>>,
-    /// How many cells there are.
+    /// Number of cells.
     count: usize,
     /// Cells that uniform registers hold.
     uniform: EntitySet<Cell>,
 }
 
-/// How many pieces a register has; predicates have none.
+/// Number of pieces of a register; predicates have none.
 fn piece_count(function: &Function, register: Register) -> usize {
     let data = function.register(register);
     match data.file {
@@ -68,8 +68,8 @@ impl Cells {
         cells.first.push(at as u32);
         cells.pieces = vec![None; at];
         let mut is_known = EntitySet::with_capacity(function.register_limit());
-        // A definition stands before its uses in the order of the layout but for loops, in which
-        // registers have several.
+        // A definition precedes its uses in layout order, except in loops, where registers have
+        // several definitions.
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
                 for (number, result) in function.results(instruction).iter().enumerate() {
@@ -83,7 +83,7 @@ impl Cells {
                 }
             }
         }
-        // What is used before the layout has its definition, and what has none.
+        // Registers that are used before their definition in the layout, and registers without one.
         for register in function.registers() {
             if !is_known.contains(register) && !function.is_unused(register) {
                 cells.fresh(register, false);
@@ -92,18 +92,18 @@ impl Cells {
         cells
     }
 
-    /// The pieces of a register, the least significant first.
+    /// Returns the pieces of a register, the least significant first.
     pub fn of(&self, register: Register) -> &[Option<Cell>] {
         let index = register.index();
         &self.pieces[self.first[index] as usize..self.first[index + 1] as usize]
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Does a uniform register hold it?
+    /// True if a uniform register holds the cell.
     pub fn is_uniform(&self, cell: Cell) -> bool {
         self.uniform.contains(cell)
     }
@@ -143,8 +143,8 @@ impl Cells {
         }
     }
 
-    /// The pieces of an operand that keeps its value: a constant, or a register with one
-    /// definition.
+    /// Returns the pieces of an operand with an unchanging value: a constant, or a register with
+    /// one definition.
     fn lasting(
         &self,
         function: &Function,
@@ -162,7 +162,7 @@ impl Cells {
         }
     }
 
-    /// The pieces of a result that is another value under a new name, in part at least.
+    /// Returns the pieces of a result that at least partly renames another value.
     fn renamed(
         &mut self,
         function: &Function,
@@ -190,7 +190,7 @@ impl Cells {
             },
             Operation::Iadd if is_offset(function, instruction) => lasting(0),
             Operation::Fneg | Operation::Fabs if is_modifier(function, instruction) => lasting(0),
-            // Generic and global addresses are the same numbers.
+            // Generic and global addresses have the same numbers.
             Operation::Cvta if function.modifiers(instruction).space == AddressSpace::Global => lasting(0),
             Operation::Cvt if sources.len() == 1 => {
                 let (to, from) = (function.data_type(instruction), function.source_type(instruction));
@@ -220,7 +220,7 @@ impl Cells {
             Operation::Unpack => {
                 let pieces = lasting(0)?;
                 let parts = function.results(instruction).len();
-                // Two halves of 32 bits lie in the same cell, and instructions choose between them.
+                // Both halves of 32 bits lie in the same cell, and instructions select one.
                 let start = number * pieces.len() / parts;
                 Some(pieces.into_iter().skip(start).take(count).collect())
             }
@@ -237,10 +237,10 @@ impl Cells {
     }
 }
 
-/// Is it a sum with a constant that only accesses of memory read, which add a constant by
-/// themselves?
+/// True for a sum with a constant that only memory accesses read; these add a constant by
+/// themselves.
 fn is_offset(function: &Function, instruction: Instruction) -> bool {
-    /// What the constant of an access can be at most.
+    /// The limit of the constant in an access.
     const LIMIT: u64 = 1 << 23;
     let Some(result) = function.result(instruction, 0).as_register() else {
         return false;
@@ -254,8 +254,8 @@ fn is_offset(function: &Function, instruction: Instruction) -> bool {
     offset.is_some_and(|offset| offset.unsigned_abs() < LIMIT) && function.uses(result).all(is_address)
 }
 
-/// Is it a change of sign that only instructions on floats read, which do it along with their own
-/// work?
+/// True for a sign change that only floating-point instructions read; these apply it to their
+/// operands.
 fn is_modifier(function: &Function, instruction: Instruction) -> bool {
     use Operation as O;
     let Some(result) = function.result(instruction, 0).as_register() else {
@@ -271,10 +271,9 @@ fn is_modifier(function: &Function, instruction: Instruction) -> bool {
     function.data_type(instruction).bits() >= 32 && readers.all(is_float)
 }
 
-/// Does it read a parameter of a kernel at a place that is known? Instructions have that as an
-/// operand.
+/// True if it reads a kernel parameter at a known offset; instructions take that as an operand.
 pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool {
-    // A part of an aggregate is read through a register that holds where the aggregate is.
+    // A part of an aggregate is read through a register that holds the aggregate's address.
     let is_symbol = |register: Register| {
         function.unique_definition(register).is_some_and(|definition| {
             let source = function.sources(definition).iter().next().map(Operand::kind);
@@ -295,7 +294,7 @@ pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool 
         && function.sources(instruction).iter().all(is_constant)
 }
 
-/// Can the uniform datapath compute it?
+/// True if the uniform datapath can compute the instruction.
 fn is_uniform_operation(function: &Function, instruction: Instruction) -> bool {
     use Operation as O;
     let is_integer = |data_type: DataType| !data_type.is_float() && data_type.bits() != 16;
@@ -316,8 +315,8 @@ fn is_uniform_operation(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-/// Registers, predicates among them, of which every definition is one that the uniform datapath can
-/// do, with operands that it can read.
+/// Returns the registers, including predicates, of which every definition can run on the uniform
+/// datapath with operands that it can read.
 fn uniform_registers(function: &Function, divergence: &Divergence, sm: u32) -> EntitySet<Register> {
     let mut found = EntitySet::with_capacity(function.register_limit());
     let has_datapath = sm >= 75;
@@ -334,7 +333,7 @@ fn uniform_registers(function: &Function, divergence: &Divergence, sm: u32) -> E
         let registers = function.registers();
         found.extend(registers.filter(|&register| divergence.is_uniform(register) && can_hold(register)));
     }
-    // What reads a register that is not uniform after all is none either.
+    // A register computed from one that is not uniform is not uniform either.
     let mut pending: Vec<Register> = function
         .registers()
         .filter(|&register| !found.contains(register))

@@ -1,4 +1,4 @@
-//! What the register estimate is computed from.
+//! The inputs of the register estimate.
 
 use super::Target;
 use super::cells::Cells;
@@ -14,24 +14,24 @@ use oriel_ori::{
     RegisterPressure,
 };
 
-/// Declares the features: a field and its description each.
+/// Declares the features, each as a field with its description.
 macro_rules! features {
     ($( $(#[$doc:meta])* $name:ident, )*) => {
-        /// What is known of a function before ptxas has run; in registers of 32 bits where nothing
-        /// else is said.
+        /// The features of a function before ptxas has run, in 32-bit registers unless stated
+        /// otherwise.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Features {
             $( $(#[$doc])* pub $name: f32, )*
         }
 
         impl Features {
-            /// The names of all features, in order.
+            /// Returns the names of all features, in order.
             pub const NAMES: &[&str] = &[$( stringify!($name), )*];
 
-            /// The number of a feature.
+            /// Returns the number of a feature.
             ///
             /// # Panics
-            /// There is none of this name.
+            /// If there is no feature of this name.
             pub const fn number(name: &str) -> usize {
                 let mut number = 0;
                 while number < Self::NAMES.len() {
@@ -43,12 +43,12 @@ macro_rules! features {
                 panic!("the model asks for a feature that there is not")
             }
 
-            /// The values of all features, in order.
+            /// Returns the values of all features, in order.
             pub fn values(&self) -> [f32; Self::NAMES.len()] {
                 [$( self.$name, )*]
             }
 
-            /// From the values of all features, in order.
+            /// Builds the features from the values of all, in order.
             pub fn from_values([$( $name, )*]: [f32; Self::NAMES.len()]) -> Self {
                 Self { $( $name, )* }
             }
@@ -56,7 +56,7 @@ macro_rules! features {
     };
 }
 
-/// Equality that constants can be computed with.
+/// Equality that can be evaluated in constants.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;
@@ -175,14 +175,14 @@ features! {
     selections,
 }
 
-/// Rounds of a loop that ptxas unrolls, as the estimate has it.
+/// Rounds of a loop that ptxas unrolls, as assumed by the estimate.
 const UNROLLED_ROUNDS: usize = 4;
 
-/// Instructions of an unrolled loop up to which unrolling is looked at.
+/// Unrolling is considered only up to this size of the unrolled loop, in instructions.
 const UNROLLED_LIMIT: usize = 1_000;
 
 impl Features {
-    /// Adds what a function needs that this one calls.
+    /// Adds the features of a function called by this one.
     pub fn add_callee(&mut self, callee: &Self) {
         let over = self.live_over_calls;
         let under = |own: &mut f32, of_callee: f32| *own = own.max(over + of_callee);
@@ -246,7 +246,7 @@ impl Features {
         }
     }
 
-    /// Of a function in late form.
+    /// Computes the features of a function in late form.
     pub fn new(function: &Function, target: &Target) -> Self {
         let flow = ControlFlow::analyze(function, Traversal::default());
         let liveness = Liveness::compute(function, &flow);
@@ -304,7 +304,7 @@ impl Features {
             ];
             let mut unlimited = Cost::default();
             for (most, policy) in most.iter_mut().zip(policies) {
-                // What does not reach the target without one is the same with it.
+                // Targets without a limit of their own get the same result.
                 if matches!(policy, Policy::Loads(target) if target != u32::MAX && target > unlimited.registers)
                 {
                     *most = most.max(unlimited);
@@ -365,8 +365,7 @@ impl Features {
             self.live_into_loops = self.live_into_loops.max(into);
         }
         if nodes.iter().any(|node| node.is_call) {
-            // What lives through the block lives over its calls; the rest is on one side or the
-            // other.
+            // Values live through the block are live across its calls; the others are on one side.
             self.live_over_calls = self.live_over_calls.max(divergent(live.live_out(block)));
         }
     }

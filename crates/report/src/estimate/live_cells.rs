@@ -1,6 +1,6 @@
-//! Which cells are live where blocks begin and end.
+//! Computes the cells that are live at block boundaries.
 //!
-//! Every use is followed back to the definitions, block by block, so that the time is the sum of
+//! Follows every use back to its definitions, block by block, in time proportional to the sum of
 //! the live ranges in blocks.
 
 use super::cells::Cell;
@@ -9,7 +9,7 @@ use oriel_engine::entity::{Block, EntityRef, EntitySet};
 use oriel_ori::{ControlFlow, Function};
 use std::mem::replace;
 
-/// The live cells at the borders of blocks.
+/// The live cells at block boundaries.
 #[derive(Clone, Debug, Default)]
 pub struct LiveCells {
     live_in: Vec<Vec<Cell>>,
@@ -51,7 +51,7 @@ impl LiveCells {
             live_in: vec![Vec::new(); blocks],
             live_out: vec![Vec::new(); blocks],
         };
-        // By block: the last cell, counted from one, that was found live there.
+        // By block: the last cell found live there, counted from one.
         let mut is_in = vec![0; blocks];
         let mut is_out = vec![0; blocks];
         let mut pending: Vec<Block> = Vec::new();
@@ -83,12 +83,12 @@ impl LiveCells {
         live
     }
 
-    /// Cells that are live where a block begins, ascending.
+    /// Returns the cells that are live at the start of a block, ascending.
     pub fn live_in(&self, block: Block) -> &[Cell] {
         &self.live_in[block.index()]
     }
 
-    /// Cells that are live where a block ends, ascending.
+    /// Returns the cells that are live at the end of a block, ascending.
     pub fn live_out(&self, block: Block) -> &[Cell] {
         &self.live_out[block.index()]
     }

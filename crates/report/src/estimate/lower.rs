@@ -1,10 +1,10 @@
-//! A function as the instructions that a scheduler orders: which cells each reads and writes, how
-//! long its results take, and what it must not pass.
+//! Lowers a function to the instructions of a scheduler: the cells that each reads and writes, its
+//! latency, and the instructions that it must not pass.
 //!
-//! What takes no instruction of its own is left out: parameters, immediates, values under a new
-//! name, and sign extensions and shifts that the only instruction which reads them does along with
-//! its own work (`IMAD.WIDE`, `LEA`). What ptxas replaces by a sequence, such as a division, needs
-//! registers in between: the *temporaries* of a node.
+//! Parameters, immediates and renamed values take no instruction of their own. Neither do sign
+//! extensions and shifts that their only reader performs itself (`IMAD.WIDE`, `LEA`). A sequence
+//! that ptxas generates for one instruction, such as a division, needs additional registers: the
+//! *temporaries* of a node.
 
 use super::cells::{Cell, Cells, is_parameter_read};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, SecondaryMap, Symbol};
@@ -14,32 +14,32 @@ use oriel_ori::{
 };
 use smallvec::SmallVec;
 
-/// What keeps a node in its place.
+/// Constraints on the order of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Nothing but its operands.
+    /// Only its operands.
     Free,
     /// A load, from memory that stores may write.
     Load(Memory),
     /// A store.
     Store(Memory),
-    /// Nothing passes it: barriers, calls, the end of the block.
+    /// A fence: barriers, calls, the end of the block.
     Fence,
 }
 
-/// What is known of the memory that a node accesses.
+/// The memory that a node accesses, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// The address space.
     pub space: AddressSpace,
-    /// The register that the address is counted from, and bytes from there.
+    /// The base register of the address, and the byte offset.
     pub base: Option<(Register, i64)>,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
 }
 
 impl Memory {
-    /// May both be the same memory?
+    /// True if both may access the same memory.
     pub fn may_overlap(&self, other: &Self) -> bool {
         let is_generic = |memory: &Self| matches!(memory.space, AddressSpace::Generic | AddressSpace::None);
         if self.space != other.space && !is_generic(self) && !is_generic(other) {
@@ -61,32 +61,32 @@ pub struct Node {
     pub defined: SmallVec<[Cell; 2]>,
     /// Cells that it reads, each once.
     pub used: SmallVec<[Cell; 4]>,
-    /// Cycles until its results can be used.
+    /// Cycles until its results are available.
     pub latency: u32,
-    /// Registers that it needs in between.
+    /// Temporaries: registers needed during the instruction.
     pub temporaries: u32,
     /// Registers for constants that it stores.
     pub stored_constants: u32,
-    /// What keeps it in its place.
+    /// The constraints on its order.
     pub order: Order,
-    /// Does it only write memory, so that nothing says when it has read its operands?
+    /// True if it only writes memory, so that nothing tells when it has read its operands.
     pub is_store: bool,
-    /// Do all accesses of memory before it end before it starts?
+    /// True if it waits for all earlier memory accesses.
     pub waits: bool,
-    /// Is it a call, over which the callee's registers are not free?
+    /// True for a call, across which the callee's registers are not free.
     pub is_call: bool,
-    /// Does it end the block?
+    /// True if it ends the block.
     pub is_terminator: bool,
-    /// Does it load from global memory, or from where an address says?
+    /// True if it loads from global memory, or through a generic address.
     pub is_global_load: bool,
 }
 
 impl Node {
-    /// Brings a pair from the constant bank, or from uniform registers.
+    /// Makes a node that loads a pair from the constant bank or from uniform registers.
     fn moving(used: SmallVec<[Cell; 4]>, pair: [Cell; 2]) -> Self {
         Self {
             defined: SmallVec::from_slice(&pair),
-            // Reads of the constant bank go first, as loads do.
+            // Reads of the constant bank are scheduled first, like loads.
             latency: if used.is_empty() { 24 } else { 8 },
             used,
             temporaries: 0,
@@ -106,7 +106,7 @@ impl Node {
 pub struct Nodes {
     blocks: SecondaryMap<Block, (u32, u32)>,
     nodes: Vec<Node>,
-    /// Cells of the function, and those that hold constants of the machine for a block.
+    /// Cells of the function, and cells that hold machine constants within a block.
     cell_count: usize,
     aligned: EntitySet<Cell>,
     odd: EntitySet<Cell>,
@@ -138,7 +138,8 @@ impl Nodes {
         nodes
     }
 
-    /// Finds which cells are parts of aligned tuples, and which ptxas places at odd numbers.
+    /// Finds the cells that are parts of aligned tuples, and those that ptxas places at odd
+    /// numbers.
     fn find_places(&mut self) {
         let wide = self.nodes.iter().filter(|node| node.defined.len() > 1);
         self.aligned
@@ -155,31 +156,31 @@ impl Nodes {
         }
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub fn cell_count(&self) -> usize {
         self.cell_count
     }
 
-    /// Is it a part of a value of 64 bits or more, which begins at an even register?
+    /// True for a part of a value of 64 bits or more, which starts at an even register.
     pub fn is_aligned(&self, cell: Cell) -> bool {
         self.aligned.contains(cell)
     }
 
-    /// Is it read along with an aligned value, whose even half keeps the even bank of registers
-    /// busy, so that it goes to an odd one?
+    /// True if it is read together with an aligned value. The even half of that value occupies the
+    /// even register bank, so ptxas chooses an odd register.
     pub fn is_odd(&self, cell: Cell) -> bool {
         self.odd.contains(cell)
     }
 
-    /// The nodes of a block, in order.
+    /// Returns the nodes of a block, in order.
     pub fn of(&self, block: Block) -> &[Node] {
         let (first, end) = self.blocks[block];
         &self.nodes[first as usize..end as usize]
     }
 }
 
-/// The only instruction that reads the only result of another, if both are in one block and the
-/// register has no other definition.
+/// Returns the only reader of the only result of another instruction, if both are in one block and
+/// the register has no other definition.
 fn only_user(function: &Function, instruction: Instruction) -> Option<Instruction> {
     let [result] = function.results(instruction).iter().collect::<SmallVec<[_; 2]>>()[..] else {
         return None;
@@ -195,8 +196,8 @@ fn only_user(function: &Function, instruction: Instruction) -> Option<Instructio
     }
 }
 
-/// Instructions that their only user does along: sign extensions and shifts by constants in front
-/// of wide sums, products in front of sums.
+/// Instructions that are folded into their only user: sign extensions and shifts by constants
+/// before wide sums, products before sums.
 fn folded_instructions(function: &Function) -> EntitySet<Instruction> {
     let mut folded = EntitySet::with_capacity(function.instruction_limit());
     for &block in function.blocks() {
@@ -236,23 +237,23 @@ struct Lowering<'a> {
     folded: &'a EntitySet<Instruction>,
     sm: u32,
     cell_count: usize,
-    /// Pairs of the present block that hold what the constant bank or uniform registers have: whose
-    /// value, and the cells.
+    /// Pairs of the present block that hold values of the constant bank or of uniform registers:
+    /// the value's register, and the cells.
     pairs: Vec<(Moved, [Cell; 2])>,
 }
 
-/// Whose value a pair holds.
+/// The register whose value a pair holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moved {
     Register(Register),
     Symbol(Symbol),
 }
 
-/// Pairs up to which an earlier copy of the same value is looked for.
+/// How many pairs are searched for an earlier copy of the same value.
 const REMEMBERED_PAIRS: usize = 16;
 
 impl Lowering<'_> {
-    /// Adds the node of an instruction, if it takes one, behind those that bring its constants.
+    /// Adds the node of an instruction, if it takes one, after the nodes that load its constants.
     fn add(&mut self, instruction: Instruction, nodes: &mut Vec<Node>) {
         let Some(mut node) = self.node(instruction) else {
             return;
@@ -286,8 +287,9 @@ impl Lowering<'_> {
         nodes.push(node);
     }
 
-    /// The value of an operand that takes a pair of registers although the constant bank or uniform
-    /// registers have it: addresses of accesses, and parameters that addresses are counted from.
+    /// Returns the value of an operand that needs a pair of registers although the constant bank or
+    /// uniform registers hold it: addresses of accesses, and parameters that addresses are based
+    /// on.
     fn moved_pair(&self, instruction: Instruction, number: usize) -> Option<Moved> {
         let function = self.function;
         let register = match function.source(instruction, number).kind() {
@@ -325,7 +327,7 @@ impl Lowering<'_> {
         origin.map(Moved::Register)
     }
 
-    /// Is an operand the address of an access that can only have a pair of registers there?
+    /// True if an operand is the address of an access that must be a pair of registers.
     fn is_far_address(&self, instruction: Instruction, number: usize) -> bool {
         let function = self.function;
         let is_address = match function.operation(instruction) {
@@ -337,11 +339,11 @@ impl Lowering<'_> {
             function.modifiers(instruction).space,
             AddressSpace::Global | AddressSpace::Generic
         );
-        // Accesses of Turing have addresses in uniform registers too.
+        // On Turing, accesses also take addresses in uniform registers.
         is_address && is_far && self.sm >= 80
     }
 
-    /// Uniform registers that a moved value is in before.
+    /// Returns the uniform registers that held a moved value before.
     fn uniform_cells(&self, value: Moved) -> impl Iterator<Item = Cell> + use<'_> {
         let cells = match value {
             Moved::Register(register) => self.cells.of(register),
@@ -350,8 +352,8 @@ impl Lowering<'_> {
         cells.iter().flatten().copied()
     }
 
-    /// The register that a value had first, before copies and sums with constants; none of an
-    /// immediate.
+    /// Returns the register that first held a value, before copies and sums with constants; none
+    /// for an immediate.
     fn origin(&self, register: Register) -> Option<Register> {
         let mut origin = register;
         loop {
@@ -375,7 +377,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The node of an instruction; none if it takes none.
+    /// Returns the node of an instruction; none if it takes none.
     fn node(&mut self, instruction: Instruction) -> Option<Node> {
         let function = self.function;
         let operation = function.operation(instruction);
@@ -394,7 +396,7 @@ impl Lowering<'_> {
             .filter_map(Operand::as_register)
         {
             for cell in self.cells.of(result).iter().flatten() {
-                // A cell that is read here too is a value under another name.
+                // A result cell that is also read here is a renamed value.
                 let is_renamed = used.contains(cell) && function.unique_definition(result).is_some();
                 if !is_renamed && !defined.contains(cell) {
                     defined.push(*cell);
@@ -432,7 +434,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Adds the cells that an instruction reads, through what is folded into it.
+    /// Adds the cells that an instruction reads, including those of folded instructions.
     fn add_used(&self, instruction: Instruction, used: &mut SmallVec<[Cell; 4]>) {
         let mut pending: SmallVec<[Instruction; 4]> = SmallVec::new();
         pending.push(instruction);
@@ -458,7 +460,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Constants other than zero that an instruction stores, in registers.
+    /// Returns the number of registers for nonzero constants that an instruction stores.
     fn stored_constants(&self, instruction: Instruction) -> u32 {
         let function = self.function;
         let (first, end) = match function.operation(instruction) {
@@ -510,7 +512,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The memory of an access, whose sources end with base and offset.
+    /// Returns the memory of an access, whose last sources are base and offset.
     fn memory(&self, instruction: Instruction) -> Memory {
         let function = self.function;
         let sources = function.sources(instruction);
@@ -535,8 +537,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Cycles from an instruction to the use of its result. Those of memory are what a scheduler
-/// assumes, not what the memory takes.
+/// Cycles from an instruction to the use of its result. For memory these are a scheduler's
+/// assumptions, not the real latency.
 fn latency(function: &Function, instruction: Instruction) -> u32 {
     use Operation as O;
     let is_wide = function.data_type(instruction) == DataType::F64;
@@ -558,13 +560,13 @@ fn latency(function: &Function, instruction: Instruction) -> u32 {
     }
 }
 
-/// Is the division or root exact?
+/// True for an exact division or root.
 fn is_exact(function: &Function, instruction: Instruction) -> bool {
     let modifiers = function.modifiers(instruction);
     !matches!(modifiers.variant, Variant::Approx | Variant::Full) && modifiers.rounding != Rounding::None
 }
 
-/// Does ptxas call a subroutine for it, at least for what is rare, so that its block ends there?
+/// True if ptxas calls a subroutine for it, at least for rare cases, so that its block ends there.
 fn calls_subroutine(function: &Function, instruction: Instruction) -> bool {
     match function.operation(instruction) {
         Operation::Idiv | Operation::Irem => function.data_type(instruction).bits() == 64,
@@ -573,7 +575,7 @@ fn calls_subroutine(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-/// Registers that the sequence which ptxas makes of an instruction needs beside operands and
+/// Returns the registers that ptxas' sequence for an instruction needs besides operands and
 /// results.
 fn temporaries(function: &Function, instruction: Instruction) -> u32 {
     use Operation as O;

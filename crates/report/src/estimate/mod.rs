@@ -1,4 +1,4 @@
-//! The register estimate: what `ptxas -v` will say.
+//! The register estimate: predicts the count of `ptxas -v`.
 //!
 //! ```text
 //! Function ─▶ Cells ─▶ Nodes ─▶ LiveCells, BlockGraph ─▶ Features ─▶ Model ─▶ RegisterEstimate
@@ -17,8 +17,7 @@
 //! | `model.rs` | trees from features to registers |
 //! | `model_text.rs` | how they are written in `model.txt` |
 //!
-//! `docs/register-estimate.md` says what the features stand for, how the model was made and how far
-//! off it is.
+//! `docs/register-estimate.md` describes the features, the model and its accuracy.
 
 mod call_graph;
 mod cells;
@@ -46,12 +45,12 @@ use oriel_ori::Function;
 pub struct Target {
     /// Compute capability times ten.
     pub sm: u32,
-    /// Registers that a thread may have at most, by `.maxnreg`, `-maxrregcount` or launch bounds.
+    /// The most registers that a thread may have, by `.maxnreg`, `-maxrregcount` or launch bounds.
     pub register_limit: u32,
 }
 
 impl Target {
-    /// What the function says itself: its compute capability, `.maxnreg` and launch bounds.
+    /// Reads compute capability, `.maxnreg` and launch bounds from the function.
     pub fn of(snapshot: &Snapshot<'_>) -> Self {
         let sm = snapshot.function().sm;
         Self {
@@ -66,13 +65,13 @@ impl Target {
 pub struct RegisterEstimate {
     /// The estimate.
     pub registers: u32,
-    /// Four of five functions have this many or more and [`high`](Self::high) or fewer.
+    /// Four of five functions have at least this many and at most [`high`](Self::high).
     pub low: u32,
     /// See [`low`](Self::low).
     pub high: u32,
     /// Registers that a thread may have.
     pub limit: u32,
-    /// In percent, how likely it is that ptxas has to spill to stay within the limit.
+    /// The probability, in percent, that ptxas must spill to stay within the limit.
     pub spill_risk_percent: u32,
 }
 

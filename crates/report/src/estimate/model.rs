@@ -1,30 +1,31 @@
-//! From features to registers: the sum of many small decision trees.
+//! Maps features to registers: the sum of many small decision trees.
 //!
-//! The trees come from `scripts/calibrate_estimate.py`, which fits them to what ptxas made of the
-//! kernels of `calibration/registers.csv`. Their sum is the logarithm of the registers needed over
-//! those of the schedule, so that no tree has to learn how large kernels are. The limit of launch
-//! bounds is applied to what is needed.
+//! `scripts/calibrate_estimate.py` fits the trees to ptxas' counts for the kernels of
+//! `calibration/registers.csv`. Their sum is the logarithm of the ratio between the registers
+//! needed and those of the schedule, so that no tree has to learn the size of kernels. The limit of
+//! launch bounds is applied to the result.
 //!
-//! The script writes `model.txt` (`model_text.rs` says how), of which the build script makes
-//! tables.
+//! The script writes `model.txt` (see `model_text.rs` for the format), from which the build script
+//! generates tables.
 
 use super::{Features, RegisterEstimate};
 
-/// Registers beside those of the schedule, which shares count on both sides.
+/// Registers besides those of the schedule, counted on both sides of shares.
 const OFFSET: f32 = 6.0;
 
-/// Registers of a kernel that calls a function which is not known.
+/// Registers of a kernel that calls an unknown function.
 const CALL_REGISTERS: f32 = 24.0;
 
-/// Cells that may live over a call without any more.
+/// Cells that may be live across a call without additional registers.
 const LIVE_WITHIN: f32 = 2.0;
 
 /// A node of a tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Node {
-    /// Is an input at most this? If so, the next node follows; if not, the one with this number.
+    /// Tests whether an input is at most a bound. If so, the next node follows; if not, the node
+    /// with this number.
     Ask { input: u16, bound: f64, other: u32 },
-    /// The tree's part of the sum.
+    /// A leaf: this tree's term of the sum.
     Leaf(f64),
 }
 
@@ -33,28 +34,28 @@ enum Node {
 pub struct Model<'m> {
     /// Numbers of the features that are inputs.
     inputs: &'m [usize],
-    /// Numbers of the features whose shares are inputs too.
+    /// Numbers of the features whose shares are also inputs.
     shares: &'m [usize],
     /// The constant of the sum.
     start: f64,
     /// Errors at the ends of the interval.
     interval: [f64; 2],
-    /// Errors in ascending order, evenly spread.
+    /// Errors in ascending order, evenly spaced.
     errors: &'m [f64],
     /// The nodes of all trees.
     nodes: &'m [Node],
-    /// Where each tree begins in `nodes`.
+    /// The start of each tree in `nodes`.
     trees: &'m [usize],
 }
 
-/// The model that is part of the library.
+/// The built-in model.
 pub static MODEL: Model<'static> = {
     use Node::{Ask, Leaf};
     include!(concat!(env!("OUT_DIR"), "/estimate_model.rs"))
 };
 
 impl Model<'_> {
-    /// Registers that a function needs, limits aside.
+    /// Returns the registers that a function needs, ignoring limits.
     fn needed(&self, features: &Features) -> f64 {
         let values = features.values();
         let base = features.peak_within_32.max(0.0) + OFFSET;
@@ -75,8 +76,8 @@ impl Model<'_> {
         (sum.exp() * f64::from(base)).max(Self::needed_for_calls(features))
     }
 
-    /// Registers that the calling convention takes: a function that is not known may use the first,
-    /// and what lives over its call is behind those.
+    /// Registers of the calling convention: an unknown function may use the first ones, and values
+    /// live across its call come after them.
     fn needed_for_calls(features: &Features) -> f64 {
         if features.unknown_calls == 0.0 {
             return 0.0;
@@ -84,7 +85,7 @@ impl Model<'_> {
         f64::from(CALL_REGISTERS + (features.live_over_calls - LIVE_WITHIN).max(0.0))
     }
 
-    /// The estimate for a function.
+    /// Returns the estimate for a function.
     pub fn estimate(&self, features: &Features) -> RegisterEstimate {
         let needed = self.needed(features);
         let unit = (0.1 * needed).max(2.0);
@@ -121,7 +122,7 @@ mod tests {
         let head = lines.next().expect("the data have a head");
         let column = |name: &str| head.iter().position(|known| *known == name).expect(name);
         let first_feature = column("fitted") + 1;
-        // The first feature is the SM, which has its column before.
+        // The first feature is the SM, which has its own column before.
         assert_eq!(head[first_feature..], Features::NAMES[1..]);
         assert_eq!(Features::NAMES[0], "sm");
         let number = |word: &str| word.parse().expect("a number");
@@ -142,7 +143,7 @@ mod tests {
         lines.map(measurement).collect()
     }
 
-    /// Median error, and the percentage within two registers or a tenth.
+    /// Returns the median error, and the percentage within two registers or a tenth.
     fn figures(measurements: &[&Measurement]) -> (f64, u32) {
         let mut errors: Vec<u32> = measurements
             .iter()

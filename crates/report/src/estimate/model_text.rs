@@ -1,11 +1,11 @@
-//! The text of the model: read when the library is built, so that no process has to.
+//! The text form of the model, parsed when the library is built so that no process has to.
 //!
-//! It has a line for each of: the features that trees ask for, by name; those which they also ask
-//! for as a share of the schedule's registers; the constant of the sum; errors at the ends of the
-//! interval; errors in ascending order, evenly spread. Errors are in units of what counts as close,
-//! two registers or a tenth. Each further line is a tree: a node that asks, as `input<bound`, is
-//! followed by the nodes for values up to the bound, then by those for greater ones; any other word
-//! is a leaf.
+//! It has one line for each of: the names of the features that are inputs; the names of those whose
+//! share of the schedule's registers is also an input; the constant of the sum; the errors at the
+//! ends of the interval; errors in ascending order, evenly spaced. Errors are in units of the
+//! accepted deviation, two registers or a tenth. Each further line is a tree: an inner node
+//! `input<bound` is followed by the subtree for values below the bound and then by the one for
+//! other values; any other word is a leaf.
 //!
 //! The build script and the tests include this file; it depends on nothing.
 
@@ -14,33 +14,33 @@ use std::str::SplitWhitespace;
 /// A node of a tree, as in `model.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Node {
-    /// A question about an input.
+    /// A test of an input.
     Ask { input: u16, bound: f64, other: u32 },
-    /// A part of the sum.
+    /// A term of the sum.
     Leaf(f64),
 }
 
-/// What a text says.
+/// The parsed model.
 #[derive(Clone, Debug)]
 pub struct ModelText<'t> {
     /// Names of the features that are inputs.
     pub inputs: Vec<&'t str>,
-    /// Names of the features whose shares are inputs too.
+    /// Names of the features whose shares are also inputs.
     pub shares: Vec<&'t str>,
     /// The constant of the sum.
     pub start: f64,
     /// Errors at the ends of the interval.
     pub interval: [f64; 2],
-    /// Errors in ascending order, evenly spread.
+    /// Errors in ascending order, evenly spaced.
     pub errors: Vec<f64>,
     /// The nodes of all trees.
     pub nodes: Vec<Node>,
-    /// Where each tree begins in `nodes`.
+    /// The start of each tree in `nodes`.
     pub trees: Vec<usize>,
 }
 
 impl<'t> ModelText<'t> {
-    /// Reads a model; none if the text is none.
+    /// Parses a model; none if the text is malformed.
     pub fn parse(text: &'t str) -> Option<Self> {
         let mut lines = text.lines();
         let mut words_of = |name: &str| lines.next()?.strip_prefix(name).map(str::split_whitespace);
@@ -68,7 +68,7 @@ impl<'t> ModelText<'t> {
 
     fn add_tree(&mut self, text: &str) -> Option<()> {
         let inputs = self.inputs.len() + self.shares.len();
-        // Nodes that ask and whose other side is still to come; subtrees that are.
+        // Inner nodes whose second subtree is still missing, and the open subtrees.
         let (mut open, mut missing) = (Vec::<usize>::new(), 1);
         for word in text.split_whitespace() {
             if missing == 0 {

@@ -1,4 +1,4 @@
-//! Blocks that ptxas schedules together.
+//! Finds the blocks that ptxas schedules together.
 //!
 //! ```text
 //!   a          a
@@ -8,22 +8,22 @@
 //!   d          d
 //! ```
 //!
-//! A *region* is a block and what comes behind it without another way in: the only successor, or
-//! both sides of a branch that are short and wait for nobody, and the block where they meet.
+//! A *region* is a block and the blocks after it that have no other entry: its only successor, or
+//! the sides of a short branch without synchronisation and their join block.
 
 use super::lower::{Nodes, Order};
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{ControlFlow, Function};
 
-/// Instructions of a side up to which it is executed under a predicate.
+/// The most instructions of a side that is executed under a predicate.
 const PREDICATED_LIMIT: usize = 12;
 
 /// Blocks that are scheduled as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {
-    /// The blocks, in order, and which of them are under a predicate.
+    /// The blocks, in order, and whether each is under a predicate.
     pub blocks: Vec<(Block, bool)>,
-    /// Blocks by which control leaves the region.
+    /// The exit blocks of the region.
     pub ends: Vec<Block>,
 }
 
@@ -33,7 +33,7 @@ impl Region {
         self.blocks[0].0
     }
 
-    /// The block whose branch goes back to the first, if the region is a loop.
+    /// The block that branches back to the first, if the region is a loop.
     pub fn latch(&self, flow: &ControlFlow) -> Option<Block> {
         let goes_back = |block: &Block| flow.graph.successors(*block).contains(&self.head());
         self.ends.iter().copied().find(goes_back)
@@ -62,8 +62,8 @@ pub fn regions(function: &Function, flow: &ControlFlow, nodes: &Nodes) -> Vec<Re
     found
 }
 
-/// Adds what comes behind the last block of a region; the block that may go on from there, if there
-/// is one.
+/// Adds the blocks after the last block of a region; returns the block from which it may continue,
+/// if any.
 fn grow(flow: &ControlFlow, nodes: &Nodes, taken: &EntitySet<Block>, region: &mut Region) -> Option<Block> {
     let &[last] = &region.ends[..] else { return None };
     let only_from = |block: Block, sources: &[Block]| {

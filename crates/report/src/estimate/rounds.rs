@@ -1,4 +1,4 @@
-//! How often a loop goes round, where that is a constant.
+//! Computes constant trip counts of loops.
 //!
 //! ```text
 //!       %1 = MOV 0
@@ -12,11 +12,11 @@
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{Function, Instruction, Operation};
 
-/// Rounds beyond which nobody unrolls.
+/// Loops with more rounds are never unrolled.
 const MOST_ROUNDS: u64 = 1_024;
 
-/// The rounds of a loop whose only block is `block`, if its counter starts, steps and ends at
-/// constants.
+/// Returns the trip count of a loop whose only block is `block`, if its counter starts, steps and
+/// ends at constants.
 pub fn constant_rounds(function: &Function, block: Block) -> Option<usize> {
     let branch = function.terminator(block)?;
     let condition = function.sources(branch).iter().next()?.as_register()?;
@@ -37,7 +37,7 @@ pub fn constant_rounds(function: &Function, block: Block) -> Option<usize> {
     (1..=MOST_ROUNDS).contains(&rounds).then_some(rounds as usize)
 }
 
-/// The definition of a register in a block, if there is one and no more.
+/// Returns the definition of a register in a block, if it is the only one.
 fn definition_in(function: &Function, register: Register, block: Block) -> Option<Instruction> {
     let definitions = function.definitions(register);
     let mut here = definitions.filter(|&(instruction, _)| function.block_of(instruction) == Some(block));
@@ -47,7 +47,7 @@ fn definition_in(function: &Function, register: Register, block: Block) -> Optio
     }
 }
 
-/// The constant that a register has before the loop.
+/// Returns the constant that a register holds before the loop.
 fn start_of(function: &Function, counter: Register, block: Block) -> Option<i64> {
     let definitions = function.definitions(counter);
     let mut before = definitions.filter(|&(instruction, _)| function.block_of(instruction) != Some(block));

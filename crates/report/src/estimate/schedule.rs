@@ -1,8 +1,8 @@
-//! The order of a region's instructions after scheduling, and how many registers it takes.
+//! Schedules a region's instructions and counts the registers of the schedule.
 //!
 //! ptxas moves loads up to where their addresses are known and fills the time until they arrive, as
-//! far as its register target lets it. How far that is depends on more than a region, so it is
-//! ordered three ways, which bound the answer:
+//! far as its register target allows. That depends on more than a region, so each region is
+//! scheduled in three ways, which bound the answer:
 //!
 //! | way | what it stands for |
 //! |---|---|
@@ -10,22 +10,23 @@
 //! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
 //! | [`Policy::Loads`] | loads and what their addresses need first, then the rest in LLVM's order, without waiting for any result: other warps run meanwhile; while a target is exceeded, only what frees registers, or LLVM's order |
 //!
-//! Each definition of a cell is a value of its own here, as it is in the SSA form that ptxas
-//! schedules.
+//! Each definition of a cell is a separate value here, as in the SSA form that ptxas schedules.
 //!
 //! # Registers that are not live
 //!
-//! ptxas hands out more registers than are live at once, as long as that costs no warps: whoever
-//! writes a register that an earlier instruction still reads has to wait for it, and memory reads
-//! late. So a register is free again
+//! ptxas allocates more registers than are live at once, as long as that costs no warps: an
+//! instruction that overwrites a register must wait until earlier instructions have read it, and
+//! memory instructions read late. A register is therefore free again
 //!
-//! - at once, if instructions of fixed latency read it,
-//! - when the result of the load that read it is used, as that says that the load is done; the result itself can have it,
-//! - where everything waits (barriers, calls), if a store read it, as nothing else says when a store is done.
+//! - immediately, if instructions of fixed latency read it,
+//! - at the first use of the result of the load that read it, since the load is then complete; the
+//!   result itself can reuse the register,
+//! - at the next point where everything waits (barriers, calls), if a store read it, since nothing
+//!   else tells when a store is complete.
 //!
-//! Values of 64 bits begin at even registers, which keeps the even bank busy where one is read:
-//! what is read along with them goes to odd registers, and the even ones between stay free for
-//! others. [`Cost::spaced`] counts all that.
+//! 64-bit values start at even registers, so reading one occupies the even bank. Values read
+//! together with it go to odd registers, and the even ones between stay free for others.
+//! [`Cost::spaced`] counts all of this.
 
 use super::cells::{Cell, Cells};
 use super::live_cells::LiveCells;
@@ -36,35 +37,35 @@ use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How a block is ordered.
+/// The order in which a block is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// As it stands.
+    /// The given order.
     Source,
     /// Longest path first.
     Latency,
-    /// Loads first while fewer than so many registers are live.
+    /// Loads first, while fewer than this many registers are live.
     Loads(u32),
 }
 
-/// What a schedule takes.
+/// The cost of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Registers at most live at once, temporaries included.
+    /// The most registers live at once, temporaries included.
     pub registers: u32,
-    /// Uniform registers at most live at once.
+    /// The most uniform registers live at once.
     pub uniform: u32,
-    /// Registers of both kinds at most live at once.
+    /// The most registers of both kinds live at once.
     pub everything: u32,
-    /// Results of loads at most live at once.
+    /// The most results of loads live at once.
     pub loaded: u32,
-    /// Registers that ptxas hands out if it has enough: those live, those that memory still reads,
+    /// Registers that ptxas allocates if it has enough: live ones, those that memory still reads,
     /// and gaps.
     pub spaced: u32,
 }
 
 impl Cost {
-    /// The greater of both, one by one.
+    /// Returns the maximum of each field.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -77,28 +78,28 @@ impl Cost {
     }
 }
 
-/// Memory accesses that later ones are compared with one by one; of more than these only the order
+/// The most memory accesses that a later access is compared with; beyond this only the order
 /// counts.
 const COMPARED_ACCESSES: usize = 16;
 
-/// Ready instructions that are compared where registers are short.
+/// The number of ready instructions that are compared when registers are short.
 const COMPARED_READY: usize = 12;
 
-/// The latency of what is worth starting early; zero of other instructions.
+/// The latency of an instruction that is worth starting early; zero for others.
 fn load_latency(latency: u32) -> u32 {
     if latency >= 20 { latency } else { 0 }
 }
 
-/// A region, its values named and its dependences found.
+/// A region with named values and dependences.
 #[derive(Clone, Debug)]
 pub struct BlockGraph {
     values: Vec<Value>,
     nodes: Vec<GraphNode>,
-    /// Values that are live where it begins.
+    /// Values that are live at its start.
     live_in: Vec<u32>,
 }
 
-/// What a definition of a cell makes.
+/// A value: the result of one definition of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Value {
     /// Nodes that read it.
@@ -107,33 +108,34 @@ struct Value {
     is_uniform: bool,
     is_loaded: bool,
     place: Place,
-    /// The load that defines it, counted from one; zero of other values.
+    /// The load that defines it, counted from one; zero for other values.
     load: u32,
 }
 
-/// Where ptxas places a value, by preference.
+/// ptxas' preferred placement of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Anywhere,
-    /// From an even register on.
+    /// Starting at an even register.
     Aligned,
     /// At an odd register.
     Odd,
 }
 
-/// When another value can have the registers that an instruction reads last.
+/// When a register becomes free after the last instruction that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Release {
-    /// At once.
+    /// Immediately.
     Read,
-    /// When its result is read: until then nobody knows that the load has read its address.
+    /// When the result of the load is read: only then is it known that the load has read its
+    /// address.
     Loaded,
-    /// Where everybody waits: stores and operations without a result.
+    /// Where everything waits: for stores and operations without a result.
     Fence,
 }
 
-/// Which access of memory has read a value.
+/// The memory access that has read a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     Nobody,
@@ -143,7 +145,7 @@ enum Reader {
     Store,
 }
 
-/// Registers by where they have to be.
+/// Register counts by placement.
 #[derive(Clone, Copy, Debug, Default)]
 struct Registers {
     anywhere: i32,
@@ -166,7 +168,7 @@ impl Registers {
         self.odd -= other.odd;
     }
 
-    /// How many registers there are from the first to the last. The stack pointer is an odd one.
+    /// Returns the number of registers from the first to the last. The stack pointer is an odd one.
     fn span(self) -> u32 {
         let odd = self.odd + 1;
         let single = (2 * odd).max(odd + self.anywhere);
@@ -178,7 +180,7 @@ impl Registers {
 struct GraphNode {
     defined: SmallVec<[u32; 2]>,
     used: SmallVec<[u32; 4]>,
-    /// Nodes that wait for this one, and how long.
+    /// Nodes that wait for this one, with the delay.
     successors: SmallVec<[(u32, u32); 4]>,
     predecessors: u32,
     temporaries: u32,
@@ -187,7 +189,7 @@ struct GraphNode {
     waits: bool,
     /// The longest path to the end, in cycles.
     height: u32,
-    /// The same if only loads and their like took time.
+    /// The same, counting only the time of loads and similar instructions.
     load_height: u32,
 }
 
@@ -195,14 +197,14 @@ struct GraphNode {
 /// function.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    /// By cell: its present value, counted from one.
+    /// By cell: its current value, counted from one.
     current: Vec<u32>,
-    /// By value: the node that defines it, and how long that takes; none of what the region begins
-    /// with.
+    /// By value: the node that defines it, and its latency; none for values live at the start of
+    /// the region.
     definers: Vec<Option<(u32, u32)>>,
 }
 
-/// What later accesses of memory have to wait for.
+/// Constraints on later memory accesses.
 struct Ordering {
     loads: Vec<(u32, Memory)>,
     stores: Vec<(u32, Memory)>,
@@ -212,8 +214,8 @@ struct Ordering {
 }
 
 impl BlockGraph {
-    /// Of the blocks of a region, `copies` times one after the other; more than one stand for an
-    /// unrolled loop.
+    /// Builds the graph of the blocks of a region, repeated `copies` times; more than one stands
+    /// for an unrolled loop.
     pub fn new(
         cells: &Cells,
         nodes: &Nodes,
@@ -251,7 +253,7 @@ impl BlockGraph {
         };
         for copy in 0..copies {
             for (number, (of_block, is_predicated)) in blocks().enumerate() {
-                // Branches within a region and between the copies of a body are gone.
+                // Branches within a region and between the copies of a body are removed.
                 let is_end = copy + 1 == copies && number + 1 == region.blocks.len();
                 for node in of_block.iter().filter(|node| is_end || !node.is_terminator) {
                     graph.add(cells, nodes, node, is_predicated, scratch, &mut ordering);
@@ -317,10 +319,10 @@ impl BlockGraph {
             height: node.latency,
             load_height: load_latency(node.latency),
         };
-        // Under a predicate the old value may have to stay.
+        // Under a predicate the old value may have to survive.
         let kept = node.defined.iter().filter(|_| is_predicated);
         for &cell in node.used.iter().chain(kept) {
-            // What nothing has defined holds nothing.
+            // Undefined cells hold no value.
             let Some(value) = scratch.current[cell.index()].checked_sub(1) else {
                 continue;
             };
@@ -357,7 +359,7 @@ impl BlockGraph {
         1
     }
 
-    /// Adds what keeps memory accesses in order; the number of new predecessors.
+    /// Adds the edges that keep memory accesses in order; returns the number of new predecessors.
     fn keep_order(&mut self, this: u32, node: &Node, ordering: &mut Ordering) -> u32 {
         let mut count = 0;
         if node.order == Order::Fence {
@@ -395,7 +397,7 @@ impl BlockGraph {
                         count += self.connect(load, this, 1);
                     }
                 }
-                // Stores stay in order, so that the last one stands for what it waited for.
+                // Stores stay in order, so the last one implies all that it waited for.
                 if let Some(&(store, _)) = ordering.stores.last() {
                     count += self.connect(store, this, 1);
                 }
@@ -423,12 +425,12 @@ impl BlockGraph {
         }
     }
 
-    /// How long the block takes at least, in cycles.
+    /// Returns the least cycles that the block takes.
     pub fn length(&self) -> u32 {
         self.nodes.iter().map(|node| node.height).max().unwrap_or(0)
     }
 
-    /// What the block takes in an order.
+    /// Returns the cost of an order.
     pub fn cost(&self, policy: Policy) -> Cost {
         let mut walk = Walk::new(self);
         match policy {
@@ -439,9 +441,9 @@ impl BlockGraph {
         walk.most
     }
 
-    /// Orders the nodes by height, in time, and notes in `walk` what that takes. From `target`
-    /// registers on, the first node of LLVM's order goes, or one of the next by height that frees
-    /// registers.
+    /// Schedules the nodes by height and time, and records the cost in `walk`. From `target`
+    /// registers on, it takes the first node of LLVM's order, or one of the next by height that
+    /// frees registers.
     fn list_schedule(
         &self,
         walk: &mut Walk<'_>,
@@ -453,7 +455,7 @@ impl BlockGraph {
         let mut start = vec![0_u32; self.nodes.len()];
         let mut is_done = vec![false; self.nodes.len()];
         let mut first = 0;
-        // By time, those whose operands are on the way; by height, those that can go.
+        // By time: nodes whose operands are on the way. By height: nodes that are ready.
         let mut coming: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
         let mut ready: BinaryHeap<(u32, Reverse<u32>)> = BinaryHeap::new();
         for (index, &count) in waits.iter().enumerate() {
@@ -478,7 +480,7 @@ impl BlockGraph {
             let index = if walk.now.registers >= target {
                 walk.freeing(&ready, &is_done).unwrap_or(first)
             } else {
-                // What went out of turn is still in the heap.
+                // Nodes that were taken out of turn are still in the heap.
                 let next =
                     std::iter::from_fn(|| ready.pop()).find(|(_, Reverse(node))| !is_done[*node as usize]);
                 next.map_or(first, |(_, Reverse(node))| node as usize)
@@ -502,20 +504,20 @@ impl BlockGraph {
     }
 }
 
-/// Counts registers while nodes go one after the other.
+/// Counts registers while nodes are scheduled one after the other.
 struct Walk<'a> {
     graph: &'a BlockGraph,
     readers: Vec<u32>,
     now: Cost,
     most: Cost,
-    /// Registers that are taken, with gaps.
+    /// Allocated registers, with gaps.
     taken: Registers,
-    /// Of these, those that are free when everybody has waited.
+    /// Those of them that become free when everything waits.
     until_fence: Registers,
-    /// By node: those that are free when its result is read; none before it has started and after
-    /// that.
+    /// By node: those that become free when its result is read; none before it has started and
+    /// after that.
     until_read: Vec<Option<Registers>>,
-    /// By value: what in memory has read it last.
+    /// By value: the last memory access that read it.
     reader: Vec<Reader>,
 }
 
@@ -558,7 +560,7 @@ impl<'a> Walk<'a> {
         self.readers[value as usize] == 1 && !self.graph.values[value as usize].is_live_out
     }
 
-    /// By how many registers a node changes what is live.
+    /// Returns the change in live registers by a node.
     fn growth(&self, node: u32) -> i32 {
         let node = &self.graph.nodes[node as usize];
         let counts = |value: &&u32| !self.graph.values[**value as usize].is_uniform;
@@ -571,8 +573,8 @@ impl<'a> Walk<'a> {
         made - freed.count() as i32
     }
 
-    /// The node that frees most registers, of the first few of a heap's array, which are among its
-    /// highest; none if none frees any.
+    /// Returns the node that frees most registers among the first few of a heap's array, which are
+    /// among its highest; none if none frees any.
     fn freeing(&self, ready: &BinaryHeap<(u32, Reverse<u32>)>, is_done: &[bool]) -> Option<usize> {
         let nodes = ready.iter().take(COMPARED_READY).map(|&(_, Reverse(node))| node);
         let nodes = nodes.filter(|&node| !is_done[node as usize]);
@@ -580,7 +582,7 @@ impl<'a> Walk<'a> {
         (self.growth(best) < 0).then_some(best as usize)
     }
 
-    /// Takes a register for a value.
+    /// Allocates a register for a value.
     fn take(&mut self, value: u32) {
         let value = &self.graph.values[value as usize];
         if !value.is_uniform {
@@ -588,8 +590,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Gives back the register of a value that a node reads last, now or when no access can read it
-    /// any more.
+    /// Frees the register of a value that a node reads last, now or when no access can read it any
+    /// more.
     fn free(&mut self, value: u32, node: usize, reusable: &mut i32) {
         let data = &self.graph.values[value as usize];
         if data.is_uniform {
@@ -620,7 +622,7 @@ impl<'a> Walk<'a> {
         if node.release == Release::Loaded {
             self.until_read[index] = Some(Registers::default());
         }
-        // Halves of addresses that the result can have.
+        // Halves of addresses that the result can reuse.
         let mut reusable = node.defined.len() as i32;
         for &value in &node.used {
             let data = &graph.values[value as usize];

@@ -1,4 +1,4 @@
-//! Tests on small functions, rule by rule.
+//! Tests each rule on small functions.
 
 use super::*;
 use crate::occupancy::MAX_REGISTERS_PER_THREAD;
@@ -6,7 +6,7 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::parse_function;
 use proptest::prelude::*;
 
-/// The features of a kernel's body for sm_90, without launch bounds.
+/// Computes the features of a kernel's body for sm_90, without launch bounds.
 fn features(body: &str) -> Features {
     features_for(90, body)
 }
@@ -37,8 +37,8 @@ fn parameters_immediates_and_addresses_with_constants_take_no_register() {
     RET
 ",
     );
-    // LLVM has base, address, sum and constant; the machine has thread number and base, then the
-    // address alone.
+    // LLVM has base, address, sum and constant; the machine has thread number and base, then only
+    // the address.
     assert_eq!(found.pressure, 5.0);
     assert_eq!(found.source_peak, 3.0);
     assert_eq!(found.nodes, 6.0);
@@ -120,7 +120,7 @@ fn copies(count: usize) -> String {
 
 #[test]
 fn what_stores_read_is_kept_at_odd_registers() {
-    // ptxas has two registers more in each case: 10, 14 and 22 for every SM.
+    // ptxas needs two registers more in each case: 10, 14 and 22 for every SM.
     let spaced = |count| features(&copies(count)).spaced_within_32;
     assert_eq!((spaced(2), spaced(4), spaced(8)), (8.0, 12.0, 20.0));
 }

@@ -1,4 +1,4 @@
-//! What a kernel says of its launches.
+//! The launch bounds of a kernel.
 
 use super::limits::{MAX_REGISTERS_PER_THREAD, SmLimits};
 use oriel_engine::snapshot::Snapshot;
@@ -7,17 +7,16 @@ use oriel_engine::snapshot::abi::SymbolKind;
 /// The address space of shared memory.
 const SHARED: u32 = 3;
 
-/// The block that figures are for where a kernel does not say how large its blocks are: a warp for
-/// each sub-partition. Such blocks are never what limits occupancy, on none of the multiprocessors,
-/// so that only the kernel's own use shows.
+/// The assumed block size if a kernel does not declare one: a warp for each sub-partition. Blocks
+/// of this size never limit occupancy on any multiprocessor, so only the kernel's own resources do.
 const ASSUMED_THREADS: u32 = 128;
 
-/// What a kernel says of its launches: `__launch_bounds__`, `.reqntid`, `.maxnreg`.
+/// The launch bounds of a kernel: `__launch_bounds__`, `.reqntid`, `.maxnreg`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchBounds {
-    /// Threads that a block has at most, or has to have.
+    /// The most threads of a block, or their required number.
     pub max_threads_per_block: Option<u32>,
-    /// Blocks that have to fit at once.
+    /// Blocks that must fit at once.
     pub min_blocks_per_sm: Option<u32>,
     /// Registers that a thread may have.
     pub max_registers: Option<u32>,
@@ -43,16 +42,16 @@ impl LaunchBounds {
         }
     }
 
-    /// The threads of a block that occupancy is computed for.
+    /// Returns the threads of a block for which occupancy is computed.
     pub fn threads_per_block(&self) -> u32 {
         self.max_threads_per_block.unwrap_or(ASSUMED_THREADS)
     }
 
-    /// The most registers that a thread can have within these bounds. None if the bounds cannot be
-    /// met with any number; without bounds it is what the hardware allows a thread.
+    /// Returns the most registers that a thread can have within these bounds; without bounds, the
+    /// limit of the hardware. None if no number meets the bounds.
     pub fn register_limit(&self, limits: &SmLimits) -> Option<u32> {
         let most = self.max_registers.unwrap_or(MAX_REGISTERS_PER_THREAD);
-        // Without a bound on threads ptxas ignores one on blocks.
+        // Without a bound on threads, ptxas ignores a bound on blocks.
         match self.max_threads_per_block {
             None => Some(most),
             Some(threads) => limits
@@ -77,8 +76,8 @@ impl LaunchBounds {
     }
 }
 
-/// Bytes of static shared memory that a function's own instructions refer to, each variable
-/// aligned.
+/// Returns the bytes of static shared memory that a function's own instructions refer to, each
+/// variable aligned.
 pub fn static_shared_bytes(snapshot: &Snapshot<'_>) -> u64 {
     snapshot
         .arrays()

@@ -1,4 +1,4 @@
-//! What a streaming multiprocessor has, by compute capability.
+//! The resources of a streaming multiprocessor, by compute capability.
 //!
 //! The numbers are NVIDIA's: the table of technical specifications in the CUDA programming guide,
 //! and, for granularities, sub-partitions and limits of blocks, the rules of the occupancy
@@ -6,16 +6,16 @@
 
 /// Threads of a warp.
 pub const WARP_THREADS: u32 = 32;
-/// Threads that a block can have at most.
+/// The most threads of a block.
 pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
-/// Registers that a thread can have at most.
+/// The most registers of a thread.
 pub const MAX_REGISTERS_PER_THREAD: u32 = 255;
-/// Registers are allocated to a warp in units of this many.
+/// Registers are allocated to a warp in units of this size.
 pub const REGISTER_UNIT: u32 = 256;
 
 const KIB: u32 = 1024;
 
-/// What one multiprocessor has, and in which units it is allocated.
+/// The resources of one multiprocessor, and their allocation units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmLimits {
     /// Compute capability times ten.
@@ -28,12 +28,12 @@ pub struct SmLimits {
     pub registers: u32,
     /// 32-bit registers of one block.
     pub registers_per_block: u32,
-    /// Parts with registers of their own; a warp stays in one of them.
+    /// Sub-partitions with their own registers; a warp stays in one of them.
     pub sub_partitions: u32,
     /// Shared memory in bytes.
     pub shared_bytes: u32,
-    /// Shared memory in bytes that one block can have, that beyond 48 KiB only if the host asks for
-    /// it. What the system reserves is not part of it.
+    /// Shared memory in bytes that one block can have. The host must request more than 48 KiB.
+    /// Excludes the memory that the system reserves.
     pub shared_bytes_per_block: u32,
     /// Shared memory in bytes that the system reserves in each block.
     pub reserved_shared_bytes: u32,
@@ -41,8 +41,8 @@ pub struct SmLimits {
     pub shared_unit: u32,
 }
 
-/// A row of the table: up to compute capability 7.5 the shared memory of blocks comes in units of
-/// 256 bytes, and nothing is reserved.
+/// A row of the table: up to compute capability 7.5, shared memory is allocated in units of 256
+/// bytes, and none is reserved.
 const fn up_to_turing(
     sm: u32,
     warps: u32,
@@ -64,8 +64,8 @@ const fn up_to_turing(
     }
 }
 
-/// A row of the table: from compute capability 8.0 on each block has 1 KiB that is reserved, and
-/// can have all the rest.
+/// A row of the table: from compute capability 8.0 on, each block has 1 KiB of reserved shared
+/// memory and can have all the rest.
 const fn from_ampere(sm: u32, warps: u32, blocks: u32, shared_kib: u32) -> SmLimits {
     SmLimits {
         reserved_shared_bytes: KIB,
@@ -74,7 +74,7 @@ const fn from_ampere(sm: u32, warps: u32, blocks: u32, shared_kib: u32) -> SmLim
     }
 }
 
-/// The small chips, a block of which can have half of the registers.
+/// The small chips, on which a block can have half of the registers.
 const fn half_registers_per_block(limits: SmLimits) -> SmLimits {
     SmLimits {
         registers_per_block: 32 * KIB,
@@ -110,12 +110,12 @@ static TABLE: [SmLimits; 20] = [
 ];
 
 impl SmLimits {
-    /// The limits of a compute capability times ten; none if they are not known.
+    /// Returns the limits of a compute capability times ten; none if it is unknown.
     pub fn of(sm: u32) -> Option<&'static Self> {
         TABLE.iter().find(|limits| limits.sm == sm)
     }
 
-    /// Every compute capability that is known, in ascending order.
+    /// Returns every known compute capability, ascending.
     pub fn all() -> &'static [Self] {
         &TABLE
     }

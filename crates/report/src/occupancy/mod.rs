@@ -1,5 +1,5 @@
-//! How many blocks and warps of a kernel a multiprocessor holds at once, and what keeps it from
-//! holding more.
+//! Computes how many blocks and warps of a kernel a multiprocessor holds at once, and which
+//! resource limits them.
 //!
 //! The rules are those of NVIDIA's occupancy calculator:
 //!
@@ -11,8 +11,8 @@
 //! blocks by shared     = ⌊shared per SM / (static + dynamic + reserved, rounded up to the unit)⌋
 //! ```
 //!
-//! The least of these and of the blocks that an SM can hold at all is what fits. A kernel whose one
-//! block exceeds what a block can have does not run.
+//! The result is the least of these and of the blocks that an SM can hold at all. A kernel with a
+//! block that exceeds the limits of a block does not run.
 
 mod launch_bounds;
 mod limits;
@@ -26,20 +26,21 @@ use oriel_engine::snapshot::Snapshot;
 use serde::Serialize;
 use std::fmt;
 
-/// What a launch takes.
+/// The resource use of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Threads of a block; at least one.
     pub threads_per_block: u32,
     /// Registers of a thread.
     pub registers_per_thread: u32,
-    /// Shared memory of a block in bytes, static and dynamic, without what the system reserves.
+    /// Shared memory of a block in bytes, static and dynamic, without the part reserved by the
+    /// system.
     pub shared_bytes_per_block: u64,
 }
 
 impl Usage {
-    /// What a launch of a kernel takes with so many registers a thread, without dynamic shared
-    /// memory.
+    /// Returns the resource use of a kernel with this many registers a thread, without dynamic
+    /// shared memory.
     pub fn of_kernel(snapshot: &Snapshot<'_>, registers_per_thread: u32) -> Self {
         Self {
             threads_per_block: LaunchBounds::of(snapshot).threads_per_block(),
@@ -49,14 +50,14 @@ impl Usage {
     }
 }
 
-/// What keeps a multiprocessor from holding more blocks. Of several the first one counts: what
-/// nothing can be done about comes first.
+/// The resource that limits the number of blocks. If there are several, the first one counts;
+/// limits that cannot be changed come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limiter {
-    /// All warps are taken, which is full occupancy unless the last ones are too few for a block.
+    /// All warps are in use. This is full occupancy, unless too few are left for another block.
     Warps,
-    /// All blocks are taken.
+    /// All block slots are in use.
     Blocks,
     /// Registers.
     Registers,
@@ -65,7 +66,7 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// The name in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Warps => "warps",
@@ -82,14 +83,14 @@ impl fmt::Display for Limiter {
     }
 }
 
-/// What fits on a multiprocessor.
+/// The blocks and warps that fit on a multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// Blocks at once; zero if not even one fits.
     pub blocks_per_sm: u32,
     /// Warps at once.
     pub warps_per_sm: u32,
-    /// What keeps it from being more.
+    /// The limiting resource.
     pub limiter: Limiter,
 }
 
@@ -103,7 +104,7 @@ pub struct Step {
 }
 
 impl SmLimits {
-    /// What fits with `usage`.
+    /// Returns the occupancy with `usage`.
     pub fn occupancy(&self, usage: Usage) -> Occupancy {
         let warps_per_block = usage.threads_per_block.max(1).div_ceil(WARP_THREADS);
         let bounds = [
@@ -126,7 +127,8 @@ impl SmLimits {
         }
     }
 
-    /// The most registers with which more warps fit than with `usage`; none if no number does.
+    /// Returns the most registers with which more warps fit than with `usage`; none if no number
+    /// does.
     pub fn step_up(&self, usage: Usage) -> Option<Step> {
         let warps = self.occupancy(usage).warps_per_sm;
         let most = usage.registers_per_thread.min(MAX_REGISTERS_PER_THREAD + 1);
@@ -134,16 +136,16 @@ impl SmLimits {
             .find(|step| step.warps_per_sm > warps)
     }
 
-    /// The fewest registers with which fewer warps fit than with `usage`; none if no number that a
-    /// thread can have does.
+    /// Returns the fewest registers with which fewer warps fit than with `usage`; none if no number
+    /// that a thread can have does.
     pub fn step_down(&self, usage: Usage) -> Option<Step> {
         let warps = self.occupancy(usage).warps_per_sm;
         self.steps(usage, usage.registers_per_thread + 1..=MAX_REGISTERS_PER_THREAD)
             .find(|step| step.warps_per_sm < warps)
     }
 
-    /// The most registers with which at least `blocks` blocks of `threads_per_block` fit, shared
-    /// memory not counted; none if no number does.
+    /// Returns the most registers with which at least `blocks` blocks of `threads_per_block` fit,
+    /// ignoring shared memory; none if no number does.
     pub fn registers_for(&self, threads_per_block: u32, blocks: u32) -> Option<u32> {
         (1..=MAX_REGISTERS_PER_THREAD)
             .rev()
@@ -157,7 +159,7 @@ impl SmLimits {
             })
     }
 
-    /// The occupancy of `usage` with other numbers of registers.
+    /// Returns the occupancy of `usage` with other register counts.
     fn steps(&self, usage: Usage, registers: impl Iterator<Item = u32>) -> impl Iterator<Item = Step> {
         registers.map(move |registers_per_thread| Step {
             registers_per_thread,
@@ -185,8 +187,7 @@ impl SmLimits {
             return 0;
         }
         let per_warp = (registers_per_thread * WARP_THREADS).next_multiple_of(REGISTER_UNIT);
-        // The block that takes most counts as if its warps were spread evenly over the
-        // sub-partitions.
+        // A block's registers count as if its warps were spread evenly over the sub-partitions.
         if per_warp * warps_per_block.next_multiple_of(self.sub_partitions) > self.registers_per_block {
             return 0;
         }
@@ -202,7 +203,7 @@ impl SmLimits {
         let allocated = (bytes_per_block + reserved).next_multiple_of(u64::from(self.shared_unit));
         match allocated {
             0 => u32::MAX,
-            // Allocated is at least one byte, so the quotient is at most what an SM has.
+            // At least one byte is allocated, so the quotient is at most the SM's limit.
             _ => (u64::from(self.shared_bytes) / allocated) as u32,
         }
     }

@@ -16,9 +16,9 @@ const USES: [(u32, u32, u64); 9] = [
     (128, 24, 40_000),
 ];
 
-/// For each of these uses the blocks that fit and what limits them (warps, blocks, registers,
-/// shared memory), as the calculator of CUDA 13 (`cuda_occupancy.h`) gives them when all that can
-/// be is made shared memory.
+/// For each of these uses, the blocks that fit and the limits (warps, blocks, registers, shared
+/// memory) as computed by the calculator of CUDA 13 (`cuda_occupancy.h`) with the largest
+/// shared-memory split.
 const EXPECTED: [(u32, &str); 20] = [
     (50, "8W 4R 12R 1R 4R 32B 4R 3S 1S"),
     (52, "8W 4R 12R 1R 4R 32B 4R 4S 2S"),

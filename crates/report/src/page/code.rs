@@ -1,8 +1,8 @@
-//! A function's instructions, places and blocks in few numbers.
+//! Encodes a function's instructions, places and blocks compactly.
 //!
-//! Rows are the instructions that are no debug instructions, in the order of the code. Numbers that
-//! mostly grow are stored as differences, strings once. An instruction's text is a *form* with its
-//! registers left out, which instructions share, and its registers.
+//! Rows are the instructions other than debug instructions, in code order. Numbers that mostly grow
+//! are stored as differences, and strings once. The text of an instruction is a *form*, which
+//! leaves out the registers and which instructions share, and its registers.
 
 use super::packing::{Interned, differences};
 use super::values::{RowMap, Values};
@@ -13,11 +13,11 @@ use oriel_engine::live::pressure::File;
 use oriel_engine::snapshot::{InstructionRef, Snapshot};
 use serde::Serialize;
 
-/// An instruction's text around its registers: what each register does (`d`efined, `r`ead,
-/// `m`entioned), then the text before the first register, between each two, and behind the last.
+/// The text of an instruction around its registers: the role of each register (`d`efined, `r`ead,
+/// `m`entioned), then the text before the first register, between registers, and after the last.
 type Form = Vec<String>;
 
-/// What the page knows of a function's code.
+/// The page's data on a function's code.
 #[derive(Debug, Serialize)]
 pub(super) struct Code {
     strings: Vec<String>,
@@ -30,12 +30,13 @@ pub(super) struct Code {
     registers: Vec<u32>,
     /// By row: its place, one-based; zero if it has none.
     place: Vec<u32>,
-    /// File, line, column, function (strings), and the place that it is inlined at, one-based.
+    /// File, line, column, function (strings), and the one-based place that it is inlined at.
     places: Vec<[u32; 5]>,
     blocks: Blocks,
     values: Values,
     peaks: Vec<PeakValues>,
-    /// Registers, ascending, and the warps that fit with so many but not with more; of kernels.
+    /// Ascending register counts, each with the warps that fit with this count but not with more;
+    /// for kernels.
     occupancy_steps: Vec<[u32; 2]>,
 }
 
@@ -50,19 +51,19 @@ struct Blocks {
     first_row: Vec<i64>,
     /// Loops around it.
     depth: Vec<usize>,
-    /// How often each runs for one time that the function does; empty if it is not known.
+    /// How often each runs per run of the function; empty if unknown.
     frequency: Vec<f64>,
     /// LLVM's numbers.
     successors: Vec<Vec<u32>>,
 }
 
-/// The values that are live at a peak, those first that most would be gained from.
+/// The values that are live at a peak; those with the greatest possible gain come first.
 #[derive(Debug, Serialize)]
 struct PeakValues {
     file: &'static str,
     units: u32,
     row: Option<u32>,
-    /// LLVM's number of the register, and what could be done.
+    /// LLVM's number of the register, and the possible improvement.
     values: Vec<(u32, Option<Relief>)>,
 }
 
@@ -72,7 +73,7 @@ impl Code {
         let snapshot = pressure.snapshot();
         let rows = RowMap::new(pressure);
         let (mut strings, mut forms) = (Interned::new(), Interned::new());
-        // The page takes the first string for none.
+        // The page takes the first string to mean none.
         strings.number(String::new());
         let (mut form, mut registers, mut place) = (Vec::new(), Vec::new(), Vec::new());
         for &instruction in rows.instructions() {
@@ -99,7 +100,7 @@ impl Code {
         }
     }
 
-    /// The source files that places name, each once.
+    /// Returns the source files that places name, each once.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         let mut files: Vec<u32> = self.places.iter().map(|&[file, ..]| file).collect();
         files.sort_unstable();
@@ -111,7 +112,7 @@ impl Code {
     }
 }
 
-/// The form of an instruction; its registers are added to `registers` in the order of the text.
+/// Returns the form of an instruction; its registers are added to `registers` in text order.
 fn form_of(reference: &InstructionRef<'_>, registers: &mut Vec<u32>) -> Form {
     let text = reference.to_string();
     let mut roles = String::new();
@@ -121,8 +122,8 @@ fn form_of(reference: &InstructionRef<'_>, registers: &mut Vec<u32>) -> Form {
         let Some(register) = operand.register() else {
             continue;
         };
-        // Results come first in the text as among the operands. Should a symbol have a name like a
-        // register, the parts of the text are other ones, but together they still are the text.
+        // Results come first in the text, as among the operands. If a symbol is named like a
+        // register, the text is split differently, but the parts still add up to the text.
         let name = format!("%{}", register.as_u32());
         let Some((before, behind)) = split_at_name(rest, &name) else {
             continue;
@@ -141,7 +142,7 @@ fn form_of(reference: &InstructionRef<'_>, registers: &mut Vec<u32>) -> Form {
     pieces
 }
 
-/// What is before and behind the first place where `name` stands with no further digit behind it.
+/// Splits the text at the first `name` that is not followed by a digit.
 fn split_at_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str)> {
     let mut places = text.match_indices(name);
     places.find_map(|(position, _)| {

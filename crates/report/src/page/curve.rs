@@ -1,17 +1,17 @@
-//! The pressure along the code in few numbers.
+//! Encodes the pressure along the code compactly.
 
 use crate::pressure::FunctionPressure;
 use oriel_engine::live::pressure::File;
 use serde::Serialize;
 
-/// Steps of a curve at most.
+/// The most steps of a curve.
 const STEPS: usize = 512;
 
-/// The most units of 32 bits live at once in each of a number of stretches of code, which all have
-/// the same number of instructions but for the last.
+/// The most 32-bit units live at once in each stretch of code. All stretches have the same number
+/// of instructions, except the last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Curve {
-    /// Instructions that have a place in the numbering.
+    /// Numbered instructions.
     instructions: usize,
     /// Instructions of a stretch.
     step: usize,
@@ -32,7 +32,7 @@ impl Curve {
         let step = starts.len().div_ceil(STEPS).max(1);
         let ends = starts.iter().skip(step).step_by(step).copied();
         let ends = ends.chain([indexes.last_index()]);
-        // What is live when the first block begins belongs to the first stretch.
+        // Registers live at the start of the first block belong to the first stretch.
         let begins = [indexes.zero_index()].into_iter();
         let begins = begins.chain(starts.iter().skip(step).step_by(step).copied());
         let stretches = begins.zip(ends).take(starts.len().div_ceil(step));

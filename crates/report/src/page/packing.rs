@@ -1,9 +1,9 @@
-//! What makes the page small: each thing once, and numbers that grow as differences.
+//! Keeps the page small: stores each item once, and growing numbers as differences.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What instructions have in common, numbered as it comes.
+/// Items that instructions share, numbered in order of appearance.
 #[derive(Debug)]
 pub(super) struct Interned<T> {
     items: Vec<T>,
@@ -18,7 +18,7 @@ impl<T: Clone + Eq + Hash> Interned<T> {
         }
     }
 
-    /// The number of an item.
+    /// Returns the number of an item.
     pub(super) fn number(&mut self, item: T) -> u32 {
         let next = self.items.len() as u32;
         *self.numbers.entry(item).or_insert_with_key(|item| {
@@ -32,7 +32,7 @@ impl<T: Clone + Eq + Hash> Interned<T> {
     }
 }
 
-/// Differences to the number before.
+/// Differences from the previous number.
 pub(super) fn differences(numbers: impl IntoIterator<Item = u32>) -> Vec<i64> {
     let mut last = 0;
     let difference = |number| i64::from(number) - std::mem::replace(&mut last, i64::from(number));

@@ -1,16 +1,16 @@
-//! The source files that a page shows.
+//! Embeds source files in the page.
 
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A larger file is not put into the page.
+/// Larger files are not embedded.
 const LARGEST_FILE: u64 = 512 * 1024;
 
-/// A source file, or why it is not there.
+/// A source file, or the reason why it is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The name that debug information gives it.
+    /// Its name in the debug information.
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -19,8 +19,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Looks for a file by the name that debug information gives it: from the working directory on,
-    /// then beside the module.
+    /// Finds a file by its name in the debug information, relative to the working directory, then
+    /// beside the module.
     pub(super) fn find(file: &str, module: &str) -> Self {
         let beside_module = Path::new(module).parent().map(|folder| folder.join(file));
         let candidates = [Some(PathBuf::from(file)), beside_module];

@@ -1,4 +1,4 @@
-//! The page's data says what the report says, and stays inside its script elements.
+//! The page's data match the report and stay inside their script elements.
 
 use super::*;
 use crate::pressure::file_name;
@@ -24,7 +24,7 @@ fn page_of(functions: &[OwnedSnapshot]) -> String {
     String::from_utf8(page.out).unwrap()
 }
 
-/// The data of a class in a page, read as a browser does: a script ends at the first `</script`.
+/// Reads the data of a class in a page as a browser does: a script ends at the first `</script`.
 fn data_of(page: &str, class: &str) -> Vec<Value> {
     let start = format!("<script type=\"application/json\" class=\"{class}\">");
     page.split(&start)
@@ -71,7 +71,7 @@ fn texts(code: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The units of a file that are live at each moment.
+/// Returns the units of a file that are live at each moment.
 fn units(code: &Value, file: &str) -> Vec<i64> {
     let rows = code["form"].as_array().unwrap().len();
     let mut changes = vec![0; 4 * rows + 1];
@@ -97,7 +97,7 @@ fn units(code: &Value, file: &str) -> Vec<i64> {
     changes.into_iter().map(add).collect()
 }
 
-/// Is what the page shows of a function what Oriel knows of it?
+/// Checks that the page's data on a function match the analysis.
 fn check(function: &OwnedSnapshot) {
     let snapshot = function.view();
     let page = page_of(std::slice::from_ref(function));
@@ -114,7 +114,7 @@ fn check(function: &OwnedSnapshot) {
     for file in RegisterFile::ALL {
         let most = units(code, file_name(file)).into_iter().max().unwrap_or(0);
         let peak = i64::from(pressure.peak(file).units);
-        // What lives through blocks without instructions only is at no row.
+        // Registers that only live through blocks without instructions are at no row.
         let has_empty = snapshot
             .blocks()
             .any(|it| snapshot.instructions_of(it).len() == 0);

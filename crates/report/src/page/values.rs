@@ -1,9 +1,9 @@
-//! Live ranges, with instructions' rows as time.
+//! Live ranges, with rows of instructions as time.
 //!
 //! A *moment* is four times a row, plus the slot: 0 before the instruction, 1 early definitions, 2
-//! where it reads and defines registers, 3 the end of a definition that nothing reads. What begins
-//! or ends with a block does so at moment 0 of the block's first row. So a moment is LLVM's slot
-//! index, and the page counts the same pressure.
+//! where it reads and defines registers, 3 the end of a definition that nothing reads. Ranges that
+//! begin or end with a block do so at moment 0 of the block's first row. A moment thus corresponds
+//! to LLVM's slot index, and the page counts the same pressure.
 
 use super::packing::{Interned, differences};
 use crate::pressure::{FunctionPressure, VariableMap, file_name};
@@ -17,7 +17,7 @@ pub(super) struct RowMap {
     instructions: Vec<Instruction>,
     /// By instruction.
     rows: Vec<Option<u32>>,
-    /// By block, and behind the last.
+    /// By block, with one more entry at the end.
     first_rows: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ impl RowMap {
         self.rows[instruction.index()]
     }
 
-    /// The first row of a block, or what would be it.
+    /// Returns the first row of a block, or its position if the block is empty.
     pub(super) fn first_row(&self, block: Block) -> u32 {
         self.first_rows[block.index()]
     }

@@ -1,4 +1,4 @@
-//! All that is known of a function's pressure.
+//! The details of a function's pressure.
 
 use super::place::Place;
 use super::region::{Region, loops_of};
@@ -18,7 +18,7 @@ pub struct VariableShare {
     pub variable: String,
     /// Units of the register file.
     pub units: u32,
-    /// How many values.
+    /// Number of values.
     pub values: usize,
 }
 
@@ -27,15 +27,15 @@ pub struct VariableShare {
 pub struct PeakDetails {
     /// The register file: `r32` or `pred`.
     pub file: &'static str,
-    /// Units that are live at once.
+    /// The most units live at once.
     pub units: u32,
-    /// The first instruction behind which so many are live; none if nothing ever is.
+    /// The first instruction after which the peak is reached; none if nothing is ever live.
     pub place: Option<Place>,
-    /// How many loops the place is in.
+    /// Loop depth of the place.
     pub loop_depth: usize,
-    /// The values that are live there, those first that most would be gained from.
+    /// The values that are live there; those with the greatest possible gain come first.
     pub values: Vec<LiveValue>,
-    /// The same by variable, the largest first; without debug information it is empty.
+    /// The same by variable, the largest first; empty without debug information.
     pub variables: Vec<VariableShare>,
 }
 
@@ -44,26 +44,26 @@ pub struct PeakDetails {
 pub struct BlockPressure {
     /// LLVM's number of the block.
     pub block: u32,
-    /// How many loops it is in.
+    /// Loop depth.
     pub loop_depth: usize,
-    /// Units of 32 bits that are live at once.
+    /// The most 32-bit units live at once.
     pub peak_pressure_r32: u32,
-    /// Predicates that are live at once.
+    /// The most predicates live at once.
     pub peak_pressure_pred: u32,
 }
 
 /// The peaks of the blocks of one loop depth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DepthPressure {
-    /// How many loops the blocks are in.
+    /// Loop depth of the blocks.
     pub loop_depth: usize,
-    /// Units of 32 bits that are live at once.
+    /// The most 32-bit units live at once.
     pub peak_pressure_r32: u32,
-    /// Predicates that are live at once.
+    /// The most predicates live at once.
     pub peak_pressure_pred: u32,
 }
 
-/// A function's pressure, with what causes it.
+/// A function's pressure with its causes.
 #[derive(Clone, Debug, Serialize)]
 pub struct PressureDetails {
     /// By register file.
@@ -75,7 +75,7 @@ pub struct PressureDetails {
 }
 
 impl FunctionPressure<'_> {
-    /// What causes the pressure, and where.
+    /// Computes the causes and places of the pressure.
     pub fn details(&self) -> PressureDetails {
         let loops = loops_of(&self.snapshot);
         let variables = VariableMap::of(&self.snapshot);
@@ -89,7 +89,7 @@ impl FunctionPressure<'_> {
         }
     }
 
-    /// What causes the peak of one file.
+    /// Computes the causes of one file's peak.
     pub fn peak_details_of(&self, file: File) -> PeakDetails {
         self.peak_details(file, &loops_of(&self.snapshot), &VariableMap::of(&self.snapshot))
     }

@@ -1,4 +1,4 @@
-//! Where a function's pressure peaks, which values cause it, and what would lower it.
+//! Finds where a function's pressure peaks, which values cause it, and how to lower it.
 //!
 //! ```text
 //! snapshot ─▶ FunctionPressure ─┬▶ peaks, for the report's lines
@@ -32,7 +32,7 @@ use oriel_engine::live::pressure::{File, Peak, Pressure};
 use oriel_engine::live::{LiveIntervals, LiveRangeCalc};
 use oriel_engine::snapshot::Snapshot;
 
-/// The name of a register file in reports: what one unit of it is.
+/// Returns the name of a register file in reports, which is the name of its unit.
 pub const fn file_name(file: File) -> &'static str {
     match file {
         File::General => "r32",
@@ -75,13 +75,13 @@ impl<'a> FunctionPressure<'a> {
         &self.pressure
     }
 
-    /// The most units of a file that are live at once.
+    /// Returns the most units of a file that are live at once.
     pub fn peak(&self, file: File) -> Peak {
         self.pressure.file(file).peak()
     }
 
-    /// Where the peak of a file is first reached: behind this instruction, or at the start of the
-    /// block if the block has none.
+    /// Returns where the peak of a file is first reached: after this instruction, or at the start
+    /// of the block if the block has none.
     pub fn peak_place(&self, file: File) -> Option<(Block, Option<Instruction>)> {
         let index = self.peak(file).index?;
         let indexes = self.intervals.indexes();

@@ -8,11 +8,11 @@ use std::fmt;
 /// A source position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SourceFrame {
-    /// Source file, as the debug information names it.
+    /// Source file, as named in the debug information.
     pub file: String,
-    /// Line from one; zero: generated code.
+    /// Line from one; zero for generated code.
     pub line: u32,
-    /// Column from one; zero: not known.
+    /// Column from one; zero if unknown.
     pub column: u32,
     /// The function that the line is in.
     pub function: String,
@@ -28,7 +28,7 @@ impl fmt::Display for SourceFrame {
     }
 }
 
-/// An instruction, and where in the source it comes from.
+/// An instruction with its source location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// LLVM's number of the block: `%bb.N`.
@@ -37,13 +37,13 @@ pub struct Place {
     pub instruction: u32,
     /// LLVM's name of the opcode.
     pub opcode: String,
-    /// The position, and the calls that it was inlined at, innermost first; empty without debug
+    /// The location and the calls that it was inlined at, innermost first; empty without debug
     /// information.
     pub source: Vec<SourceFrame>,
 }
 
 impl Place {
-    /// The place of an instruction of `block`.
+    /// Returns the place of an instruction of `block`.
     pub(super) fn of(snapshot: &Snapshot<'_>, block: Block, instruction: Instruction) -> Self {
         let reference = snapshot.instruction(instruction);
         let mut source = Vec::new();

@@ -1,6 +1,6 @@
-//! The region of a peak: the innermost loop that it lies in, or its block outside of loops.
+//! The region of a peak: its innermost loop or, outside of loops, its block.
 //!
-//! A value that is live at the peak and used nowhere in the region could be elsewhere meanwhile.
+//! A value that is live at the peak but not used in the region could be stored elsewhere meanwhile.
 
 use bitvec::vec::BitVec;
 use oriel_engine::entity::{Block, EntityRef};
@@ -32,7 +32,7 @@ impl Region {
         Self(contained)
     }
 
-    /// Is a block in it?
+    /// True if a block is in the region.
     pub(super) fn contains(&self, block: Block) -> bool {
         self.0[block.index()]
     }

@@ -1,4 +1,4 @@
-//! A loop that a constant, a sum and a counter are live in.
+//! Tests on a loop through which a constant, a sum and a counter are live.
 
 use super::*;
 use oriel_engine::snapshot::OwnedSnapshot;
@@ -36,7 +36,7 @@ fn one() -> OperandRecord {
     }
 }
 
-/// Opcodes of the sample, and one that is added.
+/// Opcodes of the sample, plus one.
 const MOV: u32 = 0;
 const PHI: u32 = 1;
 const ADD: u32 = 2;

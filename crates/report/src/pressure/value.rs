@@ -12,16 +12,16 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How a value could stop adding to a peak, the best way first.
+/// Ways to remove a value from a peak, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relief {
-    /// Nothing in the region of the peak uses it, and it needs no other value: it can be computed
-    /// behind the region.
+    /// Nothing in the region of the peak uses it, and it depends on no other value: it can be
+    /// computed after the region.
     ComputeBehind,
-    /// Nothing in the region of the peak uses it: it could be in memory meanwhile.
+    /// Nothing in the region of the peak uses it: it could be kept in memory meanwhile.
     KeepInMemory,
-    /// It is used in the region, and needs no other value: it can be computed where it is used.
+    /// It is used in the region but depends on no other value: it can be computed where it is used.
     ComputeAtUse,
 }
 
@@ -46,22 +46,22 @@ pub struct LiveValue {
     pub units: u32,
     /// Source variables that it holds.
     pub variables: Vec<String>,
-    /// What defines it; none where values of several predecessors meet.
+    /// Its definition; none where values of several predecessors meet.
     pub definition: Option<Place>,
-    /// The last instruction, in the order of the code, that uses it.
+    /// The last instruction in code order that uses it.
     pub last_use: Option<Place>,
-    /// What could be done; none: it has to be there.
+    /// The possible improvement; none if the value must be there.
     pub relief: Option<Relief>,
 }
 
-/// What describes a function's values.
+/// Describes a function's values.
 pub(super) struct Describer<'s, 'a> {
     pub(super) snapshot: &'s Snapshot<'a>,
     pub(super) intervals: &'s LiveIntervals,
     pub(super) variables: &'s VariableMap,
 }
 
-/// What reads a value.
+/// The instructions that read a value.
 #[derive(Clone, Copy, Default)]
 struct Reads {
     last: Option<Instruction>,
@@ -69,7 +69,8 @@ struct Reads {
 }
 
 impl Describer<'_, '_> {
-    /// The values of `file` that are live at `index`, those first that most would be gained from.
+    /// Returns the values of `file` that are live at `index`; those with the greatest possible gain
+    /// come first.
     pub(super) fn values_at(&self, file: File, index: SlotIndex, region: &Region) -> Vec<LiveValue> {
         let live: BTreeMap<Register, ValueNumber> = self
             .intervals
@@ -92,7 +93,7 @@ impl Describer<'_, '_> {
         values
     }
 
-    /// What reads these values, in one walk through the function.
+    /// Collects the readers of these values in one walk through the function.
     fn reads_of(&self, live: &BTreeMap<Register, ValueNumber>, region: &Region) -> BTreeMap<Register, Reads> {
         let mut reads: BTreeMap<Register, Reads> = BTreeMap::new();
         let indexes = self.intervals.indexes();
@@ -160,7 +161,7 @@ impl Describer<'_, '_> {
     }
 }
 
-/// Does the instruction give the same result wherever it stands, without needing a register?
+/// True if the instruction gives the same result at any place, without reading a register.
 fn can_be_computed_again(snapshot: &Snapshot<'_>, instruction: Instruction) -> bool {
     const NEVER: OpcodeFlags = OpcodeFlags::PHI
         .union(OpcodeFlags::INLINE_ASM)

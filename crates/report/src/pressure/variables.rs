@@ -1,18 +1,18 @@
-//! The source variables that values hold, as debug instructions say.
+//! The source variables that values hold, according to debug instructions.
 
 use oriel_engine::entity::{EntityRef, Instruction, Register, Variable};
 use oriel_engine::live::{LiveIntervals, ValueNumber};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::OperandKind;
 
-/// Which variable a register holds from an instruction on.
+/// The variable that a register holds from an instruction on.
 struct Holding {
     register: Register,
     instruction: Instruction,
     variable: Variable,
 }
 
-/// What debug instructions say of a function, in ascending order of registers.
+/// The debug instructions of a function, by ascending register.
 pub(crate) struct VariableMap(Vec<Holding>);
 
 impl VariableMap {
@@ -41,9 +41,9 @@ impl VariableMap {
         Self(holdings)
     }
 
-    /// The names of the variables that a value of a register holds, each once. Where values meet,
-    /// debug instructions often speak only of those that come in: then the names are those that the
-    /// register's other values have.
+    /// Returns the names of the variables that a value of a register holds, each once. Where values
+    /// meet, debug instructions often describe only the incoming ones; then the result is the names
+    /// of the register's other values.
     pub(crate) fn names(
         &self,
         snapshot: &Snapshot<'_>,
@@ -55,7 +55,7 @@ impl VariableMap {
         let length = self.0[first..].partition_point(|holding| holding.register == register);
         let of_register = &self.0[first..first + length];
         let of_value = of_register.iter().filter(|holding| {
-            // The debug instruction stands behind what defines the value.
+            // The debug instruction comes after the definition of the value.
             let index = intervals.indexes().index_at_or_before(holding.instruction);
             intervals.interval(register).query(index).value_out() == Some(value)
         });
