@@ -270,7 +270,7 @@ pub(super) fn select_dot(
 /// Additions and subtractions with carry: the sources are `a`, `b` and the carry's row, which is
 /// also written.
 pub(super) fn select_carry(operation: Operation, data_type: DataType) -> Option<Handler> {
-    /// Returns the sum of `a`, `b` and the carry, and the new carry. No borrow is represented as a
+    /// Returns the sum of `a`, `b` and the carry, and the new carry. A borrow is represented as a
     /// carry of one.
     trait Carrying: Copy {
         fn carrying<const SUBTRACT: bool>(self, other: Self, carry: u32) -> (Self, u32);

@@ -1,5 +1,5 @@
-//! What operations compute, in normal form. An operation that has no entry here is told apart by
-//! its name, types, modifiers and operands, and nothing else is known of it.
+//! The normal forms of operations. An operation without an entry here is identified only by its
+//! name, types, modifiers and operands.
 
 use super::floats::is_nan;
 use super::values::{Bitwise, Operator, Value, Values, mask};
@@ -17,10 +17,10 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// With what makes no difference to the result left out.
+    /// Removes settings that do not affect the result.
     fn normalized(self) -> Self {
         let mut form = self;
-        // Permission to contract has been used by then, or not.
+        // At this stage contraction has happened or not; the permission no longer matters.
         form.modifiers.flags.remove(ModifierFlags::CONTRACT);
         form
     }
@@ -39,8 +39,8 @@ const fn is_integer(data_type: DataType) -> bool {
     !matches!(data_type.class(), TypeClass::Float) && data_type.lanes() == 1
 }
 
-/// Is what the interpreter computes what the hardware does, bit for bit? Approximations differ, as
-/// do the NaN that comes out and what a division by zero gives.
+/// True if the interpreter computes the hardware's result bit for bit. Approximations differ, as do
+/// resulting NaNs and divisions by zero.
 fn is_the_hardwares(form: Form, sources: &[u64], result: u64) -> bool {
     use Operation as O;
     let of_sources = match form.source_type {
@@ -57,7 +57,7 @@ fn is_the_hardwares(form: Form, sources: &[u64], result: u64) -> bool {
 }
 
 impl Values {
-    /// The result of an operation with one result, `width` bits wide.
+    /// Returns the result of an operation with one result, `width` bits wide.
     pub fn compute(&mut self, form: Form, sources: &[Value], width: u32) -> Value {
         let form = form.normalized();
         self.compute_integer(form, sources, width)
@@ -66,7 +66,7 @@ impl Values {
             .unwrap_or_else(|| self.uninterpreted(form, sources, width))
     }
 
-    /// The value of an operation of which nothing more is known, or its constant result.
+    /// Returns the value of an operation without a normal form, or its constant result.
     pub fn uninterpreted(&mut self, form: Form, sources: &[Value], width: u32) -> Value {
         let form = form.normalized();
         let constants: Option<SmallVec<[u64; 4]>> =
@@ -98,7 +98,7 @@ impl Values {
         self.intern(form.operator(), width, &sources)
     }
 
-    /// The normal form of the operations that it is known for.
+    /// Returns the normal form of an operation that has one.
     fn compute_integer(&mut self, form: Form, sources: &[Value], width: u32) -> Option<Value> {
         use Operation as O;
         let Form {
@@ -255,8 +255,8 @@ impl Values {
         self.multiply(width, left, right)
     }
 
-    /// A comparison of floating-point numbers: the operands in the order of their values, and of a
-    /// question and its opposite the one that does not hold for NaN.
+    /// A comparison of floating-point numbers, with the operands in value order. Of a comparison
+    /// and its negation, uses the one that does not hold for NaN.
     fn compare_floats(&mut self, form: Form, left: Value, right: Value) -> Option<Value> {
         let mut form = form;
         let mut sources = [left, right];

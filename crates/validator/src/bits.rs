@@ -1,29 +1,29 @@
-//! Normal form of what moves bits about: values as pieces of others side by side.
+//! Normal form of bit movements: values as pieces of other values side by side.
 //!
-//! Shifts by constants, masks, extensions, truncations, bit fields, permutations and packing give
-//! every bit a place in another value or a constant. Pieces at their places are the terms of a sum
-//! with powers of two as factors, so that this normal form and that of [`super::sums`] are one.
+//! Shifts by constants, masks, extensions, truncations, bit fields, permutations and packing map
+//! every bit to a position in another value or a constant. A piece at its position is a term of a
+//! sum with a power of two as its factor, so this normal form and that of [`super::sums`] are one.
 
 use super::sums::Sum;
 use super::values::{Bitwise, Operator, Value, Values, mask};
 use smallvec::SmallVec;
 
-/// Nested operations that a piece is pushed into at most.
+/// The most nested operations that a piece is pushed into.
 const NESTING: u32 = 48;
 /// The same for the bits that may be set.
 const SHALLOW: u32 = 2;
-/// Copies of one value in another at most.
+/// The most copies of one value in another.
 const COPIES: u32 = 4;
-/// Runs of equal bits that a mask is taken apart into at most.
+/// The most runs of equal bits that a mask is split into.
 const RUNS: usize = 8;
-/// The same where time does not matter.
+/// The same for the thorough attempt.
 const MANY_RUNS: usize = 64;
-/// Operands of one bitwise operation at most.
+/// The most operands of one bitwise operation.
 const OPERANDS: usize = 8;
-/// The same where time does not matter.
+/// The same for the thorough attempt.
 const MANY_OPERANDS: usize = 64;
 
-/// Where some bits of a value come from.
+/// The source of some bits of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// Bits of another value, from this bit on.
@@ -32,7 +32,7 @@ pub(super) enum Source {
     Constant(u64),
 }
 
-/// Bits side by side that have one source.
+/// Adjacent bits with one source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub position: u32,
@@ -43,7 +43,7 @@ pub(super) struct Part {
 pub(super) type Parts = SmallVec<[Part; 6]>;
 
 impl Part {
-    /// Some of its bits, at the same place.
+    /// Returns some of its bits, at the same position.
     fn slice(self, from: u32, to: u32) -> Self {
         let skipped = from - self.position;
         Self {
@@ -58,7 +58,7 @@ impl Part {
 }
 
 impl Values {
-    /// Where the bits of a value come from, lowest first.
+    /// Returns the sources of a value's bits, lowest first.
     pub fn bits_of(&self, value: Value) -> Parts {
         let width = self.width(value);
         let whole = |source| {
@@ -80,7 +80,7 @@ impl Values {
         }
     }
 
-    /// Where the bits of a sum come from, if no two terms have a bit in common.
+    /// Returns the sources of a sum's bits, if no two terms have a bit in common.
     fn bits_of_sum(&self, value: Value) -> Option<Parts> {
         let width = self.width(value);
         let sum = self.as_sum(value);
@@ -94,7 +94,7 @@ impl Values {
             if factor.count_ones() > COPIES {
                 return None;
             }
-            // A factor of several powers of two puts copies side by side.
+            // A factor of several powers of two makes copies side by side.
             let mut rest = factor;
             while rest != 0 {
                 let position = rest.trailing_zeros();
@@ -136,7 +136,7 @@ impl Values {
         Some(filled)
     }
 
-    /// The value that has these parts, at most 64 bits wide.
+    /// Returns the value with these parts, at most 64 bits wide.
     pub fn make_of_bits(&mut self, width: u32, parts: &[Part]) -> Value {
         let mut sum = Sum::default();
         for part in parts {
@@ -144,7 +144,7 @@ impl Values {
                 Source::Constant(bits) => sum.constant |= bits << part.position,
                 Source::Of(value, low) => {
                     let factor = 1 << part.position;
-                    // What reaches the top may be as wide as it is: the rest falls out.
+                    // The top part may be too wide: the excess bits are dropped.
                     let is_top = part.position + part.width == width;
                     let most = match is_top && low == 0 {
                         true => self.width(value).min(width),
@@ -176,7 +176,7 @@ impl Values {
         self.make_sum(width, sum)
     }
 
-    /// `width` bits of a value from bit `low` on.
+    /// Returns `width` bits of a value from bit `low` on.
     pub fn extract(&mut self, value: Value, low: u32, width: u32) -> Value {
         let have = self.width(value);
         debug_assert!(low + width <= have, "{low} + {width} of {have}");
@@ -248,7 +248,7 @@ impl Values {
                 if low + width == have {
                     return self.piece(value, low, width);
                 }
-                // Higher bits of a sum have no influence on lower ones.
+                // Higher bits of a sum do not influence lower ones.
                 let short = self.truncate_sum(value, low + width);
                 match self.operator(short) {
                     Operator::Sum { .. } if self.bits_of_sum(short).is_none() => {
@@ -258,8 +258,8 @@ impl Values {
                 }
             }
             Operator::Product if low == 0 && width < 64 => self.truncate_sum(value, width),
-            // Narrow operations on the low bits are those of the low bits; only whole words are
-            // narrowed.
+            // The low bits of these operations depend only on the operands' low bits; only whole
+            // words are narrowed.
             Operator::Bitwise(_) | Operator::Select => {
                 let end = low + width;
                 let Some(word) = [8, 16, 32].into_iter().find(|&word| word >= end && word < have) else {
@@ -285,8 +285,8 @@ impl Values {
         }
     }
 
-    /// A sum shifted to the right by zeros that it ends with, at most `most` of them; none if there
-    /// are none.
+    /// Returns a sum shifted right by its trailing zeros, at most `most` of them; none if it has
+    /// none.
     fn without_low_zeros(&mut self, value: Value, most: u32) -> Option<Value> {
         let sum = self.as_sum(value);
         let factors = sum.terms.iter().map(|&(_, factor)| factor);
@@ -333,7 +333,7 @@ impl Values {
         self.make_of_bits(width, &taken)
     }
 
-    /// A value with zeros above.
+    /// Zero-extends a value.
     pub fn extend(&mut self, width: u32, value: Value) -> Value {
         let have = self.width(value);
         if have >= width {
@@ -356,7 +356,7 @@ impl Values {
         self.make_sum(width, sum)
     }
 
-    /// A value with its sign above.
+    /// Sign-extends a value.
     pub fn sign_extend(&mut self, width: u32, value: Value) -> Value {
         let have = self.width(value);
         if have >= width {
@@ -380,7 +380,7 @@ impl Values {
         self.intern(Operator::SignExtension, width, &[value])
     }
 
-    /// A value in another width: cut off, or extended.
+    /// Returns a value in another width: truncated or extended.
     pub fn resize(&mut self, width: u32, value: Value, signed: bool) -> Value {
         match self.width(value) {
             have if have > width => self.extract(value, 0, width),
@@ -389,7 +389,7 @@ impl Values {
         }
     }
 
-    /// To the left by a constant.
+    /// Shifts left by a constant.
     pub fn shift_left(&mut self, width: u32, value: Value, by: u64) -> Value {
         match by < u64::from(width) {
             true => self.scale(width, value, 1 << by),
@@ -397,7 +397,7 @@ impl Values {
         }
     }
 
-    /// To the right by a constant.
+    /// Shifts right by a constant.
     pub fn shift_right(&mut self, width: u32, value: Value, by: u64, signed: bool) -> Value {
         let by = match by < u64::from(width) {
             true => by as u32,
@@ -408,7 +408,7 @@ impl Values {
         self.resize(width, high, signed)
     }
 
-    /// Several values side by side, lowest first.
+    /// Concatenates values, lowest first.
     pub fn concatenate(&mut self, width: u32, parts: &[Value]) -> Option<Value> {
         if width > 64 {
             return None;
@@ -475,7 +475,7 @@ impl Values {
         self.bitwise_of_all(kind, width, left, right)
     }
 
-    /// The bits of a value of at most 64 bits that may be set.
+    /// Returns the bits of a value of at most 64 bits that may be set.
     fn possible_bits(&self, value: Value, depth: u32) -> u64 {
         let all = mask(self.width(value));
         match self.operator(value) {
@@ -505,7 +505,8 @@ impl Values {
     fn possible_bits_of_sum(&self, value: Value) -> u64 {
         let all = mask(self.width(value));
         let sum = self.as_sum(value);
-        // Terms without carries, in a factor or among each other, set what each of them sets.
+        // Terms without carries, within a factor or between terms, can set exactly the bits that
+        // each can set.
         let mut taken = sum.constant;
         let mut has_carries = false;
         for &(term, factor) in &sum.terms {
@@ -524,8 +525,8 @@ impl Values {
         if !has_carries {
             return taken & all;
         }
-        // Otherwise, the least factor of two of all terms is one of the sum, and no bit is above
-        // the greatest value.
+        // Otherwise the smallest power of two that divides all terms divides the sum, and no bit is
+        // above the greatest possible value.
         let factors = sum.terms.iter().map(|&(_, factor)| factor);
         let zeros = factors
             .chain([sum.constant])
@@ -546,7 +547,7 @@ impl Values {
         }
     }
 
-    /// A bitwise operation where each bit of the result is a bit of one operand, or a constant.
+    /// A bitwise operation in which each bit of the result is a bit of one operand, or a constant.
     fn bitwise_by_parts(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Option<Value> {
         let most = if self.is_thorough { MANY_RUNS } else { RUNS };
         let (left, right) = (
@@ -579,7 +580,7 @@ impl Values {
         if operands.len() > most {
             operands = SmallVec::from_slice(&[left, right]);
         }
-        // One constant at most.
+        // At most one constant.
         let mut constant = None;
         operands.retain(|value| {
             let Some(bits) = self.as_constant(*value) else {
@@ -612,7 +613,7 @@ impl Values {
             let constant = self.constant(width, bits);
             match operands[..] {
                 [] => return constant,
-                // The other operand may be nothing but moved bits now.
+                // The other operand may now consist only of moved bits.
                 [only] if only != left && only != right => return self.bitwise(kind, width, only, constant),
                 _ if kind == Bitwise::Xor && bits == 0 => {}
                 _ => operands.push(constant),
@@ -626,7 +627,7 @@ impl Values {
     }
 }
 
-/// Parts with constants taken apart into runs of equal bits; none if there are too many.
+/// Returns the parts with constants split into runs of equal bits; none if there are too many.
 fn runs(parts: &Parts, most: usize) -> Option<Parts> {
     let mut result = Parts::new();
     for &part in parts {
@@ -649,7 +650,7 @@ fn runs(parts: &Parts, most: usize) -> Option<Parts> {
     Some(result)
 }
 
-/// What one run of bits and another give; none if that is neither of them nor constant.
+/// Combines two runs of bits; none if the result is neither of them nor constant.
 fn combine(kind: Bitwise, left: Part, right: Part) -> Option<Part> {
     let zero = Part {
         source: Source::Constant(0),

@@ -1,6 +1,6 @@
-//! What an instruction does beside computing its results, from the validator's own reading of PTX.
+//! The effects of an instruction besides its results, by the validator's own reading of PTX.
 //!
-//! Written without the tables that phases ask, so that a mistake there is seen here.
+//! This file does not use the tables of the phases, so that the validator detects mistakes in them.
 
 use bitflags::bitflags;
 use oriel_engine::snapshot::abi::{MemoryFlags, OpcodeFlags};
@@ -10,7 +10,7 @@ use oriel_ori::{
 use oriel_ori::{OperandKind, OperationFlags};
 
 bitflags! {
-    /// What is carried from one instruction to the next beside registers.
+    /// The state that instructions pass on besides registers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) struct Chains: u8 {
         /// The device's memory.
@@ -21,24 +21,24 @@ bitflags! {
         const LOCAL = 1 << 2;
         /// Parameters and results of calls.
         const PARAMETER = 1 << 3;
-        /// Everything else whose order can be observed: what threads do together, time, traps,
-        /// device registers.
+        /// All other effects with an observable order: warp-wide and block-wide operations, time,
+        /// traps, device registers.
         const EFFECTS = 1 << 4;
     }
 }
 
 impl Chains {
-    /// How many there are.
+    /// Number of kinds.
     pub const COUNT: usize = Self::all().bits().count_ones() as usize;
     const VISIBLE: Self = Self::GLOBAL.union(Self::SHARED);
     const MEMORY: Self = Self::VISIBLE.union(Self::LOCAL).union(Self::PARAMETER);
 
-    /// The numbers of those that are in the set.
+    /// Returns the numbers of the kinds in the set.
     pub fn numbers(self) -> impl Iterator<Item = usize> {
         (0..Self::COUNT).filter(move |&number| self.bits() >> number & 1 != 0)
     }
 
-    /// A name for messages.
+    /// Returns a name for messages.
     pub const fn name(number: usize) -> &'static str {
         [
             "global memory",
@@ -50,7 +50,7 @@ impl Chains {
     }
 }
 
-/// What an instruction reads and what it changes.
+/// The reads and writes of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touches {
     pub reads: Chains,
@@ -71,13 +71,13 @@ impl Touches {
         }
     }
 
-    /// Does it touch nothing at all?
+    /// True if it has no effects.
     pub fn is_nothing(self) -> bool {
         self == Self::NOTHING
     }
 }
 
-/// The memory that an address of a space may lie in, as far as it is ever written.
+/// Returns the writable memory in which an address of a space may lie.
 fn memory_of(space: AddressSpace) -> Chains {
     match space {
         AddressSpace::Global => Chains::GLOBAL,
@@ -90,12 +90,12 @@ fn memory_of(space: AddressSpace) -> Chains {
     }
 }
 
-/// The memory that a plain store to a space may change.
+/// Returns the memory that a plain store to a space may change.
 pub(super) fn written_by_store(space: AddressSpace) -> Chains {
     memory_of(space)
 }
 
-/// What an instruction does beside computing its results.
+/// Returns the effects of an instruction besides its results.
 pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches {
     use Operation as O;
     let operation = function.operation(instruction);
@@ -107,7 +107,7 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
                 return Touches::both(place | Chains::VISIBLE | Chains::EFFECTS);
             }
             if operation == O::St && place.is_empty() {
-                // Nobody stores there.
+                // Nothing stores there.
                 return Touches::EVERYTHING;
             }
             if operation == O::St {
@@ -161,8 +161,8 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
             None => Touches::EVERYTHING,
             Some(opcode) => {
                 let marks = OpcodeFlags::SIDE_EFFECTS | OpcodeFlags::POSITION | OpcodeFlags::META;
-                // Waiting for a barrier in memory is reading it, for LLVM; what comes behind may
-                // read what others wrote.
+                // For LLVM, waiting for a barrier in memory reads it; later instructions may read
+                // what other threads wrote.
                 let waits = opcode.name.starts_with("mbar");
                 opaque(
                     opcode.flags.intersects(marks) || waits,
@@ -172,8 +172,8 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
                 )
             }
         },
-        // Arithmetic, moves and what ends blocks. The table of operations has to agree, or the
-        // validator is behind it.
+        // Arithmetic, moves and block ends. If the table of operations does not agree, the
+        // validator is out of date.
         _ => {
             let kept = OperationFlags::READS
                 | OperationFlags::WRITES
@@ -188,7 +188,7 @@ pub(super) fn touches(function: &Function, instruction: Instruction) -> Touches 
     }
 }
 
-/// Does it depend on which threads execute it together?
+/// True if it depends on which threads execute it together.
 pub(super) fn is_convergent(function: &Function, instruction: Instruction) -> bool {
     let operation = function.operation(instruction);
     match function.machine_opcode(instruction) {
@@ -202,14 +202,14 @@ pub(super) fn is_convergent(function: &Function, instruction: Instruction) -> bo
     }
 }
 
-/// May control not come behind an effect?
+/// True if control may not continue after an effect.
 pub(super) fn may_not_return(function: &Function, instruction: Instruction) -> bool {
     let operation = function.operation(instruction);
     operation.is_opaque() || matches!(operation, Operation::Call | Operation::Trap | Operation::Exit)
 }
 
-/// What is known of an instruction from LLVM's flags only. Whatever has side effects may do
-/// anything, whether LLVM says that it loads or stores or not.
+/// Returns what LLVM's flags alone tell about an instruction. An instruction with side effects may
+/// do anything, whether or not LLVM says that it loads or stores.
 fn opaque(has_side_effects: bool, reads: bool, writes: bool, is_convergent: bool) -> Touches {
     if has_side_effects || writes {
         return Touches::EVERYTHING;
@@ -225,7 +225,7 @@ fn opaque(has_side_effects: bool, reads: bool, writes: bool, is_convergent: bool
     touches
 }
 
-/// Is a load or store one whose order with others can be observed?
+/// True for a load or store whose order relative to others is observable.
 fn is_ordered(function: &Function, instruction: Instruction) -> bool {
     let is_plain = matches!(
         function.modifiers(instruction).ordering,
@@ -238,9 +238,9 @@ fn is_ordered(function: &Function, instruction: Instruction) -> bool {
             .is_some_and(|access| access.flags.intersects(special))
 }
 
-/// The inputs of inline assembly that a result is written over before they are read: sources by
-/// number. A result marked as early clobber must not be in the register of an input that is not
-/// tied to it.
+/// Returns the inputs of inline assembly that a result may overwrite before they are read, as
+/// source numbers. An early-clobber result must not share a register with an input that is not tied
+/// to it.
 pub(super) fn clobbered_inputs(function: &Function, assembly: Instruction) -> smallvec::SmallVec<[usize; 2]> {
     const DEFINITION: i64 = 2;
     const EARLY_DEFINITION: i64 = 3;
@@ -248,8 +248,8 @@ pub(super) fn clobbered_inputs(function: &Function, assembly: Instruction) -> sm
     let sources = function.sources(assembly);
     let results = function.results(assembly);
     let mut early = smallvec::SmallVec::<[_; 4]>::new();
-    // The operand groups, each with a word in front: kind in three bits, number of operands in
-    // thirteen, whether it is tied in the last.
+    // Returns the operand groups. Each starts with a word: kind in three bits, number of operands
+    // in thirteen, and whether it is tied in the last.
     let (mut source, mut result, mut group) = (2, 0, 0);
     while source < sources.len() {
         let Some(word) = function.integer(sources.get(source)) else {

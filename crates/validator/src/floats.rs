@@ -1,25 +1,24 @@
 //! Signs of floating-point numbers: a difference is a sum, and a product has one sign.
 //!
-//! Arithmetic in 16 and 32 bits gives one NaN whatever it is given, so a sign that goes from one
-//! operand to another makes no difference there. In 64 bits it may; nothing is assumed of these.
+//! Arithmetic in 16 and 32 bits always produces the same NaN, so moving a sign from one operand to
+//! another makes no difference there. In 64 bits it may; nothing is assumed about these.
 
 use super::arithmetic::Form;
 use super::values::{Operator, Value, Values};
 use oriel_ori::{DataType, Modifiers, Operation};
 
-/// Does it only change the sign bit?
+/// True if it only changes the sign bit.
 fn is_exact(form: Form) -> bool {
     form.source_type == DataType::None && form.modifiers == Modifiers::default()
 }
 
-/// Is it arithmetic that gives the same NaN for all?
+/// True for arithmetic that always produces the same NaN.
 fn has_one_nan(form: Form) -> bool {
     let is_narrow = matches!(form.data_type, DataType::F32 | DataType::F16 | DataType::Bf16);
     is_narrow && form.source_type == DataType::None
 }
 
-/// Is it a NaN of this type? Of types whose NaNs are not told from numbers here, any bits may be
-/// one.
+/// True for a NaN of this type. For types whose NaNs are not recognised here, any bits may be one.
 pub(super) fn is_nan(data_type: DataType, bits: u64) -> bool {
     let (exponent, fraction) = match data_type {
         DataType::F16 => (0x7C00, 0x3FF),
@@ -32,7 +31,7 @@ pub(super) fn is_nan(data_type: DataType, bits: u64) -> bool {
 }
 
 impl Values {
-    /// The normal form of the operations on floating-point numbers that it is known for.
+    /// Returns the normal form of a floating-point operation that has one.
     pub fn compute_float(&mut self, form: Form, sources: &[Value], width: u32) -> Option<Value> {
         match (form.operation, sources) {
             (Operation::Fneg, &[source]) if is_exact(form) => self.of_sign(Operation::Fneg, source),
@@ -57,7 +56,7 @@ impl Values {
         }
     }
 
-    /// The operand of a negation or absolute value.
+    /// Returns the operand of a negation or absolute value.
     fn of_sign(&self, operation: Operation, value: Value) -> Option<Value> {
         let Operator::Operation {
             operation: found,
@@ -82,8 +81,8 @@ impl Values {
         self.compute(form, &[value], width)
     }
 
-    /// Two factors in an order that does not depend on their signs, and the sign of their product
-    /// at the first.
+    /// Orders two factors independently of their signs, and moves the sign of the product to the
+    /// first.
     fn with_one_sign(&mut self, data_type: DataType, factors: [Value; 2], width: u32) -> [Value; 2] {
         let sign = 1 << (width - 1);
         let mut is_negative = false;

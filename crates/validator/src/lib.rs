@@ -1,7 +1,7 @@
-//! The validator: proves that a function does after the phases what it did before.
+//! The validator: proves that a function still does the same after the phases.
 //!
-//! It takes both functions as they are and shares no code with the phases. What it can't prove is
-//! not wrong for that; whoever asks keeps the function before.
+//! It reads both functions as they are and shares no code with the phases. A change without a proof
+//! may still be right, but the caller keeps the function before.
 //!
 //! ```text
 //! before                        after                         the validator
@@ -31,20 +31,24 @@
 //! # Ok::<(), oriel_ori::ParseError>(())
 //! ```
 //!
-//! 1. `related` pairs stretches of blocks of the two functions, so that both go the same way step by step.
-//! 2. `numbering` gives every computation of both functions a value, in one graph (`values`): equal values are equal
-//!    computations (value-graph translation validation: Tristan, Govereau and Morrisett, PLDI 2011). Normal forms
-//!    (`sums`, `bits`, `predicates`) make a computation and what a phase makes of it one value; each is an
-//!    identity of integers; of floating-point numbers only signs move (`floats`).
-//! 3. At the end of each pair, memory by kind, the sequence of effects and the condition of the branch have to be the same
-//!    value. Memory is a value as well: each store or effect makes a new one of the last (`effects`).
-//! 4. A load that the function after does has to be one that the function before does on the same way, since it may fault.
+//! 1. `related` pairs stretches of blocks of the two functions that control reaches in step.
+//! 2. `numbering` gives every computation of both functions a value in one graph (`values`);
+//!    computations with the same value are equal (value-graph translation validation: Tristan,
+//!    Govereau and Morrisett, PLDI 2011). Normal forms (`sums`, `bits`, `predicates`) map a
+//!    computation and its rewritten form to one value. Each is an identity of integers; for
+//!    floating-point numbers only signs are moved (`floats`).
+//! 3. At the end of each pair, each kind of memory, the sequence of effects and the branch
+//!    condition must have the same values. Memory is a value as well: each store or effect makes a
+//!    new one from the previous one (`effects`).
+//! 4. A load may fault, so the function before must execute each load of the function after on the
+//!    same path.
 //!
-//! That the relation holds for ever follows by induction over the steps of the related flow: what
-//! is assumed of values that loops bring back is checked against what they do bring.
+//! That the relation always holds follows by induction over the steps of the related flow:
+//! assumptions about values that loops bring back are checked against the values that they do bring
+//! back.
 //!
-//! An undefined value of the function before may be any value in the function after (refinement, as
-//! Alive2 defines it), never the other way round.
+//! An undefined value of the function before may become any value in the function after
+//! (refinement, as Alive2 defines it), but not the other way round.
 
 mod arithmetic;
 mod bits;
@@ -73,52 +77,51 @@ use related::{Hints, Related, Unrelated};
 use side::Side;
 use std::fmt::Write;
 
-/// Why two functions are not known to do the same.
+/// The reason why two functions could not be proved equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// What differs.
+    /// The kind of difference.
     pub kind: DoubtKind,
-    /// Is it in the function after, or in the one before?
+    /// True if the instruction is in the function after.
     is_after: bool,
-    /// The instruction that it was seen at.
+    /// The instruction at which it was found.
     instruction: Option<Instruction>,
     /// Its block.
     block: Block,
-    /// What it is in the function before and in the one after, as expressions.
+    /// Its value in the function before and in the function after, as expressions.
     values: Option<Box<[String; 2]>>,
 }
 
-/// What may differ.
+/// The kinds of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DoubtKind {
-    /// Control goes other ways.
+    /// Control flow differs.
     Flow,
-    /// An effect is another one, or at another place.
+    /// An effect differs, or is at another place.
     Effect,
-    /// Memory of a kind is not the same, though the effects look alike.
+    /// Memory of a kind differs, although the effects look alike.
     Memory(&'static str),
-    /// Control depends on another condition.
+    /// Control depends on a different condition.
     Condition {
-        /// What is known of the conditions before and after.
+        /// The known values of the conditions before and after.
         constants: [Option<bool>; 2],
-        /// Is one the opposite of the other?
+        /// True if one is the negation of the other.
         is_opposite: bool,
     },
-    /// A branch is gone that could go either way.
+    /// A branch is missing that could go either way.
     Undecided,
-    /// A block ends in another way.
+    /// A block ends differently.
     End,
-    /// A load may fault where nothing was loaded before.
+    /// A load may fault where the function before did not load.
     Load,
-    /// The functions are of different kinds, for different GPUs, or have other objects on the
-    /// stack.
+    /// The functions differ in kind, GPU or stack objects.
     Declaration,
     /// The proof takes too many steps.
     TooLarge,
 }
 
 impl DoubtKind {
-    /// A short name, for counters and remarks.
+    /// Returns a short name, for counters and remarks.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flow => "flow",
@@ -149,7 +152,7 @@ impl DoubtKind {
 }
 
 impl Doubt {
-    /// The doubt in a sentence, with block and instruction.
+    /// Describes the doubt in a sentence, with block and instruction.
     pub fn describe(&self, before: &Function, after: &Function) -> String {
         let function = if self.is_after { after } else { before };
         let mut text = format!(
@@ -171,12 +174,12 @@ impl Doubt {
     }
 }
 
-/// Walks until variables that were taken to be alike are told apart, at most.
+/// The most walks until all wrongly merged variables are separated.
 const WALKS: usize = 24;
-/// Attempts with other branches taken to be decided or turned round, at most.
+/// The most attempts with other assumptions on decided or swapped branches.
 const ATTEMPTS: usize = 8;
 
-/// A function, and the snapshot that describes what Ori has no meaning for.
+/// A function with the snapshot that describes its opaque parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The function.
@@ -185,11 +188,11 @@ pub struct Subject<'a> {
     pub snapshot: Option<Snapshot<'a>>,
 }
 
-/// Proves that the function of one snapshot does what that of another does, whatever the snapshots
-/// hold.
+/// Proves that the function of one snapshot does the same as that of another, for any snapshots.
 ///
 /// # Errors
-/// What could not be proved, or that Ori cannot represent one of them, in a sentence.
+/// A sentence that tells what could not be proved, or that Ori cannot represent one of the
+/// functions.
 pub fn validate_snapshots(before: Snapshot<'_>, after: Snapshot<'_>) -> Result<(), String> {
     let import = |snapshot: &Snapshot<'_>| from_machine(snapshot).map_err(|error| error.to_string());
     let (first, second) = (import(&before)?, import(&after)?);
@@ -201,17 +204,17 @@ pub fn validate_snapshots(before: Snapshot<'_>, after: Snapshot<'_>) -> Result<(
     proof.map_err(|doubt| doubt.describe(&first, &second))
 }
 
-/// Proves functions, one after the other, with the same memory.
+/// Proves functions, one after the other, and reuses its memory.
 #[derive(Debug, Default)]
 pub struct Validator {
     memory: Memory,
 }
 
 impl Validator {
-    /// Proves that a function does after phases what it did before.
+    /// Proves that a function still does the same after the phases.
     ///
     /// # Errors
-    /// What could not be proved, the first of it.
+    /// The first thing that could not be proved.
     pub fn validate(&mut self, before: Subject<'_>, after: Subject<'_>) -> Result<(), Doubt> {
         if !are_alike(before.function, after.function) {
             return Err(Doubt {
@@ -231,7 +234,8 @@ impl Validator {
                 Ok(related) => related,
                 Err(unrelated) => return Err(first.unwrap_or_else(|| doubt_of(unrelated))),
             };
-            // As things are in most functions, then with all that takes longer.
+            // First with the assumptions that hold for most functions, then with all slower
+            // methods.
             for (guess, is_thorough) in [(Guess::Names, false), (Guess::Names, true), (Guess::Blind, true)] {
                 let doubts = self.attempt(&sides, &related, guess, is_thorough, &mut names);
                 let Some(doubt) = doubts.first() else {
@@ -248,7 +252,7 @@ impl Validator {
         Err(first.expect("an attempt without a doubt has ended before"))
     }
 
-    /// Walks until nothing has to be told apart any more; what is in doubt then.
+    /// Repeats the walk until no more variables need to be separated; returns the remaining doubts.
     fn attempt(
         &mut self,
         sides: &[Side<'_>; 2],
@@ -260,7 +264,7 @@ impl Validator {
         let mut forced: Vec<u32> = Vec::new();
         let mut pieces: Option<StackPieces> = None;
         let mut plan = Plan::new(sides, related, None, guess, &forced);
-        // The walk with the fewest doubts says best what is wrong: the others follow from it.
+        // The walk with the fewest doubts describes the problem best: the others are consequences.
         let mut least: Option<Vec<Doubt>> = None;
         for _ in 0..WALKS {
             let settings = Settings {
@@ -291,7 +295,7 @@ impl Validator {
                 least = Some(doubts);
             }
             if !is_same {
-                // The variables have other numbers from here on.
+                // From here on the variables have other numbers.
                 pieces = followed;
                 forced.clear();
                 plan = Plan::new(sides, related, pieces.as_ref(), guess, &forced);
@@ -312,8 +316,8 @@ impl Validator {
     }
 }
 
-/// Are two functions of one kind, for one GPU, with the same objects on the stack, as far as the
-/// second has them still?
+/// True if two functions have the same kind and GPU, and the second one's stack objects are among
+/// the first one's.
 fn are_alike(before: &Function, after: &Function) -> bool {
     let kind = |function: &Function| {
         (
@@ -342,8 +346,8 @@ fn doubt_of(unrelated: Unrelated) -> Doubt {
     }
 }
 
-/// Takes from conditions that differ how branches may correspond otherwise; is there a way that was
-/// not tried?
+/// Derives from differing conditions another way in which branches may correspond; returns whether
+/// there is one that was not tried.
 fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints: &mut Hints) -> bool {
     let mut is_new = false;
     for doubt in doubts {

@@ -1,31 +1,31 @@
-//! Stack objects whose address goes nowhere: their bytes are variables like registers.
+//! Stack objects whose address does not escape: their bytes are variables like registers.
 //!
-//! An object is one of these if every use of its address is that of a plain load or store at a
-//! known place. Then no other instruction can reach it, and the validator follows its bytes as it
-//! follows registers, in the pieces that loads and stores take: that is how it sees that a value
-//! that went through memory is one that goes through registers now.
+//! An object qualifies if every use of its address is the address of a plain load or store at a
+//! known offset. No other instruction can then reach it, and the validator tracks its bytes like
+//! registers, in the pieces that loads and stores access. It thus recognises a value that went
+//! through memory before and goes through registers now.
 
 use super::values::{Operator, Value, Values};
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{AddressSpace, Operation};
 use smallvec::SmallVec;
 
-/// Pieces that are followed at most.
+/// The most tracked pieces.
 const PIECES: usize = 512;
-/// Conversions of an address between spaces that are looked through.
+/// The most address-space conversions that are looked through.
 const CONVERSIONS: usize = 4;
 
-/// The bytes of stack objects in pieces.
+/// The bytes of stack objects, split into pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StackPieces {
-    /// By object: the number of its first piece, and where pieces begin and the last one ends.
+    /// By object: the number of its first piece, and the boundaries of the pieces.
     objects: NumberMap<u32, (u32, Vec<u32>)>,
     widths: Vec<u32>,
 }
 
 impl StackPieces {
-    /// The pieces that these accesses make, without objects whose address goes elsewhere; none if
-    /// there are no pieces, or too many.
+    /// Returns the pieces of these accesses, without objects whose address escapes; none if there
+    /// are no pieces, or too many.
     pub fn of(accesses: &[(u32, u32, u32)], escaped: &[u32]) -> Option<Self> {
         let mut pieces = Self::default();
         let mut accesses: Vec<_> = accesses
@@ -43,7 +43,7 @@ impl StackPieces {
             borders.dedup();
             let first = pieces.widths.len() as u32;
             for pair in borders.windows(2) {
-                // Bytes between two accesses belong to none; a variable that is never set.
+                // Bytes between two accesses form a variable that is never set.
                 pieces.widths.push((8 * (pair[1] - pair[0])).min(128));
             }
             pieces.objects.insert(group[0].0, (first, borders));
@@ -51,22 +51,22 @@ impl StackPieces {
         (!pieces.widths.is_empty() && pieces.widths.len() <= PIECES).then_some(pieces)
     }
 
-    /// How many there are.
+    /// Returns the number of pieces.
     pub fn count(&self) -> usize {
         self.widths.len()
     }
 
-    /// Width of a piece in bits.
+    /// Returns the width of a piece in bits.
     pub fn width(&self, piece: u32) -> u32 {
         self.widths[piece as usize]
     }
 
-    /// Is an object one whose bytes are followed?
+    /// True if the bytes of an object are tracked.
     pub fn has(&self, object: u32) -> bool {
         self.objects.contains_key(&object)
     }
 
-    /// The pieces of some bytes of an object; none if these are not whole pieces.
+    /// Returns the pieces of some bytes of an object; none if these are not whole pieces.
     pub fn pieces(&self, object: u32, from: u32, size: u32) -> Option<std::ops::Range<u32>> {
         let (first, borders) = self.objects.get(&object)?;
         let begin = borders.binary_search(&from).ok()? as u32;
@@ -75,17 +75,17 @@ impl StackPieces {
     }
 }
 
-/// What a walk has seen of stack objects.
+/// A walk's findings on stack objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// Object, first byte and number of bytes of each access at a known place.
+    /// Object, first byte and number of bytes of each access at a known offset.
     pub accesses: Vec<(u32, u32, u32)>,
-    /// Objects whose address goes elsewhere.
+    /// Objects whose address escapes.
     pub escaped: Vec<u32>,
 }
 
 impl Values {
-    /// A stack object and an offset in bytes, if a value is such an address.
+    /// Returns a stack object and an offset in bytes, if a value is such an address.
     pub(super) fn as_stack_address(&self, address: Value) -> Option<(u32, i64)> {
         let (mut value, mut offset) = (address, 0_i64);
         for _ in 0..CONVERSIONS {
@@ -113,7 +113,7 @@ impl Values {
         None
     }
 
-    /// The stack objects whose addresses a value is made of.
+    /// Returns the stack objects whose addresses a value contains.
     pub(super) fn stack_objects_in(&self, value: Value, objects: &mut Vec<u32>) {
         if !self.mentions_stack(value) {
             return;

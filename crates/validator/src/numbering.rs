@@ -1,12 +1,12 @@
-//! The walk over the related flow that gives every computation of both functions its value.
+//! Walks the related flow and gives every computation of both functions its value.
 //!
-//! Nodes are visited in preorder of the dominator tree, so that a node comes after all others that
-//! lead to it but those of back edges. Variables (registers, memory by kind, the sequence of
-//! effects; each of both functions) get their values as in the construction of SSA form (Cytron et
-//! al. 1991). Where a back edge leads to a node, what it brings is not known yet: variables that
-//! begin alike and are taken to stay alike share a value (*optimistic* numbering, Alpern, Wegman
-//! and Zadeck 1988), and when the walk is over, what came over the back edge has to bear that out,
-//! or they are told apart and the walk is done again.
+//! Nodes are visited in preorder of the dominator tree, so that a node comes after all its
+//! predecessors except those of back edges. Variables (registers, memory by kind, the sequence of
+//! effects; each of both functions) get their values as in SSA construction (Cytron et al. 1991).
+//! The value on a back edge is not known yet when its target is visited. Variables that start equal
+//! and are assumed to stay equal share a value (*optimistic* numbering, Alpern, Wegman and Zadeck
+//! 1988). After the walk, the values on the back edges must confirm this; otherwise the variables
+//! are separated and the walk is repeated.
 
 mod ends;
 mod execute;
@@ -33,12 +33,11 @@ use smallvec::SmallVec;
 /// No variable, member or value.
 const NONE: u32 = u32::MAX;
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     value: u32,
-    /// The join that the value was taken from, if the variable has been defined by nothing else
-    /// since.
+    /// The join that produced the value, if nothing else has defined the variable since.
     member: u32,
 }
 
@@ -52,35 +51,35 @@ const UNSET: Cell = Cell {
 struct Member {
     node: Node,
     variable: u32,
-    /// The PHI that says so.
+    /// The PHI that defines it.
     phi: Option<Instruction>,
     /// Its first cell in the table of operands.
     operands: u32,
-    /// Tells it from others that may begin alike.
+    /// Distinguishes it from others that may start equal.
     class: u32,
-    /// Is it what it was before the loop, as the last walk has seen?
+    /// True if the last walk found that it has the same value as before the loop.
     is_constant: bool,
-    /// Has a walk refuted that?
+    /// True if a walk has refuted this.
     is_variable: bool,
 }
 
-/// How variables that meet at a loop are told apart to begin with.
+/// The initial distinction of variables that meet at a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guess {
-    /// By their names: phases leave most registers what they are.
+    /// By name: phases leave most registers unchanged.
     Names,
-    /// Not at all.
+    /// None.
     Blind,
 }
 
-/// An effect as it is seen within a node.
+/// An effect within a node.
 #[derive(Clone, Debug)]
 pub(super) struct Effect {
     pub instruction: Instruction,
-    /// The operation and its operands, without what it depends on.
+    /// The operation and its operands, without the state that it depends on.
     pub action: Value,
     pub chains: Chains,
-    /// Of stores: where.
+    /// For stores: the place.
     pub address: Option<(Value, u64)>,
     pub access: Option<MemoryAccess>,
 }
@@ -91,11 +90,11 @@ struct Load {
     node: Node,
     instruction: Instruction,
     value: Value,
-    /// Effects before it in the node that may not return.
+    /// Earlier effects in the node that may not return.
     behind: u32,
 }
 
-/// What the walk needs beside the functions, kept from one to the next.
+/// The walk's data besides the functions, reused from walk to walk.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub values: Values,
@@ -105,9 +104,9 @@ pub(super) struct Memory {
 /// Settings of one walk.
 #[derive(Debug)]
 pub(super) struct Settings<'a> {
-    /// Are stores and loads of different places told apart, and effects allowed to change places?
+    /// Distinguishes stores and loads of different places, and allows reordering effects.
     pub is_thorough: bool,
-    /// Stack objects whose address goes nowhere, in pieces; none are looked at without it.
+    /// Stack objects whose address does not escape, in pieces; without it none are tracked.
     pub pieces: Option<&'a StackPieces>,
 }
 
@@ -121,7 +120,7 @@ pub(super) struct Walk<'a, 'f> {
     cells: &'a mut Vec<Cell>,
     undo: Vec<(u32, Cell)>,
     facts: Facts,
-    /// The first variable of each side, and of what comes behind both.
+    /// The first variable of each side, and the end of both.
     bases: [u32; 3],
     members: Vec<Member>,
     /// The members of each node.
@@ -133,36 +132,36 @@ pub(super) struct Walk<'a, 'f> {
     is_visited: Vec<bool>,
     conditions: Vec<u32>,
     effects: [Vec<Effect>; 2],
-    /// What stores were made of, by the value of the effect.
+    /// The components of stores, by the value of the effect.
     stores: NumberMap<Value, (Value, u64, Option<MemoryAccess>)>,
     loads_before: NumberMap<Value, SmallVec<[(Node, u32); 2]>>,
     loads_after: Vec<Load>,
     pub slots: Slots,
     pub doubts: Vec<Doubt>,
-    /// Variables that were read where no definition reaches that dominates the place.
+    /// Variables that were read at a place where no definition dominates.
     pub undominated: Vec<u32>,
     clobbered: u64,
-    /// Registers that the function before reads without a value.
+    /// Registers that the function before reads undefined.
     undefined_before: NumberMap<u32, ()>,
-    /// Do both functions number symbols and bases alike?
+    /// True if both functions number symbols and bases alike.
     shares_numbers: bool,
-    /// Instructions of both functions that depend on which threads execute them, as they
-    /// correspond.
+    /// Corresponding instructions of both functions that depend on which threads execute them.
     convergent: NumberMap<(u8, Instruction), Instruction>,
     /// By node: effects of the function before that may not return.
     ends_before: Vec<u32>,
 }
 
-/// What a walk has found.
+/// The findings of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub doubts: Vec<Doubt>,
-    /// Were variables told apart that the walk had taken to be alike, or found to be constant?
+    /// True if variables were separated that the walk had assumed equal, or were found to be
+    /// constant.
     pub is_refined: bool,
     pub undominated: Vec<u32>,
 }
 
-/// The variables that need joins, and the members of joins, which stay the same from walk to walk.
+/// The variables that need joins, and the members of joins, which are the same in all walks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     members: Vec<Member>,
@@ -171,7 +170,7 @@ pub(super) struct Plan {
     next_class: u32,
 }
 
-/// The number of variables of both sides.
+/// Returns the number of variables of both sides.
 fn bases(sides: &[Side<'_>; 2], pieces: Option<&StackPieces>) -> [u32; 3] {
     let pieces = pieces.map_or(0, StackPieces::count);
     let count = |side: &Side<'_>| (side.function.register_limit() + Chains::COUNT + pieces) as u32;
@@ -179,7 +178,7 @@ fn bases(sides: &[Side<'_>; 2], pieces: Option<&StackPieces>) -> [u32; 3] {
     [0, first, first + count(&sides[1])]
 }
 
-/// Numbers both functions once, and refines the plan by what was found.
+/// Numbers both functions once, and refines the plan by the findings.
 pub(super) fn walk(
     sides: &[Side<'_>; 2],
     related: &Related,
@@ -230,7 +229,8 @@ pub(super) fn walk(
     walk.justify_loads();
     walk.note_escapes_over_edges();
     walk.propagate_uses();
-    // What a loop does not change comes first: values that differ only for that are not told apart.
+    // Unchanged variables of a loop come first, so that values that differ only because of them are
+    // not separated.
     let is_refined =
         !walk.doubts.is_empty() && walk.find_constant_joins() || walk.check_joins(&mut plan.next_class);
     let findings = Findings {
@@ -254,7 +254,7 @@ impl<'a> Walk<'a, '_> {
                 self.set(self.chain(side, chain), initial);
             }
         }
-        // The way from the entry to the node that is looked at, with where to go back to.
+        // The path from the entry to the current node, with undo information.
         let mut path: Vec<(Node, usize, usize)> = Vec::new();
         for index in 0..self.related.dominators.preorder().len() {
             let node = self.related.dominators.preorder()[index];
@@ -282,7 +282,7 @@ impl<'a> Walk<'a, '_> {
         self.settings.pieces
     }
 
-    /// A value of which nothing is known.
+    /// Returns an unknown value.
     pub(super) fn unknown(&mut self, width: u32) -> Value {
         self.clobbered += 1;
         self.values.intern(named(5, self.clobbered << 1), width, &[])
@@ -315,7 +315,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub(super) fn get(&mut self, variable: u32) -> Value {
         let cell = self.cells[variable as usize];
         if cell.value == NONE {
@@ -326,8 +326,8 @@ impl<'a> Walk<'a, '_> {
         Value::from_u32(cell.value)
     }
 
-    /// What a variable holds that nothing was written to: any value. The one of the function before
-    /// may be that of the function after.
+    /// Returns the value of a variable that was never written: any value. The value in the function
+    /// before may become the one in the function after.
     fn undefined(&mut self, variable: u32) -> Value {
         let side = usize::from(variable >= self.bases[1]);
         let own = variable - self.bases[side];
@@ -349,7 +349,8 @@ impl<'a> Walk<'a, '_> {
         } else {
             1 << 30 | (own - registers)
         };
-        // What only the function after reads without a value may be anything at each read.
+        // A register that only the function after reads undefined may have a different value at
+        // each read.
         if side == 0 {
             self.undefined_before.insert(register, ());
         } else if !self.undefined_before.contains_key(&register) {
@@ -420,7 +421,7 @@ impl<'a> Walk<'a, '_> {
         self.leave(node);
     }
 
-    /// What the only way to a node says.
+    /// Uses the facts of the only edge to a node.
     fn learn_from_branch(&mut self, node: Node) {
         let &[above] = self.related.graph.predecessors(node) else {
             return;
@@ -439,7 +440,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Values that several edges bring.
+    /// Joins the values of several edges.
     fn join(&mut self, node: Node) {
         let members = self.first_member[node.index()] as usize..self.first_member[node.index() + 1] as usize;
         if members.is_empty() {
@@ -482,7 +483,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The PHIs of a block that is entered from one other.
+    /// Handles the PHIs of a block with a single predecessor.
     fn enter(&mut self, side: usize, block: Block, from: Block) {
         let function = self.sides[side].function;
         let phis = || {
@@ -515,7 +516,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Hands the values at the end of a node on to the joins behind it.
+    /// Passes the values at the end of a node to the joins after it.
     fn leave(&mut self, node: Node) {
         for index in 0..self.related.nodes[node.index()].edges.len() {
             let edge = self.related.nodes[node.index()].edges[index];
@@ -524,7 +525,7 @@ impl<'a> Walk<'a, '_> {
             if members.is_empty() {
                 continue;
             }
-            // Where several edges lead, what this one says holds for what it brings.
+            // Where several edges meet, the facts of this edge hold for the values on it.
             let mark = self.facts.mark();
             let condition = self.conditions[node.index()];
             if let Some(holds) = edge.sense
@@ -554,7 +555,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// What a variable holds where the facts of an edge are known.
+    /// Returns the value of a variable with the facts of an edge.
     fn refined(&mut self, cell: Cell) -> Cell {
         if cell.value == NONE {
             return cell;
@@ -582,7 +583,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The value of a source in the width that the instruction reads.
+    /// Returns the value of a source in the width that the instruction reads.
     fn source(&mut self, side: usize, instruction: Instruction, number: usize) -> Value {
         let function = self.sides[side].function;
         let operand = function.source(instruction, number);
@@ -605,7 +606,7 @@ impl<'a> Walk<'a, '_> {
         self.operand(side, operand, width, data_type.is_some_and(DataType::is_float))
     }
 
-    /// The value of an operand, of which `width` bits are read.
+    /// Returns the value of an operand, of which `width` bits are read.
     fn operand(&mut self, side: usize, operand: Operand, width: u32, is_float: bool) -> Value {
         let function = self.sides[side].function;
         let plain = match operand.kind() {

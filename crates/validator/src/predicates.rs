@@ -1,4 +1,4 @@
-//! Normal form of comparisons and selections, and what branches have decided.
+//! Normal form of comparisons and selections, and facts from branches.
 
 use super::sums::Sum;
 use super::values::{Operator, Value, Values, mask};
@@ -7,12 +7,12 @@ use oriel_ori::Comparison;
 use smallvec::SmallVec;
 
 impl Values {
-    /// The opposite of a predicate.
+    /// Negates a predicate.
     pub fn not(&mut self, predicate: Value) -> Value {
         self.complement(1, predicate)
     }
 
-    /// Is a value zero?
+    /// Tests a value for zero.
     pub fn is_zero(&mut self, value: Value) -> Value {
         let width = self.width(value);
         if let Some(bits) = self.as_constant(value) {
@@ -25,8 +25,7 @@ impl Values {
             return self.intern(Operator::IsZero, 1, &[value]);
         }
         let mut sum = self.as_sum(value);
-        // A number and its opposite are zero together: the first factor is the smaller one of the
-        // two.
+        // A number and its negation are zero together; uses the one with the smaller first factor.
         let turns = |factor: u64| factor > factor.wrapping_neg() & mask(width);
         if sum.terms.first().is_some_and(|&(_, factor)| turns(factor)) {
             sum.constant = sum.constant.wrapping_neg();
@@ -41,7 +40,7 @@ impl Values {
         if let [(term, factor)] = sum.terms[..] {
             let narrow = self.width(term);
             if narrow == 1 {
-                // The predicate has two values to try.
+                // A predicate has only two values to try.
                 let [off, on] = [0, factor].map(|part| sum.constant.wrapping_add(part) & mask(width) == 0);
                 return match (off, on) {
                     (true, true) => self.constant(1, 1),
@@ -51,7 +50,7 @@ impl Values {
                 };
             }
             if narrow < width && factor == 1 {
-                // An extended value is equal to a constant only if the constant is as small.
+                // An extended value can only equal a constant that fits into the narrow type.
                 let constant = sum.constant.wrapping_neg() & mask(width);
                 if constant > mask(narrow) {
                     return self.constant(1, 0);
@@ -77,7 +76,7 @@ impl Values {
         self.intern(Operator::IsZero, 1, &[value])
     }
 
-    /// Are two values equal?
+    /// Compares two values for equality.
     pub fn equal(&mut self, left: Value, right: Value) -> Value {
         let width = self.width(left);
         if left == right {
@@ -95,7 +94,7 @@ impl Values {
         self.is_zero(difference)
     }
 
-    /// Is one integer less than another?
+    /// Tests whether one integer is less than another.
     pub fn less(&mut self, left: Value, right: Value, signed: bool) -> Value {
         let width = self.width(left);
         if left == right {
@@ -116,7 +115,7 @@ impl Values {
         match (self.as_constant(left), self.as_constant(right)) {
             (Some(left), Some(right)) => return self.constant(1, u64::from(order(left) < order(right))),
             (Some(bound), None) if bound == greatest => return self.constant(1, 0),
-            // Constants are on the right.
+            // Constants go on the right.
             (Some(bound), None) => {
                 let bound = self.constant(width, bound.wrapping_add(1));
                 let other = self.less(right, bound, signed);
@@ -137,7 +136,7 @@ impl Values {
         self.intern(Operator::Less { signed }, 1, &[left, right])
     }
 
-    /// A comparison of integers.
+    /// Compares integers.
     pub fn compare(
         &mut self,
         comparison: Comparison,
@@ -165,7 +164,7 @@ impl Values {
         })
     }
 
-    /// `yes` if a condition holds, else `no`.
+    /// Selects `yes` if a condition holds, otherwise `no`.
     pub fn select(&mut self, width: u32, condition: Value, yes: Value, no: Value) -> Value {
         if yes == no {
             return yes;
@@ -187,12 +186,12 @@ impl Values {
             let no = self.constant(width, no);
             return self.add(width, chosen, no);
         }
-        // Of a condition and its opposite the one without a constant is asked.
+        // Of a condition and its negation, uses the one without a constant.
         let (condition, mut yes, mut no) = match self.operator(condition) {
             Operator::Sum { constant: 1 } => (self.not(condition), no, yes),
             _ => (condition, yes, no),
         };
-        // Where the same was asked before, the answer is the same.
+        // An earlier test of the same condition gives the same result.
         if self.operator(yes) == Operator::Select && self.operand(yes, 0) == condition {
             yes = self.operand(yes, 1);
         }
@@ -206,21 +205,21 @@ impl Values {
     }
 }
 
-/// Predicates that are known at a place because a branch has asked for them.
+/// Predicates with known values, from branches.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     known: NumberMap<Value, bool>,
-    /// What was known of a predicate before, to go back.
+    /// The previous knowledge of a predicate, to undo.
     log: Vec<(Value, Option<bool>)>,
 }
 
 impl Facts {
-    /// How many steps there are to go back.
+    /// Returns the number of undo steps.
     pub fn mark(&self) -> usize {
         self.log.len()
     }
 
-    /// Forgets what was learnt since a mark.
+    /// Forgets everything learnt since a mark.
     pub fn rewind(&mut self, mark: usize) {
         while self.log.len() > mark {
             let (value, before) = self.log.pop().expect("the log is longer than the mark");
@@ -236,12 +235,12 @@ impl Facts {
         self.log.push((value, before));
     }
 
-    /// Learns that a predicate holds or does not.
+    /// Learns the value of a predicate.
     pub fn learn(&mut self, values: &mut Values, predicate: Value, holds: bool) {
         let sum = values.as_sum(predicate);
         self.set(predicate, holds);
         match sum.terms[..] {
-            // A term, or its opposite.
+            // A term, or its negation.
             [(term, _)] => {
                 let holds = holds ^ (sum.constant == 1);
                 self.set(term, holds);
@@ -255,8 +254,8 @@ impl Facts {
                     _ => self.learn_term(values, term, holds),
                 }
             }
-            // "Or" does not hold: no part does. The terms without a partner among products are the
-            // parts.
+            // If "or" does not hold, no part holds. The terms without a counterpart among the
+            // products are the parts.
             [(one, _), (other, _), (third, _)] if holds == (sum.constant == 1) => {
                 for (product, parts) in [
                     (one, [other, third]),
@@ -294,7 +293,7 @@ impl Facts {
         }
     }
 
-    /// What is known of a predicate, or of its opposite.
+    /// Returns the known value of a predicate or of its negation.
     fn knows(&self, values: &Values, predicate: Value) -> Option<bool> {
         let known = |value: Value| self.known.get(&value).copied();
         let sum = values.as_sum(predicate);
@@ -305,7 +304,7 @@ impl Facts {
         })
     }
 
-    /// As [`set`](Self::set), for a predicate or its opposite.
+    /// Like [`set`](Self::set), for a predicate or its negation.
     fn set_predicate(&mut self, values: &Values, predicate: Value, holds: bool) {
         let sum = values.as_sum(predicate);
         self.set(predicate, holds);
@@ -314,8 +313,8 @@ impl Facts {
         }
     }
 
-    /// A value with what is known put in: of selections the one that is taken, of predicates what
-    /// they are.
+    /// Simplifies a value with the known facts: selections to the selected value, predicates to
+    /// constants.
     pub fn refine(&self, values: &mut Values, value: Value) -> Value {
         const NESTING: usize = 8;
         if self.known.is_empty() {
@@ -338,7 +337,7 @@ impl Facts {
         value
     }
 
-    /// A predicate with what is known put in.
+    /// Simplifies a predicate with the known facts.
     pub fn apply(&self, values: &mut Values, predicate: Value) -> Value {
         if self.known.is_empty() {
             return predicate;
@@ -377,7 +376,7 @@ impl Facts {
         }
     }
 
-    /// What follows of one comparison from others of the same values.
+    /// Derives facts from one comparison about others of the same values.
     fn decide(&self, values: &mut Values, comparison: Value) -> Option<Value> {
         let holds = match values.operator(comparison) {
             Operator::Less { signed } => {

@@ -1,12 +1,11 @@
-//! How the control flow of one function follows that of the other.
+//! Relates the control flow of the two functions.
 //!
 //! The related flow is a graph whose nodes are pairs: a stretch of the function before and the
-//! stretch of the function after that runs in its place. It begins with the two entries. A stretch
-//! goes on through jumps to blocks that nothing else leads to, through blocks that the other side
-//! has a copy of, and through branches that the other side has decided; so merged, duplicated,
-//! removed and threaded blocks all become nodes. Which way a branch corresponds to which is a guess
-//! here, by the labels of the blocks; that it is right is proved afterwards, by the values of the
-//! conditions.
+//! stretch of the function after that runs in its place. It starts with the two entries. A stretch
+//! continues through jumps to blocks with no other predecessor, through blocks of which the other
+//! side has a copy, and through branches that the other side has decided. Merged, duplicated,
+//! removed and threaded blocks thus all become nodes. The correspondence of branch targets is
+//! guessed here from block labels, and proved afterwards from the values of the conditions.
 
 use super::side::{End, Side};
 use oriel_engine::entity::{Block, EntityRef, entity_impl};
@@ -23,9 +22,9 @@ entity_impl!(Node, "related");
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub block: Block,
-    /// The block that control comes from; none where several edges of the related flow lead here.
+    /// The predecessor block; none where several edges of the related flow lead here.
     pub entered_from: Option<Block>,
-    /// The branch that the other function has decided: which way the stretch goes on.
+    /// The direction of the branch that the other function has decided.
     pub decided: Option<bool>,
 }
 
@@ -35,30 +34,30 @@ pub(super) struct Edge {
     pub target: Node,
     /// The last block of each stretch.
     pub from: [Block; 2],
-    /// Whether the condition of the function before holds; of a fork, that of the side that
-    /// branches.
+    /// Whether the condition of the function before holds; for a fork, that of the branching side.
     pub sense: Option<bool>,
 }
 
-/// How a pair of stretches ends.
+/// The end of a pair of stretches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PairEnd {
     /// Both jump.
     Jump,
-    /// Both branch; the conditions have to be equal, or opposite.
+    /// Both branch; the conditions must be equal or opposite.
     Branch { opposite: bool },
-    /// One function branches where the other jumps: both ways of this side go with the jump.
+    /// One function branches where the other jumps: both directions of this side correspond to the
+    /// jump.
     Fork {
-        /// The side that branches.
+        /// The branching side.
         side: usize,
     },
-    /// Both choose among several targets by the same operands.
+    /// Both select among several targets by the same operands.
     Choice,
     /// Both leave the function.
     Leave,
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Debug)]
 pub(super) struct NodeData {
     pub stretches: [SmallVec<[Segment; 1]>; 2],
@@ -66,19 +65,19 @@ pub(super) struct NodeData {
     pub edges: SmallVec<[Edge; 2]>,
 }
 
-/// What earlier attempts have found out about branches.
+/// Knowledge of branches from earlier attempts.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
-    /// Pairs of blocks whose branches correspond the other way round.
+    /// Pairs of blocks whose branches correspond with swapped targets.
     pub flipped: NumberMap<(Block, Block), bool>,
-    /// Branches that go one way only, by side: the blocks that the stretches begin with, the block,
-    /// and whether its condition holds.
+    /// Branches that go one way only, by side: the blocks with which the stretches start, the
+    /// block, and whether its condition holds.
     pub decided: [NumberMap<(Block, Block, Block), bool>; 2],
-    /// Branches of the function before that are not decided, though the function after jumps.
+    /// Branches of the function before that are not decided, although the function after jumps.
     pub open: NumberMap<Block, ()>,
 }
 
-/// The related flow, with what is computed of it.
+/// The related flow, with derived data.
 #[derive(Debug)]
 pub(super) struct Related {
     pub nodes: Vec<NodeData>,
@@ -92,14 +91,14 @@ pub(super) struct Unrelated {
     pub blocks: [Block; 2],
 }
 
-/// Blocks in one stretch at most.
+/// The most blocks in one stretch.
 const STRETCH: usize = 64;
 
 impl Related {
     /// Relates two functions.
     ///
     /// # Errors
-    /// The ends of two stretches do not correspond in any way that is known.
+    /// If the ends of two stretches do not correspond in a known way.
     pub fn new(sides: &[Side<'_>; 2], hints: &Hints) -> Result<Self, Unrelated> {
         let mut builder = Builder {
             sides,
@@ -182,7 +181,7 @@ impl Builder<'_, '_> {
             let at = [0, 1].map(|side: usize| stretches[side][stretches[side].len() - 1].block);
             let unrelated = Unrelated { blocks: at };
             let ends = [0, 1].map(|side: usize| self.sides[side].end(at[side]).clone());
-            // A branch that is known to go one way only.
+            // Returns the direction of a branch that is known to go one way only.
             let mut has_moved = false;
             for side in 0..2 {
                 let decided = self.hints.decided[side]
@@ -308,11 +307,12 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// Does the function after jump where the one before branches, and which way is it?
+    /// Returns the direction of a branch of the function before if the function after jumps
+    /// instead.
     fn is_decided(&self, at: [Block; 2], after: Block, targets: [Block; 2]) -> Option<bool> {
         let function = self.sides[1].function;
         let is_copy = |block: &&Block| **block != at[1] && function.label(**block) == function.label(at[1]);
-        // A new block has the label of the one that it comes from.
+        // A new block has the label of its origin.
         if self.label(0, at[0]) != self.label(1, at[1])
             || at[0] != at[1] && function.blocks().iter().any(|block| is_copy(&block))
         {
@@ -338,7 +338,7 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Edges between the same two nodes from the same blocks are one, whose condition makes no
+/// Edges between the same two nodes from the same blocks are merged; their condition makes no
 /// difference.
 fn without_repetition(edges: SmallVec<[Edge; 2]>) -> SmallVec<[Edge; 2]> {
     let mut result: SmallVec<[Edge; 2]> = SmallVec::new();

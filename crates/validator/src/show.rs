@@ -1,16 +1,16 @@
-//! Values in words, for messages.
+//! Formats values for messages.
 
 use super::effects::Chains;
 use super::values::{Operator, Value, Values};
 use std::fmt::Write;
 
-/// Nesting that is shown.
+/// The deepest nesting that is shown.
 const DEPTH: u32 = 5;
-/// Characters that are shown of one value.
+/// The most characters of one value.
 const LENGTH: usize = 400;
 
 impl Values {
-    /// A value as an expression, shortened.
+    /// Formats a value as a shortened expression.
     pub fn show(&self, value: Value) -> String {
         let mut text = String::new();
         self.write(value, DEPTH, &mut text);

@@ -1,4 +1,4 @@
-//! One of the two functions, as the validator walks it.
+//! One of the two functions, with derived data.
 
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::snapshot::Snapshot;
@@ -9,24 +9,24 @@ use smallvec::SmallVec;
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Control goes on to one block.
+    /// Control continues in one block.
     Jump(Block),
     /// To the first block if the terminator's predicate holds, else to the second.
     Branch(Block, Block),
-    /// To one of several, by an index or by what assembly does.
+    /// To one of several, selected by an index or by assembly.
     Choice(SmallVec<[Block; 4]>),
     /// The function ends.
     Leave,
 }
 
-/// A function and what is asked of it again and again.
+/// A function with cached properties.
 #[derive(Debug)]
 pub(super) struct Side<'a> {
     pub function: &'a Function,
-    /// Where its operands without a meaning for Ori are described.
+    /// The description of operands that Ori does not interpret.
     snapshot: Option<Snapshot<'a>>,
     ends: Vec<End>,
-    /// Whether control reaches a block over one edge only.
+    /// Whether a block has only one incoming edge.
     has_one_predecessor: Vec<bool>,
 }
 
@@ -55,18 +55,18 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// How a block ends.
+    /// Returns the end of a block.
     pub fn end(&self, block: Block) -> &End {
         &self.ends[block.index()]
     }
 
-    /// Does control reach a block over one edge only?
+    /// True if a block has only one incoming edge.
     pub fn has_one_predecessor(&self, block: Block) -> bool {
         self.has_one_predecessor[block.index()]
     }
 
-    /// Do both functions come from one snapshot, so that numbers of symbols and bases mean the
-    /// same?
+    /// True if both functions come from one snapshot, so that numbers of symbols and bases mean the
+    /// same.
     pub fn shares_numbers(&self, other: &Self) -> bool {
         match (self.snapshot, other.snapshot) {
             (Some(one), Some(other)) => std::ptr::eq(one.function(), other.function()),
@@ -74,8 +74,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// A number for an operand that only the machine function describes: equal numbers mean the
-    /// same operand.
+    /// Returns a number for an operand that only the machine function describes; equal numbers mean
+    /// the same operand.
     pub fn machine_operand(&self, special: Special) -> u64 {
         let Special::Machine { instruction, operand } = special else {
             return 0;
@@ -86,7 +86,7 @@ impl<'a> Side<'a> {
         };
         let records = snapshot.instruction(instruction).operand_records();
         match records.get(operand as usize) {
-            // Metadata is for debuggers and messages.
+            // Metadata is only for debuggers and messages.
             Some(record) if record.kind == OperandKind::Metadata as u8 => 1,
             Some(record) if record.kind == OperandKind::Immediate as u8 => {
                 2 | (record.value as u64) << 2 & !(1 << 63)
@@ -117,7 +117,7 @@ fn end_of(function: &Function, block: Block) -> End {
     }
 }
 
-/// The terminator of a block that has one.
+/// Returns the terminator of a block.
 pub(super) fn terminator(function: &Function, block: Block) -> Instruction {
     function
         .terminator(block)

@@ -1,20 +1,20 @@
 //! Normal form of integer arithmetic: a constant and multiples of products, modulo a power of two.
 //!
 //! Sums, differences, products, multiplications and shifts by constants, negation and complement
-//! (`-x - 1`) are ring operations modulo two to the width, so polynomials over everything else are
-//! a normal form for them. Predicates are polynomials modulo two (Zhegalkin): "and" is the product,
-//! "exclusive or" the sum, and a factor counts once.
+//! (`-x - 1`) are ring operations modulo two to the power of the width. Polynomials over all other
+//! values are therefore a normal form for them. Predicates are polynomials modulo two (Zhegalkin):
+//! "and" is the product, "exclusive or" the sum, and a repeated factor counts once.
 
 use super::values::{Operator, Value, Values, mask};
 use smallvec::SmallVec;
 
-/// Terms that a sum has at most; larger ones stay as they were written.
+/// The most terms of a sum; larger ones stay as written.
 const TERMS: usize = 12;
-/// The same where time does not matter.
+/// The same for the thorough attempt.
 const MANY_TERMS: usize = 96;
-/// Terms that a product of sums is multiplied out to at most.
+/// The most terms to which a product of sums is expanded.
 const PRODUCT_TERMS: usize = 6;
-/// Factors that a product has at most.
+/// The most factors of a product.
 const FACTORS: usize = 6;
 
 /// A polynomial: a constant and terms with their factors, in ascending order of the values.
@@ -25,7 +25,7 @@ pub(super) struct Sum {
 }
 
 impl Values {
-    /// A value as a sum. A value that is none is a sum of one term.
+    /// Returns a value as a sum. A value that is not a sum is one term.
     pub fn as_sum(&self, value: Value) -> Sum {
         match self.operator(value) {
             Operator::Constant { low, .. } => Sum {
@@ -50,12 +50,12 @@ impl Values {
         }
     }
 
-    /// The value of a sum whose terms are in any order.
+    /// Returns the value of a sum whose terms are in any order.
     pub fn make_sum(&mut self, width: u32, mut sum: Sum) -> Value {
         debug_assert!(width <= 64);
         let all = mask(width);
         if width > 1 {
-            // The opposite of a predicate is one less the predicate.
+            // The negation of a predicate is one minus the predicate.
             for index in 0..sum.terms.len() {
                 let (term, factor) = sum.terms[index];
                 if self.width(term) == 1
@@ -97,7 +97,7 @@ impl Values {
         }
     }
 
-    /// Bits of a value that a factor shifts out of the width may be any: takes as many as the value
+    /// Bits of a value that a factor shifts out of the width may be any; uses as many as the value
     /// has.
     fn widest_piece(&mut self, value: Value, factor: u64, width: u32) -> Value {
         if self.operator(value) == Operator::SignExtension {
@@ -126,7 +126,7 @@ impl Values {
         matches!(self.operator(value), Operator::Piece { low } if low > 0)
     }
 
-    /// A value as a piece of another: what it is a piece of, and the lowest bit.
+    /// Returns a value as a piece of another: the other value, and the lowest bit.
     fn as_piece(&self, value: Value) -> (Value, u32) {
         match self.operator(value) {
             Operator::Piece { low } => (self.operand(value, 0), low.into()),
@@ -134,7 +134,7 @@ impl Values {
         }
     }
 
-    /// Puts two pieces of one value together that lie side by side in it and in the sum.
+    /// Merges two pieces of one value that are adjacent in it and in the sum.
     fn join_pieces(&mut self, width: u32, terms: &mut SmallVec<[(Value, u64); 4]>) -> bool {
         for upper in 0..terms.len() {
             let (high_value, high_factor) = terms[upper];
@@ -184,7 +184,7 @@ impl Values {
         self.make_sum(width, sum)
     }
 
-    /// `left + right`. Both are as wide as the result, or narrower and extended with zeros.
+    /// `left + right`. Both are as wide as the result, or narrower and zero-extended.
     pub fn add(&mut self, width: u32, left: Value, right: Value) -> Value {
         let (left, right) = (self.extend(width, left), self.extend(width, right));
         self.add_scaled(width, left, right, 1)
@@ -257,7 +257,7 @@ impl Values {
         self.make_sum(width, sum)
     }
 
-    /// The product of two values that are no sums; none if it has too many factors.
+    /// Returns the product of two values that are not sums; none if it has too many factors.
     fn product(&mut self, width: u32, left: Value, right: Value) -> Option<Value> {
         let mut factors: SmallVec<[Value; 8]> = SmallVec::new();
         for value in [left, right] {
@@ -278,7 +278,7 @@ impl Values {
         }
     }
 
-    /// The low bits of a sum: the sum of the low bits.
+    /// Returns the low bits of a sum: the sum of the low bits.
     pub fn truncate_sum(&mut self, value: Value, width: u32) -> Value {
         let sum = self.as_sum(value);
         let mut low = Sum {
@@ -290,7 +290,7 @@ impl Values {
                 continue;
             }
             let part = match self.operator(part) {
-                // A narrower product is cut off where it is, and extended.
+                // A narrower product is truncated at its width, then extended.
                 Operator::Product if self.width(part) > width => {
                     let factors: SmallVec<[Value; 8]> = self.parts_of(part).collect();
                     let mut product = self.low_bits(factors[0], width);
@@ -330,7 +330,7 @@ impl Values {
     }
 }
 
-/// Sorts terms by value, adds up those of one value and drops those without a factor.
+/// Sorts terms by value, merges those of one value and drops those with factor zero.
 fn merge_terms(terms: &mut SmallVec<[(Value, u64); 4]>, all: u64) {
     terms.sort_unstable_by_key(|&(value, _)| value);
     terms.dedup_by(|later, earlier| {

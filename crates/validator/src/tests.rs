@@ -1,5 +1,5 @@
-//! Tests of the validator: pairs of functions that do the same, pairs that do not, and normal forms
-//! against arithmetic.
+//! Tests of the validator: pairs of equivalent functions, pairs of different ones, and normal forms
+//! compared with arithmetic.
 
 use super::values::{Bitwise, Operator, Value, Values, mask};
 use super::{DoubtKind, Subject, Validator};
@@ -24,7 +24,7 @@ fn compare(before: &Function, after: &Function) -> Result<(), DoubtKind> {
     })
 }
 
-/// Stores `%9`, which the lines compute from `%1` and `%2`.
+/// Returns a function that stores `%9`, which the lines compute from `%1` and `%2`.
 fn computing(lines: &str) -> Function {
     let body = format!(
         "bix0:\n    %10:R64 = LD.param::entry.b64 [0]\n    %1:R32 = LD.global.b32 [%10]\n    \
@@ -132,7 +132,7 @@ fn what_differs_is_seen() {
     }
 }
 
-/// Two loads of one place with something between them, and what LateOriCommoning would make of it.
+/// Two loads of one place with an instruction between them, and the result of LateOriCommoning.
 fn around(between: &str) -> [Function; 2] {
     let body = |second: &str, stored: u32| {
         format!(
@@ -202,12 +202,12 @@ bix2:
 #[test]
 fn variables_that_loops_keep_alike_are_found_and_others_told_apart() {
     let before = parse("ssa", &LOOP.replace("STEP", "1"));
-    // The two counters are one.
+    // The two counters are equal.
     let merged = LOOP
         .replace("ST.global.b32 %2,", "ST.global.b32 %1,")
         .replace("STEP", "1");
     assert_eq!(compare(&before, &parse("ssa", &merged)), Ok(()));
-    // They begin alike, and only the back edge tells them apart.
+    // They start equal, and only the back edge distinguishes them.
     let other = LOOP.replace("STEP", "2");
     assert!(compare(&before, &parse("ssa", &other)).is_err());
     let wrong = other.replace("ST.global.b32 %2,", "ST.global.b32 %1,");
@@ -332,7 +332,7 @@ bix2:
     assert_eq!(compare(&text("", load), &text(load, "")), Err(DoubtKind::Load));
 }
 
-/// Early results of assembly are written before its inputs are read.
+/// Assembly writes early-clobber results before it reads its inputs.
 #[test]
 fn an_early_result_is_no_input() {
     let text = |input: u32| {
@@ -354,8 +354,7 @@ fn an_early_result_is_no_input() {
     assert!(compare(&text(3), &text(2)).is_err());
 }
 
-/// Pairs of functions of which the second does something else. The validator has had a proof of
-/// each of them once.
+/// Pairs of different functions. The validator once had a wrong proof of each of them.
 #[test]
 fn what_was_proved_wrongly_once_is_not() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wrong_pairs");
@@ -381,7 +380,7 @@ fn what_was_proved_wrongly_once_is_not() {
     assert_eq!(count, 20);
 }
 
-/// Random expressions: their normal forms have the value that the expressions have.
+/// The normal forms of random expressions have the expressions' values.
 #[derive(Clone, Debug)]
 struct Expression {
     steps: Vec<(u8, usize, usize, u64)>,
@@ -411,7 +410,7 @@ fn expressions() -> impl Strategy<Value = Expression> {
         })
 }
 
-/// The value of a node for these values of the inputs.
+/// Evaluates a node for these values of the inputs.
 fn evaluate(values: &Values, value: Value, inputs: &[u64; 3]) -> u64 {
     let width = values.width(value);
     let part = |index: usize| evaluate(values, values.operand(value, index), inputs);
@@ -471,7 +470,7 @@ fn evaluate(values: &Values, value: Value, inputs: &[u64; 3]) -> u64 {
     bits & mask(width)
 }
 
-/// Builds the expression as nodes, and computes it for the inputs at the same time.
+/// Builds the expression as nodes, and evaluates it for the inputs at the same time.
 fn build(values: &mut Values, expression: &Expression, inputs: &[u64; 3]) -> Vec<(Value, u64)> {
     let width = expression.width;
     let all = mask(width);
@@ -580,7 +579,7 @@ fn build(values: &mut Values, expression: &Expression, inputs: &[u64; 3]) -> Vec
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever a normal form makes of an expression has the expression's value.
+    /// Any normal form of an expression has the expression's value.
     #[test]
     fn normal_forms_have_the_value_of_what_they_are_made_of(expression in expressions(), seed in any::<u64>(), is_thorough in any::<bool>()) {
         let mut random = Random::new(seed, Stream::TestOri);

@@ -1,9 +1,9 @@
-//! The value graph: every value that either function computes, each once.
+//! The value graph: every value that either function computes, once.
 //!
 //! A node is an operator and its operands. Nodes are hash-consed, so two computations are equal if
 //! they have the same node. Constructors in [`super::sums`], [`super::bits`] and
-//! [`super::predicates`] bring what they make into a normal form first, so that computations that
-//! differ only in how they are written meet in one node.
+//! [`super::predicates`] normalise first, so that different spellings of a computation map to one
+//! node.
 
 use oriel_engine::entity::{EntityRef, entity_impl};
 use oriel_engine::hash::{NumberHash, NumberMap};
@@ -15,7 +15,7 @@ use std::hash::{Hash, Hasher};
 pub struct Value(u32);
 entity_impl!(Value, "v");
 
-/// What a node stands for.
+/// The operator of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operator {
     /// A constant.
@@ -25,43 +25,44 @@ pub(super) enum Operator {
         /// The bits above.
         high: u64,
     },
-    /// A constant and multiples of values, modulo two to the node's width. Operands come in threes:
-    /// value, and low and high half of the factor. Narrower values are extended with zeros.
+    /// A constant and multiples of values, modulo two to the power of the node's width. Operands
+    /// come in threes: value, and low and high half of the factor. Narrower values are
+    /// zero-extended.
     Sum {
         /// The constant.
         constant: u64,
     },
-    /// The product of all operands, modulo two to the node's width; narrower ones are extended with
-    /// zeros.
+    /// The product of all operands, modulo two to the power of the node's width; narrower ones are
+    /// zero-extended.
     Product,
-    /// A sum with too many terms for the normal form, as two parts.
+    /// A sum with too many terms for the normal form, in two parts.
     LongSum,
     /// Some of the operand's bits, as many as the node is wide.
     Piece {
-        /// The lowest.
+        /// The lowest bit.
         low: u8,
     },
-    /// The operand, extended with its sign.
+    /// The operand, sign-extended.
     SignExtension,
     /// Bitwise operation on all operands.
     Bitwise(Bitwise),
-    /// Is the operand zero?
+    /// Tests whether the operand is zero.
     IsZero,
-    /// Is the first operand less than the second?
+    /// Tests whether the first operand is less than the second.
     Less {
-        /// Compared with sign?
+        /// True for a signed comparison.
         signed: bool,
     },
-    /// The second operand if the first holds, else the third.
+    /// The second operand if the first holds, otherwise the third.
     Select,
-    /// What control brings to a block that several edges lead to: an operand for each edge, or,
-    /// where an edge comes from further on, only for those that do not.
+    /// The join of values at a block with several incoming edges: an operand for each edge, or, if
+    /// an edge comes from a node not yet visited, only for the other edges.
     Join {
         /// The node of the related flow.
         node: u32,
-        /// Tells joins of one node apart whose other operands are not known yet.
+        /// Distinguishes joins of one node whose other operands are not known yet.
         class: u32,
-        /// Are operands missing?
+        /// True if operands are missing.
         is_open: bool,
     },
     /// Any other operation of Ori.
@@ -71,21 +72,21 @@ pub(super) enum Operator {
         source_type: DataType,
         modifiers: Modifiers,
     },
-    /// A machine instruction that Ori does not know, by the number of its name.
+    /// A machine instruction that Ori does not know, by number of its name.
     Machine { name: u32 },
     /// A result of the operand.
     Result { index: u16 },
-    /// Memory of a kind, or the sequence of effects, after the effect that is the operand.
+    /// Memory of a kind, or the sequence of effects, after the operand, which is an effect.
     After { kind: u8 },
-    /// Memory of a kind, or the sequence of effects, when the function begins.
+    /// Memory of a kind, or the sequence of effects, at the start of the function.
     Initial { kind: u8 },
-    /// The address of a symbol, by the number of its name.
+    /// The address of a symbol, by number of its name.
     Symbol { name: u32 },
     /// The address of a stack object.
     Frame { object: u32 },
-    /// Anything that is told apart by a number only.
+    /// Any value that is identified by a number only.
     Named { space: u8, number: u64 },
-    /// A value that does not matter.
+    /// An undefined value.
     Undefined { register: u32 },
 }
 
@@ -101,30 +102,30 @@ pub(super) enum Bitwise {
 struct Node {
     operator: Operator,
     width: u8,
-    /// Is it made of the address of a stack object?
+    /// True if it contains the address of a stack object.
     mentions_stack: bool,
-    /// Is it made of a value that does not matter?
+    /// True if it contains an undefined value.
     mentions_undefined: bool,
     first: u32,
     count: u32,
 }
 
-/// The graph.
+/// The value graph.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     nodes: Vec<Node>,
     operands: Vec<u32>,
-    /// Open addressing: one more than the number of a node, or zero.
+    /// Open addressing: the number of a node plus one, or zero.
     table: Vec<u32>,
-    /// Pieces that were taken of values, by lowest bit and width.
+    /// Pieces taken of values, by lowest bit and width.
     pub(super) extracted: NumberMap<(Value, u8, u8), Value>,
-    /// How deep taking pieces is nested.
+    /// The nesting depth of taking pieces.
     pub(super) nesting: u32,
-    /// May normal forms be large?
+    /// Allows large normal forms.
     pub(super) is_thorough: bool,
 }
 
-/// The low `width` bits.
+/// Returns the low `width` bits.
 pub(super) const fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
@@ -139,7 +140,7 @@ impl Values {
         self.table.fill(0);
     }
 
-    /// The value of an operator applied to operands, `width` bits wide (zero for memory and
+    /// Returns the value of an operator applied to operands, `width` bits wide (zero for memory and
     /// effects).
     pub fn intern(&mut self, operator: Operator, width: u32, operands: &[Value]) -> Value {
         let mut words: smallvec::SmallVec<[u32; 8]> = smallvec::SmallVec::with_capacity(operands.len());
@@ -147,7 +148,7 @@ impl Values {
         self.intern_words(operator, width, &words)
     }
 
-    /// As [`intern`](Self::intern), with operands as words.
+    /// Like [`intern`](Self::intern), with operands as words.
     pub fn intern_words(&mut self, operator: Operator, width: u32, words: &[u32]) -> Value {
         if 2 * (self.nodes.len() + 1) > self.table.len() {
             self.grow();
@@ -169,8 +170,8 @@ impl Values {
         } else {
             1
         };
-        // What is loaded from there is no address, but where one was stored, which is seen when the
-        // object's bytes are followed.
+        // A loaded value is not an address, unless one was stored there; tracking the object's
+        // bytes detects that.
         let is_load = matches!(
             operator,
             Operator::Operation {
@@ -217,41 +218,41 @@ impl Values {
         }
     }
 
-    /// What a value's node stands for.
+    /// Returns the operator of a value's node.
     pub fn operator(&self, value: Value) -> Operator {
         self.nodes[value.index()].operator
     }
 
-    /// Is a value made of the address of a stack object?
+    /// True if a value contains the address of a stack object.
     pub fn mentions_stack(&self, value: Value) -> bool {
         self.nodes[value.index()].mentions_stack
     }
 
-    /// Is a value made of one that does not matter?
+    /// True if a value contains an undefined value.
     pub fn mentions_undefined(&self, value: Value) -> bool {
         self.nodes[value.index()].mentions_undefined
     }
 
-    /// Width in bits; zero for memory and effects.
+    /// Returns the width in bits; zero for memory and effects.
     pub fn width(&self, value: Value) -> u32 {
         self.nodes[value.index()].width.into()
     }
 
-    /// The operands as words: values, but for sums.
+    /// Returns the operands as words: values, except for sums.
     pub fn words(&self, value: Value) -> &[u32] {
         let node = &self.nodes[value.index()];
         &self.operands[node.first as usize..(node.first + node.count) as usize]
     }
 
-    /// Operand `index`.
+    /// Returns operand `index`.
     ///
     /// # Panics
-    /// There are fewer.
+    /// If there are fewer operands.
     pub fn operand(&self, value: Value, index: usize) -> Value {
         Value::from_u32(self.words(value)[index])
     }
 
-    /// The values that a node is made of.
+    /// Returns the values that a node is made of.
     pub fn parts_of(&self, value: Value) -> impl Iterator<Item = Value> + '_ {
         let step = match self.operator(value) {
             Operator::Sum { .. } => 3,
@@ -263,17 +264,17 @@ impl Values {
             .map(|&word| Value::from_u32(word))
     }
 
-    /// A constant of at most 64 bits; higher bits are dropped.
+    /// Returns a constant of at most 64 bits; higher bits are dropped.
     pub fn constant(&mut self, width: u32, bits: u64) -> Value {
         self.wide_constant(width, bits & mask(width), 0)
     }
 
-    /// A constant of up to 128 bits.
+    /// Returns a constant of up to 128 bits.
     pub fn wide_constant(&mut self, width: u32, low: u64, high: u64) -> Value {
         self.intern_words(Operator::Constant { low, high }, width, &[])
     }
 
-    /// The bits of a constant of at most 64 bits.
+    /// Returns the bits of a constant of at most 64 bits.
     pub fn as_constant(&self, value: Value) -> Option<u64> {
         match self.operator(value) {
             Operator::Constant { low, .. } if self.width(value) <= 64 => Some(low),

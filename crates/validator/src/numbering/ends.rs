@@ -1,11 +1,9 @@
-//! What has to be the same at the end of a pair of stretches: effects, memory, and where control
-//! goes.
+//! Compares the ends of a pair of stretches: effects, memory, and control flow.
 
 use super::*;
 
 impl Walk<'_, '_> {
-    /// Instructions that depend on which threads execute them together correspond one to one: none
-    /// becomes two, or two one.
+    /// Instructions that depend on which threads execute them together must correspond one to one.
     pub(super) fn match_convergent(&mut self, node: Node) {
         let of_side = |walk: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
             let function = walk.sides[side].function;
@@ -43,7 +41,7 @@ impl Walk<'_, '_> {
         }
         match self.settings.is_thorough.then(|| self.match_effects()) {
             Some(Ok(())) => {
-                // Whatever order they are in, memory and effects are the same now.
+                // The effects may be reordered, but memory and effects have equal values now.
                 for chain in 0..Chains::COUNT {
                     let cell = self.cells[self.chain(0, chain) as usize];
                     self.set_cell(self.chain(1, chain), Value::from_u32(cell.value), cell.member);
@@ -78,8 +76,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Are the effects of both stretches the same but for the order of those that do not meet? What
-    /// entered the node has to be the same.
+    /// True if the effects of both stretches are the same, except for the order of independent
+    /// ones. The state on entry to the node must be the same.
     pub(super) fn match_effects(&mut self) -> Result<(), (usize, Instruction, Option<[Value; 2]>)> {
         let [before, mut after] = std::mem::take(&mut self.effects);
         for effect in &before {
@@ -108,7 +106,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The innermost values that differ, where the same operations are done around them.
+    /// Returns the innermost differing values inside equal operations.
     pub(super) fn first_difference(&self, before: Value, after: Value) -> [Value; 2] {
         let mut pair = [before, after];
         loop {
@@ -140,8 +138,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// May a value of the function before be that of the function after? Undefined values may be
-    /// any.
+    /// True if a value of the function before may become that of the function after. An undefined
+    /// value may become any value.
     pub(super) fn refines(&self, before: Value, after: Value, depth: u32) -> bool {
         if before == after {
             return true;
@@ -150,7 +148,8 @@ impl Walk<'_, '_> {
         if let Operator::Undefined { .. } = operator {
             return true;
         }
-        // What loops bring back to two joins is compared only where they are one value.
+        // Values that loops bring back to two joins are compared only where the joins are one
+        // value.
         if depth == 0 || matches!(operator, Operator::Join { is_open: true, .. }) {
             return false;
         }

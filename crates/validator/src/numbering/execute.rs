@@ -1,4 +1,4 @@
-//! What each instruction computes, and what it does to memory and effects.
+//! Evaluates instructions: their results, and their effects on memory and other state.
 
 use super::*;
 
@@ -34,7 +34,7 @@ impl Walk<'_, '_> {
             .collect();
         if operation == Operation::InlineAsm {
             for number in clobbered_inputs(function, instruction) {
-                // What the assembly finds there is its own result, and nobody knows which.
+                // The assembly reads one of its own results there, and it is not known which.
                 let width = self.values.width(sources[number]);
                 sources[number] = self.unknown(width);
             }
@@ -147,7 +147,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Base and offset, which are the sources from `first` on.
+    /// Returns base and offset, which are the sources from `first` on.
     pub(super) fn address(&mut self, side: usize, instruction: Instruction, first: usize) -> Value {
         let base = self.source(side, instruction, first);
         let function = self.sides[side].function;
@@ -162,7 +162,7 @@ impl Walk<'_, '_> {
                 let offset = self.values.constant(width, offset as u64);
                 self.values.add(width, base, offset)
             }
-            // A symbol and an offset that is one, too; or a base that is no number.
+            // A symbol with a symbolic offset, or a base that is not a number.
             _ => {
                 let offset = self.source(side, instruction, first + 1);
                 self.values.intern(named(6, 0), width, &[base, offset])
@@ -238,7 +238,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Extends what was loaded to the width of the result.
+    /// Extends a loaded value to the width of the result.
     pub(crate) fn set_loaded(
         &mut self,
         side: usize,
@@ -311,8 +311,8 @@ impl Walk<'_, '_> {
         );
     }
 
-    /// The last version of memory that may differ at a place: stores to other places are passed
-    /// over.
+    /// Returns the last version of memory that may differ at a place; stores to other places are
+    /// skipped.
     pub(super) fn last_write(
         &mut self,
         version: Value,
@@ -334,7 +334,7 @@ impl Walk<'_, '_> {
             if !self.are_apart((address, size, access), (stored_at, stored, other.as_ref())) {
                 break;
             }
-            // The versions that the store came from are its last operands.
+            // The last operands are the versions on which the store was based.
             let chains = self.chains_of_store(whole);
             let Some(position) = chains.numbers().position(|number| number == chain) else {
                 break;
@@ -351,7 +351,7 @@ impl Walk<'_, '_> {
         let count = last
             .take_while(|&&word| self.values.width(Value::from_u32(word)) == 0)
             .count();
-        // A store to generic memory has three, others one.
+        // A store to generic memory has three, other stores have one.
         let Operator::Operation { modifiers, .. } = self.values.operator(whole) else {
             return Chains::empty();
         };
@@ -363,14 +363,14 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Are two places known to have no byte in common?
+    /// True if two places are known to have no byte in common.
     pub(crate) fn are_apart(
         &mut self,
         one: (Value, u64, Option<&MemoryAccess>),
         other: (Value, u64, Option<&MemoryAccess>),
     ) -> bool {
         if let (Some(left), Some(right)) = (one.2, other.2) {
-            // Numbers of symbols and bases are those of one snapshot.
+            // Numbers of symbols and bases are only valid within one snapshot.
             if !self.shares_numbers {
                 return self.are_addresses_apart(one.0, one.1, other.0, other.1);
             }
@@ -390,7 +390,7 @@ impl Walk<'_, '_> {
         self.are_addresses_apart(one.0, one.1, other.0, other.1)
     }
 
-    /// Are two addresses so far apart that accesses of these sizes have no byte in common?
+    /// True if two addresses are so far apart that accesses of these sizes have no byte in common.
     pub(super) fn are_addresses_apart(
         &mut self,
         one: Value,

@@ -1,11 +1,10 @@
-//! Where the values of variables meet: which variables need joins, and whether back edges bring
-//! what was assumed.
+//! Joins: finds which variables need them, and checks the assumptions about back edges.
 
 use super::*;
 
 impl Plan {
-    /// Finds where the values of variables meet. `forced` are variables with one definition that
-    /// does not dominate all uses.
+    /// Finds the joins of variables. `forced` are variables with one definition that does not
+    /// dominate all uses.
     pub fn new(
         sides: &[Side<'_>; 2],
         related: &Related,
@@ -63,8 +62,8 @@ impl Plan {
                         if let Some(pieces) = pieces
                             && operation == Operation::St
                         {
-                            // Which pieces a store writes is known only with its address: any may
-                            // be.
+                            // The pieces that a store writes are known only with its address: it
+                            // may write any.
                             for piece in 0..pieces.count() as u32 {
                                 define(base + registers + Chains::COUNT as u32 + piece, node, true);
                             }
@@ -81,7 +80,7 @@ impl Plan {
             phis.iter()
                 .map(|&(node, variable, phi)| (node, variable, Some(phi))),
         );
-        // A PHI comes before what a definition elsewhere would ask for.
+        // A PHI takes precedence over a join for a definition elsewhere.
         joins.sort_unstable_by_key(|&(node, variable, phi)| (node, variable, phi.is_none()));
         joins.dedup_by_key(|&mut (node, variable, _)| (node, variable));
         let mut plan = Self {
@@ -120,7 +119,7 @@ impl Plan {
     }
 }
 
-/// The iterated dominance frontiers of definitions, given in any order.
+/// Returns the iterated dominance frontiers of definitions, given in any order.
 pub(super) fn place_joins(
     related: &Related,
     mut definitions: Vec<(u32, Node)>,
@@ -149,10 +148,10 @@ pub(super) fn place_joins(
     joins
 }
 
-/// What is checked when the walk is over.
+/// Checks after a walk.
 impl Walk<'_, '_> {
-    /// Each load of the function after has to be one that the function before does anyway: on the
-    /// way to it, or on every way from it.
+    /// The function before must also execute each load of the function after: on the way to it, or
+    /// on every way from it.
     pub(super) fn justify_loads(&mut self) {
         for number in 0..self.loads_after.len() {
             let load = self.loads_after[number];
@@ -180,8 +179,8 @@ impl Walk<'_, '_> {
             .is_some_and(|access| access.flags.contains(MemoryFlags::DEREFERENCEABLE))
     }
 
-    /// Does every way from a load come to one of the places, with nothing between that may not
-    /// return, and before any loop closes?
+    /// True if every path from a load reaches one of the places before a loop closes, without an
+    /// instruction in between that may not return.
     pub(super) fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
         const NODES: usize = 64;
         if load.behind != self.ends_before[load.node.index()] {
@@ -225,7 +224,7 @@ impl Walk<'_, '_> {
             .count() as u32
     }
 
-    /// An address that a loop carries on is not followed.
+    /// Addresses that a loop changes are not tracked.
     pub(super) fn note_escapes_over_edges(&mut self) {
         for index in 0..self.operands.len() {
             let value = self.operands[index].value;
@@ -236,7 +235,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A variable whose value is used uses the values that it comes from.
+    /// The use of a variable's value uses the values that it joins.
     pub(super) fn propagate_uses(&mut self) {
         while let Some(member) = self.pending.pop() {
             let Member { node, operands, .. } = self.members[member as usize];
@@ -248,8 +247,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Do the back edges bring what was assumed of them? Where they do not, variables are told
-    /// apart for the next walk.
+    /// Checks whether the back edges confirm the assumptions. Where they do not, the next walk
+    /// separates the variables.
     pub(super) fn check_joins(&mut self, next_class: &mut u32) -> bool {
         let mut groups: NumberMap<u32, SmallVec<[u32; 2]>> = NumberMap::default();
         let mut is_refined = false;
@@ -262,7 +261,7 @@ impl Walk<'_, '_> {
                 continue;
             }
             if member.is_constant {
-                // It was taken to be what it is before the loop.
+                // The variable was assumed to keep its value from before the loop.
                 let all: SmallVec<[u32; 4]> = (0..self.edges_to(member.node))
                     .map(|number| self.brought(member, number))
                     .collect();
@@ -278,7 +277,7 @@ impl Walk<'_, '_> {
                 .or_default()
                 .push(index as u32);
         }
-        // Members that share a value have to get one value over each back edge.
+        // Members that share a value must get one value over each back edge.
         let mut split: Vec<(u32, u32)> = Vec::new();
         for group in groups.values() {
             for &index in &group[1..] {
@@ -291,7 +290,7 @@ impl Walk<'_, '_> {
         let mut classes: Vec<(u32, u32, u32)> = Vec::new();
         for (first, index) in split {
             is_refined = true;
-            // Those that differ from the first in the same way stay together.
+            // Members that differ from the first in the same way stay together.
             let like = classes
                 .iter()
                 .find(|&&(of, other, _)| of == first && self.get_the_same(other, index));
@@ -312,13 +311,13 @@ impl Walk<'_, '_> {
         self.related.graph.predecessors(node).len()
     }
 
-    /// Does an edge to a node come from where the walk had not been yet?
+    /// True if an edge to a node comes from a node that the walk has not reached yet.
     pub(super) fn is_back_edge(&self, node: Node, number: usize) -> bool {
         let above = self.related.graph.predecessors(node)[number];
         self.related.dominators.number(above) >= self.related.dominators.number(node)
     }
 
-    /// The value that an edge brings to a member.
+    /// Returns the value of a member on an edge.
     pub(super) fn brought(&mut self, member: Member, number: usize) -> u32 {
         match self.operands[member.operands as usize + number].value {
             NONE => self.undefined(member.variable).as_u32(),
@@ -326,7 +325,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Do the back edges bring two members of one node the same?
+    /// True if two members of one node get the same values over the back edges.
     pub(super) fn get_the_same(&mut self, one: u32, other: u32) -> bool {
         let (one, other) = (self.members[one as usize], self.members[other as usize]);
         (0..self.edges_to(one.node)).all(|number| {
@@ -334,7 +333,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// Takes variables for constant that a loop was seen not to change.
+    /// Assumes that variables are constant if a loop was seen not to change them.
     pub(super) fn find_constant_joins(&mut self) -> bool {
         let mut is_found = false;
         for index in 0..self.members.len() {

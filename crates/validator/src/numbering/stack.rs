@@ -1,4 +1,4 @@
-//! Loads and stores of stack objects whose address goes nowhere.
+//! Loads and stores of stack objects whose address does not escape.
 
 use super::Walk;
 use crate::values::Value;
@@ -6,14 +6,14 @@ use oriel_ori::{DataType, Instruction};
 use smallvec::SmallVec;
 
 impl Walk<'_, '_> {
-    /// Notes stack objects whose address goes to where it is not followed.
+    /// Records stack objects whose address escapes.
     pub(super) fn note_escapes(&mut self, values: &[Value]) {
         for &value in values {
             self.values.stack_objects_in(value, &mut self.slots.escaped);
         }
     }
 
-    /// Bytes of a stack object that an access means.
+    /// Returns the bytes of a stack object that an access refers to.
     fn stack_place(&mut self, side: usize, address: Value, size: u32) -> Option<(u32, u32)> {
         let (object, offset) = self.values.as_stack_address(address)?;
         let function = self.function(side);
@@ -24,7 +24,7 @@ impl Walk<'_, '_> {
         is_inside.then_some((object, offset as u32))
     }
 
-    /// A load of bytes that are followed; was it one?
+    /// Handles a load of tracked bytes; returns whether it was one.
     pub(super) fn load_of_stack(
         &mut self,
         side: usize,
@@ -67,7 +67,7 @@ impl Walk<'_, '_> {
         true
     }
 
-    /// A store to bytes that are followed; was it one?
+    /// Handles a store to tracked bytes; returns whether it was one.
     pub(super) fn store_to_stack(
         &mut self,
         side: usize,
@@ -87,7 +87,7 @@ impl Walk<'_, '_> {
             return false;
         };
         let Some(pieces) = Some(all).filter(|pieces| pieces.has(object)) else {
-            // Whoever can read the object gets what was stored there.
+            // Any reader of the object gets the stored value.
             self.note_escapes(stored);
             return false;
         };
