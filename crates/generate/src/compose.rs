@@ -1,10 +1,10 @@
-//! Structured control flow: loops, diamonds, switches and early exits composed of each other.
+//! Structured control flow: nested loops, diamonds, switches and early exits.
 
 use super::graph::{CountedLoop, Graph, Otherwise, Terminator};
 use super::index::{Block, Entity, Label, Table};
 use oriel_random::Random;
 
-/// Weights of the constructs that a region is made of, and the depth of its loops.
+/// Weights of the constructs of a region, and the nesting depth of its loops.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Composition {
     pub(super) diamond: u32,
@@ -16,15 +16,15 @@ pub(super) struct Composition {
     pub(super) loop_depth: usize,
 }
 
-/// What is still to do, last first: a stack of these stands in for recursion over the nesting.
+/// The remaining tasks, last first: an explicit stack instead of recursion over the nesting.
 enum Task {
-    /// Make control flow of about this many blocks from the open block on.
+    /// Generate control flow of about this many blocks from the open block on.
     Region(Region),
-    /// End the open block with a jump, or by falling through where the label comes next.
+    /// End the open block with a jump, or by falling through if the label comes next.
     JumpTo(Label),
     /// Open a block here.
     Place(Label),
-    /// End the open block as the latch of a loop and open the block behind the loop.
+    /// End the open block as the latch of a loop, and open the block after the loop.
     CloseLoop { header: Label, exit: Label },
 }
 
@@ -32,11 +32,11 @@ enum Task {
 struct Region {
     blocks: usize,
     depth: usize,
-    /// Where a `break` of the innermost loop goes.
+    /// The target of a `break` of the innermost loop.
     exit: Option<Label>,
 }
 
-/// Terminators as they are while the blocks have no numbers yet.
+/// Terminators before blocks have numbers.
 enum Draft {
     Return,
     Jump(Label),
@@ -54,7 +54,7 @@ struct Composer<'a> {
     tasks: Vec<Task>,
 }
 
-/// A graph of about `blocks` blocks; all are reachable, and all loops are counted.
+/// Returns a graph of about `blocks` blocks; all are reachable, and all loops are counted.
 pub(super) fn structured(random: &mut Random, composition: Composition, blocks: usize) -> Graph {
     let mut composer = Composer {
         random,
@@ -114,7 +114,7 @@ impl Composer<'_> {
         self.drafts.push(draft);
     }
 
-    /// Tasks in the order in which they are to run.
+    /// Pushes tasks in the order in which they are to run.
     fn then(&mut self, tasks: impl DoubleEndedIterator<Item = Task>) {
         self.tasks.extend(tasks.rev());
     }
@@ -133,7 +133,7 @@ impl Composer<'_> {
             if may_loop && blocks >= 2 { c.self_loop } else { 0 },
             if blocks >= 6 { c.switch } else { 0 },
             if blocks >= 2 { c.early_exit } else { 0 },
-            // Always possible: a block behind the open one.
+            // Always possible: a block after the open one.
             1,
         ];
         match self.random.weighted(&weights) {
@@ -155,10 +155,11 @@ impl Composer<'_> {
         }
     }
 
-    /// Blocks for the inner part of a construct; what is left is for what follows it.
+    /// Returns the number of blocks for the inner part of a construct; the rest is for the code
+    /// after it.
     fn share(&mut self, blocks: usize) -> usize {
-        // A large region is cut in halves or so: long chains would leave no nesting, thin slices no
-        // breadth.
+        // A large region is split roughly in half: long chains would leave no nesting, thin slices
+        // no breadth.
         self.random.between(blocks / 4, blocks - blocks / 4)
     }
 
@@ -245,7 +246,7 @@ impl Composer<'_> {
         let inner = self.share(region.blocks - cases - 1);
         let labels: Vec<Label> = (0..cases).map(|_| self.label()).collect();
         let join = self.label();
-        // Some blocks stand in the table twice, as `case 1: case 5:` has it.
+        // Some blocks occur twice in the table, as in `case 1: case 5:`.
         let mut targets = labels.clone();
         for _ in 0..self.random.index(cases) {
             targets.push(self.random.pick(&labels));

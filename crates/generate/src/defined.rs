@@ -1,23 +1,24 @@
-//! Makes every use of a variable one that LLVM's live intervals accept.
+//! Ensures that LLVM's live intervals accept every use of a variable.
 //!
-//! They follow each use backward and stop the compiler with "Use of %n does not have a
-//! corresponding definition on every path" where they come to a block without predecessors. A use
-//! is sound if on every path backward a definition comes first, before the entry and before any
-//! unreachable block. Per variable one of three repairs is chosen:
+//! LLVM follows each use backward and stops with "Use of %n does not have a corresponding
+//! definition on every path" at a block without predecessors. A use is sound if every backward path
+//! reaches a definition before the entry and before any unreachable block. One of three repairs is
+//! chosen for each variable:
 //!
 //! - define it at the entry;
-//! - put an `IMPLICIT_DEF` at the end of each predecessor without any definition where another one has a definition,
-//!   as PHI elimination does: the value stays defined on some paths only;
+//! - put an `IMPLICIT_DEF` at the end of each predecessor without any definition where another
+//!   predecessor has one, as PHI elimination does: the value stays defined on some paths only;
 //! - leave the graph alone.
 //!
-//! Uses that are still not sound are marked `undef`.
+//! Uses that are still unsound are marked `undef`.
 
 use super::graph::Graph;
 use super::index::{Block, Entity, Value};
 use super::model::{Function, Use};
 use oriel_random::Random;
 
-/// Rounds of joining: an `IMPLICIT_DEF` at a block's end makes new joins at its other successors.
+/// Rounds of joining: an `IMPLICIT_DEF` at the end of a block makes new joins at its other
+/// successors.
 const ROUNDS: usize = 16;
 
 pub(super) fn repair(function: &mut Function, random: &mut Random) {
@@ -85,7 +86,7 @@ pub(super) fn members(set: &[u64]) -> impl Iterator<Item = usize> {
     (0..set.len() * 64).filter(|&variable| contains(set, variable))
 }
 
-/// What each block does by itself.
+/// The local properties of each block.
 pub(super) struct Local {
     /// Read before it is written in the block.
     exposed: Sets,
@@ -127,7 +128,7 @@ impl Local {
         local
     }
 
-    /// Takes the definitions into account that a repair has added; `new` sees instructions only.
+    /// Takes into account the definitions that a repair has added; `new` sees only instructions.
     pub(super) fn add_repairs(&mut self, function: &Function) {
         let mut at_start = vec![0; self.written.words];
         for block in function.graph.blocks() {
@@ -140,7 +141,7 @@ impl Local {
                 && function.undefined_at_end[block].contains(&value)
                 && !self.reads_first(function, block, value)
             {
-                // The definition at the end comes before the terminator that reads it.
+                // The definition at the end comes before the terminator, which reads it.
                 self.exposed.of_mut(block)[value.index() / 64] &= !(1 << (value.index() % 64));
             }
             for value in &function.undefined_at_end[block] {
@@ -149,8 +150,8 @@ impl Local {
         }
     }
 
-    /// Whether an instruction, not the terminator, reads a variable; only asked where none writes
-    /// it.
+    /// True if an instruction other than the terminator reads a variable; only called where none
+    /// writes it.
     fn reads_first(&self, function: &Function, block: Block, value: Value) -> bool {
         let mut instructions = function.instructions_of(block).iter();
         instructions.any(|instruction| function.operands_of(instruction).contains(&Use::Value(value)))
@@ -166,13 +167,13 @@ impl Local {
     }
 }
 
-/// What holds at the start of each block.
+/// The properties of the start of each block.
 pub(super) struct Flow {
-    /// A path from an entry comes here without a definition.
+    /// A path from an entry reaches it without a definition.
     maybe_undefined: Sets,
-    /// A path from a definition comes here.
+    /// A path from a definition reaches it.
     maybe_defined: Sets,
-    /// A path from here comes to a use before a definition.
+    /// A path from it reaches a use before a definition.
     pub(super) live: Sets,
 }
 
@@ -219,23 +220,23 @@ impl Flow {
     }
 }
 
-/// Whether the search backward ends at the start of a block.
+/// True if the backward search ends at the start of a block.
 ///
-/// LLVM places the values of joins by the dominator tree, in which unreachable blocks are missing:
-/// a variable that is live into one would have no value there. So each counts as an entry of its
-/// own.
+/// LLVM places the values of joins by the dominator tree, which lacks unreachable blocks: a
+/// variable that is live into one would have no value there. Each of them therefore counts as an
+/// entry.
 fn is_entry(graph: &Graph, block: Block) -> bool {
     block == graph.entry() || !graph.is_reachable(block)
 }
 
-/// Adds bits to a word; whether some are new.
+/// Adds bits to a word; returns whether some are new.
 fn add(word: &mut u64, bits: u64) -> bool {
     let new = bits & !*word;
     *word |= bits;
     new != 0
 }
 
-/// One round of the second repair; whether it did anything.
+/// Performs one round of the second repair; returns whether it changed anything.
 fn join(function: &mut Function, local: &mut Local, flow: &Flow, joined: &[u64]) -> bool {
     let mut changed = false;
     let graph = &function.graph;
@@ -247,7 +248,7 @@ fn join(function: &mut Function, local: &mut Local, flow: &Flow, joined: &[u64])
             continue;
         }
         if block == graph.entry() {
-            // The way in from outside is one more predecessor, without a definition.
+            // The edge from outside is one more predecessor, without a definition.
             function.undefined_at_start[block].extend(members(&wanted).map(Value::new));
             local.define_at_start(block, &wanted);
             changed = true;

@@ -1,9 +1,9 @@
-//! Fills the blocks of a graph with operations on values that are defined where they are used.
+//! Fills the blocks of a graph with operations on values that are defined at their uses.
 //!
 //! A block is filled after its immediate dominator and starts with that block's values in scope, so
 //! that every use is dominated by its definition. PHI operands come last, from the scopes at the
-//! ends of the predecessors. Variables of the late form are used and defined without such care:
-//! `defined` puts that right afterwards.
+//! ends of the predecessors. Variables of the late form are used and defined freely; `defined`
+//! repairs that afterwards.
 
 use super::graph::{Graph, Otherwise, Terminator};
 use super::index::{Block, Entity, Span, Table, Value};
@@ -13,10 +13,10 @@ use super::options::{Form, Options};
 use super::scope::Scope;
 use oriel_random::Random;
 
-/// Whom the program is for.
+/// The consumer of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Every value has to be used, or `llc` drops what computes it.
+    /// Every value must be used, or `llc` drops its computation.
     LlvmIr,
     Machine(Form),
 }
@@ -24,9 +24,9 @@ pub(super) enum Target {
 pub(super) struct Filler<'a> {
     pub(super) target: Target,
     pub(super) calls: bool,
-    /// Whether assembly is what people write, and effects stand among accesses.
+    /// True if assembly is written like people's, and effects stand among accesses.
     pub(super) assembly: bool,
-    /// Whether shared memory is used: clearing it is too much for a small kernel of LLVM IR.
+    /// True if shared memory is used: clearing it is too much for a small kernel of LLVM IR.
     pub(super) shared: bool,
     pub(super) random: &'a mut Random,
     types: Table<Value, Type>,
@@ -37,16 +37,16 @@ pub(super) struct Filler<'a> {
     results: Vec<Value>,
     uses: Vec<Use>,
     long_lived: Vec<Value>,
-    /// PHIs of the block under way.
+    /// PHIs of the current block.
     merged: Vec<Value>,
     /// Early-clobber results of assembly that reads a PHI of its block: block, PHI, result.
     early_results: Vec<(Block, Value, Value)>,
-    /// The block under way.
+    /// The current block.
     block: Block,
     scope: Scope,
-    /// Values of the block under way that nothing uses yet, by type; for LLVM IR only.
+    /// Unused values of the current block, by type; for LLVM IR only.
     unused: Vec<Vec<Value>>,
-    /// Machine instructions so far, as `operations::cost` estimates them.
+    /// Machine instructions so far, estimated by `operations::cost`.
     spent: usize,
 }
 
@@ -86,11 +86,11 @@ pub(super) fn fill(
     filler.fill(graph, long_lived, budget)
 }
 
-/// What is decided about a block before it is filled.
+/// Decisions about a block before it is filled.
 struct Plan {
     /// The block that uses the long-lived values.
     last: Option<Block>,
-    /// PHI types of blocks without an immediate dominator, which no scope suggests.
+    /// PHI types of blocks without an immediate dominator, for which no scope suggests any.
     phi_types: Table<Block, Vec<Type>>,
 }
 
@@ -122,8 +122,7 @@ impl Filler<'_> {
         };
         let mut bodies = Table::filled(blocks, empty);
         let mut scopes: Table<Block, Scope> = Table::filled(blocks, Scope::default());
-        // What the ends of the blocks take is known beforehand; the rest is for the blocks to
-        // share.
+        // The cost of the block ends is known beforehand; the blocks share the rest.
         let mut overhead: usize = graph.blocks().map(|block| self.overhead(&graph, block)).sum();
         overhead += long_lived;
         for (position, &block) in graph.order.iter().enumerate() {
@@ -189,7 +188,7 @@ impl Filler<'_> {
         self.target != Target::Machine(Form::Late)
     }
 
-    /// Instructions at the end of a block, some of which the emitter adds.
+    /// Returns the instructions at the end of a block, some of which the emitter adds.
     fn overhead(&self, graph: &Graph, block: Block) -> usize {
         let machine = matches!(self.target, Target::Machine(_));
         let goes_back = graph.successors(block).iter().any(|&target| target <= block);
@@ -199,7 +198,7 @@ impl Filler<'_> {
             + match &graph.terminators[block] {
                 Terminator::Return => 1,
                 Terminator::FallThrough => 0,
-                // `llc` lays blocks out anew, after which most jumps are gone.
+                // `llc` changes the block layout, after which most jumps are gone.
                 Terminator::Jump(_) => usize::from(machine),
                 // A fresh comparison is counted where it is made.
                 Terminator::Branch {
@@ -246,11 +245,11 @@ impl Filler<'_> {
         };
         operations::use_what_is_left(self);
         if let Some(Use::Value(value)) = condition {
-            // The condition may have been combined with the rest; used twice is as good.
+            // The condition may have been combined with other values; using it twice is no problem.
             debug_assert!(matches!(self.types[value], Type::I1 | Type::I32));
         }
-        // The terminator is part of the size, as are the instructions that only the printed form
-        // has.
+        // The terminator is part of the size, and so are the instructions that only the printed
+        // form has.
         self.spent += self.overhead(graph, block);
         Body {
             phis,
@@ -259,10 +258,10 @@ impl Filler<'_> {
         }
     }
 
-    /// A number that decides where to go.
+    /// Returns a number that selects the successor.
     ///
-    /// In LLVM IR it comes from memory: of a computed one `llc` may know enough to drop a way, and
-    /// all behind it.
+    /// In LLVM IR it is loaded from memory: `llc` may know enough about a computed one to drop an
+    /// edge and all code after it.
     fn unpredictable(&mut self) -> Use {
         if self.target != Target::LlvmIr {
             return self.operand(Type::I32);
@@ -315,7 +314,7 @@ impl Filler<'_> {
             operations::combine(self, ty, Use::Value(value), other);
         }
         if self.target == Target::LlvmIr {
-            // Without any effect the whole function would be dropped.
+            // Without any effect `llc` would drop the whole function.
             operations::store(self, Type::I32);
         }
     }
@@ -335,8 +334,8 @@ impl Filler<'_> {
             };
             for _ in 0..count {
                 let ty = self.random.pick(&Type::ALL);
-                // In LLVM IR a predicate that is merged costs many instructions, which would spoil
-                // the size.
+                // In LLVM IR, merging a predicate costs many instructions, which would distort the
+                // size.
                 let unwanted = ty == Type::I1 && self.target == Target::LlvmIr && self.random.percent(90);
                 if self.scope.has(ty) && !unwanted {
                     types.push(ty);
@@ -361,7 +360,7 @@ impl Filler<'_> {
                 let start = self.uses.len();
                 for &predecessor in graph.predecessors(block) {
                     // A loop carries an early-clobber result in all PHIs of its header that can
-                    // have it.
+                    // hold it.
                     let early = self.early_results.iter().find(|&&(home, merged, _)| {
                         home == block && self.types[merged] == ty && graph.dominates(block, predecessor)
                     });
@@ -379,7 +378,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A value that has no definition yet and that later instructions may use.
+    /// Returns a value that has no definition yet and that later instructions may use.
     fn fresh(&mut self, ty: Type) -> Value {
         let value = self.types.push(ty);
         self.scope.add(ty, value, self.random);
@@ -389,7 +388,7 @@ impl Filler<'_> {
         value
     }
 
-    /// What the next instruction defines: a new value, or a variable.
+    /// Returns the definition of the next instruction: a new value, or a variable.
     pub(super) fn define(&mut self, ty: Type) -> Value {
         match self.variable(ty, 35) {
             Some(variable) => variable,
@@ -397,13 +396,13 @@ impl Filler<'_> {
         }
     }
 
-    /// A new value that is not in scope, for results that an instruction with other operands
-    /// defines.
+    /// Returns a new value that is not in scope, for a result of an instruction that still needs
+    /// operands.
     pub(super) fn define_fresh(&mut self, ty: Type) -> Value {
         self.fresh(ty)
     }
 
-    /// A register that has no definition at all, or a value that happens to be near.
+    /// Returns a register without any definition, or a recent value.
     pub(super) fn undefined(&mut self, ty: Type) -> Use {
         match self.scope.pick(ty, self.random) {
             Some(value) if self.random.percent(50) => Use::Undefined(value),
@@ -411,7 +410,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A PHI of the block under way.
+    /// Adds a PHI of the current block.
     pub(super) fn merged_value(&mut self) -> Option<Value> {
         (!self.merged.is_empty()).then(|| self.random.pick(&self.merged))
     }
@@ -420,7 +419,7 @@ impl Filler<'_> {
         self.types[value]
     }
 
-    /// Notes that assembly reads a PHI of the block under way and has an early-clobber result of
+    /// Records that assembly reads a PHI of the current block and has an early-clobber result of
     /// its type.
     pub(super) fn note_early_result(&mut self, result: Value, merged: Value) {
         self.early_results.push((self.block, merged, result));
@@ -434,7 +433,7 @@ impl Filler<'_> {
         Some(self.random.pick(variables))
     }
 
-    /// A value of the type, made where there is none.
+    /// Returns a value of the type, making one if there is none.
     pub(super) fn operand(&mut self, ty: Type) -> Use {
         let unused = &mut self.unused[ty as usize];
         if !unused.is_empty() && self.random.percent(65) {
@@ -464,7 +463,7 @@ impl Filler<'_> {
         self.operand(ty)
     }
 
-    /// The right operand, or another one where it is the same as the left: `llc` folds `a < a`, and
+    /// Returns the right operand, or another one if it equals the left: `llc` folds `a < a`, and
     /// with a branch on it half of the function.
     pub(super) fn other_than(&mut self, left: Use, right: Use, ty: Type) -> Use {
         if self.target == Target::LlvmIr && left == right {
@@ -474,7 +473,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A constant that every form of an instruction of the type takes.
+    /// Returns a constant that every form of an instruction of the type accepts.
     pub(super) fn constant(&mut self, ty: Type) -> i64 {
         match ty {
             Type::I1 => self.random.below(2) as i64,
@@ -490,12 +489,12 @@ impl Filler<'_> {
         }
     }
 
-    /// Takes a value that nothing uses yet.
+    /// Takes an unused value.
     pub(super) fn take_unused(&mut self, ty: Type) -> Option<Value> {
         self.unused[ty as usize].pop()
     }
 
-    /// A register that an instruction reads beside its own operands.
+    /// Returns a register that an instruction reads besides its own operands.
     fn implicit(&mut self, operation: Operation) -> Option<Value> {
         if !self.takes_implicit(operation) {
             return None;
@@ -505,13 +504,13 @@ impl Filler<'_> {
             Some(variable) => Some(variable),
             None => {
                 let value = self.scope.pick(ty, self.random);
-                // The result of this very instruction is in scope already.
+                // The result of this very instruction is already in scope.
                 value.filter(|&value| value.index() + 8 < self.types.len())
             }
         }
     }
 
-    /// A register that an instruction writes beside its own results.
+    /// Returns a register that an instruction writes besides its own results.
     fn implicit_result(&mut self, operation: Operation) -> Option<Value> {
         if !self.takes_implicit(operation) {
             return None;
@@ -532,7 +531,7 @@ impl Filler<'_> {
         self.target != Target::LlvmIr && plain && self.random.percent(2)
     }
 
-    /// An instruction without operands.
+    /// Adds an instruction without operands.
     pub(super) fn simple(&mut self, operation: Operation, ty: Type) -> Value {
         let result = self.define_fresh(ty);
         self.push(operation, ty, &[result], &[]);
@@ -572,8 +571,8 @@ mod tests {
     use super::*;
     use oriel_random::Stream;
 
-    /// The emitters and LLVM rely on it: in static single assignment every operand is dominated by
-    /// its definition.
+    /// The emitters and LLVM rely on this: in static single assignment form, its definition
+    /// dominates every operand.
     #[test]
     fn definitions_dominate_uses() {
         for &shape in Shape::ALL {

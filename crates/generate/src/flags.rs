@@ -1,9 +1,9 @@
-//! Where a `killed` or `dead` flag would be correct.
+//! Computes where a `killed` or `dead` flag would be correct.
 
 use super::index::{Block, Table, Value};
 use super::model::{Function, Use};
 
-/// Flags that the text may have; LLVM treats missing ones as unknown.
+/// Flags that the text may have; LLVM treats missing flags as unknown.
 pub(super) struct Flags {
     /// By position in the pool of uses: no later instruction reads the value.
     pub(super) killed: Vec<bool>,
@@ -11,16 +11,16 @@ pub(super) struct Flags {
     pub(super) dead: Vec<bool>,
 }
 
-/// Where the instructions that name a value are.
+/// The positions of the instructions that name a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Home {
     Nowhere,
-    /// All in one block, a definition first.
+    /// All in one block, starting with a definition.
     In(Block),
     Several,
 }
 
-/// What the instructions behind the one under inspection do with a value first.
+/// The first access to a value after the current instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Read,
@@ -33,7 +33,7 @@ pub(super) fn flags(function: &Function) -> Flags {
         killed: vec![false; function.uses.len()],
         dead: vec![false; function.results.len()],
     };
-    // The block is kept beside the event, so that events of other blocks need no clearing.
+    // Storing the block with the event avoids clearing events of other blocks.
     let mut next: Table<Value, Option<(Block, Next)>> = Table::filled(homes.len(), None);
     for block in function.graph.blocks() {
         if let Some(Use::Value(value)) = function.bodies[block].condition {
@@ -42,7 +42,7 @@ pub(super) fn flags(function: &Function) -> Flags {
         for &value in &function.undefined_at_end[block] {
             next[value] = Some((block, Next::Written));
         }
-        // A condition is read behind the definitions at the end.
+        // A condition is read after the definitions at the end.
         if let Some(Use::Value(value)) = function.bodies[block].condition
             && function.undefined_at_end[block].contains(&value)
         {
@@ -104,7 +104,7 @@ fn homes(function: &Function) -> Table<Value, Home> {
             see(value, block, true);
         }
     }
-    // A PHI reads its operands on edges, behind everything in the block.
+    // A PHI reads its operands on edges, after all instructions of the block.
     for phi in &function.phis {
         for operand in function.phi_operands(phi) {
             if let Use::Value(value) = *operand {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use oriel_random::{Random, Stream};
 
-    /// In one block the flags are easy to check: a killed value is not read again before it is
+    /// Within one block the flags are easy to check: a killed value is not read again before it is
     /// written again.
     #[test]
     fn killed_values_are_not_read_again() {

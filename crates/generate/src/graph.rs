@@ -2,11 +2,11 @@
 
 use super::index::{Block, Entity, Span, Table};
 
-/// How a block ends.
+/// The terminator of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Terminator {
     Return,
-    /// To the next block in layout order, without an instruction.
+    /// Falls through to the next block in layout order, without an instruction.
     FallThrough,
     Jump(Block),
     /// Two targets, which may be the same block.
@@ -18,15 +18,14 @@ pub(super) enum Terminator {
     Switch(Vec<Block>),
 }
 
-/// Where a branch goes that is not taken.
+/// The target of a branch that is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Otherwise {
     FallThrough,
     Jump(Block),
 }
 
-/// A loop that runs a bounded number of times: its header is entered from `preheader` and `latch`
-/// alone.
+/// A loop with a bounded trip count: only `preheader` and `latch` lead to its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CountedLoop {
     pub(super) header: Block,
@@ -36,24 +35,24 @@ pub(super) struct CountedLoop {
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) terminators: Table<Block, Terminator>,
-    /// Loops of structured graphs; in other graphs every edge back in the layout counts against a
-    /// common bound.
+    /// Loops of structured graphs; in other graphs every backward edge in the layout counts against
+    /// a common bound.
     pub(super) counted: Vec<CountedLoop>,
     successors: Adjacency,
     predecessors: Adjacency,
-    /// All blocks in reverse post-order from the roots: the entry, and a block of each part that it
-    /// does not reach.
+    /// All blocks in reverse post-order from the roots: the entry, and one block of each part that
+    /// the entry does not reach.
     pub(super) order: Vec<Block>,
     reachable: Table<Block, bool>,
     dominators: Table<Block, Option<Block>>,
 }
 
-/// Neighbours of each block, each once, in one vector.
+/// Neighbours of each block without repetition, in one vector.
 #[derive(Debug)]
 struct Adjacency {
     spans: Table<Block, Span>,
     blocks: Vec<Block>,
-    /// How many edges lead to or from each of `blocks`.
+    /// Number of edges to or from each of `blocks`.
     edges: Vec<usize>,
 }
 
@@ -104,7 +103,7 @@ impl Graph {
         self.predecessors.of(block)
     }
 
-    /// How many edges come from each predecessor.
+    /// Returns the number of edges from each predecessor.
     pub(super) fn edges_from_predecessors(&self, block: Block) -> &[usize] {
         &self.predecessors.edges[self.predecessors.spans[block].range()]
     }
@@ -113,22 +112,21 @@ impl Graph {
         self.reachable[block]
     }
 
-    /// The immediate dominator where every root is an entry; none for roots and blocks that several
-    /// roots reach.
+    /// Returns the immediate dominator, with every root as an entry; none for roots and for blocks
+    /// that several roots reach.
     ///
-    /// This is dominance as LLVM's live intervals need it: they follow edges from unreachable
-    /// blocks as well, so a definition serves a use only if no path backward from the use ends
-    /// elsewhere.
+    /// LLVM's live intervals need this kind of dominance: they also follow edges from unreachable
+    /// blocks, so a definition serves a use only if no backward path from the use ends elsewhere.
     pub(super) fn dominator(&self, block: Block) -> Option<Block> {
         self.dominators[block]
     }
 
-    /// Does every way to a block come through another one, or are they the same?
+    /// True if every path to a block passes through another one, or if they are the same.
     pub(super) fn dominates(&self, above: Block, below: Block) -> bool {
         std::iter::successors(Some(below), |&at| self.dominator(at)).any(|at| at == above)
     }
 
-    /// The block after this one in the layout.
+    /// Returns the next block in the layout.
     pub(super) fn next(&self, block: Block) -> Option<Block> {
         let next = block.index() + 1;
         (next < self.len()).then(|| Block::new(next))
@@ -139,8 +137,8 @@ fn successors(terminators: &Table<Block, Terminator>) -> Adjacency {
     let mut blocks = Vec::new();
     let mut edges: Vec<usize> = Vec::new();
     let mut spans = Table::new();
-    // The last block whose successors named this one, and where: finds repetitions without clearing
-    // a set per block.
+    // The last block that has this one as a successor, and its position; finds repetitions without
+    // clearing a set for each block.
     let mut named: Table<Block, Option<(Block, usize)>> = Table::filled(terminators.len(), None);
     for (block, terminator) in terminators.iter() {
         let start = blocks.len();
@@ -216,8 +214,8 @@ fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
     let mut roots = Table::filled(blocks, false);
     let mut reachable = Table::filled(blocks, false);
     let entry = Block::new(0);
-    // Blocks without predecessors come before blocks of cycles, so that a cycle with a way in has
-    // that as its root.
+    // Blocks without predecessors come before blocks of cycles, so that the root of a cycle with an
+    // entry edge is outside it.
     let starts = successors
         .spans
         .indexes()
@@ -261,8 +259,8 @@ fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
     }
 }
 
-/// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
-/// Algorithm".
+/// Computes immediate dominators by the iteration of Cooper, Harvey and Kennedy, "A Simple, Fast
+/// Dominance Algorithm".
 fn dominators(
     order: &[Block],
     roots: &Table<Block, bool>,

@@ -1,6 +1,6 @@
-//! Entity indexes and the tables that they index.
+//! Entity indexes and their tables.
 //!
-//! The generator stands alone, so it has its own small pair instead of the crate's.
+//! The generator is independent, so it has its own small pair of types instead of the engine's.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -39,7 +39,7 @@ macro_rules! define_entity {
 define_entity! {
     /// A basic block; blocks are numbered in layout order.
     Block;
-    /// A place that a block will take in the layout, before it has been placed.
+    /// A future place in the layout of a block that has not been placed yet.
     Label;
     /// A value in static single assignment, or a variable of the late form.
     Value;
@@ -108,7 +108,7 @@ impl<I: Entity, T> IndexMut<I> for Table<I, T> {
 }
 
 /// A part of a pool: lists of different lengths share one vector, so that a million short lists
-/// cost no allocation each.
+/// need no allocations of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,

@@ -1,4 +1,4 @@
-//! How the kernels of a generated module are launched.
+//! Launches of the kernels of a generated module.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use oriel_random::{Random, Stream};
 const BLOCKS: usize = 2;
 const THREADS: usize = 64;
 
-/// A launch description, as text, for the module that [`llvm_ir`](fn@super::llvm_ir) makes of the
-/// same options.
+/// Returns a launch description, as text, for the module that [`llvm_ir`](fn@super::llvm_ir)
+/// generates from the same options.
 ///
-/// Each kernel runs once, with an output buffer of its own. `seed` chooses what the buffers and
-/// parameters hold; kernels and inputs vary independently.
+/// Each kernel runs once, with its own output buffer. `seed` determines the contents of buffers and
+/// parameters; kernels and inputs vary independently.
 pub fn launch_description(options: &Options, seed: u64) -> String {
     let mut random = Random::new(seed, Stream::Inputs);
     let mut text = format!(
@@ -41,7 +41,8 @@ pub fn launch_description(options: &Options, seed: u64) -> String {
                 random.word()
             ),
         );
-        // Floats of moderate size: most operations on them are then exact or rounded, not infinite.
+        // Floats of moderate size, so that most operations on them are exact or rounded instead of
+        // infinite.
         let (high, low) = (random.word(), random.word());
         let (float, double) = (random.word() as i32, random.word() as i32);
         push(

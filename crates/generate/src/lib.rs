@@ -1,7 +1,7 @@
 //! Generated NVPTX functions for tests, fuzzing and benchmarks: deterministic from a seed, without
 //! LLVM.
 //!
-//! One random program, two ways to write it down:
+//! A random program can be written in two ways:
 //!
 //! - [`fn@llvm_ir`]: a module of kernels for `llc` and `clang`, of any size, with defined semantics;
 //!   [`launch_description`] says how to run them;
@@ -22,8 +22,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The same [`Options`] give the same bytes everywhere: see `crates/random/src/lib.rs` for what
-//! that rests on.
+//! The same [`Options`] give the same bytes everywhere; see `crates/random/src/lib.rs` for the
+//! reasons.
 
 mod compose;
 mod defined;
@@ -52,8 +52,7 @@ use model::Function;
 pub use options::{Form, Options, Shape, UnknownName, parse_processor};
 use oriel_random::{Random, Stream};
 
-/// Writes a module of `options.functions` kernels; see [`llvm_ir`](mod@llvm_ir) for how they may be
-/// launched.
+/// Writes a module of `options.functions` kernels; see [`llvm_ir`](mod@llvm_ir) for valid launches.
 pub fn llvm_ir(options: &Options, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     llvm_ir::header(&mut out, options)?;
@@ -94,7 +93,7 @@ pub fn machine_ir(options: &Options, out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Instructions of a kernel that every LLVM IR function has, whatever is in it.
+/// Instructions of a kernel that every LLVM IR function has, whatever its content.
 const PROLOGUE: usize = 15;
 
 fn program(options: &Options, seed: u64, target: Target) -> Function {
@@ -102,7 +101,7 @@ fn program(options: &Options, seed: u64, target: Target) -> Function {
     let blocks = (options.instructions / options.block_size.max(1)).max(1);
     let graph = shape::graph(options, target == Target::LlvmIr, blocks, &mut random);
     let budget = match target {
-        // `llc` folds a few percent of what is written.
+        // `llc` folds a few percent of the written instructions.
         Target::LlvmIr => options.instructions.saturating_sub(PROLOGUE) * 21 / 20,
         Target::Machine(_) => options.instructions,
     };
@@ -115,8 +114,8 @@ fn program(options: &Options, seed: u64, target: Target) -> Function {
     )
 }
 
-/// Number of blocks, and the edges, of a graph of about `blocks` blocks that functions are
-/// generated from.
+/// Returns the number of blocks and the edges of a graph of about `blocks` blocks, as used for
+/// functions.
 pub fn edges(shape: Shape, blocks: usize, random: &mut Random) -> (usize, Vec<(usize, usize)>) {
     let options = Options {
         shape,
@@ -182,7 +181,7 @@ mod tests {
         assert_eq!(machine(&module), [alone(0), alone(1), alone(2)].concat());
     }
 
-    /// FNV-1a of what is written: a change here changes every function that a seed stands for.
+    /// FNV-1a of the output: a change here changes the function of every seed.
     #[test]
     fn the_bytes_are_pinned() {
         let hash = |bytes: &[u8]| {

@@ -1,22 +1,23 @@
 //! Writes a program as an LLVM IR module of kernels.
 //!
-//! Every kernel has the parameters `(in, out, i32, i64, i16, float, double)`, may be launched with
-//! at most `MAX_BLOCK` threads a block and `MAX_GRID` threads altogether in one dimension, and
-//! gives the same memory in every correct execution:
+//! Every kernel has the parameters `(in, out, i32, i64, i16, float, double)`. It may be launched in
+//! one dimension with at most `MAX_BLOCK` threads a block and `MAX_GRID` threads altogether, and
+//! leaves the same memory in every correct execution:
 //!
 //! - `in` has `IN_BYTES` bytes, which are only read; indexes are masked;
-//! - `out` has `OUT_BYTES` bytes for each thread of the grid, which only that thread reads and writes; it has to be
-//!   filled before the launch, as its old content may be read;
-//! - shared memory has `SHARED_BYTES` bytes for each thread of the block, likewise its own, given known values at the start;
+//! - `out` has `OUT_BYTES` bytes for each thread of the grid, which only that thread reads and
+//!   writes; it must be filled before the launch, as its old content may be read;
+//! - shared memory has `SHARED_BYTES` bytes for each thread of the block, which only that thread
+//!   uses and which are initialised at the start;
 //! - a divisor is odd and positive, a shift amount is masked;
-//! - a float is clamped before it becomes an integer, and a NaN becomes zero before it is stored, as the bits of a
-//!   NaN are not defined;
-//! - loops of structured shapes run at most `MAX_TRIPS` times each time that they are entered; in other shapes all
-//!   edges back in the layout together are taken at most `FUEL` times.
+//! - a float is clamped before it is converted to an integer, and a NaN becomes zero before it is
+//!   stored, as the bits of a NaN are not defined;
+//! - loops of structured shapes run at most `MAX_TRIPS` times each time they are entered; in other
+//!   shapes, all backward edges in the layout together are taken at most `FUEL` times.
 //!
-//! With [`Options::all_operations`] threads work together, and blocks need a power of two of
-//! threads, at least 32. With [`Options::assembly`] they have to be 64; what the kernels compute
-//! then has no meaning, but ptxas accepts them.
+//! With [`Options::all_operations`], threads cooperate, and blocks need a power of two of threads,
+//! at least 32. With [`Options::assembly`], they must have 64 threads; the kernels' results then
+//! have no meaning, but ptxas accepts the kernels.
 
 mod assembly;
 mod instructions;
@@ -35,9 +36,9 @@ use super::options::Options;
 use operands::{name, text};
 use oriel_random::Random;
 
-/// Threads that a block of a generated kernel's launch may have at most.
+/// The most threads of a block in a launch of a generated kernel.
 pub const MAX_BLOCK: usize = 64;
-/// Blocks that the grid of a generated kernel's launch may have at most.
+/// The most blocks of the grid in a launch of a generated kernel.
 pub const MAX_GRID: usize = 1024;
 /// Size in bytes of the buffer that a kernel reads.
 pub const IN_BYTES: usize = 4096;
@@ -45,9 +46,9 @@ pub const IN_BYTES: usize = 4096;
 pub const OUT_BYTES: usize = 256;
 /// Bytes of shared memory that belong to one thread.
 pub const SHARED_BYTES: usize = 128;
-/// How often the body of a counted loop runs at most.
+/// The most iterations of a counted loop.
 pub const MAX_TRIPS: usize = 4;
-/// How often all edges back that are not those of counted loops are taken in one run at most.
+/// How often the backward edges outside counted loops are taken in one run, at most.
 pub const FUEL: usize = 64;
 
 /// Metadata nodes before those of the functions, and of each function.
@@ -78,8 +79,7 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
         assembly::header(out, options)?;
     }
     if options.calls {
-        // Not inlined, or no call would be left; the float is compared only, so that it may be
-        // anything.
+        // Not inlined, or no call would be left. The float is only compared, so any value is valid.
         writeln!(
             out,
             "define internal i32 @device(i32 %number, float %scale) noinline {{"
@@ -120,7 +120,7 @@ pub(super) fn footer(out: &mut impl Write, options: &Options) -> io::Result<()> 
             "!{subprogram} = distinct !DISubprogram(name: \"f{seed}\", scope: !1, file: !1, line: 1, type: !3, \
              unit: !0, spFlags: DISPFlagDefinition)"
         )?;
-        // Locations of single instructions are written in line, with this node as their scope.
+        // Locations of single instructions are written inline, with this node as their scope.
         writeln!(
             out,
             "!{} = !DILexicalBlock(scope: !{subprogram}, file: !1, line: 1)",
@@ -174,17 +174,17 @@ pub(super) fn function(
     writeln!(writer.out, "}}\n")
 }
 
-/// How the loops of a function are bounded.
+/// The bounds of a function's loops.
 struct Loops {
-    /// By header: the latch and how often the loop runs.
+    /// By header: the latch and the trip count.
     headers: Table<Block, Option<(Block, usize)>>,
     /// By latch: the header.
     latches: Table<Block, Option<Block>>,
-    /// Edges back in the layout of no counted loop exist, so that fuel is needed.
+    /// True if there are backward edges outside counted loops, so that fuel is needed.
     needs_fuel: bool,
-    /// By header: how a counted loop carries the result of an early clobber.
+    /// By header: how a counted loop carries an early-clobber result.
     early: Table<Block, Option<assembly::EarlyLoop>>,
-    /// By exit: headers of loops whose result of an early clobber is stored there.
+    /// By exit: headers of loops whose early-clobber result is stored there.
     early_exits: Table<Block, Vec<Block>>,
 }
 
@@ -209,14 +209,14 @@ impl Loops {
         }
     }
 
-    /// Chooses loops that carry the result of an early clobber.
+    /// Chooses loops that carry an early-clobber result.
     fn choose_early(&mut self, graph: &Graph, random: &mut Random) {
         for header in graph.blocks() {
             let Some((latch, _)) = self.headers[header] else {
                 continue;
             };
             self.early[header] = assembly::EarlyLoop::choose(random);
-            // A latch has two successors, and goes back to one of them.
+            // A latch has two successors and branches back to one of them.
             let mut successors = graph.successors(latch).iter();
             let exit = successors.find(|&&target| target != header);
             if let (Some(_), Some(&exit)) = (self.early[header], exit) {
@@ -288,7 +288,7 @@ impl<W: Write> Writer<'_, W> {
         self.terminator(block)
     }
 
-    /// The operands of a PHI; LLVM wants one for each edge.
+    /// Writes the operands of a PHI; LLVM requires one for each edge.
     fn incoming<T: fmt::Display>(
         &mut self,
         block: Block,
@@ -307,7 +307,7 @@ impl<W: Write> Writer<'_, W> {
         writeln!(self.out)
     }
 
-    /// One line; with debug info, some lines have the same source line as the one before.
+    /// Writes one line; with debug info, some lines share the source line of the previous one.
     fn line(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
         match self.scope {
             Some(scope) => {
@@ -328,7 +328,7 @@ impl<W: Write> Writer<'_, W> {
         self.temporary
     }
 
-    /// Where the thread's own memory begins, and known values in shared memory.
+    /// Writes the start of the thread's own memory, and initialises shared memory.
     fn prologue(&mut self) -> io::Result<()> {
         self.line(format_args!(
             "%thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"

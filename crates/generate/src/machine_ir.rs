@@ -20,7 +20,8 @@ struct Debug {
 const COMMON_NODES: usize = 5;
 const FUNCTION_NODES: usize = 3;
 
-/// The LLVM IR module in front of the machine functions: without debug info none is needed.
+/// Writes the LLVM IR module that precedes the machine functions; without debug info none is
+/// needed.
 pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> {
     if !options.debug_info {
         return Ok(());
@@ -94,7 +95,7 @@ pub(super) fn function(
         name(options, number)
     )?;
     if options.form == Form::Late {
-        // Said expressly, because a small function may happen to have one definition for each
+        // Stated explicitly, because a small function may happen to have one definition for each
         // register.
         writeln!(out, "noPhis: true\nisSSA: false")?;
     }
@@ -121,10 +122,9 @@ struct Writer<'a, W> {
     flags: Flags,
     debug: Option<Debug>,
     random: &'a mut Random,
-    /// Whether the instruction under way has an operand behind its name, so that a comma comes
-    /// next.
+    /// True if the current instruction has an operand after its name, so that a comma comes next.
     has_operands: bool,
-    /// Is the assembly what people write, and are there effects around accesses?
+    /// True if the assembly is written like people's, and there are effects around accesses.
     has_assembly: bool,
 }
 
@@ -183,8 +183,8 @@ impl<W: Write> Writer<'_, W> {
         )
     }
 
-    /// A register or a constant; a register is written with its class, because a register whose
-    /// definition comes later in the text, or never, has no other.
+    /// Writes a register or a constant. A register is written with its class, because a register
+    /// that is defined later in the text, or never, has no other indication of it.
     fn operand(&mut self, operand: Use, killed: bool) -> io::Result<()> {
         let class = |value: Value| opcodes::class(self.function.types[value]);
         match operand {
@@ -210,7 +210,7 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// Says now and then that a register, or none, holds a source variable.
+    /// Sometimes writes that a register, or none, holds a source variable.
     fn debug_value(&mut self, defined: Option<Value>) -> io::Result<()> {
         let Some(Debug { variable, location }) = self.debug else {
             return Ok(());
@@ -379,8 +379,7 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// Bytes from an address to what is accessed; few different ones where accesses are to be
-    /// compared.
+    /// Byte offset of an access; few different ones if accesses are to be compared.
     fn offset(&mut self) -> u64 {
         let places = if self.has_assembly { 2 } else { 16 };
         8 * self.random.below(places)
@@ -475,7 +474,7 @@ impl<W: Write> Writer<'_, W> {
         const DEFINITION: u32 = 2;
         const EARLY_CLOBBER: u32 = 3;
         const TIED_TO_FIRST: u32 = 1 << 31;
-        /// The first result is the operand behind the text, the extra word and the first flag word.
+        /// The first result is the operand after the text, the extra word and the first flag word.
         const FIRST_RESULT: usize = 3;
         let function = self.function;
         let (text, properties) = self.assembly_text();

@@ -80,7 +80,7 @@ impl Binary {
         matches!(self, Self::ShiftLeft | Self::ShiftRight | Self::ShiftRightSigned)
     }
 
-    /// Whether NVPTX has a form of the instruction whose second operand is a constant.
+    /// True if NVPTX has a form of the instruction whose second operand is a constant.
     pub(super) fn takes_constant(self, ty: Type) -> bool {
         match self {
             Self::Add | Self::Multiply => ty != Type::I1,
@@ -133,7 +133,7 @@ pub(super) enum Special {
     BlockSize,
 }
 
-/// What an instruction does; `ty` of the instruction is the type that it works on.
+/// The operation of an instruction; `ty` of the instruction is the type that it works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Constant(i64),
@@ -170,7 +170,7 @@ pub(super) enum Operation {
         tied: bool,
         early: bool,
     },
-    /// An opcode that has effects which no flag but one tells, and no operands; one of
+    /// An opcode whose effects no flag but one describes, without operands; one of
     /// [`EFFECTS`](super::opcodes::EFFECTS).
     Effect(usize),
 }
@@ -187,9 +187,9 @@ pub(super) enum Use {
 pub(super) struct Instruction {
     pub(super) operation: Operation,
     pub(super) ty: Type,
-    /// The last one is implicit if so marked.
+    /// The last one is implicit if marked so.
     pub(super) results: Span,
-    /// The last one is implicit if so marked.
+    /// The last one is implicit if marked so.
     pub(super) operands: Span,
     pub(super) has_implicit_result: bool,
     pub(super) has_implicit_use: bool,
@@ -198,11 +198,11 @@ pub(super) struct Instruction {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Phi {
     pub(super) result: Value,
-    /// One operand a predecessor, in the graph's order.
+    /// One operand for each predecessor, in the graph's order.
     pub(super) operands: Span,
 }
 
-/// A part of the program that one block holds.
+/// The part of the program in one block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Body {
     pub(super) phis: Span,

@@ -13,8 +13,8 @@ pub(super) fn class(ty: Type) -> &'static str {
     }
 }
 
-/// What an inline assembly operand of a type starts its flag word with: the class number plus one,
-/// and one register.
+/// The first part of the flag word of an inline assembly operand of a type: the class number plus
+/// one, and one register.
 pub(super) fn assembly_flag(ty: Type, kind: u32) -> u32 {
     let class_and_one = match ty {
         Type::I1 => 1,
@@ -39,7 +39,7 @@ pub(super) const EFFECTS: [&str; 9] = [
     "BARRIER_CTA_SYNC_ALIGNED_ALL_i 0",
 ];
 
-/// An opcode and the constants behind its operands.
+/// An opcode and the constants after its operands.
 pub(super) struct Opcode {
     pub(super) name: String,
     pub(super) suffix: &'static str,
@@ -52,7 +52,7 @@ fn opcode(name: impl Into<String>, suffix: &'static str) -> Opcode {
     }
 }
 
-/// The rest of an arithmetic float instruction on 32 bits says whether denormals are flushed.
+/// The suffix of a 32-bit float instruction says whether denormals are flushed.
 fn flush(ty: Type) -> &'static str {
     if ty == Type::F32 { ", 0" } else { "" }
 }

@@ -1,4 +1,4 @@
-//! Which operation comes next, and what it costs in machine instructions.
+//! Chooses the next operation, and estimates costs in machine instructions.
 
 use super::fill::{Filler, Target};
 use super::index::Value;
@@ -30,10 +30,9 @@ const FLOAT: [Binary; 4] = [Binary::Add, Binary::Subtract, Binary::Multiply, Bin
 const FLOAT_WEIGHTS: [u32; 4] = [10, 6, 10, 1];
 const PREDICATE: [Binary; 3] = [Binary::And, Binary::Or, Binary::Xor];
 
-/// Machine instructions that one operation becomes.
+/// Returns the machine instructions of one operation.
 ///
-/// For LLVM IR this is what `llc -O2` makes of the text that the emitter writes, on average over
-/// contexts.
+/// For LLVM IR this is the average result of `llc -O2` over contexts.
 pub(super) fn cost(target: Target, instruction: &Instruction, operands: &[Use]) -> usize {
     if target != Target::LlvmIr {
         // A call is a sequence of instructions.
@@ -76,7 +75,7 @@ pub(super) fn cost(target: Target, instruction: &Instruction, operands: &[Use]) 
     }
 }
 
-/// Instructions that an access takes: a constant index is part of its address.
+/// Returns the instructions of an access: a constant index is part of its address.
 fn address_cost(index: Use) -> usize {
     match index {
         Use::Integer(_) => 1,
@@ -84,7 +83,7 @@ fn address_cost(index: Use) -> usize {
     }
 }
 
-/// Adds one operation on values in scope, and what is needed to have its operands.
+/// Adds one operation on values in scope, and the instructions that compute missing operands.
 pub(super) fn add_one(filler: &mut Filler) {
     let machine = u32::from(filler.target != Target::LlvmIr);
     let written = u32::from(filler.assembly) * machine;
@@ -137,8 +136,8 @@ pub(super) fn add_one(filler: &mut Filler) {
         }
         9 => {
             let operands = [filler.operand(Type::I32), filler.operand(Type::F32)];
-            // The sequence reads before it writes, but in other instructions: `%a = call(%a)` is
-            // not one.
+            // The sequence reads before it writes, but in different instructions: `%a = call(%a)`
+            // is not allowed.
             let result = filler.define_fresh(Type::I32);
             filler.push(Operation::Call, Type::I32, &[result], &operands);
         }
@@ -281,9 +280,9 @@ fn effect_among_accesses(filler: &mut Filler, ty: Type) {
     finish(filler, Operation::Load(space), ty, &[address]);
 }
 
-/// Assembly with one early-clobber result that reads a value which its result may be merged with: a
-/// PHI that gets the result in the next round of the loop or, in the late form, a copy of the
-/// register that the result goes to.
+/// Adds assembly with one early-clobber result that reads a value with which its result may be
+/// coalesced: a PHI that gets the result in the next iteration or, in the late form, a copy of the
+/// result's register.
 fn early_result_of_merged(filler: &mut Filler, ty: Type) {
     let early = Operation::Assembly {
         tied: false,
@@ -313,8 +312,8 @@ fn assembly(filler: &mut Filler) {
     let mut results: Vec<Value> = Vec::new();
     let mut operands = Vec::new();
     let ty = filler.random.pick(&Type::NUMBERS);
-    // A tied operand has the register of its result, which static single assignment cannot say:
-    // there the two-address pass makes it so later.
+    // A tied operand has the register of its result. Static single assignment form cannot express
+    // this: there the two-address pass does it later.
     let tied = match filler.target {
         Target::Machine(Form::Late) => match filler.variable(ty, 60) {
             Some(variable) => {
@@ -328,7 +327,7 @@ fn assembly(filler: &mut Filler) {
             let tied = filler.random.percent(30);
             if tied {
                 operands.push(filler.operand(ty));
-                // An operand without a value cannot give the result one.
+                // An operand without a value cannot define the result.
                 if let Some(Use::Undefined(_)) = operands.first() {
                     operands.clear();
                 }
@@ -343,7 +342,7 @@ fn assembly(filler: &mut Filler) {
             operands.push(operand);
         }
     }
-    // Results come after the operands, or an operand could be a result that has no value yet.
+    // Results come after the operands, or an operand could be a result without a value yet.
     while results.len() < count {
         let first_is_tied = tied && results.is_empty();
         let result_ty = if first_is_tied { ty } else { any_type(filler) };
@@ -353,7 +352,7 @@ fn assembly(filler: &mut Filler) {
     filler.push(Operation::Assembly { tied, early }, ty, &results, &operands);
 }
 
-/// The type of an operand of assembly: predicates as well, if it is what people write.
+/// Returns the type of an assembly operand, including predicates if it is written like people's.
 fn any_type(filler: &mut Filler) -> Type {
     if filler.assembly && filler.random.percent(10) {
         return Type::I1;
@@ -361,7 +360,7 @@ fn any_type(filler: &mut Filler) -> Type {
     filler.random.pick(&Type::NUMBERS)
 }
 
-/// A value of the type out of nothing, not a variable.
+/// Makes a value of the type without operands; not a variable.
 pub(super) fn make(filler: &mut Filler, ty: Type) -> Value {
     if filler.target == Target::LlvmIr {
         return match ty {
@@ -396,7 +395,7 @@ pub(super) fn make(filler: &mut Filler, ty: Type) -> Value {
     }
 }
 
-/// A value of the type that nothing can be known about.
+/// Makes a value of the type about which nothing can be known.
 pub(super) fn source(filler: &mut Filler, ty: Type) -> Value {
     match filler.target {
         Target::LlvmIr => {
@@ -422,8 +421,7 @@ pub(super) fn combine(filler: &mut Filler, ty: Type, left: Use, right: Use) {
     finish(filler, Operation::Binary(binary), ty, &[left, right]);
 }
 
-/// Uses the values of the block that nothing uses: combines them with each other and stores what
-/// comes out.
+/// Uses the unused values of the block: combines them with each other and stores the result.
 pub(super) fn use_what_is_left(filler: &mut Filler) {
     // Predicates first: they become numbers, which cannot become predicates again.
     while let Some(predicate) = filler.take_unused(Type::I1) {

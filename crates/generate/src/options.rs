@@ -1,4 +1,4 @@
-//! What the caller chooses.
+//! Options of the caller.
 
 use std::error::Error;
 use std::fmt;
@@ -15,10 +15,10 @@ macro_rules! define_names {
         }
 
         impl $enumeration {
-            /// Every variant, in the order in which the documentation lists them.
+            /// All variants, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name that `Display` writes and `FromStr` reads.
+            /// The name as written by `Display` and read by `FromStr`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -51,25 +51,25 @@ define_names! {
     Shape, "shape" {
         /// One block.
         Straight = "straight",
-        /// Nested loops, diamonds, switches and early exits, as a front end makes them.
+        /// Nested loops, diamonds, switches and early exits, as from a front end.
         Structured = "structured",
         /// A chain of loops of one block each.
         SelfLoops = "self-loops",
-        /// Switches one after the other and inside each other.
+        /// Switches in sequence and nested.
         Switches = "switches",
         /// One switch with as many targets as the function has blocks.
         HugeSwitch = "huge-switch",
         /// Edges between random blocks: mostly loops with several entries.
         Irreducible = "irreducible",
-        /// Random edges, and loops that nothing leaves.
+        /// Random edges, and infinite loops.
         InfiniteLoops = "infinite-loops",
-        /// Random edges, and blocks that nothing reaches, alone and in cycles.
+        /// Random edges, and unreachable blocks, alone and in cycles.
         Unreachable = "unreachable",
-        /// Random edges, many of them twice between the same two blocks.
+        /// Random edges, many of them duplicated.
         ParallelEdges = "parallel-edges",
         /// Random edges, and many blocks without an instruction that fall through to the next.
         EmptyBlocks = "empty-blocks",
-        /// Random edges with a little of all of it.
+        /// Random edges with some of each of the above.
         Random = "random",
         /// One of the others, chosen for each function.
         Mixed = "mixed",
@@ -77,7 +77,7 @@ define_names! {
 }
 
 define_names! {
-    /// The state of the machine code that is generated.
+    /// The form of the generated machine code.
     Form, "form" {
         /// Static single assignment: each register has one definition, which dominates its uses;
         /// PHIs at joins.
@@ -88,7 +88,7 @@ define_names! {
     }
 }
 
-/// A name that stands for nothing, and those that would.
+/// An unknown name, and the known ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     what: &'static str,
@@ -110,48 +110,48 @@ impl fmt::Display for UnknownName {
 
 impl Error for UnknownName {}
 
-/// What to generate.
+/// The properties of the generated functions.
 ///
-/// The same options give the same bytes, on every platform and with every later version that does
-/// not say otherwise in its release notes.
+/// The same options give the same bytes on every platform and in every later version, unless its
+/// release notes say otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Seed of the first function; function `k` of a module has the seed `seed + k`, so that any
-    /// function of a module can be generated again alone.
+    /// Seed of the first function. Function `k` of a module has the seed `seed + k`, so that any
+    /// function of a module can be generated alone.
     pub seed: u64,
     /// Machine instructions of each function, approximately: from 10 to a few million. Machine IR
-    /// has this number of instructions within a few percent; of LLVM IR `llc -O2` makes this number
-    /// within 30 %.
+    /// has this number within a few percent; for LLVM IR, `llc -O2` generates this number within 30
+    /// %.
     pub instructions: usize,
     /// Functions in the module.
     pub functions: usize,
-    /// Control flow. LLVM IR has to terminate, so there `InfiniteLoops` is bounded as all its loops
-    /// are, and blocks that nothing reaches, which `llc` would drop at once, are left out.
+    /// Control flow. LLVM IR must terminate: there the loops of `InfiniteLoops` are bounded like
+    /// all others, and unreachable blocks, which `llc` would drop immediately, are left out.
     pub shape: Shape,
-    /// Machine instructions of a block on average. 1 gives as many blocks as the size allows.
+    /// Average machine instructions of a block. 1 gives as many blocks as the size allows.
     pub block_size: usize,
-    /// How deep loops nest in the structured shapes.
+    /// Nesting depth of loops in the structured shapes.
     pub loop_depth: usize,
     /// Values that are defined at the entry and used at the end, at most one for eight
     /// instructions.
     pub long_lived: usize,
-    /// Debug locations, and in machine IR `DBG_VALUE`s as well.
+    /// Debug locations and, in machine IR, `DBG_VALUE`s.
     pub debug_info: bool,
     /// Calls of device functions.
     pub calls: bool,
     /// In LLVM IR also barriers, warp-wide operations, atomics, vectors, bytes, half precision and
-    /// local arrays. Needs PTX 6.0, which LLVM takes for sm_70 and later without being told.
+    /// local arrays. Needs PTX 6.0, LLVM's default for sm_70 and later.
     pub all_operations: bool,
-    /// Inline assembly, and intrinsics with effects that no flag tells: `cp.async`, mbarriers,
-    /// fences, named barriers and so on, as far as the processor has them. LLVM IR with it can be
-    /// compiled and compared with itself, but not run on a host; in machine IR the assembly is not
-    /// PTX.
+    /// Inline assembly, and intrinsics with effects that no flag describes: `cp.async`, mbarriers,
+    /// fences, named barriers and so on, as far as the processor supports them. LLVM IR with it can
+    /// be compiled and compared with itself, but not run on a host; in machine IR the assembly is
+    /// not PTX.
     pub assembly: bool,
-    /// With `assembly`: the compute capability that LLVM IR is compiled for, 70 at least.
+    /// With `assembly`: the compute capability that LLVM IR is compiled for, at least 70.
     pub sm: u32,
     /// With `assembly`: whether the processor's name ends in `a`.
     pub is_architecture_specific: bool,
-    /// Form of the machine IR; LLVM IR has no use for it.
+    /// Form of the machine IR; ignored for LLVM IR.
     pub form: Form,
 }
 
@@ -179,7 +179,7 @@ impl Default for Options {
 /// The compute capability in a processor's name, such as `80` or `90a`, and whether it ends in `a`.
 ///
 /// # Errors
-/// It is no such name.
+/// If it is not such a name.
 pub fn parse_processor(name: &str) -> Result<(u32, bool), String> {
     let number = name.trim_end_matches(['a', 'f']);
     let sm = number

@@ -1,4 +1,4 @@
-//! Graphs made of edges between random blocks, which no front end would make.
+//! Graphs with edges between random blocks, which no front end would make.
 
 use super::graph::{Graph, Otherwise, Terminator};
 use super::index::{Block, Entity, Table};
@@ -7,7 +7,7 @@ use oriel_random::Random;
 /// How often each irregularity occurs, in percent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scatter {
-    /// A block has an edge back in the layout.
+    /// A block has a backward edge in the layout.
     pub(super) back: u32,
     /// A block has one more edge forward.
     pub(super) forward: u32,
@@ -15,19 +15,20 @@ pub(super) struct Scatter {
     pub(super) parallel: u32,
     /// A block jumps back and has no other successor.
     pub(super) endless: u32,
-    /// Nothing reaches a block.
+    /// A block is unreachable.
     pub(super) unreachable: u32,
-    /// A block has nothing to do but fall through.
+    /// A block does nothing but fall through.
     pub(super) fall_through: u32,
-    /// Every loop can be left: each block with an edge back has one forward as well, and none leads
-    /// to the entry.
+    /// Every loop has an exit: each block with a backward edge also has a forward one, and no edge
+    /// leads to the entry.
     pub(super) can_leave: bool,
 }
 
-/// Most edges stay this near, so that the graph has local structure and the dominator tree is deep.
+/// Most edges are at most this long, so that the graph has local structure and the dominator tree
+/// is deep.
 const NEAR: usize = 12;
 
-/// A graph of exactly `blocks` blocks.
+/// Returns a graph of exactly `blocks` blocks.
 pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) -> Graph {
     let reached: Vec<bool> = (0..blocks)
         .map(|index| index == 0 || !random.percent(scatter.unreachable))
@@ -47,7 +48,7 @@ pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) ->
         let first = usize::from(scatter.can_leave && index > 0);
         let may_go_back = !scatter.can_leave || index > 0;
         // An unreachable block may lead anywhere, a reachable one only to blocks that are meant to
-        // be reached.
+        // be reachable.
         let allowed = |target: usize| reached[target] || !reached[index];
         if random.percent(scatter.endless) && targets[index].is_empty() {
             let target = near(random, first, index);
@@ -75,7 +76,7 @@ pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) ->
         }
         let stuck = !targets[index].is_empty() && targets[index].iter().all(|&target| target <= index);
         if scatter.can_leave && stuck {
-            // The last block has no edge at all then, and returns.
+            // The last block then has no edge, and returns.
             match (index + 1..blocks).find(|&target| reached[target]) {
                 Some(target) => targets[index].push(target),
                 None => targets[index].clear(),
@@ -90,7 +91,7 @@ pub(super) fn scattered(random: &mut Random, scatter: Scatter, blocks: usize) ->
     Graph::new(terminators, Vec::new())
 }
 
-/// One edge into every block that is to be reached, from an earlier block that is.
+/// Adds an edge to every block that must be reachable, from an earlier reachable block.
 fn tree(random: &mut Random, reached: &[bool]) -> Vec<Vec<usize>> {
     let mut targets: Vec<Vec<usize>> = vec![Vec::new(); reached.len()];
     let mut earlier = vec![0];

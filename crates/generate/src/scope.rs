@@ -1,16 +1,16 @@
-//! Which values an instruction may use.
+//! The values that an instruction may use.
 
 use super::index::Value;
 use super::model::Type;
 use oriel_random::Random;
 
-/// Values of each type remembered; a longer memory means longer live ranges.
+/// The number of values of each type that are remembered; a longer memory gives longer live ranges.
 const REMEMBERED: usize = 4;
 
 /// Some of the values that dominate a point of the program.
 ///
-/// Each block starts with what its immediate dominator had at its end. New values push out old ones
-/// at random, so most values are used soon and a few live long, as in real programs.
+/// Each block starts with the values at the end of its immediate dominator. New values replace old
+/// ones at random, so most values are used soon and a few live long, as in real programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     values: [[Option<Value>; REMEMBERED]; Type::ALL.len()],
@@ -29,7 +29,7 @@ impl Scope {
         }
     }
 
-    /// A value of the type, if one is remembered.
+    /// Returns a value of the type, if one is remembered.
     pub(super) fn pick(&self, ty: Type, random: &mut Random) -> Option<Value> {
         let values = &self.values[ty as usize];
         let count = values.iter().flatten().count();

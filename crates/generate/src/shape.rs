@@ -1,4 +1,4 @@
-//! From a shape to a graph.
+//! Builds a graph of a given shape.
 
 use super::compose::{Composition, structured};
 use super::graph::Graph;
@@ -6,7 +6,7 @@ use super::options::{Options, Shape};
 use super::scatter::{Scatter, huge_switch, scattered};
 use oriel_random::Random;
 
-/// A graph of the shape that the options ask for, of about `blocks` blocks.
+/// Returns a graph of the requested shape, of about `blocks` blocks.
 ///
 /// With `terminates` every block is reachable, and from every block a path forward in the layout
 /// leads to a return.
@@ -103,7 +103,7 @@ pub(super) fn graph(options: &Options, terminates: bool, blocks: usize, random: 
     }
 }
 
-/// The shape of one function of a module.
+/// Returns the shape of one function of a module.
 fn chosen(shape: Shape, random: &mut Random) -> Shape {
     if shape == Shape::Mixed {
         random.pick(Shape::ALL)

@@ -1,8 +1,8 @@
-//! Gives parts of a variable that have nothing to do with each other registers of their own.
+//! Splits variables into registers for their unrelated parts.
 //!
-//! LLVM's verifier wants the live interval of a register to be connected: two definitions are, if a
-//! use may see either, or if an instruction reads the one and writes the other. Such classes of
-//! definitions are the webs of classic register allocation.
+//! LLVM's verifier requires the live interval of a register to be connected. Two definitions are
+//! connected if a use may see either, or if an instruction reads the one and writes the other. Such
+//! classes of definitions are the webs of classic register allocation.
 //!
 //! ```text
 //! %0 = …; use %0; %0 = …; use %0      ─▶  %0 = …; use %0; %9 = …; use %9
@@ -12,7 +12,7 @@ use super::defined::{Flow, Local, members};
 use super::index::{Block, Entity, Table, Value};
 use super::model::{Function, Instruction, Operation, Use};
 
-/// Splits every variable into its webs; the uses of variables have to be sound.
+/// Splits every variable into its webs; the uses of variables must be sound.
 pub(super) fn split(function: &mut Function) {
     if function.variables == 0 {
         return;
@@ -24,7 +24,7 @@ pub(super) fn split(function: &mut Function) {
 /// A definition, or a value at the start of a block where definitions may meet.
 type Node = u32;
 
-/// Nodes of everything that names a variable, in the order in which `walk` comes across it.
+/// Nodes of all mentions of a variable, in the order in which `walk` visits them.
 struct Webs {
     names: Vec<Node>,
     parents: Vec<Node>,
@@ -64,7 +64,7 @@ fn find(function: &Function) -> Webs {
         parents: Vec::new(),
         variables: Vec::new(),
     };
-    // Nodes at the start of each block, of the variables that are live there, in order.
+    // Nodes of the live variables at the start of each block, in order.
     let mut at_start: Table<Block, Vec<Node>> = Table::new();
     for block in function.graph.blocks() {
         let live = members(flow.live.of(block));
@@ -175,8 +175,7 @@ fn rename(function: &mut Function, mut webs: Webs) {
     }
 }
 
-/// A tied operand without a value belongs to no web, but names the register of its result all the
-/// same.
+/// A tied operand without a value belongs to no web, but still names the register of its result.
 fn keep_tied(instruction: &Instruction, uses: &mut [Use], results: &[Value]) {
     if let Operation::Assembly { tied: true, .. } = instruction.operation
         && let operand @ Use::Undefined(_) = &mut uses[instruction.operands.range().start]

@@ -1,5 +1,5 @@
-//! LLVM accepts what `oriel_generate` makes: its verifier, its code generator and its live
-//! intervals.
+//! Checks that LLVM accepts the output of `oriel_generate`: its verifier, its code generator and
+//! its live intervals.
 
 use std::env;
 use std::error::Error;
@@ -11,7 +11,7 @@ use oriel_generate::{Form, Options, Shape};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// A tool of LLVM 22: from `ORIEL_LLVM_BIN`, or from where `llvm-config` says.
+/// Returns a tool of LLVM 22, from `ORIEL_LLVM_BIN` or from the folder that `llvm-config` reports.
 fn tool(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     if let Some(folder) = env::var_os("ORIEL_LLVM_BIN") {
         return Ok(Path::new(&folder).join(name));
@@ -39,7 +39,7 @@ fn run(name: &str, arguments: &[&str], file: &Path) -> Result<Output, Box<dyn Er
     Err(format!("{name} {arguments:?} {}: {telling}", file.display()).into())
 }
 
-/// Writes a module to a file whose name says what is in it, so that a failure can be looked at.
+/// Writes a module to a file with a descriptive name, so that a failure can be inspected.
 fn write(options: &Options, extension: &str) -> Result<PathBuf, Box<dyn Error>> {
     let Options {
         seed,
@@ -86,7 +86,7 @@ fn machine_functions_pass(form: Form) -> Outcome {
                 &[&common[..], &["-run-pass=none", "-verify-machineinstrs"]].concat(),
                 &file,
             )?;
-            // The verifier runs again when the intervals are there and checks them as well.
+            // The verifier runs again after the intervals are computed and checks them as well.
             let intervals = run(
                 "llc",
                 &[&common[..], &["-passes=print<live-intervals>"]].concat(),
@@ -143,7 +143,7 @@ fn llvm_functions_compile() -> Outcome {
     Ok(())
 }
 
-/// Each processor has the assembly and the intrinsics that kernels for it are given.
+/// Each processor supports the assembly and the intrinsics that its kernels get.
 #[test]
 fn llvm_functions_with_assembly_compile() -> Outcome {
     let processors = ["75", "80", "90", "90a", "100", "120"];
@@ -192,7 +192,7 @@ fn ptx_instructions(ptx: &str) -> usize {
     count
 }
 
-/// The promise of `Options::instructions`, on average over a few seeds.
+/// Checks `Options::instructions`, on average over a few seeds.
 #[test]
 fn llvm_functions_have_the_size_asked_for() -> Outcome {
     for &shape in Shape::ALL {

@@ -6,10 +6,10 @@ use super::program::{Access, AtomicFields, AtomicOperation};
 use oriel_arithmetic::lanes::{ALL_LANES, LANES, LaneIter, Registers};
 use oriel_ori::AddressSpace;
 
-/// What went wrong, and in which lane.
+/// The fault and its lane.
 pub(super) type Failure = (Box<FaultKind>, Option<usize>);
 
-/// Does `$body` with `$space` being the memory that `$access` goes to.
+/// Runs `$body` with `$space` bound to the memory of `$access`.
 macro_rules! in_space {
     ($spaces:expr, $access:expr, |$space:ident| $body:expr) => {
         if let Some(mut viewed) = $spaces.viewed($access.space) {
@@ -89,7 +89,7 @@ fn widen<const N: usize>(bytes: [u8; N]) -> u64 {
     u64::from_le_bytes(wide)
 }
 
-/// Extends by the sign, if asked to, and cuts to the width of the register.
+/// Sign-extends, if requested, and truncates to the width of the register.
 fn to_register<const N: usize>(value: u64, access: &Access) -> u64 {
     let unused = 64 - 8 * N as u32;
     let value = if access.is_signed {
@@ -100,7 +100,7 @@ fn to_register<const N: usize>(value: u64, access: &Access) -> u64 {
     value & u64::MAX >> (64 - access.register_bits)
 }
 
-/// Loads one element for each lane; the lane that failed if one did.
+/// Loads one element for each lane; returns the lane that failed, if any.
 fn load_element<const N: usize>(
     space: &impl Space,
     registers: &mut Registers,
@@ -185,7 +185,7 @@ pub(super) fn load(
     Ok(())
 }
 
-/// Stores all elements of an access: lane after lane where they overlap.
+/// Stores all elements of an access, lane by lane, since lanes may overlap.
 pub(super) fn store(
     spaces: &mut Spaces<'_>,
     registers: &Registers,
@@ -234,7 +234,7 @@ fn update<const N: usize>(
     Ok(())
 }
 
-/// Reads, computes and writes, lane after lane.
+/// Reads, computes and writes, lane by lane.
 pub(super) fn atomic(
     spaces: &mut Spaces<'_>,
     registers: &mut Registers,

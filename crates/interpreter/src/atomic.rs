@@ -1,4 +1,4 @@
-//! Atomic operations: what becomes of the value in memory. Lanes go one after another, in order.
+//! Atomic operations on a value in memory. Lanes run one after another, in order.
 //!
 //! `atom.add.f32` keeps subnormal numbers in every space; the hardware flushes them in global
 //! memory.
@@ -27,7 +27,7 @@ fn add_halves(format: Format, lanes: u32, old: u64, value: u64) -> u64 {
     })
 }
 
-/// Values of 32 and 64 bits; the result is cut to the width when it is stored.
+/// Values of 32 and 64 bits; the result is truncated when it is stored.
 fn signed(data_type: DataType) -> Option<(AtomicOperation, AtomicOperation)> {
     Some(match (data_type.bits(), data_type.is_signed()) {
         (32, true) => (
@@ -43,7 +43,7 @@ fn signed(data_type: DataType) -> Option<(AtomicOperation, AtomicOperation)> {
     })
 }
 
-/// The function of an atomic operation; none if it is not modelled.
+/// Returns the function of an atomic operation; none if it is not modelled.
 pub(super) fn select(operation: Variant, data_type: DataType) -> Option<AtomicOperation> {
     Some(match (operation, data_type) {
         (Variant::Add, DataType::F32) => add_single,

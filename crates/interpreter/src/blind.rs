@@ -1,11 +1,10 @@
-//! Blind memory: every global address exists, and what was never written is a hash of seed and
-//! address.
+//! Blind memory: every global address exists, and unwritten bytes are a hash of seed and address.
 //!
-//! The hash is shaped so that programs that read it come to an end often enough. Each 4 GiB of
-//! addresses, so each pointer parameter, are of one kind, which the seed chooses: three times in
-//! eight small 32-bit integers, twice binary32 numbers between -8 and 8, and once each small 64-bit
-//! integers, binary64 numbers, and a mixture of everything. Read a byte or two at a time, small
-//! integers are small numbers and zeros.
+//! The hash is shaped so that programs which read it terminate often enough. The seed chooses a
+//! kind for each 4 GiB of addresses, and thus for each pointer parameter. Of eight kinds, three are
+//! small 32-bit integers, two are binary32 numbers between -8 and 8, and one each is small 64-bit
+//! integers, binary64 numbers, and a mixture of everything. Small integers that are read in parts
+//! of one or two bytes give small numbers and zeros.
 
 use crate::launch::SplitMix64;
 use std::collections::HashMap;
@@ -32,7 +31,7 @@ pub(super) fn hash(seed: u64, value: u64) -> u64 {
     stream.next().unwrap_or_default()
 }
 
-/// The eight bytes that lie at `address`, a multiple of eight, before anything is written.
+/// Returns the initial eight bytes at `address`, a multiple of eight.
 fn initial(seed: u64, address: u64) -> u64 {
     let random = hash(seed, address);
     let kind = match hash(!seed, address >> 32) % 8 {
@@ -68,7 +67,7 @@ impl Blind {
         (initial(self.seed, address & !7) >> (8 * (address & 7))) as u8
     }
 
-    /// What lies at an address.
+    /// Reads bytes at an address.
     pub fn load<const N: usize>(&self, address: u64) -> [u8; N] {
         std::array::from_fn(|index| self.byte(address.wrapping_add(index as u64)))
     }
@@ -87,7 +86,7 @@ impl Blind {
         }
     }
 
-    /// All bytes that were written, in order of address.
+    /// Returns all bytes that were written, by address.
     pub fn writes(&self) -> Vec<(u64, u8)> {
         let mut numbers: Vec<u64> = self.pages.keys().copied().collect();
         numbers.sort_unstable();
@@ -132,7 +131,7 @@ mod tests {
             (0..64).filter(|&seed| words(seed).iter().all(|&word| f32::from_bits(word).abs() <= 8.0));
         let integers = all_small.count();
         assert!((16..48).contains(&integers), "{integers} of 64");
-        // Small integers are tiny numbers as well.
+        // Small integers are also tiny numbers.
         assert!(all_moderate.count() > integers);
         assert_ne!(words(1), words(2));
     }

@@ -1,13 +1,13 @@
-//! The operands of inline assembly, constraint by constraint.
+//! The operands of inline assembly, grouped by constraint.
 //!
-//! They are those of LLVM's `INLINEASM`: the text, a word of properties, then for each constraint a
-//! word that says how many registers of which kind come next. Results stand apart from sources in
-//! Ori, so that the words say which is which.
+//! They follow LLVM's `INLINEASM`: the text, a word of properties, then for each constraint a word
+//! with the number and kind of the following registers. In Ori, results are separate from sources,
+//! so these words relate the two.
 
 use oriel_ori::{Function, Instruction, Operation};
 use std::ops::Range;
 
-/// What the registers of a constraint are, with LLVM's numbers.
+/// The kind of a constraint, with LLVM's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConstraintKind {
     /// Read.
@@ -16,7 +16,7 @@ pub enum ConstraintKind {
     Result = 2,
     /// Written before the inputs are read.
     EarlyResult = 3,
-    /// A register that is overwritten.
+    /// A clobbered register.
     Clobber = 4,
     /// An immediate.
     Constant = 5,
@@ -37,7 +37,7 @@ impl ConstraintKind {
         Self::Function,
     ];
 
-    /// Is a result written to it?
+    /// True if a result is written to it.
     pub const fn is_result(self) -> bool {
         matches!(self, Self::Result | Self::EarlyResult)
     }
@@ -46,13 +46,13 @@ impl ConstraintKind {
 /// A constraint of inline assembly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint {
-    /// What it is.
+    /// Its kind.
     pub kind: ConstraintKind,
     /// Its registers: numbers of results for a result, of sources for the others.
     pub operands: Range<usize>,
-    /// Of an input that has the registers of a result: the number of the first.
+    /// For an input with the registers of a result: the number of the first.
     pub tied: Option<usize>,
-    /// The number of the source behind the constraint.
+    /// The number of the source after the constraint.
     pub end: usize,
     /// LLVM's register class, numbered from one.
     class: u32,
@@ -73,7 +73,8 @@ impl Constraint {
     }
 }
 
-/// The constraints of inline assembly, in order; none if the operands are not as LLVM has them.
+/// Returns the constraints of inline assembly, in order; none if the operands do not have LLVM's
+/// form.
 pub fn constraints(function: &Function, instruction: Instruction) -> Option<Vec<Constraint>> {
     if function.operation(instruction) != Operation::InlineAsm {
         return None;

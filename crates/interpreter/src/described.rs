@@ -10,11 +10,11 @@ use crate::launch::{BUFFER_ALIGNMENT, BufferId, LaunchDescription, Role};
 pub struct BufferResult {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its contents.
     pub bytes: Vec<u8>,
 }
 
-/// What the launches of a description gave.
+/// The results of a description's launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescribedResult {
     /// The description's buffers, in its order.
@@ -22,24 +22,24 @@ pub struct DescribedResult {
     /// The module's variables, which launches may have changed; with [`Limits::uninterpreted`] also
     /// the events of all threads, as hashes.
     pub variables: Vec<BufferResult>,
-    /// Of all launches together.
+    /// The sum over all launches.
     pub statistics: Statistics,
 }
 
 impl DescribedResult {
-    /// A hash of everything that memory holds.
+    /// Returns a hash of all memory contents.
     pub fn hash(&self) -> u64 {
         hash_buffers(self.buffers.iter().chain(&self.variables))
     }
 }
 
-/// A hash of the contents of buffers.
+/// Returns a hash of the contents of buffers.
 pub fn hash_buffers<'a>(buffers: impl Iterator<Item = &'a BufferResult>) -> u64 {
     hash_bytes(buffers.flat_map(|buffer| buffer.bytes.iter().copied()))
 }
 
 impl Launch {
-    /// A launch of a description, given the address of each buffer's first byte.
+    /// Makes a launch of a description, given the address of each buffer's first byte.
     pub fn from_description(launch: &crate::launch::Launch, address_of: &dyn Fn(BufferId) -> u64) -> Self {
         Self {
             kernel: launch.kernel.clone(),
@@ -65,7 +65,7 @@ fn hash_bytes(bytes: impl Iterator<Item = u8>) -> u64 {
 /// Runs the launches of a description, in order, from the initial contents of its buffers.
 ///
 /// # Errors
-/// A launch failed, or one changed a buffer that is read only.
+/// If a launch failed, or changed a buffer that is read only.
 pub fn run_described(
     program: &Program,
     description: &LaunchDescription,
@@ -116,7 +116,7 @@ pub fn run_described(
     Ok(result)
 }
 
-/// What a blind launch wrote.
+/// The writes of a blind launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlindResult {
     /// Each byte that was written, by address.
@@ -124,12 +124,12 @@ pub struct BlindResult {
     /// The module's variables; with [`Limits::uninterpreted`] also the events of all threads, as
     /// hashes.
     pub variables: Vec<BufferResult>,
-    /// What it took.
+    /// Its statistics.
     pub statistics: Statistics,
 }
 
 impl BlindResult {
-    /// A hash of everything that was written, addresses included.
+    /// Returns a hash of all writes, addresses included.
     pub fn hash(&self) -> u64 {
         let writes = self
             .writes
@@ -143,7 +143,7 @@ impl BlindResult {
     }
 }
 
-/// The events of the threads, eight bytes each, if they were noted.
+/// Returns the events of the threads, eight bytes each, if they were recorded.
 fn events(memory: &Memory) -> Option<BufferResult> {
     (!memory.traces.is_empty()).then(|| BufferResult {
         name: "events of threads".to_owned(),
@@ -159,11 +159,11 @@ fn events(memory: &Memory) -> Option<BufferResult> {
 const BLIND_SHARED_BYTES: u32 = 16 << 10;
 
 /// Runs a kernel without a description: two blocks of 64 threads, on memory where every global
-/// address exists and what was never written is a hash of seed and address. Pointers get addresses
-/// far apart, other parameters small numbers.
+/// address exists and unwritten bytes are a hash of seed and address. Pointers get addresses far
+/// apart, other parameters small numbers.
 ///
 /// # Errors
-/// The kernel did something wrong, which may be because its arguments are nonsense.
+/// If the kernel failed, possibly because its arguments are invalid.
 pub fn run_blind(program: &Program, kernel: &str, seed: u64, limits: Limits) -> Result<BlindResult, Fault> {
     let declared = program
         .kernel(kernel)
@@ -171,7 +171,7 @@ pub fn run_blind(program: &Program, kernel: &str, seed: u64, limits: Limits) -> 
     let mut memory: Memory = program.memory();
     let variables = memory.buffers().len();
     memory.blind = Some(Blind::new(seed));
-    // Behind the windows of the variables, and no two within a window.
+    // After the windows of the variables, and no two in one window.
     let arguments = declared.parameters.iter().enumerate().map(|(number, parameter)| {
         if parameter.is_pointer {
             return buffer_address(variables + 16 * (number + 1))
@@ -181,7 +181,7 @@ pub fn run_blind(program: &Program, kernel: &str, seed: u64, limits: Limits) -> 
         let word = |index: u64| hash(seed, (number as u64) << 32 | index) % 61 + 3;
         match parameter.size {
             size @ 1..=8 => word(0).to_le_bytes()[..size as usize].to_vec(),
-            // A struct: numbers that are addresses as well as any, aligned for every access.
+            // A struct: numbers that are also valid addresses, aligned for every access.
             size => (0..size.div_ceil(4))
                 .flat_map(|index| (word(index) as u32 * 16).to_le_bytes())
                 .take(size as usize)

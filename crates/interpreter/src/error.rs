@@ -1,13 +1,13 @@
-//! What can go wrong when a program runs.
+//! Errors at run time.
 
 use oriel_ori::{AddressSpace, Instruction};
 use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
 
-/// What went wrong.
+/// The kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultKind {
-    /// An access to memory that is not there, or a write to memory that is constant.
+    /// An access outside of memory, or a write to constant memory.
     #[error("{verb} of {bytes} bytes at {space} address {address:#x}: {problem}")]
     OutOfBounds {
         /// "load", "store" or "atomic operation".
@@ -18,7 +18,7 @@ pub enum FaultKind {
         address: u64,
         /// How many bytes.
         bytes: u32,
-        /// What lies there, or nearby.
+        /// The object there, or nearby.
         problem: String,
     },
     /// An access whose address is not a multiple of its size.
@@ -39,31 +39,31 @@ pub enum FaultKind {
     /// More instructions were executed than the limits allow.
     #[error("no end after {0} instructions of a warp")]
     StepLimit(u64),
-    /// All warps of a block wait at barriers, and none will come.
+    /// All warps of a block wait at barriers that nobody will complete.
     #[error("deadlock: {0}")]
     Deadlock(String),
-    /// An operation of several threads was reached by a part of them only.
+    /// Only a part of the threads reached an operation of several threads.
     #[error("{0}")]
     Divergence(String),
     /// The divergence analysis is wrong, see
     /// [`Program::compile_checked`](super::Program::compile_checked).
     #[error("{0}")]
     NotUniform(String),
-    /// A call that does not fit the function that is called.
+    /// A call that does not match its callee.
     #[error("{0}")]
     Call(String),
     /// The program asked for it.
     #[error("trap")]
     Trap,
-    /// The end of a block that has none.
+    /// The end of a block without a terminator.
     #[error("control reaches the end of a block that does not end")]
     Unreachable,
-    /// The launch does not fit the program.
+    /// The launch does not match the program.
     #[error("{0}")]
     Launch(String),
 }
 
-/// Where in the program and in the grid something went wrong.
+/// The place of a fault in the program and in the grid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The block.
@@ -74,7 +74,7 @@ pub struct Place {
     pub function: Option<String>,
     /// The instruction of the function.
     pub instruction: Option<Instruction>,
-    /// What it is, in words: the operation, and LLVM's opcode if it comes from LLVM.
+    /// The operation in words, and LLVM's opcode if it comes from LLVM.
     pub text: String,
 }
 
@@ -82,9 +82,9 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{kind}{place}")]
 pub struct Fault {
-    /// What went wrong.
+    /// The fault.
     pub kind: FaultKind,
-    /// Where.
+    /// Its place.
     pub place: Box<Place>,
 }
 
@@ -116,7 +116,7 @@ impl Display for Place {
     }
 }
 
-/// A space's name in messages.
+/// Returns a space's name in messages.
 pub(super) const fn space_name(space: AddressSpace) -> &'static str {
     match space {
         AddressSpace::None => "generic",

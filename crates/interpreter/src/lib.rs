@@ -1,5 +1,5 @@
-//! The execution oracle: runs kernels in Ori on the memory of a launch. What operations compute is
-//! in `oriel_arithmetic`.
+//! The execution oracle: runs kernels in Ori on the memory of a launch. `oriel_arithmetic`
+//! evaluates the operations.
 //!
 //! ```text
 //! Functions, Module ─▶ Program ─▶ run(Launch, Memory) ─▶ Memory, Statistics or a Fault
@@ -36,17 +36,17 @@
 //!
 //! # The model
 //!
-//! Blocks run one after the other, x first; warps of a block take turns of a few thousand steps;
-//! the lanes of a warp execute together and in order. Every launch therefore gives the same result
-//! each time. Threads of a warp that part at a branch meet again at the branch's immediate
-//! post-dominator. Memory is sequentially consistent, so orderings and scopes say nothing more. A
-//! thread that waits for another one of its warp, or for a later block, waits for ever, which the
-//! limit on steps ends.
+//! Blocks run one after the other, x first. The warps of a block take turns of a few thousand
+//! steps. The lanes of a warp execute together and in order. Every launch therefore gives the same
+//! result each time. Threads of a warp that diverge at a branch reconverge at the branch's
+//! immediate post-dominator. Memory is sequentially consistent, so orderings and scopes have no
+//! further effect. A thread that waits for another one of its warp, or for a later block, waits for
+//! ever; the step limit then ends the launch.
 //!
-//! Undefined values are zero or what the register held; registers, local and shared memory are zero
-//! at first. An addition that may be contracted is not. What is not modelled is no error until it
-//! is executed; inline assembly and opcodes that Ori does not know are none with
-//! [`Limits::uninterpreted`].
+//! Undefined values are zero or the register's previous content; registers, local and shared memory
+//! are initially zero. Additions that may be contracted are not. Instructions that are not modelled
+//! are errors only when executed; with [`Limits::uninterpreted`], inline assembly and opcodes that
+//! Ori does not know are not errors.
 
 mod access;
 mod atomic;

@@ -1,4 +1,4 @@
-//! The grid: blocks one after the other, the warps of a block in turns.
+//! The grid: runs blocks one after the other, and the warps of a block in turns.
 
 use super::access::Failure;
 use super::error::{Fault, FaultKind, Place};
@@ -9,19 +9,19 @@ use super::surroundings::{Launch, Surroundings, WARP_SIZE};
 use super::warp::{Stop, Warp};
 use oriel_arithmetic::lanes::LaneIter;
 
-/// Steps that a warp executes before it is the next one's turn, unless it waits earlier.
+/// Steps that a warp executes in its turn, unless it waits earlier.
 const TURN: u64 = 4096;
 const BARRIERS: usize = 16;
 
-/// When a launch is given up.
+/// The limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most steps, one for each instruction that a warp executes with any number of its
     /// threads.
     pub steps: u64,
-    /// Give inline assembly and opcodes that Ori does not know a meaning that says nothing but what
-    /// they read and what order they come in, and add a hash of these and other events to what a
-    /// launch gives. For comparisons: the values are made up.
+    /// Gives inline assembly and opcodes that Ori does not know a made-up meaning that depends only
+    /// on what they read and on their order, and adds a hash of these and other events to the
+    /// results of a launch. Only useful for comparisons.
     pub uninterpreted: bool,
 }
 
@@ -34,12 +34,12 @@ impl Default for Limits {
     }
 }
 
-/// What a launch took.
+/// Statistics of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Instructions executed, one for each thread.
     pub thread_instructions: u64,
-    /// Steps of warps: instructions, and the copies and addresses that they consist of.
+    /// Steps of warps: instructions, and the copies and address computations that they need.
     pub steps: u64,
     /// Threads started.
     pub threads: u64,
@@ -58,11 +58,11 @@ impl std::ops::AddAssign for Statistics {
 struct Barrier {
     /// Warps that have arrived.
     arrived: u32,
-    /// How many have to, if the program says.
+    /// The number that must arrive, if the program gives one.
     expected: Option<u32>,
-    /// Those of them that wait, and what the reduction is for each.
+    /// The warps among them that wait, with the reduction of each.
     waiting: Vec<(usize, Option<BarrierReduction>)>,
-    /// Threads whose predicate holds, and all threads that have brought one.
+    /// Threads whose predicate holds, and all threads that have contributed one.
     yes: u32,
     voters: u32,
 }
@@ -86,11 +86,11 @@ struct Machine<'a> {
 }
 
 /// Runs a kernel. Blocks run one after the other, x first; the warps of a block take turns; lanes
-/// go in order. So the same launch on the same memory always gives the same.
+/// go in order. The same launch on the same memory therefore always gives the same result.
 ///
 /// # Errors
-/// The launch does not fit the program, or the program did something wrong; the memory is as it was
-/// then.
+/// If the launch does not match the program, or the program fails; the memory is left as it was at
+/// the failure.
 pub fn run(
     program: &Program,
     launch: &Launch,
@@ -145,7 +145,7 @@ pub fn run(
 /// The parameter space of a launch, and where each parameter begins.
 ///
 /// # Errors
-/// The arguments do not fit the parameters that the kernel is declared with.
+/// If the arguments do not match the kernel's declared parameters.
 pub fn lay_out(launch: &Launch, declared: Option<&[Parameter]>) -> Result<(Vec<u8>, Vec<u32>), Fault> {
     if let Some(declared) = declared
         && declared.len() != launch.arguments.len()
@@ -231,7 +231,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Runs a warp until it waits, ends, or has had its turn.
+    /// Runs a warp until it waits, ends, or has used its turn.
     fn run_turn(&mut self, number: usize) -> Result<(), Fault> {
         let stop = self.warps[number].run(self.program, &mut self.around, TURN);
         match stop {
@@ -291,7 +291,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lets the warps at a barrier go on if all have come.
+    /// Releases the warps at a barrier if all have arrived.
     fn release(&mut self, number: usize) {
         let not_ended = self.states.iter().filter(|&&state| state != State::Done).count() as u32;
         let barrier = &mut self.barriers[number];
@@ -342,7 +342,7 @@ impl Machine<'_> {
             .map(|lane| lane as u32)
             .or_else(|| LaneIter(warp.live).next().map(|lane| lane as u32));
         let at_barrier = matches!(*kind, FaultKind::Deadlock(_));
-        // A warp that waits is at the step behind the barrier.
+        // A waiting warp is at the step after the barrier.
         let step = warp.step().saturating_sub(u32::from(at_barrier));
         Fault {
             kind: *kind,

@@ -1,8 +1,8 @@
-//! Memory: where the spaces lie, and the bytes in them.
+//! Memory: the address windows of the spaces, and their contents.
 //!
-//! Every buffer has a window of 4 GiB of global addresses to itself, so that the buffer of an
-//! address is found by a shift and an access that leaves its buffer always hits nothing. Generic
-//! addresses of the other spaces lie in windows of their own:
+//! Every buffer has its own window of 4 GiB of global addresses, so that a shift finds the buffer
+//! of an address, and an access beyond its buffer never hits another one. Generic addresses of the
+//! other spaces have windows of their own:
 //!
 //! | generic address | space |
 //! |---|---|
@@ -21,17 +21,17 @@ pub(super) const FUNCTION_WINDOW: u64 = 0x400_0000_0000;
 pub(super) const FUNCTION_STRIDE: u64 = 16;
 const BUFFER_WINDOW: u64 = 0x7000_0000_0000;
 const WINDOW_BITS: u32 = 32;
-/// A buffer does not begin at the beginning of its window, so that a step before it leads nowhere.
+/// A buffer does not start at the beginning of its window, so that addresses before it are invalid.
 const MARGIN: u64 = 1 << 28;
 
 /// A named piece of global or constant memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Its name, for messages and to find it.
+    /// Its name, for messages and lookup.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
-    /// Is a write an error?
+    /// True if writes are errors.
     pub is_constant: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Buffer {
 pub struct Memory {
     buffers: Vec<Buffer>,
     pub(super) blind: Option<Blind>,
-    /// A hash of the events of each thread so far, if they are noted.
+    /// A hash of the events of each thread so far, if they are recorded.
     pub(super) traces: Vec<u64>,
 }
 
@@ -55,10 +55,10 @@ impl Memory {
         Self::default()
     }
 
-    /// Adds a buffer; its address, a multiple of 256.
+    /// Adds a buffer; returns its address, a multiple of 256.
     ///
     /// # Panics
-    /// It has more than 2 GiB, or there are more than 65535 buffers already.
+    /// If it has more than 2 GiB, or there are more than 65535 buffers already.
     pub fn add(&mut self, buffer: Buffer) -> u64 {
         assert!(
             buffer.bytes.len() <= 1 << 31,
@@ -76,18 +76,17 @@ impl Memory {
         &self.buffers
     }
 
-    /// All buffers, to be changed; their number and sizes stay.
+    /// All buffers, mutably; their number and sizes stay.
     pub fn buffers_mut(&mut self) -> &mut [Buffer] {
         &mut self.buffers
     }
 
-    /// The buffer of a name.
+    /// Returns the buffer with a name.
     pub fn find(&self, name: &str) -> Option<&Buffer> {
         self.buffers.iter().find(|buffer| buffer.name == name)
     }
 
-    /// Bytes written outside of all buffers, in a blind launch: address and value, in order of
-    /// address.
+    /// Bytes written outside of all buffers in a blind launch: address and value, by address.
     pub fn blind_writes(&self) -> Vec<(u64, u8)> {
         self.blind.as_ref().map_or_else(Vec::new, Blind::writes)
     }
@@ -100,13 +99,13 @@ impl Memory {
         )
     }
 
-    /// Does an address lie in a buffer that is never written?
+    /// True if an address is in a buffer that is never written.
     pub(super) fn is_constant_at(&self, address: u64) -> bool {
         let (number, _) = Self::locate(address);
         self.buffers.get(number).is_some_and(|buffer| buffer.is_constant)
     }
 
-    /// What lies at or near an address, for a message.
+    /// Describes the object at or near an address, for a message.
     pub(super) fn describe(&self, address: u64) -> String {
         let (number, offset) = Self::locate(address);
         match self.buffers.get(number) {
@@ -126,10 +125,10 @@ impl Memory {
 
 /// Memory that the lanes of a warp access.
 pub(super) trait Space {
-    /// What lies at an address; none if that is nothing.
+    /// Reads an address; none if nothing is there.
     fn load<const N: usize>(&self, lane: usize, address: u64) -> Option<[u8; N]>;
 
-    /// Writes to an address; none if nothing can be written there.
+    /// Writes to an address; none if it cannot be written.
     fn store<const N: usize>(&mut self, lane: usize, address: u64, value: [u8; N]) -> Option<()>;
 }
 
@@ -199,7 +198,7 @@ impl Space for Parameters<'_> {
     }
 }
 
-/// Memory that each lane has for itself.
+/// Memory that belongs to one lane.
 pub(super) struct Local<'a>(pub &'a mut [Vec<u8>]);
 
 impl Space for Local<'_> {
@@ -220,7 +219,7 @@ pub(super) struct Spaces<'a> {
     pub shared: &'a mut [u8],
     pub local: &'a mut [Vec<u8>],
     pub parameters: &'a [u8],
-    /// What the threads have done, if that changes what they see of memory.
+    /// The events of the threads, if they change what the threads see of memory.
     pub threads: Option<&'a mut WarpEffects>,
 }
 
@@ -247,7 +246,7 @@ impl Space for Spaces<'_> {
 }
 
 impl Spaces<'_> {
-    /// What lies at or near an address that could not be accessed.
+    /// Describes the object at or near an address that could not be accessed.
     pub fn describe(&self, space: AddressSpace, lane: usize, address: u64) -> String {
         let (space, address) = match space {
             AddressSpace::Generic | AddressSpace::None => resolve_generic(address),

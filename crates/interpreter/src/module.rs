@@ -1,13 +1,12 @@
-//! What a module has beside its functions: variables with their initial values, and the parameters
-//! of its kernels.
+//! The declarations of a module: variables with their initial values, and the parameters of its
+//! kernels.
 //!
-//! Both stand in the PTX that LLVM prints for the module, in a form that is the same for every
-//! source language, so that is where they are read from: no LLVM is needed to run snapshots whose
-//! PTX lies beside them.
+//! Both are read from the PTX that LLVM prints for the module, because its form is the same for
+//! every source language. LLVM is thus not needed to run snapshots if their PTX is at hand.
 
 use thiserror::Error;
 
-/// Where a variable lies.
+/// The space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableSpace {
     /// Global memory.
@@ -23,32 +22,32 @@ pub enum VariableSpace {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it lies.
+    /// Its space.
     pub space: VariableSpace,
-    /// Size in bytes; zero of an array whose size the launch gives.
+    /// Size in bytes; zero for an array whose size the launch gives.
     pub size: u64,
     /// Alignment in bytes.
     pub alignment: u64,
-    /// Its initial value, as far as it is not zero.
+    /// Its initial value; the bytes after it are zero.
     pub initial: Vec<u8>,
     /// Addresses in the initial value.
     pub references: Vec<Reference>,
 }
 
-/// A place in an initial value that holds (a part of) an address.
+/// A place in an initial value that holds an address or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// Bytes from the start of the variable.
     pub offset: usize,
-    /// How many bytes of the address are there.
+    /// The number of address bytes there.
     pub bytes: usize,
-    /// By how many bits the address is shifted to the right.
+    /// The number of bits by which the address is shifted right.
     pub shift: u32,
-    /// What it is the address of.
+    /// The symbol.
     pub symbol: String,
-    /// Bytes from the start of that.
+    /// Offset from the symbol in bytes.
     pub addend: i64,
-    /// Is it the generic address, where the symbol's space has another?
+    /// True for the generic address of a symbol in another space.
     pub is_generic: bool,
 }
 
@@ -59,7 +58,7 @@ pub struct Parameter {
     pub size: u64,
     /// Alignment in bytes.
     pub alignment: u64,
-    /// Is it known to be a pointer?
+    /// True if it is known to be a pointer.
     pub is_pointer: bool,
 }
 
@@ -72,7 +71,7 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
 }
 
-/// What a module declares.
+/// The declarations of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
     /// Its variables, in order.
@@ -87,7 +86,7 @@ pub struct Module {
 pub struct ModuleError {
     /// The line, from one.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
@@ -95,7 +94,7 @@ impl Module {
     /// Reads the declarations of a module that LLVM has printed.
     ///
     /// # Errors
-    /// A declaration has a form that LLVM does not print.
+    /// If a declaration has a form that LLVM does not print.
     pub fn parse(ptx: &str) -> Result<Self, ModuleError> {
         let mut module = Self::default();
         let mut kernel: Option<Kernel> = None;
@@ -134,7 +133,7 @@ impl Module {
                 Some(".global" | ".const" | ".shared") => {
                     let is_external = line.starts_with(".extern");
                     let variable = parse_variable(line).map_err(fail)?;
-                    // A declaration of what another module defines has no bytes.
+                    // A declaration of another module's symbol has no bytes.
                     if !is_external || variable.space == VariableSpace::Shared {
                         module.variables.push(variable);
                     }
@@ -145,19 +144,19 @@ impl Module {
         Ok(module)
     }
 
-    /// The kernel of a name.
+    /// Returns the kernel with a name.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 }
 
-/// Size in bytes of a type's name.
+/// Returns the size in bytes of a type's name.
 fn type_size(word: &str) -> Option<u64> {
     let bits: u64 = word.strip_prefix('.')?.get(1..)?.parse().ok()?;
     matches!(word.as_bytes()[1], b'b' | b'u' | b's' | b'f').then_some(bits / 8)
 }
 
-/// A name with the number of elements behind it.
+/// Parses a name with the number of elements after it.
 fn parse_name(text: &str) -> Result<(String, Option<u64>), String> {
     let Some((name, rest)) = text.split_once('[') else {
         return Ok((text.to_owned(), None));
@@ -187,7 +186,7 @@ fn parse_parameter(line: &str) -> Result<Parameter, String> {
     let (_, count) = parse_name(words.last().copied().unwrap_or_default())?;
     Ok(Parameter {
         size: element * count.unwrap_or(1),
-        // Behind `.ptr` stands the alignment of what it points to.
+        // `.ptr` is followed by the alignment of its target.
         alignment: given.filter(|_| !is_pointer).unwrap_or(element).max(1),
         is_pointer,
     })
@@ -236,8 +235,8 @@ fn parse_variable(line: &str) -> Result<Variable, String> {
     Ok(variable)
 }
 
-/// An element of an initial value: a number, or an address in one of the forms `name`, `name+4`,
-/// `generic(name)`, `0xFF00(name)`, the last for single bytes of it.
+/// Parses an element of an initial value: a number, or an address in one of the forms `name`,
+/// `name+4`, `generic(name)`, `0xFF00(name)`, the last for single bytes of it.
 fn parse_item(variable: &mut Variable, size: usize, item: &str) -> Result<(), String> {
     if let Some(bytes) = parse_number(item) {
         variable.initial.extend_from_slice(&bytes[..size]);
@@ -282,7 +281,7 @@ fn parse_item(variable: &mut Variable, size: usize, item: &str) -> Result<(), St
     Ok(())
 }
 
-/// The bytes of a number: decimal, hexadecimal, or the bits of a float as PTX writes them
+/// Parses the bytes of a number: decimal, hexadecimal, or the bits of a float as PTX writes them
 /// (`0f3F800000`, `0d...`).
 fn parse_number(text: &str) -> Option<[u8; 16]> {
     let bits = match text.get(..2) {

@@ -1,4 +1,4 @@
-//! A compiled program: flat arrays that the machine runs through.
+//! A compiled program: flat arrays that the machine executes.
 
 use super::error::Place;
 use super::module::{Kernel, Variable, VariableSpace};
@@ -13,11 +13,11 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) steps: Vec<Step>,
-    /// For each step, where it comes from; for messages and counts.
+    /// The origin of each step, for messages and counts.
     pub(super) origins: Vec<Origin>,
     pub(super) functions: Vec<FunctionCode>,
     pub(super) function_numbers: HashMap<String, usize>,
-    /// Lists of rows, which accesses of several elements refer to.
+    /// Lists of rows for accesses of several elements.
     pub(super) rows: Vec<u32>,
     pub(super) targets: Vec<u32>,
     pub(super) accesses: Vec<Access>,
@@ -27,16 +27,16 @@ pub struct Program {
     pub(super) uninterpreted: Vec<Uninterpreted>,
     pub(super) variables: Vec<Variable>,
     pub(super) kernels: Vec<Kernel>,
-    /// Bytes of shared memory that variables take; arrays whose size the launch gives begin here.
+    /// Bytes of shared memory that variables take; arrays whose size the launch gives start here.
     pub(super) shared_bytes: u64,
 }
 
-/// Where a step comes from.
+/// The origin of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub function: u32,
     pub instruction: Instruction,
-    /// Is it the step that counts as the instruction? Others prepare it.
+    /// True for the step that counts as the instruction; the others prepare it.
     pub counts: bool,
 }
 
@@ -52,21 +52,22 @@ pub(super) struct FunctionCode {
     pub texts: HashMap<Instruction, String>,
 }
 
-/// Where a call's parameters and results lie, in bytes from the start of the caller's local memory.
+/// The places of a call's parameters and results, in bytes from the start of the caller's local
+/// memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallSite {
     pub parameters: Vec<u32>,
     pub results: Vec<u32>,
 }
 
-/// Where an address comes from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// A row of 64-bit values.
     Wide(u32),
     /// A row of 32-bit values.
     Word(u32),
-    /// The same for all.
+    /// The same for all lanes.
     Fixed(u64),
     /// Bytes from the start of the function's local memory.
     Frame(u32),
@@ -84,22 +85,23 @@ pub(super) struct Access {
     pub space: AddressSpace,
     /// Bytes of one element: 1, 2, 4 or 8.
     pub element_bytes: u32,
-    /// Alignment that the hardware asks for.
+    /// Alignment that the hardware requires.
     pub alignment: u32,
-    /// Are loaded elements extended by their sign?
+    /// True if loaded elements are sign-extended.
     pub is_signed: bool,
     /// Bits of the registers: 16, 32 or 64.
     pub register_bits: u32,
     /// The registers: this many of [`Program::rows`] from here on.
     pub first_row: u32,
     pub count: u32,
-    /// Of one that has to stay in order with all events of its thread: what it is, as a hash.
+    /// For an access that must stay in order with all events of its thread: a hash that identifies
+    /// it.
     pub event: Option<u64>,
-    /// Does what it reads or writes lie in memory that an effect of the thread may reach?
+    /// True if its target may be in memory that an effect of the thread may reach.
     pub is_viewed: bool,
 }
 
-/// Which function a call goes to.
+/// The callee of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Callee {
     Function(u32),
@@ -107,7 +109,7 @@ pub(super) enum Callee {
     Row(u32),
 }
 
-/// The function of an atomic operation: what was there, and one or two operands.
+/// The function of an atomic operation on the old value and one or two operands.
 pub(super) type AtomicOperation = fn(u64, u64, u64) -> u64;
 
 /// An atomic operation: its access, and the rows of its result and operands.
@@ -119,10 +121,10 @@ pub(super) struct AtomicFields {
     pub operands: [u32; 2],
 }
 
-/// What a warp does.
+/// An operation of a warp.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    /// Results from registers.
+    /// Computes results from registers.
     Compute {
         run: Handler,
         fields: Fields,
@@ -130,7 +132,7 @@ pub(super) enum Step {
     Load(u32),
     Store(u32),
     Atomic(AtomicFields),
-    /// The address of something, in the space or as a generic address.
+    /// Takes an address, in its space or as a generic address.
     Address {
         base: Base,
         offset: i64,
@@ -150,7 +152,7 @@ pub(super) enum Step {
         other: u32,
         reconverge: Option<u32>,
     },
-    /// To one of the targets from `first` on.
+    /// Jumps to one of the targets from `first` on.
     Table {
         index: u32,
         first: u32,
@@ -178,15 +180,15 @@ pub(super) enum Step {
     ActiveMask {
         result: u32,
     },
-    /// Fails if lanes have different values of a register that is called uniform.
+    /// Fails if lanes have different values of a register that the analysis calls uniform.
     Agree {
         register: Register,
         row: u32,
         is_wide: bool,
     },
     Nothing,
-    /// Something that all threads of the warp do in order with all other events: what it is, as a
-    /// hash.
+    /// Records an event of all threads of the warp, ordered with all other events: a hash that
+    /// identifies it.
     Event(u64),
     /// One of [`Program::uninterpreted`].
     Uninterpreted(u32),
@@ -196,7 +198,7 @@ pub(super) enum Step {
     Unsupported(u32),
 }
 
-/// What a barrier does beside holding threads up.
+/// The function of a barrier besides synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BarrierKind {
     Sync,
@@ -217,23 +219,23 @@ pub(super) enum BarrierReduction {
 }
 
 impl Program {
-    /// What is not modelled: one text for each such instruction, repetitions included.
+    /// Instructions that are not modelled: one text for each, repetitions included.
     pub fn unsupported(&self) -> &[String] {
         &self.unsupported
     }
 
-    /// Names of the functions that can be launched.
+    /// Returns the names of the functions that can be launched.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         let kernels = self.functions.iter().filter(|function| function.is_kernel);
         kernels.map(|function| function.name.as_str())
     }
 
-    /// The parameters of a kernel, where the module declares it.
+    /// Returns the parameters of a kernel, if the module declares it.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// Memory that holds the module's global and constant variables.
+    /// Makes memory with the module's global and constant variables.
     pub fn memory(&self) -> super::Memory {
         let mut memory = super::Memory::new();
         for variable in &self.variables {
@@ -251,7 +253,7 @@ impl Program {
         memory
     }
 
-    /// The place of a step, without block and thread.
+    /// Returns the place of a step, without block and thread.
     pub(super) fn place(&self, step: u32) -> Place {
         let Origin {
             function,

@@ -1,13 +1,13 @@
 //! The stack of divergent paths of a warp.
 //!
-//! The topmost entry is what the warp executes. When its lanes part at a branch, the entry waits at
-//! the block that post-dominates the branch, and each path becomes an entry above it that ends
-//! there. A call's paths lie above those of its caller; a path whose lanes have all returned is
-//! gone, and with the last one the call is over.
+//! The warp executes the topmost entry. When its lanes diverge at a branch, the entry waits at the
+//! block that post-dominates the branch, and each path becomes an entry above it that ends there.
+//! The paths of a call are above those of its caller. A path whose lanes have all returned is
+//! removed; the call ends with the last one.
 
 use oriel_arithmetic::lanes::Bases;
 
-/// A path: the lanes of the mask go on at `step`, until they come to `reconverge`.
+/// A path: the lanes of the mask continue at `step` until they reach `reconverge`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub step: u32,
@@ -19,14 +19,14 @@ pub(super) struct Path {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub function: u32,
-    /// The call that it was called by; none for the kernel.
+    /// The call instruction; none for the kernel.
     pub site: Option<u32>,
-    /// The number of paths when it was called.
+    /// The number of paths at the call.
     pub first_path: usize,
-    /// Where its local memory begins, and its caller's.
+    /// The start of its local memory, and of its caller's.
     pub local_base: u32,
     pub caller_local_base: u32,
-    /// Where its caller's registers begin.
+    /// The start of its caller's registers.
     pub caller_rows: Bases,
 }
 
@@ -54,24 +54,24 @@ impl PathStack {
         });
     }
 
-    /// The path that is executed; none if no thread is left.
+    /// Returns the current path; none if no thread is left.
     pub fn top(&self) -> Option<&Path> {
         self.paths.last()
     }
 
-    /// Puts the topmost path on hold at a step.
+    /// Suspends the topmost path at a step.
     pub fn hold_at(&mut self, step: u32) {
         if let Some(top) = self.paths.last_mut() {
             top.step = step;
         }
     }
 
-    /// Parts the lanes of the topmost path. Those whose target is where the paths meet again only
+    /// Splits the lanes of the topmost path. Lanes whose target is the reconvergence point only
     /// wait there.
     pub fn part(&mut self, reconverge: Option<u32>, targets: impl Iterator<Item = (u32, u32)>) {
         let Some(&top) = self.paths.last() else { return };
-        // A path that ends at the same place waits there already, and one without a place to meet
-        // does not go on.
+        // A path that ends at the same place already waits there, and one without a reconvergence
+        // point does not continue.
         let meeting = match reconverge {
             Some(step) if top.reconverge != Some(step) => {
                 self.hold_at(step);
@@ -89,15 +89,15 @@ impl PathStack {
         }
     }
 
-    /// Takes lanes out of all paths from `first` on.
+    /// Removes lanes from all paths from `first` on.
     pub fn remove_lanes(&mut self, first: usize, mask: u32) {
         for path in &mut self.paths[first..] {
             path.mask &= !mask;
         }
     }
 
-    /// Drops paths that have ended or have no lanes, as far as they lie above `first`; is one left
-    /// there?
+    /// Drops paths above `first` that have ended or have no lanes; returns whether one is left
+    /// there.
     pub fn settle(&mut self, first: usize) -> bool {
         while self.paths.len() > first {
             let top = self.paths[self.paths.len() - 1];
@@ -118,7 +118,7 @@ mod tests {
     fn lanes_that_leave_a_loop_wait_below() {
         let mut stack = PathStack::default();
         stack.reset(0, 0xF);
-        // A loop at 10 that is left to 20: one lane a turn.
+        // A loop at 10 with exit 20: one lane leaves in each iteration.
         stack.part(Some(20), [(20, 0x1), (10, 0xE)].into_iter());
         assert_eq!(stack.len(), 2);
         stack.part(Some(20), [(20, 0x2), (10, 0xC)].into_iter());

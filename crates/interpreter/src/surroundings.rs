@@ -1,4 +1,4 @@
-//! What is around a warp: memory of its block, parameters, and registers that the hardware keeps.
+//! The environment of a warp: memory of its block, parameters, and special registers.
 
 use super::memory::Memory;
 use oriel_ori::SpecialRegister;
@@ -6,7 +6,7 @@ use oriel_ori::SpecialRegister;
 /// Lanes of a warp.
 pub(super) const WARP_SIZE: u32 = 32;
 
-/// What is run, and on how many threads.
+/// The launched kernel and its threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The kernel's name.
@@ -17,11 +17,11 @@ pub struct Launch {
     pub block: [u32; 3],
     /// The bytes of each parameter, in order.
     pub arguments: Vec<Vec<u8>>,
-    /// Size of the array of shared memory that the launch gives.
+    /// Size of the shared memory array that the launch gives.
     pub dynamic_shared_bytes: u32,
 }
 
-/// What is around a warp.
+/// The environment of a warp.
 pub(super) struct Surroundings<'a> {
     pub memory: &'a mut Memory,
     pub shared: Vec<u8>,
@@ -39,7 +39,7 @@ impl Surroundings<'_> {
         [number % x, number / x % y, number / x / y]
     }
 
-    /// The value of a register that the hardware keeps. Counters count the warp's own steps.
+    /// Returns the value of a special register. Counters count the warp's own steps.
     pub fn special(&self, register: SpecialRegister, warp: u32, lane: u32, steps: u64) -> u64 {
         use SpecialRegister as R;
         let [tid_x, tid_y, tid_z] = self.thread(warp, lane);

@@ -1,4 +1,4 @@
-//! Addresses of what has a name.
+//! Addresses of named objects.
 
 use super::memory::{FUNCTION_STRIDE, FUNCTION_WINDOW, buffer_address};
 use super::module::{Variable, VariableSpace};
@@ -6,7 +6,7 @@ use oriel_arithmetic::spaces::window_of;
 use oriel_ori::AddressSpace;
 use std::collections::HashMap;
 
-/// The address of a symbol, and the space that it is an address of.
+/// The address of a symbol, and its space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SymbolAddress {
     pub space: AddressSpace,
@@ -49,7 +49,7 @@ impl Symbols {
             };
             addresses.insert(variable.name.clone(), address);
         }
-        // All arrays whose size the launch gives are one, behind the others.
+        // All arrays whose size the launch gives share one address, after the others.
         let open = variables
             .iter()
             .filter(|variable| variable.space == VariableSpace::Shared && variable.size == 0);
@@ -87,7 +87,7 @@ impl Symbols {
     /// Writes addresses into the initial values.
     ///
     /// # Errors
-    /// A symbol is not there.
+    /// If a symbol is missing.
     pub fn resolve_references(&self, variables: &mut [Variable]) -> Result<(), String> {
         for variable in variables {
             for reference in &variable.references {

@@ -1,9 +1,8 @@
-//! What threads have done that others may notice, as hashes; `uninterpreted.rs` says what they are
-//! for.
+//! Hashes of the threads' observable events; `uninterpreted.rs` explains their purpose.
 
 use oriel_arithmetic::lanes::LANES;
 
-/// What a thread has done that others may notice.
+/// The observable events of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ThreadEffects {
     pub trace: u64,
@@ -33,12 +32,12 @@ pub(super) fn mix_text(hash: u64, text: &str) -> u64 {
 }
 
 impl ThreadEffects {
-    /// Notes something that happens in order with all other events.
+    /// Records an event that is ordered with all other events.
     pub fn note(&mut self, event: u64) {
         self.trace = mix(self.trace, event);
     }
 
-    /// The bits of a byte that the thread sees turned over. Addresses are generic.
+    /// Returns the bits of a byte that are flipped for the thread. Addresses are generic.
     pub fn glasses(self, address: u64) -> u8 {
         if self.epoch == 0 || !address.is_multiple_of(4) {
             return 0;

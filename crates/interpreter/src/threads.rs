@@ -1,7 +1,7 @@
-//! Operations of the threads of a warp together: shuffles, votes, matches, reductions.
+//! Operations of several threads of a warp: shuffles, votes, matches, reductions.
 //!
-//! The threads that a mask names have to execute the operation together, except those that have
-//! ended. A shuffle that reads a lane that does not take part gives the own value; PTX leaves it
+//! The threads in the mask must execute the operation together, except those that have ended. A
+//! shuffle that reads a lane that does not take part gives the reader's own value; PTX leaves this
 //! open.
 
 use oriel_arithmetic::lanes::{LANES, LaneIter, Registers};
@@ -49,7 +49,8 @@ pub(super) struct ReductionFields {
     pub result: u32,
 }
 
-/// The lane that a shuffle reads, and whether it is in range; out of range it is the own lane.
+/// Returns the lane that a shuffle reads, and whether it is in range; out of range it is the own
+/// lane.
 fn source_lane(mode: Variant, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (offset, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let last = lane & segment | clamp & !segment;
@@ -135,7 +136,7 @@ pub(super) fn match_values(registers: &mut Registers, fields: &MatchFields, acti
     });
 }
 
-/// Is the reduction modelled?
+/// True if the reduction is modelled.
 pub(super) fn is_reduction_modelled(operation: Variant, data_type: DataType) -> bool {
     let is_word = data_type.bits() == 32 && data_type.lanes() == 1 && !data_type.is_float();
     is_word
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn shuffles_follow_ptx() {
-        // Down over the whole warp: the last lanes keep their own.
+        // Down over the whole warp: the last lanes keep their own value.
         assert_eq!(source_lane(Variant::Down, 3, 4, 31), (7, true));
         assert_eq!(source_lane(Variant::Down, 30, 4, 31), (30, false));
         // Segments of 8: the segment mask has the upper bits, the clamp the end of a segment.

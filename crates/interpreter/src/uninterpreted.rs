@@ -1,9 +1,8 @@
-//! Instructions whose meaning nobody knows: inline assembly, and opcodes that Ori has no operation
+//! Instructions without a known meaning: inline assembly, and opcodes that Ori has no operation
 //! for.
 //!
-//! Two runs can be compared all the same. What such an instruction gives is a hash of what it is
-//! and what it reads, and what it does to memory is something that every load and store behind it
-//! shows:
+//! Two runs can still be compared. The result of such an instruction is a hash of its identity and
+//! its inputs, and its effect on memory shows in every later load and store:
 //!
 //! | the instruction | results | memory |
 //! |---|---|---|
@@ -11,20 +10,22 @@
 //! | may read memory | and of the thread's *trace* and *changes* | stays |
 //! | may write memory, or has side effects | the same | an event joins the trace; a new *epoch* begins |
 //!
-//! Each thread has a state of its own, so that the order in which threads run tells nothing:
+//! Each thread has its own state, so that the order of threads has no influence:
 //!
-//! - the *trace* is a hash of the events so far, in order: what the instructions above were and read, and every barrier,
-//!   fence, atomic operation and access with an ordering. A launch hands it out beside its buffers;
-//! - the *epoch* says through which glasses the thread sees global and shared memory: some bits of each word are turned
-//!   over when it loads and when it stores, others in each epoch. A load that moves across an effect, or takes the
-//!   value of one before it, has another value; a store that moves leaves another one;
-//! - *changes* is a sum over the bytes that the thread has changed. A store that is missing before an effect,
-//!   or comes behind it, is in the trace.
+//! - the *trace* is an ordered hash of the events so far: the instructions above with their inputs,
+//!   and every barrier, fence, atomic operation and access with an ordering. A launch returns it
+//!   beside its buffers;
+//! - the *epoch* determines how the thread sees global and shared memory: when it loads and stores,
+//!   some bits of each word are flipped, different ones in each epoch. A load that moves across an
+//!   effect, or takes the value of an earlier load, gets another value; a store that moves leaves
+//!   another value;
+//! - *changes* is a sum over the bytes that the thread has changed. It makes a store that is
+//!   missing before an effect, or comes after it, visible in the trace.
 //!
-//! Results are small multiples of 16, and words change in bits 4 to 6: a kernel that takes them for
-//! an index, a bound or an address mostly still comes to its end. Accesses with an ordering see
-//! memory as it is, for several threads may meet there. So does what is constant or the thread's
-//! own; of local memory an instruction reaches only what an input points to.
+//! Results are small multiples of 16, and words change in bits 4 to 6, so that a kernel which uses
+//! them as an index, a bound or an address usually still terminates. Accesses with an ordering see
+//! memory unchanged, because several threads may access it. The same holds for constant memory and
+//! the thread's own memory. An instruction reaches only the local memory that an input points to.
 //!
 //! Results that are written before the inputs are read (*early clobber*) get another hash first. In
 //! the late form, where registers are shared, an input in the same register is lost, as on
@@ -45,20 +46,20 @@ pub(super) const BARRIER: u64 = 0xBA;
 /// An instruction without a meaning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uninterpreted {
-    /// A hash of the text or opcode and of all operands that are no registers.
+    /// A hash of the text or opcode and of all operands other than registers.
     pub identity: u64,
     pub inputs: Vec<Cells>,
     pub results: Vec<Cells>,
-    /// The results that are written before the inputs are read.
+    /// The early-clobber results.
     pub early: Vec<Cells>,
     pub reads_memory: bool,
-    /// Has side effects, or may write memory.
+    /// True if it has side effects, or may write memory.
     pub has_effect: bool,
-    /// What is said where no meaning is asked for: a number of the program's texts.
+    /// The error without uninterpreted execution: a number of the program's texts.
     pub message: u32,
 }
 
-/// Where the values of a register are.
+/// The rows of a register's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cells {
     pub row: u32,
@@ -73,7 +74,7 @@ pub(super) struct Viewed<'a> {
     pub threads: &'a mut WarpEffects,
 }
 
-/// The generic address of one that a space has; none if the space has no such address.
+/// Returns the generic address of an address of a space; none if the space has no such address.
 fn to_generic(space: AddressSpace, address: u64) -> Option<u64> {
     match space {
         AddressSpace::None | AddressSpace::Generic => Some(address),
@@ -85,8 +86,8 @@ fn to_generic(space: AddressSpace, address: u64) -> Option<u64> {
 }
 
 impl Spaces<'_> {
-    /// Memory as the threads see it after what they have done, by addresses of a space; none if
-    /// they see it as it is.
+    /// Returns memory as the threads see it after their events, by addresses of a space; none if
+    /// they see it unchanged.
     pub fn viewed(&mut self, space: AddressSpace) -> Option<Viewed<'_>> {
         let threads = self.threads.as_deref_mut()?;
         let spaces = Spaces {
@@ -105,7 +106,7 @@ impl Spaces<'_> {
 }
 
 impl Viewed<'_> {
-    /// Does an effect reach what lies at a generic address?
+    /// True if an effect can reach the object at a generic address.
     fn is_reached(&self, address: u64) -> bool {
         match resolve_generic(address).0 {
             AddressSpace::Shared => true,
@@ -138,8 +139,8 @@ impl Space for Viewed<'_> {
     }
 }
 
-/// The generic address of an access that has an ordering, for the trace; none of the thread's own
-/// memory.
+/// Returns the generic address of an access that has an ordering, for the trace; none for the
+/// thread's own memory.
 pub(super) fn common_address(space: AddressSpace, address: u64) -> Option<u64> {
     let address = to_generic(space, address)?;
     let common = matches!(
@@ -181,8 +182,8 @@ pub(super) fn execute(
     }
 }
 
-/// Adds an input of a lane to a hash. Where the stack lies is nobody's business, so a pointer there
-/// counts as what it points to.
+/// Adds an input of a lane to a hash. The position of the stack must not matter, so a pointer to it
+/// counts as its target.
 fn read(
     what: &Uninterpreted,
     registers: &Registers,
@@ -219,7 +220,7 @@ fn read(
     hash
 }
 
-/// Gives a result a small value, one bit where it is a predicate.
+/// Sets a result to a small value, or to one bit if it is a predicate.
 fn write(registers: &mut Registers, result: Cells, mask: u32, hash: impl Fn(usize) -> u64) {
     let small = |lane: usize| (hash(lane) >> 8 & 0xFF) << 4;
     match result.bits {

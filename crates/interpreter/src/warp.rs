@@ -13,15 +13,15 @@ use oriel_arithmetic::lanes::{LANES, LaneIter, Registers};
 use oriel_engine::entity::Register;
 use oriel_ori::SpecialRegister;
 
-/// A call deeper than this does not end; the hardware's stack is smaller.
+/// Deeper calls are taken for infinite recursion; the hardware's stack is smaller.
 const DEEPEST_CALL: usize = 1000;
 
 /// Why a warp stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It has executed as many steps as it may at a time.
+    /// It has executed the steps of its turn.
     Pause,
-    /// It came to a barrier.
+    /// It reached a barrier.
     Barrier {
         number: u32,
         threads: Option<u32>,
@@ -43,16 +43,16 @@ pub(super) struct Warp {
     pub live: u32,
     /// Its number in the block.
     pub number: u32,
-    /// The row that gets the result of the barrier that it waits at.
+    /// The row for the result of the barrier at which it waits.
     pub barrier_result: Option<u32>,
     pub thread_instructions: u64,
     pub steps: u64,
-    /// What its threads have done, if that is noted.
+    /// The events of its threads, if recorded.
     pub effects: Option<Box<WarpEffects>>,
 }
 
 impl Warp {
-    /// Begins a kernel with the lanes of a mask, which note what they do if asked to.
+    /// Starts a kernel with the lanes of a mask, and records events if requested.
     pub fn start(&mut self, program: &Program, kernel: u32, number: u32, mask: u32, takes_notes: bool) {
         let code = &program.functions[kernel as usize];
         self.registers.reset(&code.template);
@@ -82,7 +82,7 @@ impl Warp {
         self.frames.last().expect("a warp that runs is in a function")
     }
 
-    /// The step that it is at.
+    /// Returns the current step.
     pub fn step(&self) -> u32 {
         self.paths.top().map_or(0, |path| path.step)
     }
@@ -90,7 +90,7 @@ impl Warp {
     /// Executes up to `budget` steps.
     ///
     /// # Errors
-    /// A step failed; it is the one that the topmost path is at.
+    /// If a step failed; it is the step of the topmost path.
     pub fn run(
         &mut self,
         program: &Program,
@@ -102,7 +102,7 @@ impl Warp {
         };
         let (mut at, mut mask, mut reconverge) = (top.step, top.mask, top.reconverge);
         let mut active = u64::from(mask.count_ones());
-        // The paths have changed: goes on with the topmost.
+        // The paths have changed: continues with the topmost.
         macro_rules! settle {
             () => {
                 if !self.settle() {
@@ -122,7 +122,7 @@ impl Warp {
                 }
             };
         }
-        // What fails is found at the step of the topmost path.
+        // A failure is located at the step of the topmost path.
         macro_rules! attempt {
             ($result:expr) => {
                 match $result {
@@ -313,7 +313,7 @@ impl Warp {
         Ok(Stop::Pause)
     }
 
-    /// Drops what has ended, functions included; is anything left?
+    /// Drops ended paths and functions; returns whether anything is left.
     fn settle(&mut self) -> bool {
         while let Some(&frame) = self.frames.last() {
             if self.paths.settle(frame.first_path) {
@@ -328,7 +328,7 @@ impl Warp {
         false
     }
 
-    /// Memory, as it is or as the threads see it, and the registers.
+    /// Returns memory, unchanged or as the threads see it, and the registers.
     fn spaces<'a>(
         &'a mut self,
         around: &'a mut Surroundings<'_>,
@@ -344,14 +344,14 @@ impl Warp {
         (spaces, &mut self.registers)
     }
 
-    /// Notes an event of all lanes of a mask.
+    /// Records an event of all lanes of a mask.
     fn note(&mut self, event: u64, mask: u32) {
         if let Some(threads) = &mut self.effects {
             LaneIter(mask).for_each(|lane| threads[lane].note(event));
         }
     }
 
-    /// Notes an access that has to stay in order.
+    /// Records an access that must stay in order.
     fn note_access(&mut self, access: &Access, addresses: &[u64; LANES], mask: u32) {
         if let (Some(event), Some(threads)) = (access.event, &mut self.effects) {
             for lane in LaneIter(mask) {
@@ -362,7 +362,7 @@ impl Warp {
         }
     }
 
-    /// Executes an instruction without a meaning; false if there is no such thing.
+    /// Executes an instruction without a meaning; false if there is none.
     fn execute_uninterpreted(
         &mut self,
         around: &mut Surroundings<'_>,
@@ -432,7 +432,7 @@ impl Warp {
         Ok([start.wrapping_add_signed(offset); LANES])
     }
 
-    /// The lanes of each target of a branch table.
+    /// Returns the lanes of each target of a branch table.
     fn group_targets(&self, index: u32, targets: &[u32], mask: u32) -> Result<Vec<(u32, u32)>, Failure> {
         let indices = self.registers.row::<u32>(index);
         let mut groups: Vec<(u32, u32)> = Vec::new();
@@ -449,7 +449,7 @@ impl Warp {
         Ok(groups)
     }
 
-    /// Enters the function of a call, or parts the lanes if they call several.
+    /// Enters the callee, or splits the lanes if they call several.
     fn call(&mut self, program: &Program, callee: Callee, site: u32, mask: u32) -> Result<(), Failure> {
         let at = self.step();
         let function = match callee {
@@ -461,7 +461,7 @@ impl Warp {
                     .filter(|&lane| row[lane] == row[first])
                     .fold(0u32, |same, lane| same | 1 << lane);
                 if same != mask {
-                    // All meet again behind the call; the others come to it a second time.
+                    // All reconverge after the call; the others reach it a second time.
                     let targets = [(at, mask & !same), (at, same)];
                     self.paths.part(Some(at + 1), targets.into_iter());
                     return Ok(());
@@ -499,7 +499,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Threads of a mask that are neither here nor have ended will never come together with these.
+    /// Threads of a mask that are neither here nor have ended will never join these.
     fn check_members(&self, members: Option<u32>, mask: u32) -> Result<(), Failure> {
         let Some(row) = members else { return Ok(()) };
         let masks = self.registers.row::<u32>(row);
@@ -516,7 +516,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Do all lanes of a mask have the same value of a register?
+    /// True if all lanes of a mask have the same value of a register.
     fn check_agreement(&self, register: Register, row: u32, is_wide: bool, mask: u32) -> Result<(), Failure> {
         let value = |lane: usize| match is_wide {
             true => self.registers.row::<u64>(row)[lane],
@@ -587,7 +587,7 @@ impl Warp {
     }
 }
 
-/// A failure of the first lane of a mask.
+/// Returns a failure of the first lane of a mask.
 fn failure(kind: FaultKind, mask: u32) -> Failure {
     (Box::new(kind), Some(mask.trailing_zeros() as usize))
 }

@@ -1,4 +1,4 @@
-//! Every example has a launch description that is well formed and names kernels of its source.
+//! Checks that every example has a well-formed launch description that names kernels of its source.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -125,8 +125,8 @@ fn every_buffer_is_used_and_something_is_written() {
     }
 }
 
-/// An interpreter of 100 million thread-instructions a second is to run each of them in well under
-/// a second.
+/// An interpreter of 100 million thread-instructions a second must run each of them in well under a
+/// second.
 #[test]
 fn launches_are_small_but_not_trivial() {
     for path in sources() {

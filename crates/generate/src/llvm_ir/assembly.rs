@@ -3,11 +3,12 @@
 //! A snippet is one of these:
 //!
 //! - a statement or an intrinsic alone, operands loaded, results stored;
-//! - a load, an effect, the same load, and what differs is stored; or a store, an effect, a load or another store. The
-//!   places are few, so that loads of one place stand in several blocks as well;
-//! - several effects one after the other, as `cp.async`, `commit_group`, `wait_group` stand.
+//! - a load, an effect and the same load, then a store of the difference; or a store, an effect,
+//!   and a load or another store. The places are few, so loads of one place also occur in several
+//!   blocks;
+//! - several effects in order, like `cp.async`, `commit_group`, `wait_group`.
 //!
-//! A counted loop may carry two more values, which are both the result of a statement with an
+//! A counted loop may carry two more values, both of which are the result of a statement with an
 //! early-clobber result that reads one of them:
 //!
 //! ```text
@@ -17,7 +18,7 @@
 //!         store %early.b; store %early                          // here, or behind the loop
 //! ```
 //!
-//! What the statements compute has no meaning that could be compared with a host; see
+//! The statements' results cannot be compared with a host; see
 //! `crates/interpreter/src/uninterpreted.rs`.
 
 use std::io::{self, Write};
@@ -29,19 +30,18 @@ use super::{Options, Writer};
 use crate::index::Block;
 use oriel_random::Random;
 
-/// Of 100 blocks those that end with a snippet, and of 100 instructions those behind which one
-/// stands.
+/// The percentage of blocks that end with a snippet, and of instructions that are followed by one.
 const BLOCK_PERCENT: u32 = 45;
 const INSTRUCTION_PERCENT: u32 = 5;
 
-/// Of 100 counted loops, those that carry the result of an early clobber.
+/// The percentage of counted loops that carry an early-clobber result.
 const LOOP_PERCENT: u32 = 60;
 
-/// Places that loads before and behind effects go to, in global and in shared memory; 16 bytes
+/// Places that loads before and after effects access, in global and in shared memory; 16 bytes
 /// apart.
 const PLACES: usize = 3;
 
-/// What the snippets call.
+/// Functions that the snippets call.
 pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> {
     let mut names = Vec::new();
     for intrinsic in INTRINSICS.iter().chain(COMMON_INTRINSICS) {
@@ -60,20 +60,20 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     writeln!(out)
 }
 
-/// How a counted loop carries the result of an early clobber. How LLVM merges registers depends on
-/// all of it.
+/// How a counted loop carries an early-clobber result. All of this influences how LLVM coalesces
+/// registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EarlyLoop {
-    /// Does the value that is not read come first?
+    /// True if the value that is not read comes first.
     is_swapped: bool,
-    /// Is the value that is not read stored in the loop, not behind it?
+    /// True if the value that is not read is stored in the loop instead of after it.
     stores_carried: bool,
-    /// Is the new value stored in the loop, not behind it?
+    /// True if the new value is stored in the loop instead of after it.
     stores_result: bool,
 }
 
 impl EarlyLoop {
-    /// How a loop does, if it does.
+    /// Returns how a loop carries it, if it does.
     pub(super) fn choose(random: &mut Random) -> Option<Self> {
         let chosen = Self {
             is_swapped: random.percent(20),
@@ -84,7 +84,7 @@ impl EarlyLoop {
     }
 }
 
-/// How a statement is written.
+/// The spelling of a statement.
 #[derive(Clone, Copy)]
 struct Manner {
     is_volatile: bool,
@@ -93,7 +93,7 @@ struct Manner {
 }
 
 impl Manner {
-    /// Of what only computes: most people write `volatile`, some "memory" as well.
+    /// For statements that only compute: most people write `volatile`, some also "memory".
     fn of_pure(random: &mut Random) -> Self {
         let is_volatile = random.percent(40);
         Self {
@@ -127,14 +127,14 @@ impl Manner {
     }
 }
 
-/// One of a table's rows that the processor has.
+/// Returns one of a table's rows that the processor supports.
 fn pick<T: Copy>(random: &mut Random, rows: &[T], is_met: impl Fn(&T) -> bool) -> T {
     let rows: Vec<T> = rows.iter().copied().filter(|row| is_met(row)).collect();
     random.pick(&rows)
 }
 
 impl<W: Write> Writer<'_, W> {
-    /// Writes what is drawn for the end of a block.
+    /// Writes the snippet chosen for the end of a block.
     pub(super) fn assembly_at_end(&mut self, runs_once: bool) -> io::Result<()> {
         if self.random.percent(BLOCK_PERCENT) {
             self.assembly_snippet(runs_once)?;
@@ -142,7 +142,7 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// Writes what is drawn for the place behind an instruction.
+    /// Writes the snippet chosen for the place after an instruction.
     pub(super) fn assembly_behind(&mut self, runs_once: bool) -> io::Result<()> {
         if self.random.percent(INSTRUCTION_PERCENT) {
             self.assembly_snippet(runs_once)?;
@@ -187,7 +187,7 @@ impl<W: Write> Writer<'_, W> {
         self.statement(&statement, manner)
     }
 
-    /// Something that other instructions must not cross.
+    /// An effect that other instructions must not cross.
     fn effect(&mut self, runs_once: bool) -> io::Result<()> {
         let (sm, is_specific) = self.processor;
         let is_met = |row: &Intrinsic| row.level.is_met(sm, is_specific);
@@ -219,13 +219,13 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// One of a few places in the thread's own memory, with its address space.
+    /// Returns one of a few places in the thread's own memory, with its address space.
     fn shared_or_out(&mut self) -> io::Result<(usize, u32)> {
         let space = self.random.pick(&[1, 3]);
         Ok((self.watched(space)?, space))
     }
 
-    /// The address of one of the watched places of a space.
+    /// Returns the address of one of the watched places of a space.
     fn watched(&mut self, space: u32) -> io::Result<usize> {
         let base = if space == 1 { "%own.out" } else { "%own.shared" };
         let offset = 16 * self.random.index(PLACES);
@@ -271,7 +271,7 @@ impl<W: Write> Writer<'_, W> {
         self.own_store("i32", 4, after)
     }
 
-    /// An operand as text, with its type.
+    /// Formats an operand with its type.
     fn operand(&mut self, kind: Kind) -> io::Result<String> {
         Ok(match kind {
             Kind::I1 => format!("i1 %t{}", self.predicate()?),
@@ -329,7 +329,7 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// Calls a statement; the temporary that has its result.
+    /// Calls a statement; returns the temporary with its result.
     fn call(&mut self, statement: &Statement, manner: Manner, operands: &[String]) -> io::Result<usize> {
         let ty = result_type(statement);
         let volatile = if manner.is_volatile { "sideeffect " } else { "" };
@@ -376,8 +376,8 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// The two values that a loop carries, at its header, and those that a loop leaves, at its
-    /// exit.
+    /// Writes the two values that a loop carries, at its header, and those that a loop leaves, at
+    /// its exit.
     pub(super) fn early_phis(&mut self, block: Block) -> io::Result<()> {
         if let (Some(early), Some((latch, _))) = (self.loops.early[block], self.loops.headers[block]) {
             let mut values = [("a", "%p_i32"), ("b", "0")];
@@ -412,7 +412,7 @@ impl<W: Write> Writer<'_, W> {
         ))
     }
 
-    /// What the loops that end here leave, where their results are stored behind them.
+    /// Stores the results of the loops that end here, if they are stored after the loop.
     pub(super) fn early_stores_at_exit(&mut self, block: Block) -> io::Result<()> {
         for header in self.loops.early_exits[block].clone() {
             let early = self.loops.early[header].expect("the loop carries a result");
@@ -426,7 +426,7 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// What the next round of a loop has of the values that it carries, at its latch.
+    /// Writes the next values that a loop carries, at its latch.
     pub(super) fn early_latch(&mut self, latch: Block) -> io::Result<()> {
         let Some(header) = self.loops.latches[latch] else {
             return Ok(());
@@ -481,7 +481,7 @@ mod tests {
     use super::super::statements::Level;
     use super::*;
 
-    /// The constraints name as many results and operands as there are, and the text names them all.
+    /// The constraints match the number of results and operands, and the text names them all.
     #[test]
     fn statements_fit_their_constraints() {
         for statement in [PURE, EARLY, VOLATILE, ACCESSES, TOGETHER].concat() {

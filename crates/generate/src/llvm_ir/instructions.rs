@@ -120,7 +120,8 @@ impl<W: Write> Writer<'_, W> {
                 amount @ (Use::Value(_) | Use::Undefined(_)) => self.shift_amount(ty, amount)?,
             }
         } else if binary.is_division() {
-            // Odd and below 2^14: never zero, and never -1 under the smallest number.
+            // Odd and below 2^14: never zero, and never -1, which overflows with the smallest
+            // number.
             let (masked, odd) = (self.temporary(), self.temporary());
             let right = text(operands[1], ty);
             self.line(format_args!("%t{masked} = and {type_name} {right}, 16383"))?;
@@ -161,7 +162,7 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// A 32-bit amount, masked to what the type allows and converted to it.
+    /// Returns a 32-bit amount, masked to the range of the type and converted to it.
     fn shift_amount(&mut self, ty: Type, amount: Use) -> io::Result<String> {
         let masked = self.temporary();
         self.line(format_args!(
@@ -195,7 +196,7 @@ impl<W: Write> Writer<'_, W> {
             (false, true) if signed => "sitofp",
             (false, true) => "uitofp",
             (true, false) => {
-                // Outside of the integer's range the result would be poison.
+                // Outside the integer's range the result would be poison.
                 let (low, high, inside, kept) = (
                     self.temporary(),
                     self.temporary(),
@@ -220,7 +221,7 @@ impl<W: Write> Writer<'_, W> {
         ))
     }
 
-    /// The value, or zero instead of a NaN.
+    /// Replaces a NaN by zero.
     fn without_nan(&mut self, operand: Use, ty: Type) -> io::Result<String> {
         let value = text(operand, ty).to_string();
         if !ty.is_float() {
@@ -235,9 +236,9 @@ impl<W: Write> Writer<'_, W> {
         Ok(format!("%t{kept}"))
     }
 
-    /// A temporary that holds the address of an element, always inside its buffer.
+    /// Returns a temporary with the address of an element, always inside its buffer.
     fn address(&mut self, space: Space, index: Use, ty: Type, written: bool) -> io::Result<usize> {
-        // What is only read is read from either buffer.
+        // Elements that are only read come from either buffer.
         let (base, bytes) = match space {
             Space::Shared => ("%own.shared", SHARED_BYTES),
             Space::Global if written || self.random.percent(30) => ("%own.out", OUT_BYTES),

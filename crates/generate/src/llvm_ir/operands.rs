@@ -4,7 +4,7 @@ use crate::index::Value;
 use crate::model::{Type, Use};
 use std::fmt;
 
-/// The name of a type.
+/// Returns the name of a type.
 pub(super) fn name(ty: Type) -> &'static str {
     match ty {
         Type::I1 => "i1",
@@ -17,7 +17,7 @@ pub(super) fn name(ty: Type) -> &'static str {
     }
 }
 
-/// An operand as text.
+/// Formats an operand.
 pub(super) enum Text {
     Value(Value),
     Integer(i64),
@@ -34,7 +34,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// An operand of a type as text.
+/// Formats an operand of a type.
 pub(super) fn text(operand: Use, ty: Type) -> Text {
     match operand {
         Use::Value(value) => Text::Value(value),

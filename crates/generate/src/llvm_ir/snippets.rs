@@ -1,7 +1,7 @@
-//! Operations that the program's model does not have, written as text at the end of blocks.
+//! Operations that the program's model lacks, written as text at the end of blocks.
 //!
-//! A snippet reads one or two words of the thread's own memory, computes something, and writes a
-//! word back, from where the program's loads find it:
+//! A snippet reads one or two words of the thread's own memory, computes a value, and writes a word
+//! back to places that the program's loads read:
 //!
 //! - *private* snippets, in any block: bytes, vectors, half precision, local arrays, atomic operations on the thread's own
 //!   memory, bit counts, funnel shifts, wide products;
@@ -30,7 +30,7 @@ const COMMON_PERCENT: u32 = 60;
 /// jumps over, in either direction, and that nothing returns before, is passed by every path, and
 /// none comes back to it.
 pub(super) fn run_once(graph: &Graph) -> Table<Block, bool> {
-    // Difference array over the layout: how many edges jump over or come back to each block.
+    // Difference array over the layout: the number of edges that jump over or return to each block.
     let mut crossing = vec![0i64; graph.len() + 1];
     for source in graph.blocks() {
         for &target in graph.successors(source) {
@@ -52,7 +52,7 @@ pub(super) fn run_once(graph: &Graph) -> Table<Block, bool> {
     Table::from_items(blocks.collect())
 }
 
-/// What the snippets use.
+/// Declarations for the snippets.
 pub(super) fn header(out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
@@ -140,7 +140,7 @@ impl<W: Write> Writer<'_, W> {
         ))
     }
 
-    /// Writes what is drawn for a block.
+    /// Writes the snippets chosen for a block.
     pub(super) fn snippets(&mut self, runs_once: bool) -> io::Result<()> {
         if self.random.percent(PRIVATE_PERCENT) {
             self.private_snippet()?;
@@ -175,14 +175,15 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// A temporary with the value of an expression.
+    /// Returns a temporary with the value of an expression.
     pub(super) fn value(&mut self, expression: Arguments<'_>) -> io::Result<usize> {
         let temporary = self.temporary();
         self.line(format_args!("%t{temporary} = {expression}"))?;
         Ok(temporary)
     }
 
-    /// An address in the thread's own memory, aligned as asked, with its address space.
+    /// Returns an address in the thread's own memory with the requested alignment, and its address
+    /// space.
     pub(super) fn own_place(&mut self, bytes: usize) -> io::Result<(usize, u32)> {
         let (base, space, size) = match self.random.coin() {
             true => ("%own.shared", 3, SHARED_BYTES),
@@ -195,7 +196,7 @@ impl<W: Write> Writer<'_, W> {
         Ok((place, space))
     }
 
-    /// A load of `bytes` from the thread's own memory.
+    /// Loads `bytes` bytes from the thread's own memory.
     pub(super) fn own_load(&mut self, ty: &str, bytes: usize) -> io::Result<usize> {
         let (place, space) = self.own_place(bytes)?;
         self.value(format_args!(
@@ -272,7 +273,7 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// On memory of the thread alone, so that even what was there before is defined.
+    /// On memory of the thread alone, so that even the old content is defined.
     fn own_atomic(&mut self) -> io::Result<()> {
         let (ty, bytes) = self.random.pick(&[("i32", 4), ("i64", 8)]);
         let operand = self.own_load(ty, bytes)?;
@@ -338,7 +339,7 @@ impl<W: Write> Writer<'_, W> {
         self.own_store("i32", 4, result)
     }
 
-    /// Reads what another thread has in its part of shared memory.
+    /// Reads the value that another thread has in its part of shared memory.
     fn neighbour(&mut self) -> io::Result<()> {
         self.barrier()?;
         let distance = self.random.between(1, MAX_BLOCK - 1);
@@ -407,7 +408,7 @@ impl<W: Write> Writer<'_, W> {
         self.own_store("i32", 4, result)
     }
 
-    /// All threads on one word, with an operation for which the order makes no difference.
+    /// All threads update one word, with an operation whose order makes no difference.
     fn common_atomic(&mut self) -> io::Result<()> {
         let operand = self.own_load("i32", 4)?;
         self.barrier()?;

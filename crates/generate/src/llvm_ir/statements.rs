@@ -1,6 +1,7 @@
-//! What people write: inline assembly, and intrinsics whose effects no flag tells.
+//! Statements as people write them: inline assembly, and intrinsics whose effects no flag
+//! describes.
 
-/// The oldest processor, and PTX version, that has something.
+/// The oldest processor and PTX version that support a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// sm_70 with PTX 6.0.
@@ -9,14 +10,14 @@ pub(super) enum Level {
     Ampere,
     /// sm_90 with PTX 7.8.
     Hopper,
-    /// PTX 8.0, which LLVM takes for sm_90a and from sm_100 on.
+    /// PTX 8.0, LLVM's default for sm_90a and from sm_100 on.
     Ptx8,
     /// Instructions of processors whose names end in `a`, from sm_90a on.
     Specific,
 }
 
 impl Level {
-    /// Does a processor have it?
+    /// True if a processor supports it.
     pub(super) fn is_met(self, sm: u32, is_specific: bool) -> bool {
         match self {
             Self::Base => true,
@@ -28,7 +29,7 @@ impl Level {
     }
 }
 
-/// An operand, or a result, of which the last three cannot be.
+/// An operand or a result; the last three cannot be results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     I1,

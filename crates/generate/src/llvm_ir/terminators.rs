@@ -1,4 +1,4 @@
-//! Terminators, with what bounds the loops that they close.
+//! Terminators, and the bounds of the loops that they close.
 
 use std::io::{self, Write};
 
@@ -38,7 +38,7 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// Goes back as long as the count and the program's own condition allow.
+    /// Branches back as long as the count and the program's own condition allow.
     fn latch(&mut self, header: Block, exit: Block, condition: Use) -> io::Result<()> {
         let (_, trips) = self.loops.headers[header].expect("the latch of a loop knows its header");
         self.line(format_args!("%next.{header} = add i32 %count.{header}, 1"))?;
@@ -75,7 +75,7 @@ impl<W: Write> Writer<'_, W> {
         self.line(format_args!("br i1 {guarded}, label %b{target}, label %b{other}"))
     }
 
-    /// A switch on an index that hits the table most of the time.
+    /// A switch on an index that is inside the table most of the time.
     fn switch(&mut self, block: Block, targets: &[Block], index: Use) -> io::Result<()> {
         let masked = self.temporary();
         let mask = targets.len().next_power_of_two() - 1;
@@ -83,7 +83,7 @@ impl<W: Write> Writer<'_, W> {
             "%t{masked} = and i32 {}, {mask}",
             text(index, Type::I32)
         ))?;
-        // The default is a way forward, taken without fuel whatever the index is.
+        // The default is a forward edge, taken without fuel whatever the index is.
         let forward = targets
             .iter()
             .position(|&target| target > block)

@@ -7,7 +7,7 @@ impl Compiler<'_> {
     pub(super) fn compile_branch(&mut self, block: Block, operation: Operation) -> Result<(), Unsupported> {
         let successors: Vec<Block> = self.function.successors(block).collect();
         let sources = self.function.sources(self.current);
-        // Copies of one edge out of a block with one successor are made before the jump.
+        // The copies of the only edge out of a block are made before the jump.
         if operation == Operation::Bra && sources.len() == 1 {
             let &[target] = successors.as_slice() else {
                 return Err("a branch to nowhere".to_owned());
@@ -70,8 +70,8 @@ impl Compiler<'_> {
         self.emit(Step::Jump(0));
     }
 
-    /// The copies that the PHIs of `to` ask for where control comes from `from`, all at once:
-    /// sources that an earlier copy overwrites are put aside first.
+    /// Returns the parallel copies for the PHIs of `to` on the edge from `from`. Sources that an
+    /// earlier copy overwrites are saved first.
     pub(super) fn emit_edge_copies(&mut self, from: Block, to: Block) -> Result<(), Unsupported> {
         let mut copies = Vec::new();
         for phi in self.function.instructions(to) {

@@ -68,7 +68,7 @@ impl Compiler<'_> {
             .counts = true;
     }
 
-    /// An operation that computes results from registers alone.
+    /// Decodes an operation that computes results from registers alone.
     pub(super) fn compile_computation(&mut self, operation: Operation) -> Result<(), Unsupported> {
         let (data_type, source_type) = (
             self.function.data_type(self.current),
@@ -128,7 +128,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Does a conversion take a narrow value out of a register of 64 bits?
+    /// True if a conversion reads a narrow value from a register of 64 bits.
     pub(super) fn reads_part_of_wide_register(&self, source_type: DataType) -> bool {
         let source = self.function.sources(self.current).iter().next();
         let register = source.and_then(Operand::as_register);
@@ -162,7 +162,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The row of the carry, which is the thread's alone.
+    /// Returns the row of the carry, which belongs to the thread.
     pub(super) fn carry_row(&mut self) -> u32 {
         if let Some(row) = self.carry {
             return row;
@@ -291,7 +291,7 @@ impl Compiler<'_> {
             Operation::Pack if to == 128 && from == 64 && sources == 2 => {
                 let (low, high) = (self.source(0, 64, source_type)?, self.source(1, 64, source_type)?);
                 let result = self.result(0, 128)?;
-                // Its own parts may be what it is made of, the wrong way round.
+                // It may consist of its own parts, in swapped order.
                 let kept = self.new_row(64);
                 self.emit_copy(64, high, kept);
                 self.emit_copy(64, low, result);
@@ -323,7 +323,7 @@ impl Compiler<'_> {
                 } else {
                     results
                 };
-                // A result may be where the source is.
+                // A result may overlap the source.
                 let kept = self.new_row(from);
                 self.emit_copy(from, source, kept);
                 for number in 0..parts {

@@ -1,8 +1,8 @@
-//! Ori to steps: one function at a time.
+//! Compiles Ori to steps, one function at a time.
 //!
-//! Registers become rows, constants become rows as well, blocks become runs of steps that end in a
-//! jump, and PHIs become copies at the end of each edge into their block. An edge out of a block
-//! with several successors gets its copies in a run of its own.
+//! Registers and constants become rows. Blocks become runs of steps that end in a jump. PHIs become
+//! copies at the end of each edge into their block. An edge out of a block with several successors
+//! gets a separate run for its copies.
 //!
 //! | file | subject |
 //! |---|---|
@@ -40,25 +40,25 @@ use oriel_ori::{
 };
 use std::collections::HashMap;
 
-/// Why an instruction cannot be run.
+/// The reason why an instruction cannot be run.
 type Unsupported = String;
 
 impl Program {
-    /// Compiles functions of one module. Instructions that are not modelled are no error until they
-    /// are executed.
+    /// Compiles functions of one module. Instructions that are not modelled are errors only when
+    /// they are executed.
     ///
     /// # Errors
-    /// Two functions have the same name, or an initial value refers to what is not there.
+    /// If two functions have the same name, or an initial value refers to a missing symbol.
     pub fn compile(functions: &[&Function], module: &Module) -> Result<Self, String> {
         Self::compile_with(functions, module, |_| None)
     }
 
     /// Compiles functions so that running them also checks their divergence analyses, one for each
     /// function: wherever a register that is called uniform is defined or used, all active lanes
-    /// have to have the same value of it.
+    /// must have the same value of it.
     ///
     /// # Errors
-    /// As [`Program::compile`].
+    /// See [`Program::compile`].
     pub fn compile_checked(
         functions: &[&Function],
         module: &Module,
@@ -107,8 +107,7 @@ impl Program {
     }
 }
 
-/// Appends the steps of a function to the program's.
-/// With a divergence analysis they check it.
+/// Appends the steps of a function to the program's, with checks of a divergence analysis if given.
 pub(super) fn compile_function(
     program: &mut Program,
     symbols: &Symbols,
@@ -124,7 +123,7 @@ pub(super) fn compile_function(
     compiler.finish();
 }
 
-/// A target that is a block until all blocks are placed.
+/// A target, which is a block until all blocks are placed.
 #[derive(Clone, Copy)]
 enum Target {
     Block(Block),
@@ -143,7 +142,7 @@ struct Compiler<'a> {
     symbols: &'a Symbols,
     function: &'a Function,
     number: u32,
-    /// What is checked while the function runs.
+    /// The divergence analysis to check at run time.
     divergence: Option<&'a Divergence>,
     /// The first row of each register; 128-bit registers have two.
     registers: Vec<u32>,
@@ -155,20 +154,20 @@ struct Compiler<'a> {
     starts: SecondaryMap<Block, u32>,
     patches: Vec<Patch>,
     frame_offsets: HashMap<FrameObject, u32>,
-    /// Bytes of stack objects; the parameters of calls lie behind them.
+    /// Bytes of stack objects; the parameters of calls come after them.
     frame_bytes: u32,
     local_bytes: u32,
-    /// Where the parameters and results of the current call sequence lie, by name.
+    /// The places of parameters and results of the current call sequence, by name.
     call_params: HashMap<String, u32>,
     call_end: u32,
     texts: HashMap<Instruction, String>,
-    /// The instruction that steps are made for.
+    /// The current instruction.
     current: Instruction,
-    /// Where its steps begin.
+    /// Its first step.
     first_step: usize,
 }
 
-/// Two rows are of 64 bits each where the register has more than 64.
+/// Registers of more than 64 bits have two rows of 64 bits.
 const fn is_wide(bits: u32) -> bool {
     bits > 32
 }
@@ -238,7 +237,7 @@ impl<'a> Compiler<'a> {
         self.local_bytes = self.frame_bytes;
     }
 
-    /// A new row, zero at first; two of them for more than 64 bits.
+    /// Adds a row, zero at first, or two rows for more than 64 bits.
     fn new_row(&mut self, bits: u32) -> u32 {
         if is_wide(bits) {
             let row = self.template.doubles.len() as u32;
@@ -295,8 +294,8 @@ impl<'a> Compiler<'a> {
                 if let Err(problem) = self.compile_instruction(block, instruction) {
                     self.give_up(&problem);
                 }
-                // The last step does what the instruction does; a copy of a PHI after a branch
-                // belongs to no instruction.
+                // The last step performs the instruction itself; a PHI copy after a branch belongs
+                // to no instruction.
                 if let Some(origin) = self.program.origins[self.first_step..].last_mut()
                     && !operation.is_terminator()
                 {
@@ -311,7 +310,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Steps that check the sources of the current instruction which are called uniform.
+    /// Adds steps that check the uniform sources of the current instruction.
     fn emit_source_checks(&mut self) {
         let Some(divergence) = self.divergence else { return };
         let (function, current) = (self.function, self.current);
@@ -325,7 +324,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Steps that check the results of the current instruction which are called uniform.
+    /// Adds steps that check the uniform results of the current instruction.
     fn emit_result_checks(&mut self) {
         let Some(divergence) = self.divergence else { return };
         let function = self.function;
@@ -366,7 +365,7 @@ impl<'a> Compiler<'a> {
         self.emit(Step::Unsupported(message));
     }
 
-    /// The operation and, where it comes from LLVM, the opcode.
+    /// Returns the operation and, if it comes from LLVM, the opcode.
     fn function_text(&self, instruction: Instruction) -> String {
         let operation = self.function.operation(instruction);
         match self.function.machine_opcode(instruction) {

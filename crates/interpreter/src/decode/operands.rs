@@ -1,10 +1,10 @@
-//! Operands: which row a source or result is, and where an address points.
+//! Operands: the rows of sources and results, and addresses.
 
 use super::*;
 
 /// Operands.
 impl Compiler<'_> {
-    /// The row of a source that an operation reads as `bits` bits of `data_type`.
+    /// Returns the row of a source that an operation reads as `bits` bits of `data_type`.
     pub(super) fn source(
         &mut self,
         number: usize,
@@ -70,7 +70,7 @@ impl Compiler<'_> {
 
     pub(super) fn register_row(&self, register: Register, bits: u32) -> Result<u32, Unsupported> {
         let has = u32::from(self.function.register(register).bits);
-        // Rows hold values of up to 32 bits alike.
+        // Values of up to 32 bits have the same kind of row.
         if is_wide(has) != is_wide(bits) || (has > 64) != (bits > 64) {
             return Err(format!(
                 "a register of {has} bits where {bits} are read or written"
@@ -79,7 +79,7 @@ impl Compiler<'_> {
         Ok(self.registers[register.index()])
     }
 
-    /// The row of a source with a sign, absolute value or complement of its own.
+    /// Returns the row of a source with its own sign, absolute value or complement.
     pub(super) fn modified(
         &mut self,
         row: u32,
@@ -158,7 +158,7 @@ impl Compiler<'_> {
 
 /// Addresses.
 impl Compiler<'_> {
-    /// Where an operand points: its base, and the space that the base is an address of.
+    /// Returns the target of an operand: its base, and the address space of the base.
     pub(super) fn address(&mut self, operand: Operand) -> Result<(Base, AddressSpace), Unsupported> {
         let OperandKind::Special(special) = operand.kind() else {
             return match operand.as_register() {
@@ -211,7 +211,7 @@ impl Compiler<'_> {
         Err(format!("{name}, which is not in the module"))
     }
 
-    /// Computes an address: in the space of what it points to, or generic.
+    /// Computes an address: in the space of its target, or generic.
     pub(super) fn emit_address(
         &mut self,
         operand: Operand,
@@ -234,7 +234,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The access of a load, store or atomic operation whose address begins at source `first`.
+    /// Returns the access of a load, store or atomic operation whose address starts at source
+    /// `first`.
     pub(super) fn access(
         &mut self,
         first: usize,
@@ -252,8 +253,8 @@ impl Compiler<'_> {
             .ok_or("an offset that is no integer")?;
         let (base, own) = self.address(base)?;
         let named = self.function.modifiers(self.current).space;
-        // What is known of the base says more than the space of a generic access. Parameters of
-        // calls lie in local memory.
+        // The base is more precise than the space of a generic access. Parameters of calls are in
+        // local memory.
         let space = match (named, own) {
             (AddressSpace::None | AddressSpace::Generic, AddressSpace::None) => AddressSpace::Generic,
             (AddressSpace::DeviceParam, AddressSpace::None) => AddressSpace::Local,

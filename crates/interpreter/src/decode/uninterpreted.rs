@@ -1,4 +1,4 @@
-//! Inline assembly, and opcodes without a meaning.
+//! Inline assembly, and opcodes without a meaning in Ori.
 
 use super::*;
 use crate::constraints::{Constraint, ConstraintKind, constraints};
@@ -8,7 +8,7 @@ use oriel_engine::snapshot::abi::OpcodeFlags;
 use oriel_ori::InstructionFlags;
 
 impl Compiler<'_> {
-    /// What a fence, an atomic operation or an access with an ordering is, as a hash.
+    /// Returns a hash that identifies a fence, an atomic operation or an access with an ordering.
     pub(super) fn event(&self) -> u64 {
         let modifiers = self.function.modifiers(self.current);
         let names = [
@@ -76,7 +76,7 @@ impl Compiler<'_> {
         for &text in sources.iter().take(2) {
             self.read_operand(text, None, what)?;
         }
-        // From the late form on, the register of a tied input is that of its result.
+        // In the late form, a tied input has the register of its result.
         let is_late = self.function.info.flags.contains(FunctionFlags::NO_PHIS);
         for constraint in constraints {
             let (kind, count) = (constraint.kind as u64, constraint.operands.len() as u64);
@@ -110,7 +110,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Where the value of a register is.
+    /// Returns the rows of a register's value.
     fn cells(&self, operand: Operand) -> Option<Cells> {
         let register = operand.as_register()?;
         Some(Cells {
@@ -119,15 +119,15 @@ impl Compiler<'_> {
         })
     }
 
-    /// Adds an operand to what the instruction is or reads. A constant that stands for a register
-    /// has that register's number of bits.
+    /// Adds an operand to the instruction's identity or inputs. A constant in place of a register
+    /// has that register's width.
     fn read_operand(
         &mut self,
         operand: Operand,
         bits: Option<u32>,
         what: &mut Uninterpreted,
     ) -> Result<(), Unsupported> {
-        // Of a value that does not matter the number of bits does not, either.
+        // The width of an undefined value does not matter.
         if operand.is_undefined() {
             what.identity = mix(what.identity, 0xDEF);
             return Ok(());
@@ -169,7 +169,7 @@ impl Compiler<'_> {
                 }
                 Special::Physical(_) | Special::Machine { .. } => {}
             },
-            // Where control goes from here is not for this instruction to say.
+            // This instruction does not decide where control continues.
             OperandKind::Target(_) | OperandKind::FallThrough(_) | OperandKind::None => {}
         }
         Ok(())

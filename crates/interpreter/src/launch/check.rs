@@ -1,4 +1,5 @@
-//! Turns the raw file into a [`LaunchDescription`], or says which key is wrong and what is allowed.
+//! Converts the raw file to a [`LaunchDescription`], or reports the wrong key and the allowed
+//! values.
 
 use std::collections::HashSet;
 
@@ -13,14 +14,14 @@ use super::{
 const GRID_LIMITS: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 const BLOCK_LIMITS: [u32; 3] = [1024, 1024, 64];
 const THREADS_PER_BLOCK: u64 = 1024;
-/// The most shared memory that a block can ask for on any device.
+/// The most shared memory that a block can request on any device.
 const SHARED_BYTES: u32 = 227 * 1024;
 /// The size of the parameter space up to sm_60, and the limit that portable kernels keep to.
 const PARAMETER_BYTES: usize = 4096;
-/// Not a limit of devices: examples are small, and a slip of the pen should not fill the memory.
+/// Not a limit of devices: examples are small, and a typing error should not fill the memory.
 const BUFFER_BYTES: u64 = 1 << 28;
 
-/// What is wrong, and where.
+/// The problem and its place.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub key: String,
@@ -69,7 +70,7 @@ fn buffer(key: &str, raw: RawBuffer) -> Checked<Buffer> {
     if raw.name.is_empty() {
         return fail(format!("{key}.name"), "a name is needed");
     }
-    // From here on the name says more than the position.
+    // From here on the name is more helpful than the position.
     let key = format!("buffer `{}`", raw.name);
     let most = BUFFER_BYTES / raw.element.size_bytes() as u64;
     if !(1..=most).contains(&raw.length) {
@@ -104,8 +105,8 @@ fn initial(key: &str, raw: RawInitial, element: Element, length: usize) -> Check
             Ok(Initial::Constant(value))
         }
         RawInitial::Sequence { start, step } => {
-            // The values between the first and the last lie between the two, and are integers if
-            // both are.
+            // The values in between are between the first and the last, and are integers if both
+            // are.
             fits("sequence.start", start)?;
             fits("sequence (last element)", start.plus_multiple(step, length - 1))?;
             if length == 1 && !element.is_float() && matches!(step, Number::Float(_)) {

@@ -1,10 +1,10 @@
-//! How the final contents of a buffer compare between two runs.
+//! Compares the final contents of a buffer between two runs.
 
 use thiserror::Error;
 
 use super::Element;
 
-/// When two contents count as equal.
+/// The criterion by which two contents are equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Comparison {
     /// Byte for byte.
@@ -17,7 +17,7 @@ pub enum Comparison {
         /// As a share of the expected value.
         relative: f64,
     },
-    /// The same elements in any order: the place of each came from an atomic operation.
+    /// The same elements in any order, for kernels in which atomic operations choose the places.
     Unordered,
 }
 
@@ -27,9 +27,9 @@ pub enum Comparison {
 pub struct Difference {
     /// Index of the element; for [`Comparison::Unordered`] among the elements in sorted order.
     pub index: usize,
-    /// The value that it should have.
+    /// The expected value.
     pub expected: String,
-    /// The value that it has.
+    /// The actual value.
     pub actual: String,
 }
 
@@ -46,7 +46,7 @@ impl Comparison {
             Comparison::Tolerance { absolute, relative } => {
                 let (expected, actual) = (element.decode_float(expected), element.decode_float(actual));
                 let equal = expected == actual || (expected.is_nan() && actual.is_nan());
-                // The allowance for an infinity is infinite; only an equal infinity is close to it.
+                // The tolerance of an infinity is infinite; only an equal infinity is close to it.
                 let close =
                     expected.is_finite() && (actual - expected).abs() <= absolute + relative * expected.abs();
                 !(equal || close)
@@ -63,7 +63,7 @@ impl Comparison {
     }
 }
 
-/// An element's value, with its bits where the value alone may not tell two elements apart.
+/// An element's value, with its bits where the value alone does not distinguish two elements.
 fn show(element: Element, bytes: &[u8]) -> String {
     let mut wide = [0; 16];
     wide[..bytes.len()].copy_from_slice(bytes);

@@ -83,7 +83,7 @@ impl Element {
         }
     }
 
-    /// Is it a floating point type?
+    /// True for a floating-point type.
     pub fn is_float(self) -> bool {
         self.integer_range().is_none()
     }
@@ -103,8 +103,8 @@ impl Element {
         }
     }
 
-    /// The little-endian bytes of a number, rounded to nearest for floating point; the error says
-    /// why it has none.
+    /// Returns the little-endian bytes of a number, rounded to nearest for floating point; the
+    /// error gives the reason if there are none.
     pub(super) fn encode(self, number: Number) -> Result<ElementBytes, String> {
         if let Some((low, high)) = self.integer_range() {
             return match number {
@@ -130,7 +130,7 @@ impl Element {
         Ok(bytes)
     }
 
-    /// The floating point value of one element's bytes.
+    /// Returns the floating-point value of one element's bytes.
     pub(super) fn decode_float(self, bytes: &[u8]) -> f64 {
         match self {
             Element::F16 => F16.decode(u16::from_le_bytes([bytes[0], bytes[1]])),
@@ -171,7 +171,7 @@ impl SmallFloat {
         ((1 << self.exponent_bits) - 1) << self.fraction_bits
     }
 
-    /// Rounds to nearest, ties to even, straight from double precision: a step over `f32` would
+    /// Rounds to nearest, ties to even, directly from double precision: going through `f32` would
     /// round twice.
     fn encode(self, value: f64) -> u16 {
         let sign = u16::from(value.is_sign_negative()) << 15;

@@ -1,9 +1,8 @@
-//! Launch descriptions: which kernels of an example run, on which buffers, and how their results
-//! compare.
+//! Launch descriptions: the kernels of an example, their buffers, and the comparison of results.
 //!
-//! The format is written down in `docs/launch-format.md`. [`LaunchDescription::load`] reads a file
-//! and checks it whole, so that everything here can be used without a further check: buffers exist,
-//! offsets are in range, values fit their types, grids and blocks are within the limits of CUDA.
+//! `docs/launch-format.md` specifies the format. [`LaunchDescription::load`] reads and validates a
+//! file, so that everything here can be used without further checks: buffers exist, offsets are in
+//! range, values fit their types, grids and blocks are within the limits of CUDA.
 
 mod check;
 mod compare;
@@ -20,7 +19,7 @@ pub use random::SplitMix64;
 pub use raw::{Number, Role};
 use thiserror::Error;
 
-/// Why a launch description is not usable.
+/// The reason why a launch description cannot be used.
 #[derive(Debug, Error)]
 pub enum LaunchError {
     /// The file cannot be read.
@@ -28,27 +27,27 @@ pub enum LaunchError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// Not TOML, an unknown key, or a value of the wrong kind; `message` names the line and what is
-    /// allowed.
+    /// Not TOML, an unknown key, or a value of the wrong kind; `message` names the line and the
+    /// allowed values.
     #[error("{}: {message}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with its line.
+        /// The problem, with its line.
         message: String,
     },
-    /// A value that is well formed but not allowed; `key` is the way to it, such as
+    /// A well-formed value that is not allowed; `key` is its path, such as
     /// `launch[1].arguments[0]`.
     #[error("{}: {key}: {problem}", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// The way to the value.
+        /// The path of the value.
         key: String,
-        /// What is wrong with it, and what is allowed.
+        /// The problem, and the allowed values.
         problem: String,
     },
 }
@@ -59,7 +58,7 @@ pub struct LaunchDescription {
     /// What the launches compute, in a sentence.
     pub description: String,
     buffers: Vec<Buffer>,
-    /// In the order in which they run; each sees what the ones before it wrote.
+    /// In the order in which they run; each sees the writes of the previous ones.
     pub launches: Vec<Launch>,
 }
 
@@ -83,16 +82,16 @@ pub struct Buffer {
     pub element: Element,
     /// Number of elements, at least one.
     pub length: usize,
-    /// Who reads and who writes it.
+    /// How the kernels access it.
     pub role: Role,
-    /// What it holds before the first launch.
+    /// Its content before the first launch.
     pub initial: Initial,
-    /// How two runs' final contents compare. Buffers of role `in` are compared exactly: a kernel
-    /// may not write them.
+    /// The comparison of the final contents of two runs. Buffers of role `in` are compared exactly:
+    /// a kernel may not write them.
     pub comparison: Comparison,
 }
 
-/// What a buffer holds before the first launch.
+/// The initial content of a buffer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Initial {
     /// Zero bytes.
@@ -103,12 +102,12 @@ pub enum Initial {
     Sequence {
         /// Element 0.
         start: Number,
-        /// From one element to the next.
+        /// The difference between elements.
         step: Number,
     },
-    /// Both bounds included for integers, only the lower one for floating point.
+    /// For integers both bounds are included, for floating point only the lower one.
     Uniform {
-        /// Where the random stream starts.
+        /// The seed of the random stream.
         seed: u64,
         /// The smallest value.
         low: Number,
@@ -117,7 +116,7 @@ pub enum Initial {
     },
     /// Random bits, which for floating point includes infinities and NaNs.
     Random {
-        /// Where the random stream starts.
+        /// The seed of the random stream.
         seed: u64,
     },
     /// One value an element.
@@ -146,7 +145,7 @@ pub enum Argument {
     Buffer {
         /// The buffer.
         buffer: BufferId,
-        /// From the buffer's first byte on.
+        /// Offset from the buffer's first byte.
         offset_bytes: u64,
     },
     /// A number, little endian, in as many bytes as its type has.
@@ -156,14 +155,14 @@ pub enum Argument {
         /// Its value.
         bytes: Vec<u8>,
     },
-    /// A struct by value whose layout the description's author has worked out.
+    /// A struct by value, as bytes in memory order.
     Bytes(Vec<u8>),
     /// A struct by value, each field at its natural alignment.
     Struct(Vec<Argument>),
 }
 
-/// Alignment in bytes of every buffer's first byte: what `cudaMalloc` promises, and what vector
-/// accesses rely on.
+/// Alignment in bytes of every buffer's first byte: `cudaMalloc` guarantees it, and vector accesses
+/// rely on it.
 pub const BUFFER_ALIGNMENT: u64 = 256;
 
 impl LaunchDescription {
@@ -196,12 +195,12 @@ impl LaunchDescription {
         &self.buffers
     }
 
-    /// The buffer that an argument names.
+    /// Returns the buffer that an argument names.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.index()]
     }
 
-    /// The buffer of a name.
+    /// Returns the buffer with a name.
     pub fn find_buffer(&self, name: &str) -> Option<BufferId> {
         let index = self.buffers.iter().position(|buffer| buffer.name == name)?;
         Some(BufferId(
@@ -216,7 +215,7 @@ impl Buffer {
         self.length * self.element.size_bytes()
     }
 
-    /// The contents before the first launch, little endian.
+    /// Returns the contents before the first launch, little endian.
     pub fn initial_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.size_bytes());
         let mut push = |number: Number| {
@@ -280,7 +279,8 @@ impl Launch {
 }
 
 impl Argument {
-    /// Alignment of the argument in the kernel's parameter space; raw bytes have that of a byte.
+    /// Returns the alignment of the argument in the kernel's parameter space; raw bytes have that
+    /// of a byte.
     pub fn alignment(&self) -> usize {
         match self {
             Argument::Buffer { .. } => 8,
@@ -290,7 +290,7 @@ impl Argument {
         }
     }
 
-    /// The argument as the kernel sees it, given the address of each buffer's first byte.
+    /// Returns the argument as the kernel sees it, given the address of each buffer's first byte.
     pub fn to_bytes(&self, address_of: &dyn Fn(BufferId) -> u64) -> Vec<u8> {
         match self {
             Argument::Buffer { buffer, offset_bytes } => {

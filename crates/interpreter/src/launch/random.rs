@@ -11,7 +11,7 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// The sequence that starts at `seed`.
+    /// Starts the sequence of `seed`.
     pub fn new(seed: u64) -> Self {
         SplitMix64 { state: seed }
     }
@@ -29,10 +29,10 @@ impl Iterator for SplitMix64 {
     }
 }
 
-/// The uniformly distributed number that `bits` stands for.
+/// Returns the uniformly distributed number for `bits`.
 ///
-/// An integer takes the remainder, whose bias is of no importance here; a float takes the upper 53
-/// bits as a fraction.
+/// An integer takes the remainder, whose bias does not matter here; a float takes the upper 53 bits
+/// as a fraction.
 pub(super) fn uniform(bits: u64, low: Number, high: Number, is_float: bool) -> Number {
     match (low, high) {
         (Number::Integer(low), Number::Integer(high)) if !is_float => {

@@ -1,5 +1,5 @@
-//! The shape of a launch description file, before it is checked. serde rejects unknown keys and
-//! names the allowed ones.
+//! The form of a launch description file before validation. serde rejects unknown keys and names
+//! the allowed ones.
 
 use std::fmt;
 
@@ -27,13 +27,13 @@ pub(super) struct RawBuffer {
     pub compare: Option<RawComparison>,
 }
 
-/// What the kernels do with a buffer.
+/// How the kernels use a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Read only.
     In,
-    /// Written; what the kernels leave alone keeps its initial content.
+    /// Written; elements that the kernels do not write keep their initial content.
     Out,
     /// Read and written.
     InOut,
@@ -85,8 +85,8 @@ pub(super) struct RawLaunch {
     pub arguments: Vec<RawArgument>,
 }
 
-/// Exactly one of the keys other than `offset_bytes` is to be there; an enum could not say that
-/// `offset_bytes` goes with `buffer` only.
+/// Exactly one of the keys other than `offset_bytes` must be present; an enum could not express
+/// that `offset_bytes` goes only with `buffer`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawArgument {
@@ -110,7 +110,7 @@ pub(super) struct RawArgument {
 }
 
 impl RawArgument {
-    /// The numbers that are there, each with its type.
+    /// Returns the numbers that are present, each with its type.
     pub fn scalars(&self) -> impl Iterator<Item = (Element, Number)> {
         [
             (Element::I8, self.i8),
@@ -137,7 +137,7 @@ impl RawArgument {
 /// `"0xffffffffffffffff"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// Between -2^63 and 2^64 - 1 where it was read from a file.
+    /// Between -2^63 and 2^64 - 1 if read from a file.
     Integer(i128),
     /// A double.
     Float(f64),
@@ -199,7 +199,7 @@ impl Visitor<'_> for NumberVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
         let parsed = match text.strip_prefix("0x") {
-            // `from_str_radix` alone would take a sign after the prefix.
+            // `from_str_radix` alone would accept a sign after the prefix.
             Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
                 u64::from_str_radix(digits, 16).ok()
             }

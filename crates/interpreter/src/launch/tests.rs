@@ -38,7 +38,7 @@ fn parse(text: &str) -> Result<LaunchDescription, LaunchError> {
     LaunchDescription::parse(text, "test.toml")
 }
 
-/// The error of the good description with one text replaced by another.
+/// Returns the error of the good description with one text replaced by another.
 fn error_after(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string()
@@ -307,8 +307,7 @@ fn sequences_are_checked_at_both_ends() {
     assert!(message.contains("low 3 to high 2 is not a range"), "{message}");
 }
 
-/// Pins the specified contents: the same numbers must come out of every implementation of the
-/// format.
+/// Pins the specified contents: every implementation of the format must produce these numbers.
 #[test]
 fn random_contents() {
     let with = |element: &str, initial: &str| {
@@ -357,8 +356,8 @@ fn initial() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is accepted has contents of the right size, and a shorter buffer has the beginning
-    /// of a longer one.
+    /// Every accepted description has contents of the right size, and a shorter buffer has the
+    /// beginning of a longer one.
     #[test]
     fn initial_contents_have_the_buffers_size(element in element(), initial in initial(), length in 1usize..40) {
         let contents = |length: usize| {

@@ -1,4 +1,4 @@
-//! Operations on bits, against definitions that go bit by bit.
+//! Bit operations compared with bit-by-bit definitions.
 
 use super::{Form, extend, low};
 use oriel_ori::{Comparison, DataType, ModifierFlags, Operation, Variant};
@@ -98,7 +98,7 @@ proptest! {
         });
         let actual = Form::new(Operation::Prmt, DataType::B32).apply(&[a, b, selector].map(u64::from));
         prop_assert_eq!(actual, u64::from(u32::from_le_bytes(expected)));
-        // Each mode is the permutation that PTX's table gives for it.
+        // Compares each mode with the permutation in PTX's table.
         let forward = Form::new(Operation::Prmt, DataType::B32).variant(Variant::F4e);
         let start = selector as usize & 3;
         let expected = u32::from_le_bytes(bytes[start..start + 4].try_into().unwrap());

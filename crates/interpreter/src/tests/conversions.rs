@@ -1,5 +1,5 @@
-//! Conversions against Rust's, which saturate and take NaN to zero, and against arithmetic in 128
-//! bits.
+//! Conversions compared with Rust's, which saturate and convert NaN to zero, and with arithmetic in
+//! 128 bits.
 
 use super::{Form, extend, low};
 use oriel_ori::{DataType, ModifierFlags, Operation, Rounding};
@@ -24,7 +24,7 @@ fn convert(to: DataType, from: DataType, rounding: Rounding, flags: ModifierFlag
     form.apply(&[value])
 }
 
-/// What a register of 32 bits or more holds for an integer of a type.
+/// Returns the content of a register of 32 bits or more for an integer of a type.
 fn in_register(value: i128, data_type: DataType) -> u64 {
     match data_type.bits() {
         8 => low(value, 32),
@@ -32,7 +32,7 @@ fn in_register(value: i128, data_type: DataType) -> u64 {
     }
 }
 
-/// An integer cut to a type.
+/// Truncates an integer to a type.
 fn wrapped(value: i128, data_type: DataType) -> i128 {
     extend(
         low(value, data_type.bits()),
@@ -70,7 +70,7 @@ proptest! {
 
     #[test]
     fn floats_to_integers(bits in any::<u32>(), exponent in 0u32..80) {
-        // Half of the values have an exponent at which integers end.
+        // Half of the values have an exponent near the limits of integers.
         let bits = if bits & 1 == 0 { bits } else { bits & 0x807F_FFFF | (120 + exponent) << 23 };
         let x = f32::from_bits(bits);
         for to in INTEGERS {

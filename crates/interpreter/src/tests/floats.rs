@@ -1,4 +1,4 @@
-//! Floating-point arithmetic against `rustc_apfloat`, which ports LLVM's, and against the host.
+//! Floating-point arithmetic compared with `rustc_apfloat`, a port of LLVM's, and with the host.
 
 use super::Form;
 use oriel_arithmetic::soft_float::{self, BF16, F16, F32, F64, Format};
@@ -14,8 +14,8 @@ const ROUNDINGS: [(Rounding, Round); 4] = [
     (Rounding::Rp, Round::TowardPositive),
 ];
 
-/// Bits of a format where something happens: near zero, one, the smallest and largest, and
-/// anything.
+/// Interesting bit patterns of a format: near zero, one, the smallest and largest numbers, and
+/// random ones.
 fn number(format: Format) -> impl Strategy<Value = u64> {
     let mask = format.sign() | (format.sign() - 1);
     let one = (format.infinity() >> 1) & format.infinity();
@@ -90,7 +90,7 @@ fn check_conversion<A: Float + FloatConvert<B>, B: Float>(
     Ok(())
 }
 
-/// The root is right if it lies between the neighbours whose squares enclose the number.
+/// The root is right if it is between the neighbours whose squares enclose the number.
 fn check_root(format: Format, bits: u64) -> Result<(), TestCaseError> {
     if bits & format.sign() != 0 || bits == 0 || bits >= format.infinity() {
         return Ok(());
@@ -142,7 +142,7 @@ proptest! {
         check_conversion::<Double, Half>(F64, F16, numbers[0])?;
     }
 
-    /// What goes the native way gives what software gives.
+    /// The native path gives the same results as software.
     #[test]
     fn native_paths(s in [number(F32), number(F32), number(F32)], d in [number(F64), number(F64), number(F64)]) {
         for (operation, count) in [
@@ -164,7 +164,7 @@ proptest! {
             let single = Form::new(operation, DataType::F32).rounding(Rounding::Rn).apply(&s[..count]);
             prop_assert_eq!(single, soft(F32, s), "{:?} {:x?}", operation, s);
             let double = Form::new(operation, DataType::F64).rounding(Rounding::Rn).apply(&d[..count]);
-            // The sign of a NaN that is subtracted stays.
+            // A subtracted NaN keeps its sign.
             prop_assert!(same(F64, double, soft(F64, d)), "{:?} {:x?}", operation, d);
             let flushed = Form::new(operation, DataType::F32).flags(ModifierFlags::FTZ).apply(&s[..count]);
             prop_assert_eq!(flushed, F32.flush(soft(F32, s.map(|bits| F32.flush(bits)))));

@@ -1,4 +1,4 @@
-//! Integer arithmetic against arithmetic in 128 bits.
+//! Integer arithmetic compared with arithmetic in 128 bits.
 
 use super::{Form, extend, low};
 use oriel_ori::{DataType, ModifierFlags, Operation, Variant};
@@ -25,7 +25,7 @@ fn value() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// A value as a register of the type holds it.
+/// Returns a value as a register of the type holds it.
 fn cut(value: u64, data_type: DataType) -> u64 {
     value & u64::MAX >> (64 - data_type.bits())
 }

@@ -1,4 +1,4 @@
-//! Whole tiny kernels, in text.
+//! Tests of whole tiny kernels, in text.
 
 use super::super::{
     Buffer, Fault, FaultKind, Launch, Limits, Memory, Module, Program, Statistics, run, run_blind,
@@ -6,7 +6,7 @@ use super::super::{
 use oriel_engine::graph::Traversal;
 use oriel_ori::{ControlFlow, Divergence, Function, Liveness, parse_function, parse_functions};
 
-/// The PTX of a module whose kernel `k` has so many pointers as parameters.
+/// Returns the PTX of a module whose kernel `k` has this many pointer parameters.
 fn module(pointers: usize, variables: &str) -> Module {
     let parameters: Vec<String> = (0..pointers)
         .map(|number| format!(".param .u64 .ptr .align 1 k_param_{number}"))
@@ -75,7 +75,7 @@ fn fault(text: &str, block: u32) -> Fault {
         .expect_err("the kernel fails")
 }
 
-/// A kernel that stores `%value`, computed by `body`, to `out[tid]`.
+/// Returns a kernel that stores `%value`, computed by `body`, to `out[tid]`.
 fn storing(body: &str, end: &str) -> String {
     format!(
         "kernel \"k\" sm_80 ssa {{
@@ -118,7 +118,7 @@ bix1:
 
 #[test]
 fn phis_are_copied_at_once() {
-    // Two values that change places each turn.
+    // Two values that are swapped in each iteration.
     let text = storing(
         "    %20:R32 = MOV.b32 1
     %21:R32 = MOV.b32 2
@@ -231,7 +231,7 @@ bix3:
 
 #[test]
 fn warps_wait_for_each_other_and_combine() {
-    // Each thread writes its number to shared memory; behind the barrier it reads the opposite
+    // Each thread writes its number to shared memory; after the barrier it reads the opposite
     // thread's.
     let text = storing(
         "    %5:R64 = MOV.b64 &staged

@@ -1,4 +1,4 @@
-//! Operations against independent references, and whole tiny kernels.
+//! Tests of operations against independent references, and of whole tiny kernels.
 
 mod bits;
 mod conversions;
@@ -50,7 +50,7 @@ impl Form {
         self
     }
 
-    /// What the operation gives for these sources, in every lane: with all lanes active, and with
+    /// Evaluates the operation for these sources in every lane: with all lanes active, and with
     /// one.
     fn apply(self, sources: &[u64]) -> u64 {
         let shape = selection::select_for(
@@ -74,7 +74,7 @@ impl Form {
         let fields = Fields {
             result: 0,
             sources: [1, 2, 3, 4],
-            // Bytes are asked for in a register of 32 bits.
+            // Bytes are requested in a register of 32 bits.
             result_bits: if self.data_type.bits() == 8 {
                 32
             } else {
@@ -110,7 +110,7 @@ impl Form {
     }
 }
 
-/// A number of so many bits, extended by its sign or with zeros.
+/// Sign- or zero-extends a number of this many bits.
 fn extend(value: u64, bits: u32, signed: bool) -> i128 {
     let unused = 128 - bits;
     if signed {

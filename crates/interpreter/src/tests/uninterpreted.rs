@@ -1,4 +1,4 @@
-//! Instructions without a meaning: what two runs may differ in, and what not.
+//! Uninterpreted instructions: differences that two runs must show, and those that they must not.
 
 use super::super::thread_effects::mix;
 use super::super::{BufferResult, FaultKind, Limits, Module, Program, run_blind};
@@ -9,7 +9,7 @@ const LIMITS: Limits = Limits {
     uninterpreted: true,
 };
 
-/// Everything that a kernel leaves behind whose body has its own word of memory at `[%4]`.
+/// Returns all memory left by a kernel whose body has its own word of memory at `[%4]`.
 #[derive(Debug, PartialEq)]
 struct Left {
     writes: Vec<(u64, u8)>,
@@ -47,7 +47,7 @@ fn left(body: &str) -> Left {
     left_at("ssa", body)
 }
 
-/// The words that a kernel leaves in the first eight bytes behind each thread's address.
+/// Returns the words that a kernel leaves in the first eight bytes at each thread's address.
 fn pairs(stage: &str, body: &str) -> Vec<(u32, u32)> {
     let bytes: Vec<u8> = left_at(stage, body)
         .writes
@@ -139,10 +139,10 @@ fn order_shows() {
     assert!(!same(&[WAIT, other], &[other, WAIT]));
     assert!(!same(&[WAIT], &[]));
     assert!(!same(&[WAIT, WAIT], &[WAIT]));
-    // The first store is seen by the effect, wherever the last one goes.
+    // The effect observes the first store, whatever the target of the last one.
     let last = "ST.global.b32 5, [%4]";
     assert!(!same(&[store, WAIT, last], &[WAIT, last]));
-    // Without an effect between them it is not.
+    // Without an effect in between it is not observed.
     assert!(same(&[store, last, WAIT], &[last, WAIT]));
     // Two stores to different places have no order.
     let beside = "ST.global.b32 9, [%4+4]";
