@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// Options of `oriel cfg`.
 #[derive(Args)]
 pub struct CfgArguments {
-    /// Snapshots (*.oriel), as written by -oriel-snapshot=DIR, LLVM IR (.ll, .bc), of which both
-    /// stages are shown, machine IR (.mir), or functions in Ori's text form; - is standard input
+    /// Snapshots (*.oriel), as written by -oriel-snapshot=DIR; LLVM IR (.ll, .bc), shown at both
+    /// stages; machine IR (.mir); or functions in Ori's text form; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
@@ -21,7 +21,7 @@ pub struct CfgArguments {
     #[arg(long)]
     dot: bool,
 
-    /// Number blocks by the walk that takes the first successor first
+    /// Number blocks by the walk that visits the first successor first
     #[arg(long)]
     recursive: bool,
 
@@ -64,7 +64,7 @@ fn print(function: &Function, traversal: Traversal, dot: bool, out: &mut String)
     flow.print_loops(out)
 }
 
-/// The functions of a file; an error begins with line and column, if there is one.
+/// Reads the functions of a file; an error starts with line and column, if known.
 fn load(path: &Path, arguments: &CfgArguments) -> Result<Vec<Function>, String> {
     if !is_module(path) {
         return crate::ori::load(path);

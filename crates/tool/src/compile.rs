@@ -1,4 +1,4 @@
-//! `oriel compile`: LLVM's code generation in this process, with Oriel in it.
+//! `oriel compile`: LLVM's code generation in this process, with Oriel in the pipeline.
 
 use clap::Args;
 use inkwell::OptimizationLevel;
@@ -15,7 +15,7 @@ pub struct CompileArguments {
     /// LLVM IR (.ll) or bitcode (.bc)
     file: PathBuf,
 
-    /// Where the PTX goes; - is standard output
+    /// Output file for the PTX; - is standard output
     #[arg(short, long, default_value = "-")]
     output: PathBuf,
 
@@ -47,8 +47,8 @@ pub fn run(arguments: &CompileArguments) -> Result<(), String> {
     write_output(&arguments.output, &ptx)
 }
 
-/// A compiler for a compute capability, such as 80 or 90a, or LLVM's choice, at a level from 0 to
-/// 3.
+/// Returns a compiler for a compute capability, such as 80 or 90a, or for LLVM's default, at a
+/// level from 0 to 3.
 pub fn compiler(sm: Option<&str>, level: u8) -> Compiler {
     let compiler = Compiler::new().optimization_level(match level {
         0 => OptimizationLevel::None,
@@ -62,7 +62,7 @@ pub fn compiler(sm: Option<&str>, level: u8) -> Compiler {
     }
 }
 
-/// The process's options, but nothing is changed.
+/// Returns the process's options in mode `analyze`.
 pub fn analyzing() -> Result<Options, String> {
     Ok(Options {
         mode: Mode::Analyze,
@@ -70,7 +70,7 @@ pub fn analyzing() -> Result<Options, String> {
     })
 }
 
-/// Does something with the module in a file; a problem is one of the file.
+/// Runs a function on the module in a file; errors name the file.
 pub fn with_module<R>(
     file: &Path,
     work: impl FnOnce(&Module<'_>) -> Result<R, CompileError>,

@@ -1,4 +1,4 @@
-//! `oriel diff`: two reports of the same functions.
+//! `oriel diff`: compares two reports of the same functions.
 
 use crate::Failure;
 use clap::Args;
@@ -11,25 +11,25 @@ pub struct DiffArguments {
     /// Lines of `oriel report --json` or of -oriel-report
     before: PathBuf,
 
-    /// The same of later code
+    /// The same for the later code
     after: PathBuf,
 
     #[command(flatten)]
     tolerance: ToleranceArguments,
 }
 
-/// How much worse is still good.
+/// The tolerance of the comparison.
 #[derive(Args)]
 pub struct ToleranceArguments {
-    /// Registers that a function may need more
+    /// Additional registers that a function may need
     #[arg(long, value_name = "N", default_value_t = 0)]
     tolerate_registers: u64,
 
-    /// Instructions that a function may have more, in percent
+    /// Additional instructions that a function may have, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
     tolerate_instructions: f64,
 
-    /// By how much spills may be more likely, in percent of all cases
+    /// Additional spill risk, in percentage points
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     tolerate_spill_risk: u64,
 }
@@ -50,7 +50,7 @@ impl ToleranceArguments {
         }
     }
 
-    /// Prints what changed since `before`; an error if something became worse than is tolerated.
+    /// Prints the changes since `before`; an error if something got worse beyond the tolerance.
     pub fn judge(&self, before: &[Row], after: &[Row]) -> Result<(), Failure> {
         let changes = diff::compare(before, after, self.tolerance());
         for change in &changes {

@@ -1,4 +1,4 @@
-//! `oriel differential`: do phases change what kernels leave in memory?
+//! `oriel differential`: checks that phases do not change the memory that kernels leave.
 
 mod machine_code;
 mod source;
@@ -31,7 +31,7 @@ pub struct DifferentialArguments {
     #[arg(long, value_name = "PTX")]
     module: Option<PathBuf>,
 
-    /// Run the launches of this description; without, every kernel is launched blindly
+    /// Run the launches of this description; without it, every kernel is launched blindly
     #[arg(long, value_name = "TOML")]
     launch: Option<PathBuf>,
 
@@ -43,11 +43,11 @@ pub struct DifferentialArguments {
     #[arg(long, requires = "generate")]
     shape: Option<Shape>,
 
-    /// What generated kernels, inputs, lists of phases and wrong edits follow from
+    /// Seed of generated kernels, inputs, lists of phases and wrong edits
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Inputs of each generated kernel, and blind launches of each other one
+    /// Number of inputs of each generated kernel, and of blind launches of other kernels
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     inputs: u64,
 
@@ -55,29 +55,29 @@ pub struct DifferentialArguments {
     #[arg(long, value_name = "LIST")]
     phases: Option<String>,
 
-    /// What -oriel-register-budget is [default: 70]
+    /// Value of -oriel-register-budget [default: 70]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     register_budget: Option<u32>,
 
-    /// Random lists of phases that each kernel is taken through at each stage
+    /// Number of random lists of phases that each kernel goes through at each stage
     #[arg(long, value_name = "N", default_value_t = 2)]
     random: usize,
 
-    /// Leave out what takes a second process for each module of LLVM IR: phases in LLVM's pipeline,
-    /// and what the back end makes of their results
+    /// Skip the checks that need a second process for each module of LLVM IR: phases in LLVM's
+    /// pipeline, and the back end on their results
     #[arg(long)]
     without_machine_code: bool,
 
-    /// In place of phases, make wrong edits of this kind in each kernel, and count how many of them
-    /// the interpreter and the validator find; all: of every kind; list: print the kinds
+    /// Instead of running phases, make wrong edits of this kind in each kernel, and count how many
+    /// of them the interpreter and the validator detect; all: every kind; list: print the kinds
     #[arg(long, value_name = "KIND")]
     mutate: Option<String>,
 
-    /// Where what goes wrong is saved, a folder for each case
+    /// Folder for failures, with a folder for each case
     #[arg(long, value_name = "DIR", default_value = "differential")]
     save: PathBuf,
 
-    /// How many cases are made small and saved; others are counted
+    /// Number of cases that are reduced and saved; others are only counted
     #[arg(long, value_name = "N", default_value_t = 10)]
     cases: usize,
 
@@ -90,18 +90,18 @@ pub struct DifferentialArguments {
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
 
-    /// Steps of warps that a launch may take [default: 200000000 with --launch, else 2000000]
+    /// Limit on warp steps of a launch [default: 200000000 with --launch, else 2000000]
     #[arg(long)]
     steps: Option<u64>,
 
-    /// Threads [default: as many as there are cores]
+    /// Number of threads [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
 }
 
 impl DifferentialArguments {
     fn limits(&self) -> Limits {
-        // Blind launches that do not end are frequent, and say nothing.
+        // Blind launches often do not end, which is not a failure.
         let default = if self.launch.is_some() {
             200_000_000
         } else {
@@ -130,7 +130,7 @@ impl DifferentialArguments {
     }
 }
 
-/// What was done, over all subjects.
+/// The counts over all subjects.
 #[derive(Default)]
 struct Summary {
     kernels: usize,
@@ -269,8 +269,7 @@ fn check_work(
     Ok(())
 }
 
-/// Keeps a copy of a module that goes wrong on its way through machine code: generated ones are
-/// deleted.
+/// Keeps a copy of a module that fails in machine code, since generated ones are deleted.
 fn save_module(folder: &Path, file: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let copy = folder.join(file.file_name().unwrap_or_default());
@@ -278,7 +277,7 @@ fn save_module(folder: &Path, file: &Path) -> std::io::Result<PathBuf> {
     Ok(copy)
 }
 
-/// Prints what went wrong; the first cases are made small and saved.
+/// Prints a failure; the first cases are reduced and saved.
 fn report_problem(
     arguments: &DifferentialArguments,
     work: &Work,
@@ -412,7 +411,7 @@ impl Summary {
             let counts = self.mutations.get(kind.name()).copied().unwrap_or_default();
             print_counts(kind.name(), &counts);
             total += counts;
-            // What Ori's verifier refuses each time is found as well.
+            // Kinds that Ori's verifier always refuses count as detected.
             if counts.caught == 0 && (counts.injected > 0 || counts.refused == 0) {
                 never.push(kind.name());
             }

@@ -27,8 +27,8 @@ pub struct ExecArguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// What the kernels run on; cuda: the PTX that LLVM prints without Oriel and with it, one after
-    /// the other, and they must give the same
+    /// Where the kernels run; cuda: the PTX that LLVM prints without and with Oriel, one after the
+    /// other, which must agree
     #[arg(long, value_enum, default_value_t = DeviceChoice::Interpreter)]
     device: DeviceChoice,
 
@@ -36,8 +36,8 @@ pub struct ExecArguments {
     #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
     oriel: String,
 
-    /// The PTX that LLVM printed for the module, which has its variables; with snapshots and Ori as
-    /// text
+    /// The PTX that LLVM printed for the module, from which the variables are read; with snapshots
+    /// and Ori as text
     #[arg(long, value_name = "PTX")]
     module: Option<PathBuf>,
 
@@ -50,7 +50,7 @@ pub struct ExecArguments {
     )]
     launch: Option<PathBuf>,
 
-    /// Run each kernel once on arguments and memory made up from this seed
+    /// Run each kernel once on arguments and memory derived from this seed
     #[arg(long, value_name = "SEED")]
     blind: Option<u64>,
 
@@ -58,8 +58,8 @@ pub struct ExecArguments {
     #[arg(long, value_name = "NAME", requires = "blind")]
     kernel: Option<String>,
 
-    /// Which form of the functions runs; both: one after the other, and they must give the same
-    /// [default: both]
+    /// Which form of the functions runs; both: one after the other, which must agree [default:
+    /// both]
     #[arg(long, value_enum)]
     stage: Option<StageChoice>,
 
@@ -71,41 +71,41 @@ pub struct ExecArguments {
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
 
-    /// Steps of warps that a launch may take [default: 200000000]
+    /// Limit on warp steps of a launch [default: 200000000]
     #[arg(long)]
     steps: Option<u64>,
 
-    /// Give inline assembly and opcodes that Oriel does not know made-up meanings, as oriel
-    /// differential does: results and changes of memory that follow from what they read and the
-    /// order that they come in
+    /// Give inline assembly and opcodes that Oriel does not know an uninterpreted meaning, as oriel
+    /// differential does: results and changes of memory that depend on what they read and on their
+    /// order
     #[arg(long)]
     uninterpreted: bool,
 
-    /// Compile the module for the host and run the launches there as well; the buffers must compare
-    /// as the description says. Only a module compiled without -ffp-contract=fast has one result
+    /// Also compile the module for the host and run the launches there; the buffers must compare as
+    /// the description says. Only a module compiled without -ffp-contract=fast has a unique result
     #[cfg(feature = "llvm")]
     #[arg(long, requires = "launch")]
     host: bool,
 
-    /// Run each form also after these phases, which must give the same; names as for -oriel-phases
+    /// Also run each form after these phases, which must agree; names as for -oriel-phases
     #[arg(long, value_name = "LIST")]
     after: Option<String>,
 
     /// Check the divergence analysis: wherever a register that it calls uniform is defined or used,
-    /// all active lanes of the warp have to have the same value of it
+    /// all active lanes of the warp must hold the same value
     #[arg(long)]
     check_uniformity: bool,
 
-    /// With --after: what -oriel-register-budget is
+    /// With --after: the value of -oriel-register-budget
     #[arg(long, value_name = "N", requires = "after")]
     register_budget: Option<u32>,
 
-    /// Run each form also in the state just before this phase: after all that precede it in the
-    /// order of phases; they must give the same
+    /// Also run each form as it is just before this phase, after all phases that precede it; the
+    /// runs must agree
     #[arg(long, value_name = "PHASE")]
     before: Option<String>,
 
-    /// Run this often, each time from the beginning, and report the shortest time [default: 1]
+    /// Run this many times, each time from the beginning, and report the shortest time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
 
@@ -114,20 +114,20 @@ pub struct ExecArguments {
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
 
-    /// Print one JSON object a stage and launch description or kernel; with --device cuda, one a
-    /// side and one a buffer
+    /// Print one JSON object for each stage and launch description or kernel; with --device cuda,
+    /// for each side and each buffer
     #[arg(long)]
     json: bool,
 }
 
-/// What the kernels run on.
+/// Where the kernels run.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DeviceChoice {
     Interpreter,
     Cuda,
 }
 
-/// Which stages run.
+/// The stages that run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum StageChoice {
     Ssa,
@@ -146,12 +146,12 @@ impl StageChoice {
     }
 }
 
-/// What a run is reported as.
+/// The record of a run.
 #[derive(Serialize)]
 struct Report<'a> {
     /// The stage, and the phases that ran.
     stage: &'a str,
-    /// A kernel's name; none where a description's launches ran.
+    /// A kernel's name; none for the launches of a description.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<&'a str>,
     /// Hash of the memory afterwards.
@@ -162,7 +162,7 @@ struct Report<'a> {
     threads: u64,
     compile_ms: f64,
     run_ms: f64,
-    /// Instructions of the functions that are not modelled, and how often each is there.
+    /// Instructions of the functions that are not modelled, with their counts.
     unsupported: Vec<(String, usize)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
@@ -237,8 +237,8 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     }
 }
 
-/// The functions of a stage, after `selected` phases, each of which has to leave what the verifier
-/// accepts.
+/// Returns the functions of a stage after `selected` phases; the verifier must accept them after
+/// each phase.
 fn compile_stage(
     arguments: &ExecArguments,
     input: &Input,
@@ -286,7 +286,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Does `work` several times, once if that is not said; its last result, and the shortest time in
+/// Runs `work` several times, once by default; returns its last result, and the shortest time in
 /// milliseconds.
 fn timed<R>(repetitions: Option<u32>, work: impl Fn() -> R) -> (R, f64) {
     let once = || {
@@ -302,7 +302,7 @@ fn timed<R>(repetitions: Option<u32>, work: impl Fn() -> R) -> (R, f64) {
     (result, shortest)
 }
 
-/// Each text once, and how often it is there.
+/// Returns each distinct text with its count.
 fn count(texts: &[String]) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::new();
     for text in texts {
@@ -311,7 +311,7 @@ fn count(texts: &[String]) -> Vec<(String, usize)> {
     counts.into_iter().collect()
 }
 
-/// Prints what a run gave, as a line of text or of JSON.
+/// Prints the result of a run, as a line of text or of JSON.
 fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
     if arguments.json {
         println!(
@@ -420,8 +420,8 @@ fn run_description(
     Ok(())
 }
 
-/// Runs the launches on the host too, and compares what the interpreter made of each stage with
-/// that.
+/// Also runs the launches on the host, and compares the interpreter's results for each stage with
+/// the host's.
 #[cfg(feature = "llvm")]
 fn compare_with_host(
     arguments: &ExecArguments,
@@ -460,7 +460,7 @@ fn compare_with_host(
     Ok(())
 }
 
-/// Writes buffers to files, if that was asked for.
+/// Writes buffers to files, if requested.
 fn dump<'a>(
     arguments: &ExecArguments,
     prefix: &str,

@@ -1,4 +1,4 @@
-//! `oriel features`: what the register estimate is computed from.
+//! `oriel features`: prints the inputs of the register estimate.
 
 use crate::modules::{ModuleOptions, is_module};
 use clap::Args;
@@ -21,8 +21,8 @@ pub struct FeaturesArguments {
     modules: ModuleOptions,
 }
 
-/// Runs the command: a line for each kernel, of which the functions that it calls are part if they
-/// are in the same file, or in any of the snapshots.
+/// Runs the command: prints a line for each kernel. The features of called functions are included
+/// if they are in the same file, or in any of the snapshots.
 pub fn run(arguments: &FeaturesArguments) -> Result<(), String> {
     let mut snapshots = Vec::new();
     for path in &arguments.files {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// What is written.
+/// The output format.
 #[derive(Clone, Copy, ValueEnum)]
 enum Language {
     /// LLVM IR: kernels with defined semantics
@@ -20,23 +20,23 @@ enum Language {
 /// Options of `oriel generate`.
 #[derive(Args)]
 pub struct GenerateArguments {
-    /// What is written
+    /// The output format
     #[arg(long, value_enum, default_value = "ir")]
     language: Language,
 
-    /// Where it goes; - is standard output
+    /// Output file; - is standard output
     #[arg(short, long, default_value = "-")]
     output: PathBuf,
 
-    /// Where a launch description for the kernels goes (LLVM IR only)
+    /// Output file for a launch description of the kernels (LLVM IR only)
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
 
-    /// What the buffers and parameters of the launches hold follows from it
+    /// Seed of the buffers and parameters of the launches
     #[arg(long, default_value_t = 0, requires = "launch")]
     input_seed: u64,
 
-    /// Every choice follows from it; function k has the seed SEED + k
+    /// Seed of the program; function k has the seed SEED + k
     #[arg(long, default_value_t = Options::default().seed)]
     seed: u64,
 
@@ -57,11 +57,11 @@ pub struct GenerateArguments {
     #[arg(long, default_value_t = Options::default().block_size)]
     block_size: usize,
 
-    /// How deep loops nest
+    /// Nesting depth of loops
     #[arg(long, default_value_t = Options::default().loop_depth)]
     loop_depth: usize,
 
-    /// Number of values that are defined first and used last
+    /// Number of values that are defined at the entry and used at the end
     #[arg(long, default_value_t = Options::default().long_lived)]
     long_lived: usize,
 
@@ -78,16 +78,16 @@ pub struct GenerateArguments {
     #[arg(long)]
     all_operations: bool,
 
-    /// With inline assembly and intrinsics that have effects which LLVM's flags do not tell;
-    /// --all-operations has them as well, unless --without-assembly is given
+    /// With inline assembly and intrinsics whose effects LLVM's flags do not describe;
+    /// --all-operations includes them, unless --without-assembly is given
     #[arg(long)]
     assembly: bool,
 
-    /// Without what --assembly adds: only such kernels can be compared with a host
+    /// Leave out the additions of --assembly: only such kernels can be compared with a host
     #[arg(long, conflicts_with = "assembly")]
     without_assembly: bool,
 
-    /// Compute capability that LLVM IR with assembly is for, such as 80 or 90a
+    /// Compute capability for LLVM IR with assembly, such as 80 or 90a
     #[arg(long, value_name = "SM", default_value = "80")]
     sm: String,
 }

@@ -6,11 +6,11 @@ use oriel::snapshot::abi::Stage;
 use oriel_interpreter::Module;
 use std::path::{Path, PathBuf};
 
-/// The functions of a module, at every stage that there is.
+/// The functions of a module, at every available stage.
 pub struct Input {
-    /// Both stages' functions.
+    /// The functions of both stages.
     pub functions: Vec<Function>,
-    /// What they were made of, unless they come from text.
+    /// Their snapshots, unless they come from text.
     pub snapshots: Vec<OwnedSnapshot>,
     /// Variables and kernels.
     pub module: Module,
@@ -18,7 +18,7 @@ pub struct Input {
     pub ptx: String,
 }
 
-/// How LLVM IR is compiled.
+/// The compilation of LLVM IR.
 #[derive(Clone, Debug)]
 pub struct CodeGeneration {
     /// Compute capability; none: LLVM's.
@@ -32,7 +32,7 @@ impl Input {
     /// in `module`.
     ///
     /// # Errors
-    /// A file cannot be read, compiled or represented.
+    /// If a file cannot be read, compiled or represented.
     pub fn load(files: &[PathBuf], module: Option<&Path>, how: &CodeGeneration) -> Result<Self, String> {
         let is_module = |path: &PathBuf| path.extension().is_some_and(|it| it == "ll" || it == "bc");
         if let [file] = files
@@ -71,10 +71,10 @@ impl Input {
         })
     }
 
-    /// Copies of the functions of a stage.
+    /// Returns copies of the functions of a stage.
     ///
     /// # Errors
-    /// There are none.
+    /// If there are none.
     pub fn at(&self, stage: Stage) -> Result<Vec<Function>, String> {
         let functions = self.functions.iter();
         let found: Vec<Function> = functions.filter(|it| it.info.stage == stage).cloned().collect();

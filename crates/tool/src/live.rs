@@ -1,4 +1,4 @@
-//! `oriel live` and `oriel bench`: live intervals of snapshots, and what they cost.
+//! `oriel live` and `oriel bench`: prints and times live intervals of snapshots.
 
 use clap::Args;
 use oriel::live::{Bypass, LiveRangeCalc};
@@ -18,12 +18,12 @@ pub struct LiveArguments {
     #[arg(long)]
     verify: bool,
 
-    /// Compute them without the global dataflow
+    /// Compute the intervals without the global dataflow
     #[arg(long)]
     fast_compile: bool,
 }
 
-/// Runs `oriel live`: prints the intervals as LLVM prints them.
+/// Runs `oriel live`: prints the intervals in LLVM's form.
 pub fn run(arguments: &LiveArguments) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     let bypass = if arguments.fast_compile {
@@ -58,12 +58,12 @@ fn load(path: &Path) -> Result<OwnedSnapshot, String> {
 /// Options of `oriel bench`.
 #[derive(Args)]
 pub struct BenchArguments {
-    /// Snapshot files, on which Oriel is timed alone, or LLVM IR (.ll, .bc), on which it is timed
-    /// in turn with LLVM
+    /// Snapshot files, on which only Oriel is timed, or LLVM IR (.ll, .bc), on which Oriel and LLVM
+    /// are timed in turn
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// Repetitions, of which the medians are printed
+    /// Number of repetitions, of which the medians are printed
     #[arg(short = 'n', long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repetitions: u32,
 
@@ -73,7 +73,7 @@ pub struct BenchArguments {
     sm: Option<String>,
 }
 
-/// Runs `oriel bench`: one JSON object a function and stage, then totals.
+/// Runs `oriel bench`: prints one JSON object for each function and stage, then totals.
 pub fn run_bench(arguments: &BenchArguments) -> Result<(), String> {
     let is_module = |path: &&PathBuf| {
         let extension = path.extension().unwrap_or_default();

@@ -41,43 +41,43 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
-    /// Compare two reports, and fail if a function has become worse
+    /// Compare two reports, and fail if a function got worse
     Diff(diff::DiffArguments),
-    /// Check that phases do not change what kernels leave in memory
+    /// Check that phases do not change the memory that kernels leave
     Differential(differential::DifferentialArguments),
     /// Time live intervals
     Bench(live::BenchArguments),
     /// Run kernels in the interpreter, or on a GPU
     Exec(exec::ExecArguments),
-    /// Print what the register estimate is computed from, as JSON lines, for calibration
+    /// Print the inputs of the register estimate as JSON lines, for calibration
     Features(features::FeaturesArguments),
     /// List the knobs of phases, which -oriel-knob sets
     Knobs(tables::TableArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
-    /// Print what a multiprocessor holds of a kernel, by its registers, threads and shared memory
+    /// Print the occupancy of a multiprocessor by a kernel's registers, threads and shared memory
     Occupancy(occupancy::OccupancyArguments),
     /// Print and verify functions in Ori, from text or from snapshots
     Ori(ori::OriArguments),
-    /// Run machine passes on machine IR by LLVM's new pass manager, as llc -passes= does
+    /// Run machine passes on machine IR with LLVM's new pass manager, like llc -passes=
     #[cfg(feature = "llvm")]
     Passes(passes::PassesArguments),
-    /// List the phases in their order, which -oriel-phases and -oriel-disable-phases name
+    /// List the phases in their order, with the names for -oriel-phases and -oriel-disable-phases
     Phases(tables::TableArguments),
     /// Write random functions for tests and benchmarks
     Generate(generate::GenerateArguments),
-    /// Print register pressure, occupancy and what causes them
+    /// Print register pressure, its causes, and occupancy
     Report(report::ReportArguments),
     /// Check and print snapshot files
     Snapshot(snapshot::SnapshotArguments),
-    /// Find the options that are best for a kernel
+    /// Find the best options for a kernel
     #[cfg(feature = "llvm")]
     Tune(tune::TuneArguments),
-    /// Prove that one function does what another does
+    /// Prove that two functions do the same
     Validate(validate::ValidateArguments),
 }
 
-/// Why a command failed.
+/// The reason why a command failed.
 struct Failure {
     message: String,
     /// The exit status.
@@ -91,7 +91,7 @@ impl From<String> for Failure {
 }
 
 fn main() -> ExitCode {
-    // `oriel phases | head` ends as other tools do.
+    // `oriel phases | head` ends silently, like other tools.
     sigpipe::reset();
     match run(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! LLVM's files as input of commands that work on snapshots.
+//! Reads LLVM's files for commands that work on snapshots.
 
 use clap::Args;
 use oriel::options::Profile;
@@ -8,24 +8,24 @@ use oriel::report::page::CompiledFunction;
 use oriel::snapshot::OwnedSnapshot;
 use std::path::Path;
 
-/// Is it LLVM IR, bitcode or machine IR, by its name?
+/// True for a file name of LLVM IR, bitcode or machine IR.
 pub fn is_module(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     ["ll", "bc", "mir"].iter().any(|known| extension == *known)
 }
 
-/// Options for modules, of every command that takes them.
+/// Options for modules, shared by all commands that accept modules.
 #[derive(Args)]
 pub struct ModuleOptions {
-    /// Compute capability that LLVM's files are compiled for, such as 80 or 90a [default: LLVM's]
+    /// Compute capability for which LLVM's files are compiled, such as 80 or 90a [default: LLVM's]
     #[cfg(feature = "llvm")]
     #[arg(long, value_name = "SM")]
     sm: Option<String>,
 }
 
 impl ModuleOptions {
-    /// Snapshots of the functions of a module: at both stages of its compilation, or as machine IR
-    /// has them.
+    /// Returns snapshots of the functions of a module: at both stages of its compilation, or as in
+    /// the machine IR.
     pub fn snapshots_of(&self, module: &Path) -> Result<Vec<OwnedSnapshot>, String> {
         #[cfg(feature = "llvm")]
         let sm = self.sm.as_deref();
@@ -37,13 +37,13 @@ impl ModuleOptions {
 
 /// A module that went through code generation.
 pub struct CompiledModule {
-    /// Its functions: at both stages of the compilation, or as machine IR has them.
+    /// Its functions: at both stages of the compilation, or as in the machine IR.
     pub snapshots: Vec<OwnedSnapshot>,
-    /// The PTX; none of machine IR, which is not printed.
+    /// The PTX; none for machine IR, which is not printed.
     pub ptx: Option<Vec<u8>>,
 }
 
-/// Compiles a module for a compute capability, such as 80 or 90a, or LLVM's choice.
+/// Compiles a module for a compute capability, such as 80 or 90a, or for LLVM's default.
 #[cfg(feature = "llvm")]
 pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule, String> {
     use crate::compile::{analyzing, compiler, with_module};
@@ -61,7 +61,7 @@ pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule,
     let run = || oriel::options::with_options(options.into(), run);
     let (result, mut snapshots) = oriel::capture_snapshots(run);
     result?;
-    // The file does not say where in code generation its functions are, but their form does.
+    // The file does not name the stage of its functions, but their form determines it.
     snapshots.retain(|snapshot| {
         let view = snapshot.view();
         view.flags().contains(FunctionFlags::SSA) == (view.stage() == Stage::Ssa)
@@ -69,7 +69,7 @@ pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule,
     Ok(CompiledModule { snapshots, ptx: None })
 }
 
-/// Compiles LLVM IR with the phases of a profile: its functions as they leave Oriel, and the PTX.
+/// Compiles LLVM IR with the phases of a profile: returns its functions after Oriel, and the PTX.
 #[cfg(feature = "llvm")]
 pub fn compile_with_phases(
     module: &Path,
@@ -87,7 +87,7 @@ pub fn compile_with_phases(
     Ok((compilation.functions, compilation.ptx))
 }
 
-/// Says that LLVM is not here.
+/// Reports that this build has no LLVM.
 #[cfg(not(feature = "llvm"))]
 pub fn compile_with_phases(
     module: &Path,
@@ -97,7 +97,7 @@ pub fn compile_with_phases(
     Err(format!("{}: this oriel is built without LLVM", module.display()))
 }
 
-/// Says that LLVM is not here.
+/// Reports that this build has no LLVM.
 #[cfg(not(feature = "llvm"))]
 pub fn compile_module(module: &Path, _: Option<&str>) -> Result<CompiledModule, String> {
     Err(format!("{}: this oriel is built without LLVM", module.display()))

@@ -1,4 +1,4 @@
-//! `oriel occupancy`: what a multiprocessor holds of a kernel, by what the kernel takes.
+//! `oriel occupancy`: computes occupancy from a kernel's resources.
 
 use clap::Args;
 use oriel::report::occupancy::{MAX_THREADS_PER_BLOCK, SmLimits, Usage};

@@ -1,4 +1,4 @@
-//! `oriel ori`: functions in Ori, from text or from snapshots.
+//! `oriel ori`: prints and verifies functions in Ori, from text or from snapshots.
 
 use clap::Args;
 use oriel::entity::EntityRef;
@@ -20,7 +20,7 @@ pub struct OriArguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// Run these phases over the functions first, in this order
+    /// Run these phases on the functions first, in this order
     #[arg(long, value_name = "LIST", value_parser = |list: &str| Registry::default().named(list))]
     phases: Option<std::vec::Vec<&'static Phase>>,
 
@@ -28,24 +28,24 @@ pub struct OriArguments {
     #[arg(long, value_name = "NAME=VALUE", requires = "phases")]
     knob: Vec<String>,
 
-    /// The level of optimisation that phases gate themselves by
+    /// Optimisation level for the gates of phases
     #[arg(short = 'O', value_name = "LEVEL", requires = "phases", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=3))]
     optimization_level: u32,
 
-    /// Print what the phases remark to standard error
+    /// Print the remarks of the phases to standard error
     #[arg(long, requires = "phases")]
     remarks: bool,
 
-    /// Check the functions as well; what the verifier finds goes to standard error
+    /// Also verify the functions; findings go to standard error
     #[arg(long)]
     verify: bool,
 
-    /// Print nothing but problems
+    /// Print only problems
     #[arg(long)]
     quiet: bool,
 
     /// Print the registers that may differ between the lanes of a warp, and the blocks where lanes
-    /// may part, as comments
+    /// may diverge, as comments
     #[arg(long)]
     divergence: bool,
 
@@ -94,7 +94,7 @@ pub fn run(arguments: &OriArguments) -> Result<(), String> {
     }
 }
 
-/// Runs phases in the order given; what they remark.
+/// Runs phases in the given order; returns their remarks.
 fn run_phases(
     function: &mut Function,
     phases: &[&'static Phase],
@@ -117,8 +117,8 @@ fn run_phases(
     Ok(manager.finish().1)
 }
 
-/// The functions of a file, a snapshot or text; an error begins with line and column, if there is
-/// one.
+/// Reads the functions of a file, a snapshot or text; an error starts with line and column, if
+/// known.
 pub fn load(path: &Path) -> Result<Vec<Function>, String> {
     if path.extension() == Some(OsStr::new("oriel")) {
         let snapshot = OwnedSnapshot::load(path).map_err(|error| format!(" {error}"))?;
@@ -134,7 +134,7 @@ pub fn load(path: &Path) -> Result<Vec<Function>, String> {
     parse_functions(&text).map_err(|error| error.to_string())
 }
 
-/// Prints what the divergence analysis finds, two lines of comment.
+/// Prints the result of the divergence analysis as two lines of comment.
 fn print_divergence(out: &mut impl Write, function: &Function) -> std::io::Result<()> {
     let flow = ControlFlow::analyze(function, Traversal::default());
     let liveness = Liveness::compute(function, &flow);
@@ -152,7 +152,7 @@ fn print_divergence(out: &mut impl Write, function: &Function) -> std::io::Resul
     writeln!(out, "// divergent branches:{branches}")
 }
 
-/// Reports what is wrong with a function; how much.
+/// Reports the verifier's findings on a function; returns their number.
 fn report_findings(path: &Path, function: &Function) -> usize {
     let findings = function.verify();
     for finding in &findings {

@@ -1,4 +1,4 @@
-//! `oriel passes`: machine passes by LLVM's new pass manager.
+//! `oriel passes`: runs machine passes with LLVM's new pass manager.
 
 use crate::compile::write_output;
 use clap::Args;
@@ -16,7 +16,7 @@ pub struct PassesArguments {
     #[arg(long, value_name = "PIPELINE")]
     passes: String,
 
-    /// Where the machine IR goes; - is standard output
+    /// Output file for the machine IR; - is standard output
     #[arg(short, long, default_value = "-")]
     output: PathBuf,
 
@@ -36,7 +36,7 @@ pub fn run(arguments: &PassesArguments) -> Result<(), String> {
     write_output(&arguments.output, machine_ir.as_bytes())
 }
 
-/// Runs a pipeline on machine IR, with the options that are in force; what it has become.
+/// Runs a pipeline on machine IR, with the current options; returns the result.
 pub fn run_pipeline(file: &Path, passes: &str, sm: Option<&str>) -> Result<String, String> {
     Target::initialize_nvptx(&InitializationConfig::default());
     let cpu = sm.map_or_else(String::new, |sm| format!("sm_{sm}"));

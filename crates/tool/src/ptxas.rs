@@ -1,4 +1,4 @@
-//! ptxas, where it is installed.
+//! Runs ptxas, if it is installed.
 
 use oriel::report::ptxas::{PtxasFigures, parse_messages, without_debug_target};
 use std::collections::BTreeMap;
@@ -6,29 +6,29 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// ptxas as a program: `LLVM_PTXAS_EXECUTABLE`, or what the path has under its name.
+/// ptxas as a program: `LLVM_PTXAS_EXECUTABLE`, or the one in the path.
 #[derive(Clone, Debug)]
 pub struct Ptxas {
     program: OsString,
 }
 
 impl Ptxas {
-    /// The program, which need not be there.
+    /// The program, which may not exist.
     pub fn new() -> Self {
         let program = std::env::var_os("LLVM_PTXAS_EXECUTABLE").unwrap_or_else(|| "ptxas".into());
         Self { program }
     }
 
-    /// A command that runs it.
+    /// Returns a command that runs it.
     pub fn command(&self) -> Command {
         Command::new(&self.program)
     }
 
-    /// Compiles `ptx` for `sm`, such as 80 or 90a, with at most so many registers if there is a
-    /// number: what it says of each function, and the machine code, an ELF file.
+    /// Compiles `ptx` for `sm`, such as 80 or 90a, with a register limit if given. Returns the
+    /// figures of each function, and the machine code, an ELF file.
     ///
     /// # Errors
-    /// There is no ptxas, or it refuses the code.
+    /// If there is no ptxas, or it refuses the code.
     pub fn assemble(
         &self,
         ptx: &[u8],
@@ -51,8 +51,8 @@ impl Ptxas {
             .spawn()
             .map_err(|error| self.unavailable(&error))?;
         let mut input = child.stdin.take().expect("standard input is a pipe");
-        // ptxas reads all of its input before it says anything. If it stops early, its message says
-        // why.
+        // ptxas reads all of its input before it prints anything. If it stops early, its message
+        // gives the reason.
         let ptx = String::from_utf8_lossy(ptx);
         _ = input.write_all(without_debug_target(&ptx).as_bytes());
         drop(input);
@@ -68,7 +68,7 @@ impl Ptxas {
         }
     }
 
-    /// What there is to say if it cannot be run.
+    /// Returns the message for a ptxas that cannot be run.
     pub fn unavailable(&self, error: &std::io::Error) -> String {
         format!(
             "{}: {error}; set LLVM_PTXAS_EXECUTABLE to the path of ptxas",
@@ -77,10 +77,10 @@ impl Ptxas {
     }
 }
 
-/// What ptxas says of the functions of `ptx`, compiled for `sm` such as 80 or 90a.
+/// Returns ptxas' figures of the functions of `ptx`, compiled for `sm`, such as 80 or 90a.
 ///
 /// # Errors
-/// There is no ptxas, or it refuses the code.
+/// If there is no ptxas, or it refuses the code.
 pub fn measure(ptx: &[u8], sm: &str) -> Result<BTreeMap<String, PtxasFigures>, String> {
     Ok(Ptxas::new().assemble(ptx, sm, None)?.0)
 }

@@ -1,4 +1,4 @@
-//! `oriel report`: what Oriel knows of functions.
+//! `oriel report`: reports on functions.
 
 use crate::Failure;
 use crate::diff::{self, ToleranceArguments};
@@ -28,7 +28,8 @@ pub struct ReportArguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// Compute capabilities that LLVM's files are compiled for, such as 80 or 90a [default: LLVM's]
+    /// Compute capabilities for which LLVM's files are compiled, such as 80 or 90a [default:
+    /// LLVM's]
     #[arg(long, value_name = "SM", value_delimiter = ',')]
     sm: Vec<String>,
 
@@ -48,27 +49,27 @@ pub struct ReportArguments {
     #[arg(long, value_name = "DIR")]
     dot: Option<PathBuf>,
 
-    /// Report on the code behind Oriel's phases, which run by this profile, instead of LLVM's
+    /// Report on the code after the phases of this profile instead of LLVM's
     #[arg(long, value_name = "ptxas|max", value_parser = profile, conflicts_with = "opcodes")]
     profile: Option<Profile>,
 
     /// Also write one HTML page on all functions: pressure, live ranges, source and, with
-    /// --profile, what phases do
+    /// --profile, the effects of the phases
     #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "live_ranges"])]
     html: Option<PathBuf>,
 
-    /// Compile LLVM IR with ptxas (LLVM_PTXAS_EXECUTABLE, or in PATH) and add what it says
+    /// Compile LLVM IR with ptxas (LLVM_PTXAS_EXECUTABLE, or in PATH) and add its figures
     #[arg(long)]
     ptxas: bool,
 
-    /// Compare with a report that was kept, and fail if a function has become worse
+    /// Compare with a saved report, and fail if a function got worse
     #[arg(long, value_name = "FILE", conflicts_with_all = ["opcodes", "live_ranges"])]
     baseline: Option<PathBuf>,
 
     #[command(flatten)]
     tolerance: ToleranceArguments,
 
-    /// Print which share of the instructions has full meaning, and the others by name
+    /// Print the share of instructions with full meaning, and the others by name
     #[arg(long, conflicts_with_all = ["details", "dot", "ptxas"])]
     opcodes: bool,
 }
@@ -119,27 +120,27 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
 struct Input {
     snapshots: Vec<OwnedSnapshot>,
     is_module: bool,
-    /// What ptxas makes of the code that the report is on.
+    /// ptxas' figures of the reported code.
     ptxas: ByFunction,
-    /// What ptxas makes of LLVM's code, where that is something else.
+    /// ptxas' figures of LLVM's code, if that differs.
     llvm_ptxas: ByFunction,
-    /// The functions as they leave Oriel's phases, if these run.
+    /// The functions after Oriel's phases, if these run.
     optimized: Option<Vec<CompiledFunction>>,
 }
 
 /// ptxas' figures by function; empty if it did not run.
 type ByFunction = BTreeMap<String, PtxasFigures>;
 
-/// A function that the report is on.
+/// A reported function.
 struct Reported<'i> {
     code: &'i OwnedSnapshot,
     effects: &'i [StageEffects],
-    /// As LLVM makes it, where `code` is something else.
+    /// The function as LLVM makes it, if `code` differs.
     llvm: Option<&'i OwnedSnapshot>,
 }
 
 impl Input {
-    /// The functions that the report is on.
+    /// Returns the reported functions.
     fn functions(&self) -> Vec<Reported<'_>> {
         let late = || {
             let snapshots = self.snapshots.iter();
@@ -164,7 +165,8 @@ impl Input {
             .collect()
     }
 
-    /// Of a module the report is on the code that ptxas gets, of a snapshot on what it has.
+    /// For a module the report describes the code that ptxas gets, for a snapshot the snapshot's
+    /// code.
     fn is_reported(&self, snapshot: &Snapshot<'_>) -> bool {
         !self.is_module || snapshot.stage() == Stage::Late
     }
@@ -202,7 +204,7 @@ fn for_each_input(
     Ok(())
 }
 
-/// Is it LLVM IR, by its name?
+/// True for a file name of LLVM IR.
 fn is_ir(path: &Path) -> bool {
     is_module(path) && path.extension().is_none_or(|extension| extension != "mir")
 }
@@ -235,14 +237,14 @@ fn compile(path: &Path, sm: Option<&str>, arguments: &ReportArguments) -> Result
     })
 }
 
-/// The profile of a name.
+/// Returns the profile with a name.
 fn profile(name: &str) -> Result<Profile, String> {
     let mut options = Options::default();
     options.set("oriel-profile", name)?;
     Ok(options.profile)
 }
 
-/// The page that is being written.
+/// The page in progress.
 struct Page<'p> {
     path: &'p Path,
     writer: PageWriter<BufWriter<File>>,

@@ -1,4 +1,4 @@
-//! `oriel snapshot`: what is in a snapshot file, and is it sound?
+//! `oriel snapshot`: checks and prints snapshot files.
 
 use clap::Args;
 use oriel::snapshot::{OwnedSnapshot, damaged, try_to_use};
@@ -12,7 +12,7 @@ pub struct SnapshotArguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// Check only; print nothing but problems
+    /// Only check; print only problems
     #[arg(long)]
     check: bool,
 
@@ -20,7 +20,7 @@ pub struct SnapshotArguments {
     #[arg(long, value_name = "COPIES", default_value_t = 0)]
     damage: u64,
 
-    /// Where the damage starts
+    /// Seed of the damage
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }

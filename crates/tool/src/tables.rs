@@ -1,4 +1,4 @@
-//! `oriel phases` and `oriel knobs`: what the options that name them allow.
+//! `oriel phases` and `oriel knobs`: list the names that options accept.
 
 use clap::Args;
 use oriel::phases::knobs::KNOBS;
@@ -93,7 +93,7 @@ pub fn run_knobs(arguments: &TableArguments) -> Result<(), String> {
     print(&lines)
 }
 
-/// Prints lines, or as many of them as somebody reads.
+/// Prints lines until the reader stops.
 fn print(lines: &[String]) -> Result<(), String> {
     let text = lines.join("\n") + "\n";
     match std::io::stdout().write_all(text.as_bytes()) {
@@ -102,7 +102,7 @@ fn print(lines: &[String]) -> Result<(), String> {
     }
 }
 
-/// The lines of a table whose columns are each as wide as its widest cell.
+/// Formats the lines of a table with columns as wide as their widest cells.
 fn aligned<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> Vec<String> {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].len());

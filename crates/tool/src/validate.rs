@@ -1,4 +1,4 @@
-//! `oriel validate`: does one function do what another does?
+//! `oriel validate`: proves that two functions do the same.
 
 use crate::Failure;
 use clap::Args;
@@ -18,12 +18,12 @@ pub struct ValidateArguments {
     /// The function after, of the same kind; functions in text are compared by name
     after: PathBuf,
 
-    /// Also try this many damaged copies of the snapshot after: each is refused, proved or not, and
-    /// nothing crashes
+    /// Also try this many damaged copies of the snapshot after: each must be refused, proved or
+    /// not, without a crash
     #[arg(long, value_name = "COPIES", default_value_t = 0)]
     damage: u64,
 
-    /// Where the damage starts
+    /// Seed of the damage
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }
@@ -41,8 +41,8 @@ pub fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     }
 }
 
-/// The validator's answer for two snapshots. What passes the check of the file may still be no
-/// function that LLVM makes.
+/// Validates two snapshots. A snapshot that passes the file check may still be a function that LLVM
+/// never makes.
 fn answer(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| {
         validate_snapshots(before.view(), after.view())

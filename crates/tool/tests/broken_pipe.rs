@@ -1,4 +1,4 @@
-//! Somebody who reads only the first line of what `oriel` prints gets no complaint.
+//! `oriel` stays silent if its reader stops after the first line.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

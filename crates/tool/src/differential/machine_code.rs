@@ -1,9 +1,9 @@
-//! Phases in LLVM's pipeline, and what the back end makes of their results.
+//! Runs phases in LLVM's pipeline, and the back end on their results.
 //!
-//! A second process compiles the module with phases at the first stage; the second stage's
-//! functions, which it exports, have gone back into machine code, through LLVM's PHI elimination,
-//! coalescing and scheduling, and out again. They leave the same memory as those of the module as
-//! it was. Oriel's options hold for a process, hence the second one.
+//! A second process compiles the module with phases at the first stage. It exports the functions of
+//! the second stage, which have been converted back to machine code and have gone through LLVM's
+//! PHI elimination, coalescing and scheduling. They must leave the same memory as those of the
+//! unchanged module. A second process is needed because Oriel's options belong to a process.
 
 use super::DifferentialArguments;
 use super::source::Work;
@@ -16,17 +16,16 @@ use oriel_laboratory::differential::{Baseline, Sequence, Subject, sequences};
 use std::path::Path;
 use std::process::Command;
 
-/// What was compared, and what was wrong.
+/// The number of comparisons, and the failures.
 #[derive(Default)]
 pub struct Report {
     /// Runs that were compared.
     pub comparisons: usize,
-    /// A sentence each.
+    /// One sentence each.
     pub problems: Vec<String>,
 }
 
-/// Compiles a module with two lists of phases, the pipeline and a random one, and runs what comes
-/// out.
+/// Compiles a module with two lists of phases, the pipeline and a random one, and runs the results.
 pub fn check(
     arguments: &DifferentialArguments,
     work: &Work,
@@ -61,7 +60,7 @@ fn compare(
     if subject.stage() != Stage::Late {
         return;
     }
-    // In the same order: the addresses of functions follow from it.
+    // In the same order, which determines the addresses of functions.
     let named = |name: &str| functions.iter().find(|function| function.info.name == name);
     let same = subject
         .functions
@@ -76,7 +75,7 @@ fn compare(
     }
 }
 
-/// The second stage's functions of a module that was compiled with phases at the first.
+/// Returns the second stage's functions of a module that was compiled with phases at the first.
 fn compile(
     arguments: &DifferentialArguments,
     work: &Work,

@@ -1,4 +1,4 @@
-//! Where kernels come from: files, or the generator.
+//! The sources of kernels: files, or the generator.
 
 use super::DifferentialArguments;
 use crate::input::{CodeGeneration, Input};
@@ -12,26 +12,26 @@ use std::path::PathBuf;
 
 /// Kernels of a generated module.
 const KERNELS_A_MODULE: usize = 10;
-/// Inputs that say whether a wrong edit can be told at all, beside those that the check has.
+/// Additional inputs, besides the check's own, to decide whether a wrong edit is detectable.
 const MORE_INPUTS: u64 = 40;
 
 /// A module to check.
 pub struct Work {
     /// Its functions at both stages, each with its inputs.
     pub subjects: Vec<Subject>,
-    /// What LLVM printed.
+    /// The PTX that LLVM printed.
     pub ptx: String,
-    /// What the functions were made of.
+    /// The snapshots of the functions.
     pub snapshots: Vec<OwnedSnapshot>,
     /// The LLVM IR, if it comes from there.
     pub file: Option<PathBuf>,
-    /// How it is compiled.
+    /// Its compute capability and level.
     pub how: CodeGeneration,
-    /// Lists of phases and wrong edits follow from it.
+    /// The seed of lists of phases and wrong edits.
     pub seed: u64,
     /// Kernels in it.
     pub kernels: usize,
-    /// How it was generated.
+    /// The options of the generator.
     options: Option<Options>,
     inputs: u64,
     is_temporary: bool,
@@ -40,7 +40,7 @@ pub struct Work {
 impl Drop for Work {
     fn drop(&mut self) {
         if let (true, Some(file)) = (self.is_temporary, &self.file) {
-            // A file too many in the folder for such files is no reason to stop.
+            // A leftover temporary file is no reason to stop.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -53,7 +53,7 @@ pub enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Of the files or kernels that the arguments ask for.
+    /// The requested files or kernels.
     pub fn new(arguments: &'a DifferentialArguments) -> Result<Self, String> {
         if let Some(kernels) = arguments.generate {
             let folder = std::env::temp_dir().join(format!("oriel-differential-{}", std::process::id()));
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
         if arguments.files.is_empty() {
             return Err("there is nothing to check: name files, or say --generate N".to_owned());
         }
-        // Snapshots and text are functions of one module; LLVM IR is a module a file.
+        // Snapshots and text are functions of one module; each file of LLVM IR is a module.
         let is_module = |path: &PathBuf| path.extension().is_some_and(|it| it == "ll" || it == "bc");
         let files: Vec<Vec<PathBuf>> = match arguments.files.iter().any(is_module) {
             true => arguments.files.iter().map(|file| vec![file.clone()]).collect(),
@@ -84,7 +84,7 @@ impl<'a> Source<'a> {
         Ok(Self::Files(files, described, arguments))
     }
 
-    /// How many modules there are.
+    /// Returns the number of modules.
     pub fn len(&self) -> usize {
         match self {
             Self::Files(files, ..) => files.len(),
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// One of the modules.
+    /// Returns one of the modules.
     pub fn work(&self, number: usize) -> Result<Work, String> {
         match self {
             Self::Files(files, described, arguments) => {
@@ -115,13 +115,13 @@ impl<'a> Source<'a> {
 impl Drop for Source<'_> {
     fn drop(&mut self) {
         if let Self::Generated(_, folder, _) = self {
-            // Only what is left of a failed run keeps it from going.
+            // Only the leftovers of a failed run prevent the removal.
             let _ = std::fs::remove_dir(folder);
         }
     }
 }
 
-/// The processor of module `number`: what is asked for, or each kind in turn.
+/// Returns the processor of module `number`: the requested one, or each kind in turn.
 fn processor(arguments: &DifferentialArguments, number: usize) -> String {
     let known = ["80", "90", "90a", "100"];
     arguments
@@ -130,8 +130,8 @@ fn processor(arguments: &DifferentialArguments, number: usize) -> String {
         .unwrap_or_else(|| known[number % known.len()].to_owned())
 }
 
-/// What module `number` is like: all shapes in turn, small and large, with and without calls and
-/// operations of threads together, with short blocks and with long expressions.
+/// Returns the options of module `number`: all shapes in turn, small and large, with and without
+/// calls and cooperating threads, with short blocks and with long expressions.
 fn options(arguments: &DifferentialArguments, number: usize, functions: usize) -> Options {
     let shapes = Shape::ALL;
     let name = processor(arguments, number);
@@ -154,7 +154,7 @@ fn options(arguments: &DifferentialArguments, number: usize, functions: usize) -
     }
 }
 
-/// The functions that run with a kernel: itself and what may be called.
+/// Returns the functions that run with a kernel: itself and possible callees.
 fn with_callees(functions: &[Function], kernel: &str) -> Vec<Function> {
     let stays = |function: &&Function| function.info.name == kernel || !is_kernel(function);
     functions.iter().filter(stays).cloned().collect()
@@ -203,7 +203,7 @@ fn generated(
     })
 }
 
-/// Input number `input` of the kernel of a seed.
+/// Returns input number `input` of the kernel of a seed.
 fn described(options: &Options, seed: u64, input: u64) -> Result<KernelInput, String> {
     let alone = Options {
         seed,
@@ -282,7 +282,7 @@ fn blind(kernel: &str, seed: u64) -> KernelInput {
 }
 
 impl Work {
-    /// Inputs for a subject that the check does not have.
+    /// Returns inputs for a subject that the check does not have.
     pub fn more_inputs(&self, subject: &Subject) -> Vec<KernelInput> {
         let numbers = self.inputs..self.inputs + MORE_INPUTS;
         let kernels = subject.functions.iter().filter(|it| is_kernel(it));

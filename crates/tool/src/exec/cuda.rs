@@ -1,4 +1,4 @@
-//! `oriel exec --device cuda`: the PTX of LLVM without Oriel and with it, on a GPU.
+//! `oriel exec --device cuda`: runs LLVM's PTX without and with Oriel on a GPU.
 
 use super::{ExecArguments, milliseconds};
 use crate::Failure;
@@ -12,13 +12,13 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Exit status without a driver: what test harnesses take for "skipped".
+/// Exit status without a driver, which test harnesses treat as "skipped".
 const EXIT_NO_DRIVER: u8 = 77;
 
-/// The two things that are compared.
+/// The two compared sides.
 const SIDES: [&str; 2] = ["before", "after"];
 
-/// What a side is reported as.
+/// The name of a side in reports.
 #[derive(Serialize)]
 struct Report<'a> {
     side: &'static str,
@@ -30,7 +30,7 @@ struct Report<'a> {
     fault: Option<String>,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Serialize)]
 struct ResultReport<'a> {
     /// Hash of the memory afterwards.
@@ -40,7 +40,7 @@ struct ResultReport<'a> {
     kernels: Vec<KernelReport<'a>>,
 }
 
-/// What the driver's compiler gave a kernel.
+/// The resources that the driver's compiler allocated for a kernel.
 #[derive(Serialize)]
 struct KernelReport<'a> {
     kernel: &'a str,
@@ -48,7 +48,7 @@ struct KernelReport<'a> {
     local_bytes: u32,
 }
 
-/// How a buffer agrees.
+/// The agreement of a buffer.
 #[derive(Serialize)]
 struct ComparisonReport<'a> {
     buffer: &'a str,
@@ -92,7 +92,7 @@ fn refuse_options_of_the_interpreter(arguments: &ExecArguments) -> Result<(), St
     }
 }
 
-/// The PTX of both sides, from the files that are given or through LLVM.
+/// Returns the PTX of both sides, from the given files or through LLVM.
 fn modules(arguments: &ExecArguments, device: ComputeCapability) -> Result<[CString; 2], String> {
     let has_suffix = |path: &Path, suffix| path.extension().is_some_and(|it| it == suffix);
     match arguments.files.as_slice() {
@@ -103,7 +103,7 @@ fn modules(arguments: &ExecArguments, device: ComputeCapability) -> Result<[CStr
             Ok([read_ptx(before)?, read_ptx(after)?])
         }
         [file] if has_suffix(file, "ll") || has_suffix(file, "bc") => {
-            // Whatever else the user's options do, such as writing reports, is done once.
+            // Other effects of the user's options, such as reports, happen once.
             let before = compile(arguments, file, device, "-oriel=off", true)?;
             Ok([before, compile(arguments, file, device, &arguments.oriel, false)?])
         }
@@ -120,7 +120,7 @@ fn to_c_string(ptx: Vec<u8>) -> Result<CString, String> {
     CString::new(ptx).map_err(|error| format!("byte {} of the PTX is zero", error.nul_position()))
 }
 
-/// The PTX of `oriel compile` in a process of its own: Oriel's options are a process's.
+/// Runs `oriel compile` in its own process, since Oriel's options belong to a process.
 fn compile(
     arguments: &ExecArguments,
     file: &Path,

@@ -1,32 +1,32 @@
-//! What ptxas said of PTX before, in files: the same PTX gets the same answer from the same ptxas.
+//! Caches ptxas' results in files: the same PTX gets the same result from the same ptxas.
 
 use super::figures::Judgement;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Changes whenever entries get another meaning.
+/// Changes whenever the meaning of entries changes.
 const FORMAT: &str = "oriel tune 1";
 
-/// A folder of answers.
+/// A folder of results.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
 }
 
-/// What an answer is found by.
+/// The key of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(u128);
 
 impl Key {
-    /// The key of PTX and of all else that the answer depends on.
+    /// Returns the key of PTX and of all else that the result depends on.
     pub fn new(ptx: &[u8], rest: &[&str]) -> Self {
         let mut hasher = Xxh3::new();
         for part in [FORMAT.as_bytes(), ptx]
             .into_iter()
             .chain(rest.iter().map(|part| part.as_bytes()))
         {
-            // Lengths keep parts apart.
+            // Lengths keep the parts apart.
             hasher.update(&part.len().to_le_bytes());
             hasher.update(part);
         }
@@ -35,7 +35,7 @@ impl Key {
 }
 
 impl Cache {
-    /// The user's, below `XDG_CACHE_HOME` or `~/.cache`; none without a home.
+    /// The user's cache, below `XDG_CACHE_HOME` or `~/.cache`; none without a home.
     pub fn of_user() -> Option<Self> {
         let absolute = |name| {
             std::env::var_os(name)
@@ -46,7 +46,7 @@ impl Cache {
         Some(Self::in_folder(&caches.join("oriel").join("tune")))
     }
 
-    /// One in a folder, which need not be there yet.
+    /// A cache in a folder, which need not exist yet.
     pub fn in_folder(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -57,16 +57,16 @@ impl Cache {
         self.folder.join(format!("{:032x}.json", key.0))
     }
 
-    /// The answer, if there is one. One that cannot be read is none.
+    /// Returns the result, if there is one that can be read.
     pub fn get(&self, key: Key) -> Option<Judgement> {
         serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()
     }
 
-    /// Keeps an answer, if that can be done: next time would only be faster.
+    /// Stores a result, if possible: a failure only costs time later.
     pub fn put(&self, key: Key, answer: &Judgement) {
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(&self.folder)?;
-            // Whoever reads meanwhile finds all of it or nothing.
+            // Readers see a complete entry or none.
             let part = self
                 .folder
                 .join(format!("{:032x}.{}.part", key.0, std::process::id()));

@@ -1,17 +1,17 @@
-//! What functions take.
+//! The figures of functions.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a function takes.
+/// The figures of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Registers a thread.
     pub registers: u32,
-    /// Bytes a thread of stores and loads of spilled registers; the estimate knows none.
+    /// Bytes a thread of spill stores and loads; zero for the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_bytes: Option<u32>,
-    /// Bytes of SASS, or machine instructions behind Oriel for the estimate.
+    /// Bytes of SASS or, for the estimate, machine instructions after Oriel.
     pub code_size: u64,
     /// Warps that a multiprocessor holds of a kernel.
     #[serde(skip_serializing_if = "Option::is_none")]

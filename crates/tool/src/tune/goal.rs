@@ -1,11 +1,11 @@
-//! What makes one variant better than another.
+//! Compares variants.
 
 use super::figures::{Figures, Judgement};
 use clap::ValueEnum;
 use serde::Serialize;
 use std::fmt;
 
-/// What is to become less, or more.
+/// The figure to improve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
@@ -19,11 +19,11 @@ pub enum Goal {
     Sass,
 }
 
-/// Figures in the order of what counts; the least is best.
+/// Figures by priority; less is better.
 pub type Score = [i64; 4];
 
 impl Goal {
-    /// What a function is worth: the goal first, then what else ptxas' code costs.
+    /// Returns the value of a function: the goal first, then the other costs of ptxas' code.
     pub fn score(self, figures: &Figures) -> Score {
         let registers = i64::from(figures.registers);
         let spills = i64::from(figures.spill_bytes.unwrap_or(0));
@@ -37,7 +37,7 @@ impl Goal {
         }
     }
 
-    /// What functions are worth together.
+    /// Returns the value of several functions together.
     pub fn sum<'f>(self, functions: impl Iterator<Item = &'f Figures>) -> Score {
         functions
             .map(|figures| self.score(figures))
@@ -46,8 +46,8 @@ impl Goal {
             })
     }
 
-    /// May a function become this? Neither what is asked for nor spills may become worse, nor
-    /// occupancy if it is code that is asked for; code may become so many percent larger.
+    /// True if a function may change like this. Neither the goal nor spills may get worse, nor
+    /// occupancy if the goal is code size; code may grow by this percentage.
     pub fn allows(self, before: &Figures, after: &Figures, tolerance: f64) -> bool {
         let (score_before, score_after) = (self.score(before), self.score(after));
         let room = before.code_size as f64 * (1.0 + tolerance / 100.0);
@@ -65,7 +65,7 @@ impl fmt::Display for Goal {
     }
 }
 
-/// The functions of both that a goal is asked of: all, or one.
+/// Returns the functions of both that the goal covers: all, or one.
 pub fn judged<'f>(
     judgement: &'f Judgement,
     only: Option<&'f str>,

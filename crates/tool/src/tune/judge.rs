@@ -1,4 +1,4 @@
-//! Who says what a variant is worth: ptxas, or the register estimate.
+//! Judges variants: ptxas, or the register estimate.
 
 use super::cache::{Cache, Key};
 use super::figures::{Figures, Judgement};
@@ -9,7 +9,7 @@ use oriel::report::occupancy::{SmLimits, Usage};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a kernel takes beside registers, by which its occupancy is found.
+/// The resources of a kernel besides registers, which determine its occupancy.
 pub type Usages = BTreeMap<String, (u32, Usage)>;
 
 /// A judge.
@@ -22,13 +22,13 @@ pub enum Judge {
         version: String,
         /// Such as 80 or 90a.
         sm: String,
-        /// The most registers a thread, where a variant does not say less.
+        /// The most registers a thread, unless a variant has a lower limit.
         limit: Option<u32>,
-        /// What it said before.
+        /// Its earlier results.
         cache: Option<Cache>,
-        /// How often it was in the cache.
+        /// Number of cache hits.
         hits: AtomicUsize,
-        /// How often ptxas ran.
+        /// Number of runs of ptxas.
         runs: AtomicUsize,
     },
     /// The estimate.
@@ -36,7 +36,7 @@ pub enum Judge {
 }
 
 impl Judge {
-    /// The name in what is printed.
+    /// Returns the name for output.
     pub fn name(&self) -> String {
         match self {
             Self::Ptxas { version, .. } => format!("ptxas {version}"),
@@ -44,16 +44,15 @@ impl Judge {
         }
     }
 
-    /// Does it need to know more of a compilation than the PTX?
+    /// True if it needs more of a compilation than the PTX.
     pub fn wants_functions(&self) -> bool {
         matches!(self, Self::Estimate)
     }
 
-    /// What came of a compilation, with at most so many registers if there is a number; the
-    /// estimate knows none.
+    /// Judges a compilation, with a register limit if given; the estimate ignores limits.
     ///
     /// # Errors
-    /// ptxas refuses the code.
+    /// If ptxas refuses the code.
     pub fn judge(
         &self,
         compilation: &Compilation,
@@ -101,7 +100,7 @@ impl Judge {
         let sizes = code_sizes(&cubin).map_err(|error| format!("ptxas' machine code: {error}"))?;
         let figures = functions.into_iter().filter_map(|(name, figures)| {
             let found = Figures {
-                // Device functions have none of their own.
+                // Device functions have no registers of their own.
                 registers: figures.ptxas_registers?,
                 spill_bytes: Some(figures.ptxas_spill_store_bytes + figures.ptxas_spill_load_bytes),
                 code_size: sizes.get(&name).copied().unwrap_or(0),
@@ -117,10 +116,10 @@ impl Judge {
     }
 }
 
-/// The version of ptxas, such as 13.0.88.
+/// Returns the version of ptxas, such as 13.0.88.
 ///
 /// # Errors
-/// There is no ptxas, or something else answers.
+/// If there is no ptxas, or another program answers.
 pub fn version_of(program: &Ptxas) -> Result<String, String> {
     let mut command = program.command();
     let output = command.arg("--version").output();
@@ -136,7 +135,7 @@ pub fn version_of(program: &Ptxas) -> Result<String, String> {
         .ok_or_else(|| format!("{name} tells no version of ptxas"))
 }
 
-/// The bytes of each function's section in a cubin.
+/// Returns the size of each function's section in a cubin.
 fn code_sizes(cubin: &[u8]) -> object::Result<BTreeMap<String, u64>> {
     let mut sizes = BTreeMap::new();
     for section in object::File::parse(cubin)?.sections() {
@@ -147,7 +146,7 @@ fn code_sizes(cubin: &[u8]) -> object::Result<BTreeMap<String, u64>> {
     Ok(sizes)
 }
 
-/// The estimates for the kernels of a compilation.
+/// Returns the estimates for the kernels of a compilation.
 fn estimate(compilation: &Compilation) -> Judgement {
     let reports = compilation
         .reports()

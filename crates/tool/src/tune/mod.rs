@@ -1,4 +1,4 @@
-//! `oriel tune`: compiles a module in many ways and says which options are best for its kernels.
+//! `oriel tune`: compiles a module with many option sets and finds the best for its kernels.
 //!
 //! | file | subject |
 //! |---|---|
@@ -51,43 +51,43 @@ pub struct TuneArguments {
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
 
-    /// What is wanted. Nothing else that counts may become worse for it
+    /// Figure to improve; no other figure that counts may get worse
     #[arg(long, value_enum, default_value = "registers")]
     goal: Goal,
 
-    /// The function that counts [default: all that ptxas gives registers to]
+    /// Function that counts [default: all that ptxas gives registers to]
     #[arg(long, value_name = "NAME")]
     function: Option<String>,
 
-    /// Also try limits of registers for ptxas (--maxrregcount), down to two thirds of what it takes
+    /// Also try register limits for ptxas (--maxrregcount), down to two thirds of its count
     #[arg(long)]
     limits: bool,
 
-    /// Try options of Oriel alone, no orders of LLVM's
+    /// Try only options of Oriel, not LLVM's own orders
     #[arg(long)]
     oriel_only: bool,
 
-    /// Let ptxas use at most so many registers, whatever is tried
+    /// Limit ptxas to this many registers in all variants
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
     maxrregcount: Option<u32>,
 
-    /// Percent by which a function's code may become larger
+    /// Percentage by which a function's code may grow
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
     tolerance: f64,
 
-    /// Rounds: each tries every setting on top of the best of the one before
+    /// Number of rounds: each tries every setting on top of the best of the previous one
     #[arg(long, value_name = "N", default_value_t = 4)]
     rounds: usize,
 
-    /// Random orders of instructions among the settings
+    /// Number of random instruction orders among the settings
     #[arg(long, value_name = "N", default_value_t = 12)]
     random_orders: u32,
 
-    /// Threads [default: as many as there are processors]
+    /// Number of threads [default: the number of processors]
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
 
-    /// Judge by the register estimate, though there is ptxas
+    /// Judge by the register estimate, even if there is ptxas
     #[arg(long, conflicts_with_all = ["maxrregcount", "limits"])]
     estimate: bool,
 
@@ -95,16 +95,16 @@ pub struct TuneArguments {
     #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
     oriel: String,
 
-    /// Where ptxas' answers are kept [default: oriel/tune below XDG_CACHE_HOME or ~/.cache]
+    /// Folder of the cache of ptxas' results [default: oriel/tune below XDG_CACHE_HOME or ~/.cache]
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
 
-    /// Ask ptxas again
+    /// Run ptxas again
     #[arg(long, conflicts_with = "cache")]
     no_cache: bool,
 
-    /// Write the PTX of the best variant; - is standard output, what is printed goes to standard
-    /// error then
+    /// Write the PTX of the best variant; - is standard output, and the table then goes to standard
+    /// error
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -174,7 +174,7 @@ pub fn run(arguments: &TuneArguments) -> Result<(), String> {
     outcome.print(arguments.json, is_ptx_on_stdout)
 }
 
-/// Who judges: ptxas, if it is there and nothing else is asked for.
+/// Returns the judge: ptxas, if it is there and the estimate was not requested.
 fn judge(arguments: &TuneArguments, sm: String) -> Result<Judge, String> {
     let program = Ptxas::new();
     let problem = match judge::version_of(&program) {

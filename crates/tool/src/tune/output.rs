@@ -1,4 +1,4 @@
-//! What `oriel tune` prints.
+//! The output of `oriel tune`.
 
 use super::figures::{Figures, Judgement};
 use super::goal::{Goal, judged};
@@ -11,45 +11,45 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
 
-/// What came of tuning a module.
+/// The result of tuning a module.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     goal: Goal,
     judge: String,
     sm: String,
-    /// What is best for all functions together.
+    /// The best options for all functions together.
     #[serde(flatten)]
     flags: Flags,
-    /// Variants that were tried.
+    /// Number of variants tried.
     variants: usize,
-    /// Different PTX, or limits for ptxas, among them.
+    /// Number of different PTX texts, or limits for ptxas, among them.
     different: usize,
-    /// Those that could not be compiled or judged.
+    /// Number of variants that could not be compiled or judged.
     failed: usize,
-    /// What the first of these said.
+    /// The first error of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_failure: Option<String>,
-    /// Times that ptxas ran.
+    /// Runs of ptxas.
     ptxas_runs: usize,
-    /// Times that its answer was known from an earlier run.
+    /// Cache hits.
     known_answers: usize,
     functions: Vec<FunctionOutcome>,
 }
 
-/// What came of it for one function.
+/// The result for one function.
 #[derive(Debug, Serialize)]
 struct FunctionOutcome {
     function: String,
-    /// With the options given.
+    /// With the given options.
     before: Figures,
     /// With the best for all.
     after: Figures,
-    /// What is best for this function, if that is something else.
+    /// The best options for this function, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     alone: Option<Alone>,
 }
 
-/// What is best for one function.
+/// The best options for one function.
 #[derive(Debug, Serialize)]
 struct Alone {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ struct Alone {
 }
 
 impl Outcome {
-    /// What a search found.
+    /// The result of a search.
     pub fn new(goal: Goal, only: Option<&str>, search: &Search<'_>, workshop: &Workshop) -> Self {
         let judgement_of = |place: usize| -> &Judgement {
             let result = &search.trials[place].result;
@@ -106,7 +106,7 @@ impl Outcome {
     /// Prints it, as text or as JSON.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If it cannot be written.
     pub fn print(&self, json: bool, to_stderr: bool) -> Result<(), String> {
         let text = match json {
             true => serde_json::to_string(self).map_err(|error| error.to_string())? + "\n",
@@ -186,7 +186,7 @@ impl Outcome {
     }
 }
 
-/// A figure before and after; one number where it stays.
+/// Formats a figure before and after; one number if it is unchanged.
 fn change<T: PartialEq + ToString>(before: Option<T>, after: Option<T>) -> String {
     match (before, after) {
         (Some(before), Some(after)) if before == after => after.to_string(),

@@ -1,5 +1,5 @@
-//! Which variants are tried: from the options as given, the single settings; from the best of
-//! these, again; until nothing is better.
+//! The search for the best variant: tries single settings on top of the given options, then on top
+//! of the best of these, until nothing improves.
 
 use super::figures::Judgement;
 use super::goal::{Goal, Score, judged};
@@ -8,30 +8,30 @@ use super::setting::{Setting, Variant};
 /// How many of the settings that help alone are tried together.
 const TOGETHER: usize = 8;
 
-/// A variant, and what came of it.
+/// A variant with its result.
 pub struct Trial {
     /// The variant.
     pub variant: Variant,
-    /// Its figures, or why there are none.
+    /// Its figures, or the error.
     pub result: Result<Judgement, String>,
 }
 
 /// A search for the best variant.
 pub struct Search<'a> {
     goal: Goal,
-    /// Percent by which code may become larger.
+    /// Percentage by which code may grow.
     tolerance: f64,
     /// The function that counts; none: all.
     function: Option<&'a str>,
     before: Judgement,
-    /// All that were tried, the options as given first.
+    /// All trials; the given options come first.
     pub trials: Vec<Trial>,
-    /// The best of them, by place.
+    /// The index of the best.
     pub best: usize,
 }
 
 impl<'a> Search<'a> {
-    /// A search from the figures of the options as given.
+    /// Starts a search from the figures of the given options.
     pub fn new(goal: Goal, tolerance: f64, function: Option<&'a str>, before: Judgement) -> Self {
         let base = Trial {
             variant: Variant::default(),
@@ -47,8 +47,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries settings, at most so many rounds; `judge_all` gets variants and gives what came of
-    /// each.
+    /// Tries settings for a number of rounds; `judge_all` gets variants and returns their results.
     pub fn run(
         &mut self,
         settings: &[Setting],
@@ -57,7 +56,7 @@ impl<'a> Search<'a> {
     ) {
         for round in 0..rounds {
             let best = &self.trials[self.best].variant;
-            // Where nothing goes on after LLVM, no option of Oriel has a say.
+            // If nothing follows LLVM, no option of Oriel has an effect.
             let has_say = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
             let missing = settings
                 .iter()
@@ -86,7 +85,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The settings that help alone, as many of the best together as may be.
+    /// Returns the best of the settings that help alone, up to the limit.
     fn together(&self, settings: &[Setting]) -> Vec<Variant> {
         let start = self
             .score(&self.trials[0], self.function)
@@ -100,7 +99,7 @@ impl<'a> Search<'a> {
                 Some((self.score(trial, self.function)?, setting))
             });
         let mut helping: Vec<(Score, &Setting)> = alone.filter(|&(score, _)| score < start).collect();
-        // The worst first: of two that exclude each other, the later one stays.
+        // The worst first: of two exclusive settings, the later one stays.
         helping.sort_by_key(|&(score, _)| score);
         (2..=helping.len().min(TOGETHER))
             .map(|count| {
@@ -110,8 +109,7 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// What a trial is worth; none if there is nothing to be had, or something became worse that
-    /// may not.
+    /// Returns the value of a trial; none if it failed, or if something got worse that must not.
     fn score(&self, trial: &Trial, only: Option<&str>) -> Option<Score> {
         let judgement = trial.result.as_ref().ok()?;
         let mut functions = judged(&self.before, only);
@@ -122,8 +120,8 @@ impl<'a> Search<'a> {
         is_allowed.then(|| self.goal.sum(judged(judgement, only).map(|(_, figures)| figures)))
     }
 
-    /// The trial that is best for one function or all, by place; of equals the one with the fewest
-    /// settings, and of these the first.
+    /// Returns the index of the best trial for one function or all; among equals the one with the
+    /// fewest settings, then the first.
     pub fn best_of(&self, only: Option<&str>) -> usize {
         let scores = self
             .trials
@@ -149,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Searches where registers depend on the flags of a variant.
+    /// Searches with registers that depend on the flags of a variant.
     fn search(registers: impl Fn(&str) -> Result<u32, String>) -> (String, usize) {
         let settings = [
             Setting::Off,

@@ -1,30 +1,30 @@
-//! What is tried: single settings, and variants made of several.
+//! The search space: single settings, and variants that combine several.
 
 use oriel::options::Options;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Budgets of registers that are tried.
+/// Register budgets that are tried.
 const BUDGETS: [u32; 5] = [24, 32, 48, 96, 255];
 
-/// Orders of `ReorderInstructions` but the random one, by the numbers of its knob.
+/// Orders of `ReorderInstructions` except the random one, by the numbers of its knob.
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=7;
 
 /// The number of the random order.
 const RANDOM_ORDER: u32 = 8;
 
-/// LLVM's own orders that are tried, as its options; without one NVPTX keeps to that of the source.
+/// LLVM's own orders that are tried, as its options; by default NVPTX keeps source order.
 const LLVM_ORDERS: [(&str, &str); 3] = [
     ("pre-RA-sched", "list-burr"),
     ("pre-RA-sched", "list-hybrid"),
     ("enable-misched", "true"),
 ];
 
-/// ptxas takes no lower limit for what it is.
+/// ptxas accepts no lower limit.
 const LEAST_LIMIT: u32 = 16;
 
-/// Knobs that trade registers for instructions or the other way round, and what they are set to.
+/// Knobs that trade registers for instructions or the other way round, with the values to try.
 const KNOBS: &[(&str, &[&str])] = &[
     ("EnableGvnCseMode", &["1", "2", "3"]),
     ("CopyPropForceGlobal", &["1"]),
@@ -38,36 +38,36 @@ const KNOBS: &[(&str, &[&str])] = &[
     ("ConvertMemoryToRegIndexedSizeLimit", &["64", "256"]),
 ];
 
-/// One thing that is done otherwise.
+/// One change of options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// LLVM alone.
     Off,
-    /// Another profile than `max`.
+    /// A profile other than `max`.
     Profile(&'static str),
     /// A phase does not run.
     Disable(&'static str),
-    /// A phase of no profile runs, too.
+    /// A phase of no profile also runs.
     Enable(&'static str),
     /// `ReorderInstructions` runs, with an order by number and seed.
     Order { number: u32, seed: u32 },
-    /// Another register budget.
+    /// A different register budget.
     Budget(u32),
-    /// Another value of a knob.
+    /// A different value of a knob.
     Knob(&'static str, &'static str),
-    /// One of LLVM's own options has another value.
+    /// A different value of one of LLVM's own options.
     Llvm(&'static str, &'static str),
-    /// ptxas gets so many registers at most.
+    /// A register limit for ptxas.
     Limit(u32),
 }
 
 impl Setting {
-    /// Does it make a difference where nothing goes on after LLVM?
+    /// True if it has an effect if nothing follows LLVM.
     pub fn holds_without_oriel(&self) -> bool {
         matches!(self, Self::Llvm(..) | Self::Limit(_))
     }
 
-    /// Do two exclude each other, so that one takes the place of the other?
+    /// True if two settings exclude each other, so that one replaces the other.
     fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Disable(one) | Self::Enable(one), Self::Disable(other) | Self::Enable(other)) => {
@@ -79,8 +79,8 @@ impl Setting {
     }
 }
 
-/// Every setting that is tried on top of options, for a compute capability times ten, with so many
-/// random orders. Phases that the options disable stay so.
+/// Returns every setting to try on top of options, for a compute capability times ten, with this
+/// many random orders. Phases that the options disable stay disabled.
 pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     let mut settings = vec![Setting::Off, Setting::Profile("ptxas")];
     let runs = |phase| [Stage::Ssa, Stage::Late].map(|stage| base.phases_at(stage, sm).any(|it| it == phase));
@@ -103,33 +103,32 @@ pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     settings
 }
 
-/// Orders of LLVM's.
+/// Returns LLVM's own orders.
 pub fn llvm_orders() -> impl Iterator<Item = Setting> {
     LLVM_ORDERS
         .map(|(name, value)| Setting::Llvm(name, value))
         .into_iter()
 }
 
-/// The limits of registers for ptxas that are tried where a function takes so many: down to two
-/// thirds.
+/// Returns the register limits to try for a function with this many registers: down to two thirds.
 pub fn limits(most_registers: u32) -> impl Iterator<Item = Setting> {
     let least = LEAST_LIMIT.max(most_registers * 2 / 3);
     (least..most_registers).rev().map(Setting::Limit)
 }
 
-/// Settings that hold together.
+/// A combination of settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
     settings: Vec<Setting>,
 }
 
 impl Variant {
-    /// Does nothing go on after LLVM?
+    /// True if nothing follows LLVM.
     pub fn is_off(&self) -> bool {
         self.settings.contains(&Setting::Off)
     }
 
-    /// The most registers that ptxas gets, if it is told.
+    /// Returns the register limit for ptxas, if any.
     pub fn limit(&self) -> Option<u32> {
         self.settings.iter().find_map(|setting| match setting {
             Setting::Limit(registers) => Some(*registers),
@@ -137,7 +136,7 @@ impl Variant {
         })
     }
 
-    /// The option of LLVM's that has another value, and that.
+    /// Returns the changed option of LLVM's and its value.
     pub fn llvm_option(&self) -> Option<(&'static str, &'static str)> {
         self.settings.iter().find_map(|setting| match setting {
             Setting::Llvm(name, value) => Some((*name, *value)),
@@ -145,17 +144,17 @@ impl Variant {
         })
     }
 
-    /// How many settings it has.
+    /// Returns the number of settings.
     pub fn len(&self) -> usize {
         self.settings.len()
     }
 
-    /// Is a setting part of it?
+    /// True if a setting is part of it.
     pub fn has(&self, setting: &Setting) -> bool {
         self.settings.contains(setting)
     }
 
-    /// The same with another setting, in the place of one that excludes it.
+    /// Adds a setting, which replaces those that it excludes.
     pub fn with(&self, setting: &Setting) -> Self {
         let kept = self.settings.iter().filter(|it| !setting.excludes(it));
         Self {
@@ -163,7 +162,7 @@ impl Variant {
         }
     }
 
-    /// The same without each of its settings in turn.
+    /// Returns the variants without each of its settings in turn.
     pub fn parts(&self) -> impl Iterator<Item = Self> + '_ {
         (0..self.settings.len()).map(|left_out| {
             let mut settings = self.settings.clone();
@@ -172,7 +171,7 @@ impl Variant {
         })
     }
 
-    /// What Oriel, LLVM and ptxas have to be told.
+    /// Returns the options for Oriel, LLVM and ptxas.
     pub fn flags(&self, base: &Options) -> Flags {
         let llvm = self.llvm_option();
         let limit = self.limit();
@@ -183,8 +182,7 @@ impl Variant {
         }
     }
 
-    /// The options of Oriel that say so, as `ORIEL_FLAGS` has them, to be given behind those that
-    /// made `base`.
+    /// Returns Oriel's options as in `ORIEL_FLAGS`, to be added after those that made `base`.
     pub fn oriel_flags(&self, base: &Options) -> String {
         let mut flags = String::new();
         let mut disabled: Vec<&str> = base.disabled_phases.iter().map(|phase| phase.name).collect();
@@ -230,22 +228,22 @@ impl Variant {
     }
 }
 
-/// What has to be said for a variant.
+/// The options of a variant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Flags {
-    /// To Oriel, behind the options given; empty: these.
+    /// For Oriel, after the given options; empty for these alone.
     #[serde(rename = "flags")]
     pub oriel: String,
-    /// To LLVM, besides: on llc's command line, or behind clang's `-mllvm`.
+    /// For LLVM: on llc's command line, or behind clang's `-mllvm`.
     #[serde(rename = "llvm_flags", skip_serializing_if = "String::is_empty")]
     pub llvm: String,
-    /// To ptxas, besides.
+    /// For ptxas.
     #[serde(rename = "ptxas_flags", skip_serializing_if = "String::is_empty")]
     pub ptxas: String,
 }
 
 impl Flags {
-    /// Those that there are, with the names that they are printed with.
+    /// Returns the nonempty ones, with the names for output.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("flags", &*self.oriel),
@@ -270,7 +268,7 @@ mod tests {
     fn every_setting_changes_options_that_can_be_read_back() {
         let base = options("-oriel-disable-phases=GvnCse -oriel-enable-phases=OriPeephole");
         let settings = settings(&base, 90, 3);
-        // Somebody has said that it does not run.
+        // The user has disabled it.
         assert!(!settings.contains(&Setting::Enable("GvnCse")));
         assert!(settings.contains(&Setting::Disable("OriPeephole")));
         assert!(settings.contains(&Setting::Disable("GeneralOptimize")));

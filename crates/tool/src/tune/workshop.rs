@@ -13,26 +13,26 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// An answer that one thread finds and others wait for.
+/// A result that one thread computes and others wait for.
 type Answer = Arc<OnceLock<Result<Judgement, String>>>;
 
-/// A module, and all that is needed to judge variants of it.
+/// A module with everything needed to judge its variants.
 pub struct Workshop {
     file: PathBuf,
     compiler: Compiler,
     /// The options that variants start from.
     pub base: Options,
-    /// Who judges.
+    /// The judge.
     pub judge: Judge,
     usages: Usages,
-    /// Compute capability times ten, and as options name it.
+    /// Compute capability times ten, and in the form of options.
     sm: (u32, String),
     jobs: usize,
-    /// Answers by PTX and limit of registers: many variants come to the same.
+    /// Results by PTX and register limit: many variants give the same PTX.
     answers: Mutex<HashMap<(Key, Option<u32>), Answer>>,
 }
 
-/// Runs something with the option of LLVM's that a variant has, if it has one.
+/// Runs a function with the variant's option of LLVM's, if it has one.
 fn with_option_of<T>(variant: &Variant, run: impl FnOnce() -> T) -> Result<T, String> {
     match variant.llvm_option() {
         Some((name, value)) => with_llvm_option(name, value, run),
@@ -40,7 +40,7 @@ fn with_option_of<T>(variant: &Variant, run: impl FnOnce() -> T) -> Result<T, St
     }
 }
 
-/// Options without all that writes or prints: each variant would.
+/// Returns options without those that write or print: each variant would.
 pub fn quiet(options: &Options) -> Options {
     Options {
         report: None,
@@ -58,11 +58,11 @@ pub fn quiet(options: &Options) -> Options {
 }
 
 impl Workshop {
-    /// One for the module in a file. It is compiled once, without a change, to see what its kernels
-    /// take beside registers.
+    /// Prepares the module in a file. It is compiled once, unchanged, to find the resources of its
+    /// kernels besides registers.
     ///
     /// # Errors
-    /// The module cannot be compiled, or nothing in it goes through Oriel.
+    /// If the module cannot be compiled, or Oriel handles nothing in it.
     pub fn new(
         file: &Path,
         sm: Option<&str>,
@@ -100,22 +100,22 @@ impl Workshop {
         })
     }
 
-    /// The compute capability as options name it, such as 80 or 90a.
+    /// Returns the compute capability in the form of options, such as 80 or 90a.
     pub fn sm(&self) -> String {
         self.sm.1.clone()
     }
 
-    /// The compute capability as phases know it.
+    /// Returns the compute capability in the form of phases.
     pub fn sm_times_ten(&self) -> u32 {
         self.sm.0
     }
 
-    /// How many different tasks for the judge came of all variants so far.
+    /// Returns the number of different tasks that the judge got so far.
     pub fn different(&self) -> usize {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// What comes of each variant; `done` is called behind each.
+    /// Judges each variant; `done` is called after each.
     pub fn judge_all(&self, variants: &[Variant], done: impl Fn() + Sync) -> Vec<Result<Judgement, String>> {
         let results: Vec<OnceLock<Result<Judgement, String>>> =
             variants.iter().map(|_| OnceLock::new()).collect();
@@ -123,7 +123,7 @@ impl Workshop {
             results[place].set(result).expect("each has one thread");
             done();
         };
-        // An option of LLVM's holds for all threads.
+        // An option of LLVM's applies to all threads.
         let option_of = |place: &usize| variants[*place].llvm_option();
         let mut places: Vec<usize> = (0..variants.len()).collect();
         places.sort_by_key(option_of);
@@ -167,7 +167,7 @@ impl Workshop {
         let mut options = self.options_of(variant)?;
         if self.judge.wants_functions() {
             if options.mode == Mode::Off {
-                // The same code, but it is seen.
+                // The same code, but with the data of the functions.
                 options.mode = Mode::Analyze;
             }
             let compiler = self.compiler.clone().options(options);
@@ -186,7 +186,7 @@ impl Workshop {
     /// The PTX of a variant.
     ///
     /// # Errors
-    /// It cannot be compiled.
+    /// If it cannot be compiled.
     pub fn ptx_of(&self, variant: &Variant) -> Result<Vec<u8>, String> {
         let compiler = self.compiler.clone().options(self.options_of(variant)?);
         with_option_of(variant, || {
