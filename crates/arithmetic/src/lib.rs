@@ -19,7 +19,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `evaluate.rs` | one operation on known values |
-//! | `selection.rs` | which function computes an operation in one of its forms |
+//! | `selection.rs` | selection of the function for a form of an operation |
 //! | `lanes.rs` | rows of registers, loops over lanes |
 //! | `integer.rs`, `bits.rs`, `float.rs`, `soft_float.rs`, `convert.rs`, `approximate.rs`, `spaces.rs` | the functions |
 

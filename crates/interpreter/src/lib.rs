@@ -25,14 +25,14 @@
 //! | file | subject |
 //! |---|---|
 //! | `module.rs`, `symbols.rs` | variables and kernels, as the PTX declares them; addresses of names |
-//! | `program.rs`, `decode/` | a compiled program, and how Ori becomes one |
+//! | `program.rs`, `decode/` | a compiled program, and the compiler from Ori |
 //! | `memory.rs`, `access.rs`, `atomic.rs`, `blind.rs` | memory and accesses to it |
 //! | `threads.rs` | shuffles, votes, matches, reductions |
-//! | `uninterpreted.rs`, `thread_effects.rs`, `constraints.rs` | what is known of instructions without a meaning |
+//! | `uninterpreted.rs`, `thread_effects.rs`, `constraints.rs` | uninterpreted instructions |
 //! | `stack.rs`, `surroundings.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
-//! | `launch/` | what a launch file says |
+//! | `launch/` | launch descriptions |
 //! | `described.rs` | launches from a description, and blind ones |
-//! | `error.rs` | what can go wrong |
+//! | `error.rs` | errors |
 //!
 //! # The model
 //!

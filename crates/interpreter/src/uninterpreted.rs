@@ -6,8 +6,8 @@
 //!
 //! | the instruction | results | memory |
 //! |---|---|---|
-//! | has no effects | hash of identity and inputs | stays |
-//! | may read memory | and of the thread's *trace* and *changes* | stays |
+//! | has no effects | hash of identity and inputs | unchanged |
+//! | may read memory | also of the thread's *trace* and *changes* | unchanged |
 //! | may write memory, or has side effects | the same | an event joins the trace; a new *epoch* begins |
 //!
 //! Each thread has its own state, so that the order of threads has no influence:

@@ -16,17 +16,17 @@
 //! | file | subject |
 //! |---|---|
 //! | `pressure/` | where the pressure peaks, which values cause it, and what would lower it |
-//! | `estimate/` | the registers that ptxas is going to use |
-//! | `occupancy/` | what a multiprocessor holds of a kernel |
+//! | `estimate/` | the estimate of ptxas' registers |
+//! | `occupancy/` | occupancy of a kernel on a multiprocessor |
 //! | `figures.rs` | the figures of all three |
-//! | `remarks.rs` | the same for those who ask LLVM for remarks |
-//! | `code_report.rs`, `table.rs` | what `oriel report` knows of a function, and prints of it |
-//! | `target.rs` | where reports go |
-//! | `diff.rs` | two reports of the same functions |
+//! | `remarks.rs` | the figures as LLVM remarks |
+//! | `code_report.rs`, `table.rs` | the record of `oriel report` on a function, and its text output |
+//! | `target.rs` | destinations of reports |
+//! | `diff.rs` | comparison of two reports |
 //! | `page.rs`, `page/` | the report as one HTML page |
 //! | `live_ranges.rs`, `dot.rs` | live ranges beside the code; the control flow coloured by pressure |
-//! | `ptxas.rs` | what `ptxas -v` prints |
-//! | `opcodes.rs` | which share of the instructions has full meaning |
+//! | `ptxas.rs` | the output of `ptxas -v` |
+//! | `opcodes.rs` | the share of instructions with full meaning |
 //!
 //! This file writes the lines of `-oriel-report`: one JSON object for each function and stage.
 //! `docs/report.md` describes the fields; `docs/report.schema.json` is their schema.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct Figures {
     /// Registers a thread.
     pub registers: u32,
-    /// Bytes a thread of spill stores and loads; zero for the estimate.
+    /// Bytes a thread of spill stores and loads; none for the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_bytes: Option<u32>,
     /// Bytes of SASS or, for the estimate, machine instructions after Oriel.

@@ -2,12 +2,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `setting.rs` | what is tried: phases, orders, budgets, knobs |
-//! | `search.rs` | which of them together |
-//! | `goal.rs` | what is better |
-//! | `judge.rs`, `cache.rs` | what ptxas makes of a variant, or the estimate says; what ptxas said before |
+//! | `setting.rs` | the search space: phases, orders, budgets, knobs |
+//! | `search.rs` | the search |
+//! | `goal.rs` | comparison of variants |
+//! | `judge.rs`, `cache.rs` | ptxas or the estimate as judge; cached results of ptxas |
 //! | `workshop.rs` | compiles and judges variants on several threads |
-//! | `output.rs` | what is printed |
+//! | `output.rs` | the output |
 
 mod cache;
 mod figures;
