@@ -231,6 +231,7 @@ fn optimize(
         0.0
     };
     let is_changed = run_listed(function, options, &mut manager, host, &mut work.effects)?;
+    let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
         let flow = manager.control_flow(function);
         Cost::of(function, &flow, budget, || manager.liveness(function))

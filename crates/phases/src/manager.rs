@@ -24,6 +24,8 @@ pub struct Manager<'a> {
     pub(super) progress: Progress,
     /// How often phases may still learn that the level of optimisation is above one.
     level_budget: Budget,
+    /// Weighted instructions that phases have paid for fewer registers with.
+    allowance: f64,
 }
 
 impl<'a> Manager<'a> {
@@ -38,6 +40,7 @@ impl<'a> Manager<'a> {
             is_simplified: false,
             progress: Progress::START,
             level_budget: options.knobs.budget(Knob::OptBudget),
+            allowance: 0.0,
         }
     }
 
@@ -64,6 +67,7 @@ impl<'a> Manager<'a> {
                 is_simplified: &mut self.is_simplified,
                 progress: &mut self.progress,
                 level_budget: &mut self.level_budget,
+                allowance: &mut self.allowance,
             },
             phase: phase.name,
         };
@@ -94,6 +98,11 @@ impl<'a> Manager<'a> {
         self.analyses.liveness(function, self.options)
     }
 
+    /// How many [weighted instructions](super::Cost) the phases have added to have fewer registers.
+    pub fn allowance(&self) -> f64 {
+        self.allowance
+    }
+
     /// What the phases counted, and what they had to say.
     pub fn finish(self) -> (Statistics, Vec<Remark>) {
         (self.statistics, self.remarks)
@@ -121,6 +130,7 @@ struct ManagerParts<'a> {
     is_simplified: &'a mut bool,
     progress: &'a mut Progress,
     level_budget: &'a mut Budget,
+    allowance: &'a mut f64,
 }
 
 impl PhaseContext<'_> {
@@ -186,6 +196,12 @@ impl PhaseContext<'_> {
             true => 1,
             false => level,
         }
+    }
+
+    /// Takes note that the phase has added so many weighted instructions to have fewer registers: the
+    /// guard of profiles does not hold these against the function.
+    pub fn allow(&mut self, weighted_instructions: f64) {
+        *self.manager.allowance += weighted_instructions.max(0.0);
     }
 
     /// How far the pipeline has come.

@@ -116,7 +116,7 @@ pub fn excess_pressure(
     pressure.peak_data.saturating_sub(register_budget)
 }
 
-fn is_data(function: &Function, register: Register) -> bool {
+pub(super) fn is_data(function: &Function, register: Register) -> bool {
     matches!(
         function.register(register).file,
         RegisterFile::R | RegisterFile::Ur

@@ -318,6 +318,10 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::all())
     .through_backend(Hooks::GENERAL_OPTIMIZE_LATE2)
     .needing(Analyses::CONTROL_FLOW),
+    Phase::new("Rematerialize", Stage::Ssa, Forms::SSA, super::rematerialize::run)
+        .in_profiles(Profiles::MAX)
+        .needing(Analyses::CONTROL_FLOW)
+        .keeping(Analyses::CONTROL_FLOW),
     phase(
         82,
         "AdvancedPhaseBackPropVReg",

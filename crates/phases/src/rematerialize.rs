@@ -1,0 +1,242 @@
+//! Rematerialize: where registers are short, cheap values are computed again in the blocks that use
+//! them instead of living across the blocks in between.
+//!
+//! ```text
+//! bix0: %2 = IADD %1, 16               bix0: ...
+//!       ... (%1 and %2 live)     ─▶    bix1: ... (%1 live)
+//! bix1: ... (%1 and %2 live)           bix2: %3 = IADD %1, 16
+//! bix2: ST %4, [%2]                          ST %4, [%3]
+//! ```
+//!
+//! A value is computed again if
+//!
+//! 1. that is cheap: integer arithmetic, an address, a constant, a wider integer of a narrower one;
+//! 2. in each block that uses it, its operands are live anyway or take fewer registers than it;
+//! 3. it is live into or out of a block that is nearly as full as the fullest one, and the fullest
+//!    one holds so many registers that fewer may allow more warps;
+//! 4. no loop is controlled by it: ptxas unrolls a loop if it recognises counter and limit, and
+//!    copies of what these are computed from hide them.
+//!
+//! Each using block gets one copy, before its first use.
+//!
+//! What it needs: SSA form. What it leaves true: control flow.
+//!
+//! P. Briggs, K. Cooper and L. Torczon, "Rematerialization" (1992) rematerialise what an allocator
+//! would spill. Here ptxas allocates, and it keeps what LLVM's optimiser has made common as it finds
+//! it; so the pressure of the input decides. ptxas' own front end, cicc, has such a pass; the
+//! reference documents do not name one.
+
+use super::never_worse::{is_data, most_live, weighted_instructions};
+use super::{PhaseContext, PhaseResult};
+use oriel_engine::entity::{Block, Register};
+use oriel_ori::analysis::{BlockWeights, PressureMap};
+use oriel_ori::{
+    DataType, Function, Instruction, InstructionBuilder, Liveness, Operation, OperationFlags, Position,
+    units_of,
+};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Functions with fewer units at their fullest point stay as they are. Fewer registers than these
+/// and what ptxas adds to them rarely decide how many warps fit. A smaller register budget takes its
+/// place.
+const LEAST_PEAK: u32 = 40;
+
+/// A block is full if it has this share, in percent, of the units at the fullest point.
+const FULL_PERCENT: u32 = 80;
+
+/// Values with more using blocks stay: the copies would cost more than the register.
+const MOST_BLOCKS: usize = 8;
+
+/// All copies together may run so many times as often as all other instructions do, in parts of a
+/// hundred.
+const MOST_WEIGHT_PERCENT: f64 = 6.0;
+
+/// The phase.
+pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let least = LEAST_PEAK.min(context.options.register_budget);
+    // The bound takes no liveness, and most functions stay below it.
+    if most_live(function, |register| is_data(function, register)) < least {
+        return PhaseResult::Unchanged;
+    }
+    let flow = context.control_flow(function);
+    let liveness = context.liveness(function);
+    let pressure = PressureMap::new(function, Rc::clone(&flow), Rc::clone(&liveness));
+    let highest = |&block: &Block| pressure.highest_in(block);
+    let peak = function.blocks().iter().map(highest).max().unwrap_or(0);
+    if peak < least {
+        return PhaseResult::Unchanged;
+    }
+    let is_full = |block: &Block| highest(block) * 100 >= peak * FULL_PERCENT;
+    let full: Vec<Block> = function.blocks().iter().copied().filter(is_full).collect();
+    drop(pressure);
+    let search = Search {
+        liveness: &liveness,
+        full,
+    };
+    let weights = BlockWeights::compute(function, &flow);
+    let most_weight = weighted_instructions(function, &flow) * MOST_WEIGHT_PERCENT / 100.0;
+    let (mut copies, mut weight) = (0, 0.0);
+    // What uses a value comes before it here, so that a chain is computed again from its end.
+    let registers: Vec<Register> = function.registers().rev().collect();
+    for register in registers {
+        let Some(uses) = search.uses_to_serve(function, register) else {
+            continue;
+        };
+        let of_copies: f64 = uses.iter().map(|(block, _)| weights.of(*block)).sum();
+        if weight + of_copies > most_weight {
+            continue;
+        }
+        weight += of_copies;
+        copies += uses.len();
+        for (block, users) in &uses {
+            compute_again(function, register, *block, users);
+        }
+        context.count("values", 1);
+        if function.is_unused(register) {
+            let definition = function.unique_definition(register);
+            function.remove(definition.expect("a value has a definition"));
+        }
+    }
+    context.allow(weight);
+    context.result_of("copies", copies)
+}
+
+/// Instructions, each with the number of a source.
+type Users = SmallVec<[(Instruction, usize); 2]>;
+
+/// What the search for values reads, as the function was before the phase.
+struct Search<'a> {
+    liveness: &'a Liveness,
+    /// Blocks where registers are short.
+    full: Vec<Block>,
+}
+
+impl Search<'_> {
+    /// The uses of a value outside of its block, by block; none if it is not to be computed again.
+    fn uses_to_serve(&self, function: &Function, register: Register) -> Option<Vec<(Block, Users)>> {
+        let definition = function.unique_definition(register)?;
+        let home = function.block_of(definition)?;
+        if !is_cheap(function, definition) || !self.lives_in_full_block(register) {
+            return None;
+        }
+        let mut blocks: Vec<(Block, Users)> = Vec::new();
+        for (user, number) in function.uses(register) {
+            if function.operation(user).is_debug() || function.source(user, number).is_undefined() {
+                continue;
+            }
+            if controls_loop(function, user) {
+                return None;
+            }
+            let block = function.block_of(user)?;
+            match blocks.iter_mut().find(|(other, _)| *other == block) {
+                _ if block == home => {}
+                Some((_, users)) => users.push((user, number)),
+                None => blocks.push((block, Users::from_slice(&[(user, number)]))),
+            }
+        }
+        let is_paid = |(block, _): &(Block, Users)| self.is_paid_in(function, definition, register, *block);
+        if blocks.is_empty() || blocks.len() > MOST_BLOCKS || !blocks.iter().all(is_paid) {
+            return None;
+        }
+        Some(blocks)
+    }
+
+    fn lives_in_full_block(&self, register: Register) -> bool {
+        self.full.iter().any(|&block| {
+            self.liveness.is_live_in(register, block) || self.liveness.is_live_out(register, block)
+        })
+    }
+
+    /// Do the operands of a value take fewer registers than it in a block, as far as they are not
+    /// live there anyway?
+    fn is_paid_in(
+        &self,
+        function: &Function,
+        definition: Instruction,
+        register: Register,
+        block: Block,
+    ) -> bool {
+        let sources = function.sources(definition).iter();
+        let mut sources: SmallVec<[Register; 4]> =
+            sources.filter_map(|source| source.as_register()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let longer = sources
+            .iter()
+            .filter(|&&source| !self.liveness.is_live_in(source, block));
+        let units: u32 = longer.map(|&source| units_of(function, source)).sum();
+        units < units_of(function, register)
+    }
+}
+
+/// Is an instruction, or what its result goes into, part of what ptxas recognises a loop by?
+fn controls_loop(function: &Function, user: Instruction) -> bool {
+    let is_control =
+        |instruction| matches!(function.operation(instruction), Operation::Phi | Operation::Isetp);
+    let mut results = function
+        .results(user)
+        .iter()
+        .filter_map(|result| result.as_register());
+    is_control(user) || results.any(|result| function.uses(result).any(|(next, _)| is_control(next)))
+}
+
+/// Is it cheaper to compute once more than to hold in a register?
+fn is_cheap(function: &Function, definition: Instruction) -> bool {
+    let [result] = function.results(definition).iter().collect::<SmallVec<[_; 2]>>()[..] else {
+        return false;
+    };
+    if !result
+        .as_register()
+        .is_some_and(|result| is_data(function, result))
+        || !function.is_removable_if_unused(definition)
+        || function
+            .sources(definition)
+            .iter()
+            .any(|source| source.is_undefined())
+    {
+        return false;
+    }
+    match function.operation(definition) {
+        // Reading a register of the hardware takes long, and an undefined value takes none.
+        Operation::S2r | Operation::ImplicitDef => false,
+        Operation::Cvt => is_widening(function.source_type(definition), function.data_type(definition)),
+        operation => operation.flags().contains(OperationFlags::REMATERIALIZABLE),
+    }
+}
+
+/// Does a conversion make a wider integer of a narrower one?
+fn is_widening(from: DataType, to: DataType) -> bool {
+    let is_integer = |data_type| {
+        matches!(
+            data_type,
+            DataType::S16 | DataType::U16 | DataType::S32 | DataType::U32 | DataType::S64 | DataType::U64
+        )
+    };
+    is_integer(from) && (is_integer(to) || to == DataType::B64) && from.bits() < to.bits()
+}
+
+/// Computes a value again in a block, in front of the first of the block's users, for all of them.
+fn compute_again(function: &mut Function, register: Register, block: Block, users: &Users) {
+    let definition = function.unique_definition(register);
+    let definition = definition.expect("a value has a definition");
+    let first = match users[..] {
+        [(only, _)] => only,
+        _ => {
+            let is_user = |instruction: &Instruction| users.iter().any(|(user, _)| user == instruction);
+            let first = function.instructions(block).find(is_user);
+            first.expect("the users are in the block")
+        }
+    };
+    let copy = function.create_register_like(register);
+    let result = function.register_operand(copy);
+    let new = InstructionBuilder::copy_of(function, definition).result(result);
+    function.insert(Position::Before(first), new);
+    for &(user, number) in users {
+        let source = function.source(user, number).with_register(copy);
+        function.set_source(user, number, source);
+    }
+}
+
+#[cfg(test)]
+mod tests;
