@@ -98,7 +98,7 @@ impl<'a> Manager<'a> {
         self.analyses.liveness(function, self.options)
     }
 
-    /// How many [weighted instructions](super::Cost) the phases have added to have fewer registers.
+    /// How many weighted instructions the phases have added to have fewer registers.
     pub fn allowance(&self) -> f64 {
         self.allowance
     }
