@@ -18,7 +18,7 @@
 //! | [`oracle`] | live intervals, their updates and control flow compared with LLVM's |
 //! | [`plans`] | plans written as edit scripts, and plans damaged on purpose |
 //! | [`phases`] | phases that test the way back to the machine and the judgement of phases |
-//! | [`bench`] | times the engine against LLVM |
+//! | [`mod@bench`] | times the engine against LLVM |
 //! | `options` | what the plug-in's options are extended by |
 //! | `ffi` | the calls between the laboratory's shim and this crate |
 

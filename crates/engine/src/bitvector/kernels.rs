@@ -1,7 +1,7 @@
 //! The set operations on slices of 32-bit words.
 //!
-//! Every operation is one of three loops with a formula on words: [`update`] writes a set,
-//! [`first_change`] asks whether a word isn't zero, and [`update_if_changed`] asks, then writes.
+//! Every operation is one of three loops with a formula on words: `update` writes a set,
+//! `first_change` asks whether a word isn't zero, and `update_if_changed` asks, then writes.
 //! They go by groups, which the compiler turns into vector code for the target's baseline (SSE2 on
 //! x86-64).
 //!
