@@ -1,16 +1,21 @@
 //! Removal of what a value is live for from one place on.
 
 use crate::entity::{Block, Register};
-use crate::live::flow_graph::FlowGraph;
+use crate::graph::Graph;
 use crate::live::live_interval::LiveIntervals;
 use crate::live::slot_index::SlotIndex;
 use std::collections::HashSet;
 
 impl LiveIntervals {
     /// Removes what is live of the value that leaves the instruction at `kill`, dead or not, from
-    /// there on: up to where it ends on every path. Returns these ends; extending to them undoes
-    /// the change.
-    pub fn prune_value(&mut self, flow: &FlowGraph, register: Register, kill: SlotIndex) -> Vec<SlotIndex> {
+    /// there on: up to where it ends on every path. Returns these ends, in the order of
+    /// a search along `graph`'s successors; extending to them undoes the change.
+    pub fn prune_value(
+        &mut self,
+        graph: &impl Graph<Node = Block>,
+        register: Register,
+        kill: SlotIndex,
+    ) -> Vec<SlotIndex> {
         let mut ends = Vec::new();
         let query = self.interval(register).query(kill);
         let Some(value) = query.value_out_or_dead() else {
@@ -27,7 +32,7 @@ impl LiveIntervals {
             return ends;
         }
         let mut visited: HashSet<Block> = HashSet::new();
-        let mut stack: Vec<Block> = flow.successors_of(block).iter().rev().copied().collect();
+        let mut stack: Vec<Block> = graph.successors(block).rev().collect();
         while let Some(block) = stack.pop() {
             if !visited.insert(block) {
                 continue;
@@ -41,7 +46,7 @@ impl LiveIntervals {
             self.range_mut(register).remove_segment(start, stop, false);
             ends.push(stop);
             if end >= block_end {
-                stack.extend(flow.successors_of(block).iter().rev());
+                stack.extend(graph.successors(block).rev());
             }
         }
         ends
@@ -54,7 +59,7 @@ mod tests {
     use crate::live::live_interval::LiveSegment;
     use crate::live::testing::{Random, random_function};
     use crate::live::update::testing::{analyze, judged, same_coverage};
-    use crate::live::{LiveRangeCalc, ValueNumber};
+    use crate::live::{FlowGraph, LiveRangeCalc, ValueNumber};
     use proptest::prelude::*;
 
     fn check_pruning(seed: u64) -> Result<(), TestCaseError> {

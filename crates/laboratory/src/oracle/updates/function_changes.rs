@@ -312,7 +312,7 @@ impl Session<'_> {
         let passes = query.value_in().is_some() && query.value_in() == query.value_out();
         let at_definition = self.random.coin() || !passes;
         let kill = if at_definition { definition } else { behind };
-        let ends = self.intervals.prune_value(&self.predecessors, register, kill);
+        let ends = self.intervals.prune_value(&self.snapshot.view(), register, kill);
         let answer: Vec<u32> = ends.iter().map(|&end| positions.of(end)).collect();
         let update = Update {
             register: register.as_u32(),
