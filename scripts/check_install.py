@@ -313,7 +313,9 @@ esac
 
 def check_build_messages(work):
     """What the build says where there is no LLVM that it can use."""
-    scripts = (common.target_dir() / "dist/build").glob("oriel-*/build-script-build")
+    # The plug-in's own: a name with nothing but cargo's hash after it.
+    hash_digits = "[0-9a-f]" * 16
+    scripts = (common.target_dir() / "dist/build").glob(f"oriel-{hash_digits}/build-script-build")
     script = max(scripts, key=lambda path: path.stat().st_mtime)
     variable = "LLVM_SYS_221_PREFIX"
     cases = {
