@@ -25,6 +25,7 @@ mod types;
     reason = "what the library needs of this file, and the table of forms does not"
 )]
 mod machine {
+    pub mod name_hash;
     pub mod patterns;
     pub mod place;
 }
@@ -48,6 +49,7 @@ fn write_forms() {
         "modifiers.rs",
         "operation.rs",
         "types.rs",
+        "machine/name_hash.rs",
         "machine/patterns",
         "machine/place.rs",
     ] {

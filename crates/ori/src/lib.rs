@@ -62,6 +62,7 @@ mod operand;
 mod operation;
 mod parse;
 pub mod plan;
+mod pressure;
 mod print;
 #[cfg(any(test, feature = "testing"))]
 pub mod random_function;
@@ -95,8 +96,9 @@ pub use modifiers::{
 pub use operand::{ConstantId, Operand, OperandKind, SpecialId};
 pub use operation::{ModifierKinds, Operation, OperationFlags, OperationProperties};
 pub use parse::{parse_function, parse_functions};
+pub use pressure::{Point, RegisterPressure, each_pressure};
 pub use print::{FunctionText, InstructionText, PrintOptions};
-pub use register_sets::{Point, RegisterPressure, RegisterSets, Units, each_point, units_of};
+pub use register_sets::{RegisterSets, Units, each_point, units_of};
 pub use signature::{Expected, Role};
 pub use ssa_construction::{JoinPlacer, Joins, SsaConstruction, Values, Variable, VariableData};
 pub use types::{DataType, TypeClass};

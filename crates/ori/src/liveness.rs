@@ -143,44 +143,48 @@ impl Liveness {
     /// The registers that are live at the given border of each block.
     fn rows(&self, border: Border) -> Rows<Block, Register> {
         let starts = &*self.intervals.indexes().block_starts();
+        let mut pairs: Vec<(Block, Register)> = Vec::new();
+        for &register in &self.crossing {
+            // Segments that touch hold different values of the register, and ascend.
+            let mut next = 0;
+            for segment in self.range(register).segments() {
+                // The first block that begins at or behind the start of the segment.
+                let behind = first_block(starts, next, |start| start >= segment.start);
+                let end = first_block(starts, behind, |start| start >= segment.end);
+                next = end.saturating_sub(1);
+                let (first, last) = match border {
+                    Border::Start => (behind, end),
+                    // Blocks whose end, the start of the next, is behind the start and not behind
+                    // the end of the segment.
+                    Border::End => {
+                        let first = first_block(starts, behind, |start| start > segment.start);
+                        let last = end + usize::from(starts.get(end) == Some(&segment.end));
+                        (first - 1, last - 1)
+                    }
+                };
+                let blocks = &self.layout[first..last.max(first)];
+                pairs.extend(blocks.iter().map(|&block| (block, register)));
+            }
+        }
         let mut rows = Rows::default();
-        rows.fill(
-            self.places.len(),
-            self.crossing.iter().flat_map(|&register| {
-                let blocks = self.blocks_live_at(register, border, starts);
-                blocks.map(move |block| (block, register))
-            }),
-        );
+        rows.fill(self.places.len(), pairs.iter().copied());
         rows
     }
+}
 
-    /// The blocks at whose border a register is live.
-    fn blocks_live_at(
-        &self,
-        register: Register,
-        border: Border,
-        starts: &[SlotIndex],
-    ) -> impl Iterator<Item = Block> + Clone {
-        // Segments that touch hold different values of the register.
-        let mut next = 0;
-        self.range(register).segments().iter().flat_map(move |segment| {
-            // The first block that begins at or behind the start of the segment.
-            let behind = starts[next..].partition_point(|&start| start < segment.start) + next;
-            let end = starts[behind..].partition_point(|&start| start < segment.end) + behind;
-            next = end.saturating_sub(1);
-            let (first, last) = match border {
-                Border::Start => (behind, end),
-                // Blocks whose end, the start of the next, is behind the start and not behind the
-                // end of the segment.
-                Border::End => {
-                    let first = starts[behind..].partition_point(|&start| start <= segment.start) + behind;
-                    let last = end + usize::from(starts.get(end) == Some(&segment.end));
-                    (first - 1, last - 1)
-                }
-            };
-            self.layout[first..last.max(first)].iter().copied()
-        })
+/// The first block from `from` on of which `is_behind` holds, as it does of all blocks behind it. The
+/// search takes longer steps from block to block (J. L. Bentley and A. C. Yao, "An Almost Optimal
+/// Algorithm for Unbounded Searching", IPL 5(3), 1976), since most segments are short.
+fn first_block(starts: &[SlotIndex], from: usize, is_behind: impl Fn(SlotIndex) -> bool) -> usize {
+    let (mut low, mut step) = (from, 1);
+    while let Some(&start) = starts.get(low + step - 1)
+        && !is_behind(start)
+    {
+        low += step;
+        step *= 2;
     }
+    let high = starts.len().min(low + step);
+    low + starts[low..high].partition_point(|&start| !is_behind(start))
 }
 
 /// One of the two borders of a block.

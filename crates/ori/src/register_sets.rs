@@ -15,6 +15,7 @@ use super::function::{Function, Instruction, RegisterFile};
 use super::liveness::Liveness;
 use super::operand::Operand;
 use super::operation::Operation;
+use super::pressure::Point;
 use oriel_engine::entity::{Block, EntityRef, Register};
 use smallvec::SmallVec;
 
@@ -24,6 +25,11 @@ use smallvec::SmallVec;
 pub struct Units([u32; RegisterFile::ALL.len()]);
 
 impl Units {
+    /// Units in the order of [`RegisterFile::ALL`].
+    pub const fn from_files(units: [u32; RegisterFile::ALL.len()]) -> Self {
+        Self(units)
+    }
+
     /// The units of one file.
     pub const fn of(self, file: RegisterFile) -> u32 {
         self.0[file as usize]
@@ -62,6 +68,22 @@ pub fn units_of(function: &Function, register: Register) -> u32 {
     }
 }
 
+/// The file that a register is counted in: with a divergence analysis, that of uniform registers if
+/// all threads of a warp have the same value in it.
+pub(crate) fn counted_file(
+    function: &Function,
+    register: Register,
+    divergence: Option<&Divergence>,
+) -> RegisterFile {
+    let file = function.register(register).file;
+    let is_uniform = divergence.is_some_and(|divergence| divergence.is_uniform(register));
+    match (file, is_uniform) {
+        (RegisterFile::R, true) => RegisterFile::Ur,
+        (RegisterFile::P, true) => RegisterFile::Up,
+        (file, _) => file,
+    }
+}
+
 /// The live registers of every file at one place of a function.
 #[derive(Clone, Debug)]
 pub struct RegisterSets<'a> {
@@ -82,15 +104,7 @@ pub struct RegisterSets<'a> {
 impl<'a> RegisterSets<'a> {
     /// Empty sets. Without a divergence analysis uniform registers are counted with the others.
     pub fn new(function: &'a Function, liveness: &'a Liveness, divergence: Option<&Divergence>) -> Self {
-        let file_of = |register: Register| {
-            let file = function.register(register).file;
-            let is_uniform = divergence.is_some_and(|divergence| divergence.is_uniform(register));
-            match (file, is_uniform) {
-                (RegisterFile::R, true) => RegisterFile::Ur,
-                (RegisterFile::P, true) => RegisterFile::Up,
-                (file, _) => file,
-            }
-        };
+        let file_of = |register: Register| counted_file(function, register, divergence);
         Self {
             function,
             liveness,
@@ -247,54 +261,6 @@ fn used_registers(function: &Function, instruction: Instruction) -> impl Iterato
         .filter_map(Operand::as_register)
 }
 
-/// A place where registers are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
-    /// Where a block begins.
-    Start(Block),
-    /// Where the results of an instruction are defined. PHIs define theirs one after the other, as
-    /// live intervals have it.
-    At(Instruction),
-}
-
-/// The most units of each file live at once, over the function and by block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisterPressure {
-    /// Of the function.
-    pub peak: Units,
-    /// Of data registers in both of their files at one point, where `peak` has each file's fullest.
-    pub peak_data: u32,
-    /// By block; zero of those that are not in the layout.
-    blocks: Vec<Units>,
-}
-
-impl RegisterPressure {
-    /// Counts the registers of a function. With a divergence analysis the uniform ones are counted
-    /// apart.
-    pub fn compute(function: &Function, liveness: &Liveness, divergence: Option<&Divergence>) -> Self {
-        let mut sets = RegisterSets::new(function, liveness, divergence);
-        let mut pressure = Self {
-            peak: Units::default(),
-            peak_data: 0,
-            blocks: vec![Units::default(); function.block_limit()],
-        };
-        for &block in function.blocks() {
-            let most = &mut pressure.blocks[block.index()];
-            each_point(&mut sets, block, |_, units, _| {
-                *most = most.max(units);
-                pressure.peak_data = pressure.peak_data.max(units.data());
-            });
-            pressure.peak = pressure.peak.max(*most);
-        }
-        pressure
-    }
-
-    /// The most units live at once in a block.
-    pub fn of_block(&self, block: Block) -> Units {
-        self.blocks[block.index()]
-    }
-}
-
 /// Calls `found` for every point of a block, from its end to its start, with the units there and
 /// the sets, which are those behind the instruction. Units where a result is used by nobody have
 /// it; the sets don't.
@@ -317,9 +283,9 @@ pub fn each_point(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ControlFlow;
     use crate::parse_function;
     use crate::random_function::random_function;
+    use crate::{ControlFlow, RegisterPressure};
     use oriel_engine::graph::Traversal;
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;

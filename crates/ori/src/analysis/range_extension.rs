@@ -9,8 +9,7 @@
 
 use super::walk::read_register;
 use crate::{
-    ControlFlow, Function, Instruction, Liveness, Operation, Point, RegisterFile, RegisterSets, Units,
-    each_point, units_of,
+    ControlFlow, Function, Instruction, Liveness, Operation, Point, RegisterFile, each_pressure, units_of,
 };
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
 use smallvec::SmallVec;
@@ -42,11 +41,6 @@ fn budget_of(kind: usize, register_budget: u32) -> u32 {
         0 => register_budget,
         _ => PREDICATE_BUDGET,
     }
-}
-
-fn counts_of(units: Units) -> Counts {
-    let predicates = units.of(RegisterFile::P) + units.of(RegisterFile::Up);
-    [units.data(), predicates, units.of(RegisterFile::B)]
 }
 
 /// Units live at each point of a function.
@@ -130,21 +124,24 @@ impl PressureMap {
             flow,
             liveness,
         };
-        let mut sets = RegisterSets::new(function, &map.liveness, None);
-        for &block in function.blocks() {
-            for (position, instruction) in function.instructions(block).enumerate() {
-                map.positions[instruction.index()] = position as u32 + 1;
-            }
-            let highest = &mut map.highest[block.index()];
-            each_point(&mut sets, block, |point, units, _| {
-                let counts = counts_of(units);
-                match point {
-                    Point::Start(_) => map.starts[block.index()] = counts,
-                    Point::At(instruction) => map.at[instruction.index()] = counts,
+        let (mut present, mut position) = (None, 0);
+        let liveness = Rc::clone(&map.liveness);
+        let kind = |register| kind_of(function.register(register).file);
+        each_pressure(function, &liveness, kind, |point, counts| {
+            match point {
+                Point::Start(block) => {
+                    (present, position) = (Some(block), 0);
+                    map.starts[block.index()] = counts;
                 }
-                raise(highest, counts);
-            });
-        }
+                Point::At(instruction) => {
+                    position += 1;
+                    map.positions[instruction.index()] = position;
+                    map.at[instruction.index()] = counts;
+                }
+            }
+            let block = present.expect("a block begins before its instructions");
+            raise(&mut map.highest[block.index()], counts);
+        });
         map
     }
 

@@ -5,6 +5,7 @@
 //! disagree. The build makes the table of the patterns in `patterns/`; a test compares every form
 //! with LLVM's own description of the opcode and with what LLVM prints for it.
 
+use super::name_hash::{NO_FORM, slots_of};
 use super::place::{Description, Encoding, Place};
 use crate::modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
@@ -14,8 +15,8 @@ use crate::types::DataType;
 use std::ops::Range;
 
 // `NAMES`, the names of all forms, one behind the other; `PLACES`, their places; `FORMS`, by
-// operation and type, best first; `BY_NAME`, their numbers in the order of the names. None has an
-// address in it, which the loader of every process would have to put there.
+// operation and type, best first; `BY_NAME`, a hash table of their numbers. None has an address in
+// it, which the loader of every process would have to put there.
 include!(concat!(env!("OUT_DIR"), "/forms.rs"));
 
 /// What one of LLVM's opcodes is for Ori.
@@ -104,9 +105,11 @@ pub fn all_forms() -> impl Iterator<Item = &'static Form> {
 
 /// The form of an opcode.
 pub fn form_named(name: &str) -> Option<&'static Form> {
-    let form = |number: u16| &FORMS[usize::from(number)];
-    let found = BY_NAME.binary_search_by(|&number| form(number).name().cmp(name));
-    found.ok().map(|place| form(BY_NAME[place]))
+    slots_of(name, BY_NAME.len())
+        .map(|slot| BY_NAME[slot])
+        .take_while(|&number| number != NO_FORM)
+        .map(|number| &FORMS[usize::from(number)])
+        .find(|form| form.name() == name)
 }
 
 /// The forms of an operation and type, best first.

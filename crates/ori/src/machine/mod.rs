@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `place.rs` | what the operands of a machine instruction are for Ori; LLVM's numbers of modifiers |
 //! | `forms.rs` | the table from LLVM's opcodes to Ori, used in both directions |
+//! | `name_hash.rs` | how a form is found by the name of its opcode |
 //! | `patterns/` | its rows, by subject; the build makes the table of them |
 //! | `from_machine.rs` | snapshot to Ori |
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
@@ -14,6 +15,7 @@ mod fit;
 mod forms;
 mod from_machine;
 mod lower;
+mod name_hash;
 mod place;
 mod to_machine;
 

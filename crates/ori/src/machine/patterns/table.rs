@@ -1,6 +1,7 @@
 //! The table of forms as Rust source, which `forms.rs` includes.
 
 use super::{Forms, Pattern};
+use crate::machine::name_hash::{NO_FORM, slots_of};
 use crate::machine::place::Place;
 use std::fmt::Write;
 
@@ -13,11 +14,23 @@ pub fn source_of_table() -> String {
     // Stable: of one operation and type they stay in the order in which they were added.
     patterns.sort_by_key(|pattern| (pattern.operation, pattern.description.data_type));
 
-    let mut by_name: Vec<usize> = (0..patterns.len()).collect();
-    by_name.sort_by_key(|&number| &patterns[number].name);
-    let name = |number: usize| &patterns[number].name;
-    if let Some(pair) = by_name.windows(2).find(|pair| name(pair[0]) == name(pair[1])) {
-        panic!("{} has two forms", name(pair[0]));
+    // At most half full, so that a search seldom looks at a second slot.
+    let slot_count = (2 * patterns.len()).next_power_of_two();
+    let mut by_name = vec![NO_FORM; slot_count];
+    for (number, pattern) in patterns.iter().enumerate() {
+        let name_in = |slot: usize| &patterns[usize::from(by_name[slot])].name;
+        let mut slots = slots_of(&pattern.name, slot_count);
+        let free = slots.find(|&slot| {
+            let is_free = by_name[slot] == NO_FORM;
+            assert!(
+                is_free || *name_in(slot) != pattern.name,
+                "{} has two forms",
+                pattern.name
+            );
+            is_free
+        });
+        by_name[free.expect("half of the slots are free")] =
+            u16::try_from(number).expect("fewer forms than u16::MAX");
     }
 
     let (mut names, mut places, mut rows) = (String::new(), Vec::new(), String::new());
@@ -32,7 +45,7 @@ pub fn source_of_table() -> String {
         "static NAMES: &str = {names:?};
         static PLACES: [Place; {place_count}] = [{}];
         static FORMS: [Form; {form_count}] = [{rows}];
-        static BY_NAME: [u16; {form_count}] = {by_name:?};",
+        static BY_NAME: [u16; {slot_count}] = {by_name:?};",
         places.join(",")
     )
 }

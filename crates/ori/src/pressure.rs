@@ -1,0 +1,165 @@
+//! How many units of each register file are live at every point of a function.
+//!
+//! The intervals say where each register holds a value, so one sweep over their segments is enough:
+//! a segment adds the units of its register where it begins and takes them away where it ends, and
+//! a running sum over the points is the pressure there. The time is linear in segments and
+//! instructions; no set of live registers is built. Whoever needs the registers themselves walks
+//! with [`RegisterSets`](super::RegisterSets).
+
+use super::divergence::Divergence;
+use super::function::{Function, Instruction, RegisterFile};
+use super::liveness::Liveness;
+use super::register_sets::{Units, counted_file, units_of};
+use oriel_engine::entity::{Block, EntityRef, Register};
+use oriel_engine::live::{INSTRUCTION_DISTANCE, SlotIndex};
+
+/// A place where registers are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Where a block begins.
+    Start(Block),
+    /// Where the results of an instruction are defined. PHIs define theirs one after the other, as
+    /// live intervals have it.
+    At(Instruction),
+}
+
+/// Calls `found` for every point of a function in layout order, with the units that are live there
+/// by kind. `kind` assigns each register to one of `KINDS` kinds. A result that nothing uses counts
+/// where it is defined. Debug instructions are no points.
+pub fn each_pressure<const KINDS: usize>(
+    function: &Function,
+    liveness: &Liveness,
+    kind: impl Fn(Register) -> usize,
+    mut found: impl FnMut(Point, [u32; KINDS]),
+) {
+    let changes = changes_by_entry::<KINDS>(function, liveness, kind);
+    let mut units = [0_u32; KINDS];
+    let mut reach = |index: SlotIndex| {
+        for (units, change) in units.iter_mut().zip(changes[entry_of(index)]) {
+            *units = units.wrapping_add(change);
+        }
+        units
+    };
+    for &block in function.blocks() {
+        found(Point::Start(block), reach(liveness.block_range(block).0));
+        for instruction in function.instructions(block) {
+            let units = reach(liveness.index(instruction));
+            if !function.operation(instruction).is_debug() {
+                found(Point::At(instruction), units);
+            }
+        }
+    }
+}
+
+/// By how many units each entry of the numbering (a block's start or an instruction) has more than
+/// the one before it. Negative numbers wrap around.
+fn changes_by_entry<const KINDS: usize>(
+    function: &Function,
+    liveness: &Liveness,
+    kind: impl Fn(Register) -> usize,
+) -> Vec<[u32; KINDS]> {
+    let last = liveness.intervals().indexes().last_index();
+    let mut changes = vec![[0_u32; KINDS]; entry_of(last) + 1];
+    for register in function.registers() {
+        let segments = liveness.range(register).segments();
+        if segments.is_empty() {
+            continue;
+        }
+        let (kind, units) = (kind(register), units_of(function, register));
+        for segment in segments {
+            let first = &mut changes[entry_of(segment.start)][kind];
+            *first = first.wrapping_add(units);
+            // A value that an instruction reads last leaves its register to the results. One that
+            // nothing reads has it where it is defined.
+            let behind = entry_of(segment.end) + usize::from(segment.end.is_dead());
+            let behind = &mut changes[behind][kind];
+            *behind = behind.wrapping_sub(units);
+        }
+    }
+    changes
+}
+
+fn entry_of(index: SlotIndex) -> usize {
+    (index.number() / INSTRUCTION_DISTANCE) as usize
+}
+
+/// The most units of each file live at once, over the function and by block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterPressure {
+    /// Of the function.
+    pub peak: Units,
+    /// Of data registers in both of their files at one point, where `peak` has each file's fullest.
+    pub peak_data: u32,
+    /// By block; zero of those that are not in the layout.
+    blocks: Vec<Units>,
+}
+
+impl RegisterPressure {
+    /// Counts the registers of a function. With a divergence analysis the uniform ones are counted
+    /// apart.
+    pub fn compute(function: &Function, liveness: &Liveness, divergence: Option<&Divergence>) -> Self {
+        let mut pressure = Self {
+            peak: Units::default(),
+            peak_data: 0,
+            blocks: vec![Units::default(); function.block_limit()],
+        };
+        let mut present = None;
+        let kind = |register| counted_file(function, register, divergence) as usize;
+        each_pressure::<{ RegisterFile::ALL.len() }>(function, liveness, kind, |point, units| {
+            if let Point::Start(block) = point {
+                present = Some(block);
+            }
+            let units = Units::from_files(units);
+            let block = present.expect("a block begins before its instructions");
+            let most = &mut pressure.blocks[block.index()];
+            *most = most.max(units);
+            pressure.peak = pressure.peak.max(units);
+            pressure.peak_data = pressure.peak_data.max(units.data());
+        });
+        pressure
+    }
+
+    /// The most units live at once in a block.
+    pub fn of_block(&self, block: Block) -> Units {
+        self.blocks[block.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_function::random_function;
+    use crate::{ControlFlow, RegisterSets, each_point};
+    use oriel_engine::graph::Traversal;
+    use oriel_engine::snapshot::abi::Stage;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// The sweep counts at each point what a walk with the live registers counts.
+        #[test]
+        fn the_sweep_counts_what_a_walk_counts(seed: u64, late: bool, apart: bool) {
+            let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let liveness = Liveness::compute(&function, &flow);
+            let divergence = apart.then(|| Divergence::compute(&function, &flow, &liveness));
+            let divergence = divergence.as_ref();
+            let mut walked = HashMap::new();
+            let mut sets = RegisterSets::new(&function, &liveness, divergence);
+            for &block in function.blocks() {
+                each_point(&mut sets, block, |point, units, _| {
+                    walked.insert(format!("{point:?}"), units);
+                });
+            }
+            let kind = |register| counted_file(&function, register, divergence) as usize;
+            let mut count = 0;
+            each_pressure::<5>(&function, &liveness, kind, |point, units| {
+                count += 1;
+                assert_eq!(Some(&Units::from_files(units)), walked.get(&format!("{point:?}")), "{point:?}\n{function}");
+            });
+            prop_assert_eq!(count, walked.len());
+        }
+    }
+}
