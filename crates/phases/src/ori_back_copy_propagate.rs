@@ -4,7 +4,7 @@
 //! to its back ends; this one sets the [progress](super::progress) of the pipeline to 9. From there
 //! on the late [OriCopyProp](super::ori_copy_prop) may change registers that addresses are made of.
 //!
-//! No back end of ptxas activates it; profile `max` does, with phase 82.
+//! No back end of ptxas activates it, so it runs where it is named.
 
 use super::progress::Progress;
 use super::{PhaseContext, PhaseResult};

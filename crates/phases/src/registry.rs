@@ -174,10 +174,10 @@ const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
 }
 
 /// The instances of OriCopyProp, which the reference has in every GeneralOptimize bundle.
-const fn ori_copy_prop(stage: Stage, name: &'static str) -> Phase {
+const fn ori_copy_prop(stage: Stage, name: &'static str, profiles: Profiles) -> Phase {
     Phase::new(name, stage, BOTH, super::ori_copy_prop::run)
         .in_group("OriCopyProp")
-        .in_profiles(Profiles::all())
+        .in_profiles(profiles)
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW)
 }
@@ -218,7 +218,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::general_optimize_early::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(16, "OriPerformLiveDeadFirst"),
     Phase::new(
@@ -236,7 +236,7 @@ pub static PHASES: &[Phase] = &[
     place(26, "StrengthReduction"),
     place(27, "AnalyzeUniformsForSpeculation"),
     phase(29, "GeneralOptimize", Forms::SSA, super::general_optimize::run)
-        .in_profiles(Profiles::all())
+        .in_profiles(Profiles::PTXAS)
         .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
     phase(
@@ -260,7 +260,7 @@ pub static PHASES: &[Phase] = &[
     .needing(Analyses::CONTROL_FLOW),
     place(48, "EnforceArgumentRestrictions"),
     phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
-        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+        .in_profiles(Profiles::all())
         .through_backend(Hooks::GVN_CSE)
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
@@ -270,7 +270,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::ori_reassociate_and_common::run,
     )
-    .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+    .in_profiles(Profiles::all())
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     place(51, "ExtractShaderConstsFinal"),
@@ -291,7 +291,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::speculative_hoist_common_insts::run,
     )
-    .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+    .in_profiles(Profiles::all())
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     phase(
@@ -300,22 +300,22 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::general_optimize_late::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     place(63, "OriDoPredication"),
     phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
-        .in_profiles(Profiles::PTXAS.union(Profiles::MAX))
+        .in_profiles(Profiles::all())
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
-    ori_copy_prop(Stage::Ssa, "OriCopyPropSsa"),
+    ori_copy_prop(Stage::Ssa, "OriCopyPropSsa", Profiles::PTXAS),
     phase(
         65,
         "GeneralOptimizeLate2",
         Forms::SSA,
         super::general_optimize_late2::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::GENERAL_OPTIMIZE_LATE2)
     .needing(Analyses::CONTROL_FLOW),
     Phase::new("Rematerialize", Stage::Ssa, Forms::SSA, super::rematerialize::run)
@@ -328,7 +328,7 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::advanced_phase_back_prop_v_reg::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::BACK_COPY_PROPAGATION)
     .keeping(Analyses::all()),
     phase(
@@ -337,18 +337,18 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::ori_back_copy_propagate::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::BACK_COPY_PROPAGATION)
     .keeping(Analyses::all()),
     ori_perform_live_dead(84, "OriPerformLiveDeadFourth"),
-    ori_copy_prop(Stage::Late, "OriCopyPropLate"),
+    ori_copy_prop(Stage::Late, "OriCopyPropLate", Profiles::all()),
     phase(
         95,
         "SetAfterLegalization",
         BOTH,
         super::set_after_legalization::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::all()),
     Phase::new(
         "ScheduleForPressure",

@@ -1,32 +1,37 @@
 //! The sub-passes of a bundle together, for the bundles that ptxas leaves to its back ends.
 //!
-//! Copies first, so that the others see the same registers; then identities, predicates, and what
-//! nothing needs any more. A sub-pass is a function that says whether it changed anything, and that
-//! asks only the function for what to do; the list below is the one place to add one. So the fixed
-//! point is reached as soon as each has found nothing since the last change, wherever in the list
-//! that was, and a function which no phase has changed since is at it still.
+//! Copies first, so that the others see the same registers; then identities, predicates, and dead
+//! code. Each sub-pass reports whether it changed anything, and a change makes those due again that
+//! it may give something to do. The fixed point is reached when none is due. A function that no
+//! phase has changed since then is still at it.
+//!
+//! | what changed | due again |
+//! |---|---|
+//! | copies | identities, predicates, dead code |
+//! | identities | copies, predicates, dead code |
+//! | predicates | everything |
+//! | dead code | identities, at registers that have lost uses: an identity may pay now |
 
 use super::fixed_points::{Record, Stop};
 use super::simplify_predicates;
 use crate::dead_code::{find_dead, remove_dead};
 use crate::peephole::Peephole;
 use crate::{Analyses, PhaseContext, PhaseResult, ori_copy_prop};
-use oriel_engine::entity::EntitySet;
-use oriel_ori::Function;
+use oriel_engine::entity::{EntitySet, Register};
+use oriel_ori::{Function, Operand};
 
 /// Iterations at most. The longest that were seen are in docs/general-optimize.md.
 const ITERATIONS: u32 = 16;
 
-/// A step of the suite; did it change anything?
-type SubPass = fn(&mut Function, &mut PhaseContext<'_>, &mut Record) -> bool;
-
-/// The sub-passes, in order.
-const SUB_PASSES: [SubPass; 4] = [
-    propagate_copies,
-    simplify_identities,
-    simplify_predicates,
-    remove_dead_code,
-];
+bitflags::bitflags! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct SubPasses: u8 {
+        const COPIES = 1 << 0;
+        const IDENTITIES = 1 << 1;
+        const PREDICATES = 1 << 2;
+        const DEAD_CODE = 1 << 3;
+    }
+}
 
 /// Runs the sub-passes until none changes anything.
 pub(crate) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -35,24 +40,115 @@ pub(crate) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         record.note(0, Stop::Converged);
         return record.finish(function, context);
     }
-    // Sub-passes since the last change.
-    let mut idle = 0;
+    let mut suite = Suite {
+        due: SubPasses::all(),
+        identities: Extent::Everywhere,
+    };
     let stop = record.fixed_point(ITERATIONS, None, |record, _| {
-        let mut is_changed = false;
-        for sub_pass in SUB_PASSES {
-            if idle == SUB_PASSES.len() {
-                break;
-            }
-            let has_changed = sub_pass(function, context, record);
-            idle = if has_changed { 0 } else { idle + 1 };
-            is_changed |= has_changed;
-        }
-        is_changed
+        suite.iterate(function, context, record)
     });
     if stop == Stop::Converged {
         context.set_simplified();
     }
     record.finish(function, context)
+}
+
+/// What is left to do.
+struct Suite {
+    due: SubPasses,
+    /// Where identities are to be looked for.
+    identities: Extent,
+}
+
+/// A part of a function.
+enum Extent {
+    Everywhere,
+    /// At the definitions and users of these registers.
+    Around(Vec<Register>),
+}
+
+impl Suite {
+    /// Runs each sub-pass that is due, in order, and says whether one changed anything.
+    fn iterate(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        record: &mut Record,
+    ) -> bool {
+        let mut is_changed = false;
+        for sub_pass in SubPasses::all().iter() {
+            if !self.due.contains(sub_pass) {
+                continue;
+            }
+            self.due.remove(sub_pass);
+            let has_changed = match sub_pass {
+                SubPasses::COPIES => propagate_copies(function, context, record),
+                SubPasses::IDENTITIES => self.simplify_identities(function, context, record),
+                SubPasses::PREDICATES => simplify_predicates(function, context, record),
+                _ => self.remove_dead_code(function, context, record),
+            };
+            if has_changed {
+                self.note_change(sub_pass);
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
+
+    /// Makes those sub-passes due that a change by `sub_pass` may give something to do.
+    fn note_change(&mut self, sub_pass: SubPasses) {
+        self.due |= match sub_pass {
+            SubPasses::PREDICATES => SubPasses::all(),
+            SubPasses::DEAD_CODE => SubPasses::IDENTITIES,
+            // Each of the two others has reached its own fixed point.
+            _ => SubPasses::all().difference(sub_pass),
+        };
+        if matches!(sub_pass, SubPasses::COPIES | SubPasses::PREDICATES) {
+            self.identities = Extent::Everywhere;
+        }
+    }
+
+    fn simplify_identities(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        record: &mut Record,
+    ) -> bool {
+        let mut peephole = Peephole::new(context);
+        let done = match std::mem::replace(&mut self.identities, Extent::Around(Vec::new())) {
+            Extent::Everywhere => peephole.simplify_function(function, context),
+            Extent::Around(registers) => peephole.simplify_around(function, context, &registers),
+        };
+        if done == 0 {
+            return false;
+        }
+        peephole.report(context);
+        record.count("identities", done);
+        // A branch that was turned has its edges in another order.
+        context.keep_only(Analyses::empty());
+        true
+    }
+
+    fn remove_dead_code(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        record: &mut Record,
+    ) -> bool {
+        let flow = context.control_flow(function);
+        let dead = find_dead(function, &flow, &EntitySet::new());
+        if dead.is_empty() {
+            return false;
+        }
+        if let Extent::Around(registers) = &mut self.identities {
+            let sources = dead.iter().flat_map(|&dead| function.sources(dead).iter());
+            registers.extend(sources.filter_map(Operand::as_register));
+        }
+        remove_dead(function, context, &dead);
+        record.count("dead-instructions", dead.len() as u64);
+        context.keep_only(Analyses::CONTROL_FLOW);
+        true
+    }
 }
 
 fn propagate_copies(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
@@ -63,29 +159,4 @@ fn propagate_copies(function: &mut Function, context: &mut PhaseContext<'_>, rec
         _ => Analyses::CONTROL_FLOW,
     });
     done != 0
-}
-
-fn simplify_identities(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
-    let mut peephole = Peephole::new(context);
-    let done = peephole.simplify_function(function, context);
-    if done == 0 {
-        return false;
-    }
-    peephole.report(context);
-    record.count("identities", done);
-    // A branch that was turned has its edges in another order.
-    context.keep_only(Analyses::empty());
-    true
-}
-
-fn remove_dead_code(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
-    let flow = context.control_flow(function);
-    let dead = find_dead(function, &flow, &EntitySet::new());
-    if dead.is_empty() {
-        return false;
-    }
-    remove_dead(function, context, &dead);
-    record.count("dead-instructions", dead.len() as u64);
-    context.keep_only(Analyses::CONTROL_FLOW);
-    true
 }

@@ -59,11 +59,14 @@ mod weigh;
 use super::knobs::Knob;
 use super::{Analyses, PhaseContext, RemarkKind};
 use matcher::Matcher;
-use oriel_engine::entity::{Block, EntitySet};
-use oriel_ori::{Function, Instruction, InstructionFlags, Operation};
+use oriel_engine::entity::{EntitySet, Register};
+use oriel_ori::{Function, Instruction, InstructionFlags, Operand, Operation};
 use rewrite::Rewrite;
 use rule::{Governs, RuleNumber, table};
 use weigh::Scale;
+
+/// Levels of definitions that a rule looks at, at most.
+const LEVELS: u32 = narrowing::DEPTH + 1;
 
 /// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and
 /// read what it counted. Once blocks or edges were changed, make another: it keeps the pressure
@@ -92,26 +95,40 @@ impl Peephole {
         }
     }
 
-    /// Applies rules to the instructions of a block, and to what that gives rise to in others,
-    /// until none applies; how many times it did.
-    pub fn simplify_block(
-        &mut self,
-        function: &mut Function,
-        context: &mut PhaseContext<'_>,
-        block: Block,
-    ) -> u64 {
-        for instruction in function.instructions(block).rev() {
-            Self::push(&mut self.pending, &mut self.is_pending, instruction);
-        }
-        self.run(function, context)
-    }
-
     /// Applies rules to a whole function until none applies; how many times it did.
     pub fn simplify_function(&mut self, function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
         for &block in function.blocks().iter().rev() {
             for instruction in function.instructions(block).rev() {
                 Self::push(&mut self.pending, &mut self.is_pending, instruction);
             }
+        }
+        self.run(function, context)
+    }
+
+    /// Applies rules around registers that have lost uses: to their definitions and to what uses
+    /// them, as many levels on as rules look back; how many times it did.
+    pub fn simplify_around(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        registers: &[Register],
+    ) -> u64 {
+        let mut level: Vec<Register> = registers.to_vec();
+        let definitions = registers
+            .iter()
+            .filter_map(|&register| function.unique_definition(register));
+        for definition in definitions {
+            Self::push(&mut self.pending, &mut self.is_pending, definition);
+        }
+        for _ in 0..LEVELS {
+            let mut next = Vec::new();
+            for (user, _) in level.iter().flat_map(|&register| function.uses(register)) {
+                if !self.is_pending.contains(user) {
+                    Self::push(&mut self.pending, &mut self.is_pending, user);
+                    next.extend(function.results(user).iter().filter_map(Operand::as_register));
+                }
+            }
+            level = next;
         }
         self.run(function, context)
     }

@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[Rule {
 }];
 
 /// Levels and instructions of a tree, at most.
-const DEPTH: u32 = 6;
+pub(super) const DEPTH: u32 = 6;
 const MOST_NODES: usize = 16;
 
 fn narrow_tree(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
