@@ -191,6 +191,17 @@ LLVMModuleRef oriel_read_module(OrielText path, LLVMContextRef context,
 int oriel_emit_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
                    OrielSink ptx, OrielSink error);
 
+/// Receives a snapshot during a call.
+typedef struct OrielSnapshotSink {
+  void *context;
+  void (*take)(void *context, const OrielSnapshot *snapshot);
+} OrielSnapshotSink;
+
+/// Exports an llvm::MachineFunction, or returns zero and writes to \p refusal
+/// what a snapshot cannot carry.
+int oriel_export_function(void *machine_function, OrielSnapshotSink sink,
+                          OrielSink refusal);
+
 /// Sets one of LLVM's command-line options for the compilations that come, or,
 /// without a value, makes it what it is in a new process. No thread may compile
 /// meanwhile. Returns zero and writes to \p error what is wrong.

@@ -164,6 +164,18 @@ OrielStatus oriel_function_load_bytes(const void *bytes, size_t length,
                                       OrielMachineFunction **function,
                                       char **message);
 
+/** Exports a machine function that is being compiled: \p machine_function is the
+    llvm::MachineFunction * that a pass of the host's has in its hands, compiled
+    for NVPTX. Registers have the numbers of virtual registers; blocks, and the
+    instructions of the whole function, debug instructions included, are numbered
+    from zero in the order of the layout. Dispose of *function with
+    oriel_function_dispose().
+
+    ORIEL_OK, ORIEL_UNSUPPORTED, ORIEL_WRONG_LLVM or ORIEL_WITHOUT_LLVM. */
+OrielStatus oriel_function_export(void *machine_function,
+                                  OrielMachineFunction **function,
+                                  char **message);
+
 /** Writes a snapshot file. ORIEL_OK or ORIEL_FILE_ERROR. */
 OrielStatus oriel_function_save(const OrielMachineFunction *function,
                                 const char *path, char **message);
@@ -272,6 +284,148 @@ const char *oriel_intervals_text(const OrielIntervals *intervals);
 
 /** Disposes of intervals; null is allowed. */
 void oriel_intervals_dispose(OrielIntervals *intervals);
+
+/*===-- Live intervals of a function of the host's own --------------------===*/
+
+/** What an instruction does to a register. */
+typedef enum OrielAccess {
+  ORIEL_READS = 0,
+  ORIEL_DEFINES = 1,
+  /** Defines it before the instruction's inputs are read. */
+  ORIEL_DEFINES_EARLY = 2,
+  /** A PHI reads it where control comes from `block`. */
+  ORIEL_READS_FROM_BLOCK = 3
+} OrielAccess;
+
+/** A register operand of an instruction. */
+typedef struct OrielHostOperand {
+  uint32_t reg;
+  uint32_t access; /**< An OrielAccess. */
+  uint32_t block;  /**< Only for ORIEL_READS_FROM_BLOCK. */
+} OrielHostOperand;
+
+/** A function in the host's own data structures. Block 0 is the entry; blocks
+    and registers are numbered from zero, and so are the instructions of each
+    block. Every callback gets `context`. An array that one gives out stays the
+    host's, and is read before the next callback; where it is null or `*count` is
+    zero there is nothing. */
+typedef struct OrielHostFunction {
+  void *context;
+  uint32_t register_count;
+  uint32_t block_count;
+  /** The units of 32 bits that a register takes; zero for a predicate. */
+  uint32_t (*register_units)(void *context, uint32_t reg);
+  /** The blocks that control may go to at the end of a block. */
+  const uint32_t *(*successors)(void *context, uint32_t block, size_t *count);
+  /** How many instructions a block has, those for debuggers left out. */
+  uint32_t (*instruction_count)(void *context, uint32_t block);
+  /** The register operands of an instruction. */
+  const OrielHostOperand *(*operands)(void *context, uint32_t block,
+                                      uint32_t instruction, size_t *count);
+} OrielHostFunction;
+
+/** Computes the live intervals of a function of the host's own: those that LLVM
+    would compute. Instructions are numbered through the function, in the order
+    of blocks. Dispose of *intervals with oriel_intervals_dispose().
+
+    ORIEL_OK, ORIEL_INVALID_ARGUMENT if the host names a block or a register that
+    there is not, or ORIEL_INTERNAL_ERROR. */
+OrielStatus oriel_intervals_compute_host(const OrielHostFunction *function,
+                                         OrielIntervals **intervals,
+                                         char **message);
+
+/*===-- Questions about live intervals ------------------------------------===*/
+
+/* A slot index is a number as LLVM prints it: "16r" is 16 + 2. An instruction,
+   and the start of a block, has four: the boundary (+ 0), where early-clobber
+   results are defined (+ 1), where operands are read and results defined (+ 2),
+   and where a result that nothing reads ends (+ 3).
+
+   None of these functions fails. A number that stands for nothing in the
+   function gets the answer ORIEL_UNKNOWN, null or zero. */
+
+/** A definition: what a register holds from there on. */
+typedef struct OrielValue {
+  uint32_t definition; /**< Slot index; ORIEL_UNKNOWN for a number in no use. */
+  uint32_t is_phi;     /**< One if control merges it where a block begins. */
+} OrielValue;
+
+/** The values of a register, by number. The array lives as long as the
+    intervals. */
+const OrielValue *oriel_intervals_values(const OrielIntervals *intervals,
+                                         uint32_t reg, size_t *count);
+
+/** How many blocks the function has. */
+uint32_t oriel_intervals_block_count(const OrielIntervals *intervals);
+
+/** How many instructions the function has. */
+uint32_t oriel_intervals_instruction_count(const OrielIntervals *intervals);
+
+/** The slot index of an instruction; ORIEL_UNKNOWN for one for debuggers. */
+uint32_t oriel_intervals_instruction_index(const OrielIntervals *intervals,
+                                           uint32_t instruction);
+
+/** The instruction that a slot index belongs to. */
+uint32_t oriel_intervals_instruction_at(const OrielIntervals *intervals,
+                                        uint32_t index);
+
+/** The slot index where a block begins. */
+uint32_t oriel_intervals_block_start(const OrielIntervals *intervals,
+                                     uint32_t block);
+
+/** The slot index where a block ends, which is that where the next begins. */
+uint32_t oriel_intervals_block_end(const OrielIntervals *intervals,
+                                   uint32_t block);
+
+/** The block that a slot index falls in. */
+uint32_t oriel_intervals_block_at(const OrielIntervals *intervals,
+                                  uint32_t index);
+
+/** The number of the value that a register has at a slot index; ORIEL_UNKNOWN
+    where it has none that matters. */
+uint32_t oriel_intervals_value_at(const OrielIntervals *intervals,
+                                  uint32_t reg, uint32_t index);
+
+/** One if a register is live at a slot index. */
+int oriel_intervals_live_at(const OrielIntervals *intervals, uint32_t reg,
+                            uint32_t index);
+
+/** One if a register is live where a block begins. */
+int oriel_intervals_live_in(const OrielIntervals *intervals, uint32_t reg,
+                            uint32_t block);
+
+/** One if a register is live where control leaves a block. */
+int oriel_intervals_live_out(const OrielIntervals *intervals, uint32_t reg,
+                             uint32_t block);
+
+/** One if two registers are live at once somewhere. */
+int oriel_intervals_interfere(const OrielIntervals *intervals, uint32_t one,
+                              uint32_t other);
+
+/** Writes the registers that are live at a slot index to \p registers, in
+    ascending order and no more than \p capacity. Returns how many there are. */
+size_t oriel_intervals_registers_at(const OrielIntervals *intervals,
+                                    uint32_t index, uint32_t *registers,
+                                    size_t capacity);
+
+/** Two files of registers, whose pressure is counted apart. */
+typedef enum OrielRegisterFile {
+  ORIEL_GENERAL_REGISTERS = 0, /**< In units of 32 bits. */
+  ORIEL_PREDICATES = 1         /**< In registers. */
+} OrielRegisterFile;
+
+/** The units that are live from a slot index up to that of the next point. */
+typedef struct OrielPressurePoint {
+  uint32_t index;
+  uint32_t units;
+} OrielPressurePoint;
+
+/** The pressure of a file over the function: every slot index where it changes,
+    in ascending order. It is zero before the first. The array lives as long as
+    the intervals. */
+const OrielPressurePoint *
+oriel_intervals_pressure(const OrielIntervals *intervals, uint32_t file,
+                         size_t *count);
 
 /*===-- Phases without LLVM -----------------------------------------------===*/
 

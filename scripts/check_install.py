@@ -194,6 +194,8 @@ def check_c_host(installation, host):
     figures = json.loads(run(tool, "report", "--json", late).stdout.splitlines()[0])
     expect(f"registers estimated      {figures['registers_estimate']}\n" in run(host, late).stdout, "the estimate differs")
 
+    expect_same(run(host, "--own-function").stdout, OWN_FUNCTION, "liveness of the host's own function")
+
     damaged = installation.work / "damaged.oriel"
     damaged.write_bytes(late.read_bytes()[:200])
     for arguments, problem in [
@@ -204,6 +206,34 @@ def check_c_host(installation, host):
     ]:
         printed = run(host, *arguments, status=1)
         expect(problem in printed.stderr and not printed.stdout, f"wanted '{problem}', got: {printed.stderr}")
+
+
+OWN_FUNCTION = """\
+%0: defined at 18, live out of block 0 block 1; interferes with %1 %2 %3
+%1: defined at 50, live out of; interferes with %0
+%2: defined at 66, live out of block 1; interferes with %0 %3
+%3: defined at 82, live out of; interferes with %0 %2
+from 18 on, in block 0: 1 units
+from 50 on, in block 1: 2 units
+from 112 on, in block 2: 1 units
+from 130 on, in block 2: 0 units
+"""
+
+
+def check_pass(installation, plugin):
+    """Somebody else's machine pass gets the same answers from Oriel as from LLVM's LiveIntervals, on every example."""
+
+    def asked(module, provider):
+        command = examples.llc_command(module, "/dev/null", "80")
+        return run(*command, f"-load={plugin}", f"-live-registers-by={provider}").stderr
+
+    def check(source):
+        module = bitcode(source, installation.work)
+        by_oriel, by_llvm = asked(module, "oriel"), asked(module, "llvm")
+        expect(by_oriel.count(" live;") > 10, f"the pass did not run on {source}")
+        expect_same(by_oriel, by_llvm, f"what is live in {source}")
+
+    common.parallel("liveness", check, examples.examples())
 
 
 def check_cmake_functions(installation):
@@ -377,6 +407,7 @@ def check_hosts(installation):
     check_cpp_host(installation, cpp)
     c = installation.build_with_make("embed-c", "c-make")
     check_c_host(installation, c)
+    check_pass(installation, installation.build_with_make("embed-pass", "pass-make"))
     hosts = [cpp, c]
     if not shutil.which("cmake"):
         print("install: there is no cmake; the builds with it are left out")
@@ -385,6 +416,7 @@ def check_hosts(installation):
     check_c_host(installation, built / "embed-c")
     built = installation.build_with_cmake(installation.copy_example("embed-cpp", "cpp-cmake"))
     check_cpp_host(installation, built / "embed-cpp")
+    installation.build_with_cmake(installation.copy_example("embed-pass", "pass-cmake"))
     check_cmake_functions(installation)
     return hosts
 

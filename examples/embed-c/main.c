@@ -8,10 +8,12 @@
 |* Reads machine functions from snapshot files, as -oriel-snapshot=DIR writes
 |* them, and prints what Oriel knows of each: registers and pressure, the value
 |* that lives longest, and what Oriel's phases do to the function. C99, and no
-|* header of LLVM.
+|* header of LLVM. own_function.c asks about a function that is no machine
+|* function at all.
 |*
 \*===----------------------------------------------------------------------===*/
 
+#include "own_function.h"
 #include <oriel.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +24,14 @@ enum Output { SUMMARY, INTERVALS, ORI, EFFECTS };
 static const char Usage[] =
     "usage: embed-c [--intervals | --ori | --effects] [--flags OPTIONS] "
     "SNAPSHOT...\n"
+    "       embed-c --own-function\n"
     "  --intervals      print all live intervals, as LLVM prints them\n"
     "  --ori            print the functions behind Oriel's phases\n"
     "  --effects        print what each phase did, as JSON\n"
-    "  --flags OPTIONS  Oriel's options, such as -oriel-profile=ptxas\n";
+    "  --flags OPTIONS  Oriel's options, such as -oriel-profile=ptxas\n"
+    "  --own-function   print where registers are live in a function that is "
+    "none\n"
+    "                   of LLVM's\n";
 
 /* Did a call succeed? If not, prints its message; disposes of it in any case. */
 static int check(OrielStatus status, const char *what, char *message) {
@@ -194,6 +200,8 @@ int main(int argc, char **argv) {
   OrielStatus status = oriel_check_abi(&message);
   if (!check(status, "oriel.h", message))
     return 1;
+  if (argc == 2 && strcmp(argv[1], "--own-function") == 0)
+    return !print_own_function();
   OrielOptions *options = NULL;
   status = oriel_options_create(&options, &message);
   if (!check(status, "ORIEL_FLAGS", message))

@@ -89,6 +89,55 @@ pub unsafe extern "C" fn oriel_function_load_bytes(
     })
 }
 
+/// `oriel_function_export`.
+///
+/// # Safety
+/// `machine_function` is null or an `llvm::MachineFunction` that no other thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oriel_function_export(
+    machine_function: *mut c_void,
+    function: Option<&mut *mut OrielMachineFunction>,
+    message: Message<'_>,
+) -> OrielStatus {
+    call(message, || {
+        let out = given(function, "function")?;
+        let machine_function = given(
+            (!machine_function.is_null()).then_some(machine_function),
+            "machine_function",
+        )?;
+        // SAFETY: it is not null; the caller vouches for the rest.
+        let snapshot = unsafe { export(machine_function)? };
+        *out = Box::into_raw(Box::new(snapshot.into()));
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As `oriel_function_export`, and the pointer is not null.
+#[cfg(feature = "llvm")]
+unsafe fn export(machine_function: *mut c_void) -> Result<OwnedSnapshot, Failure> {
+    use crate::ffi::{check_compatible, export_function};
+    check_compatible().map_err(|problem| Failure::new(OrielStatus::WrongLlvm, problem))?;
+    // SAFETY: the caller vouches for the function.
+    let exported = unsafe { export_function(machine_function) };
+    exported.map_err(|refusal| {
+        Failure::new(
+            OrielStatus::Unsupported,
+            format!("a snapshot cannot carry the function: {refusal}"),
+        )
+    })
+}
+
+/// # Safety
+/// None is needed.
+#[cfg(not(feature = "llvm"))]
+unsafe fn export(_: *mut c_void) -> Result<OwnedSnapshot, Failure> {
+    Err(Failure::new(
+        OrielStatus::WithoutLlvm,
+        "this library was built without LLVM",
+    ))
+}
+
 /// `oriel_function_save`.
 ///
 /// # Safety
@@ -139,7 +188,7 @@ pub extern "C" fn oriel_function_dispose(function: Option<Box<OrielMachineFuncti
 }
 
 /// `ORIEL_UNKNOWN`.
-const UNKNOWN: u32 = u32::MAX;
+pub(super) const UNKNOWN: u32 = u32::MAX;
 
 /// `OrielFigures`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

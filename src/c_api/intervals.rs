@@ -1,10 +1,13 @@
-//! `OrielIntervals`: live intervals.
+//! `OrielIntervals`: live intervals, whole. What is asked of them is in `queries.rs`.
 
 use super::call::{Message, OrielStatus, c_text, call, given};
 use super::function::OrielMachineFunction;
-use crate::live::{LiveIntervals, LiveRangeCalc, LiveSegment};
-use crate::snapshot::Snapshot;
+use super::queries::OrielValue;
+use crate::entity::{EntityRef, Register};
+use crate::live::pressure::{File, Pressure, units_of};
+use crate::live::{Function, LiveIntervals, LiveRangeCalc, LiveSegment};
 use std::ffi::{CString, c_char};
+use std::sync::OnceLock;
 
 /// `OrielSegment`: a [`LiveSegment`].
 pub type OrielSegment = LiveSegment;
@@ -25,29 +28,56 @@ const _: () = assert!(size_of::<OrielInterval>() == 12);
 /// `OrielIntervals`.
 #[derive(Debug)]
 pub struct OrielIntervals {
+    pub(super) computed: LiveIntervals,
+    /// By register: its file, and the units that it takes there.
+    pub(super) units: Vec<(File, u32)>,
+    pub(super) block_count: usize,
+    pub(super) instruction_count: usize,
     intervals: Vec<OrielInterval>,
     segments: Vec<OrielSegment>,
-    text: CString,
+    values: Vec<OrielValue>,
+    /// By register: where its values begin; one more for the end of the last.
+    first_values: Vec<usize>,
+    text: OnceLock<CString>,
+    pub(super) pressure: OnceLock<Pressure>,
 }
 
 impl OrielIntervals {
-    fn new(snapshot: &Snapshot<'_>, computed: &LiveIntervals) -> Self {
-        let mut segments = Vec::with_capacity(computed.segment_count());
-        let intervals = snapshot.registers().map(|register| {
-            let range = computed.interval(register);
-            let first_segment = segments.len() as u32;
-            segments.extend_from_slice(range.segments());
-            OrielInterval {
-                first_segment,
+    /// Computes the intervals of a function, whose registers have these files and units.
+    pub(super) fn compute(function: &impl Function, units: Vec<(File, u32)>) -> Self {
+        let computed = LiveRangeCalc::new().analyze(function);
+        let (mut segments, mut values) = (Vec::with_capacity(computed.segment_count()), Vec::new());
+        let mut first_values = vec![0];
+        let mut intervals = Vec::with_capacity(units.len());
+        for register in 0..units.len() {
+            let range = computed.interval(Register::new(register));
+            intervals.push(OrielInterval {
+                first_segment: segments.len() as u32,
                 segment_count: range.segments().len() as u32,
-                value_count: range.values().count() as u32,
-            }
-        });
-        Self {
-            intervals: intervals.collect(),
-            text: c_text(computed.to_string()),
-            segments,
+                value_count: range.value_count() as u32,
+            });
+            segments.extend_from_slice(range.segments());
+            values.extend(OrielValue::of(&range));
+            first_values.push(values.len());
         }
+        Self {
+            intervals,
+            segments,
+            values,
+            first_values,
+            units,
+            block_count: function.block_count(),
+            instruction_count: function.instruction_count(),
+            text: OnceLock::new(),
+            pressure: OnceLock::new(),
+            computed,
+        }
+    }
+
+    /// The values of a register.
+    pub(super) fn values_of(&self, register: usize) -> Option<&[OrielValue]> {
+        let end = *self.first_values.get(register.checked_add(1)?)?;
+        Some(&self.values[self.first_values[register]..end])
     }
 }
 
@@ -62,14 +92,17 @@ pub extern "C" fn oriel_intervals_compute(
         let function = given(function, "function")?;
         let out = given(intervals, "intervals")?;
         let snapshot = function.snapshot.view();
-        let computed = LiveRangeCalc::new().analyze(&snapshot);
-        *out = Box::into_raw(Box::new(OrielIntervals::new(&snapshot, &computed)));
+        let units = snapshot
+            .registers()
+            .map(|register| units_of(&snapshot, register))
+            .collect();
+        *out = Box::into_raw(Box::new(OrielIntervals::compute(&snapshot, units)));
         Ok(())
     })
 }
 
 /// Lends an array to C.
-fn lend<T>(array: Option<&[T]>, count: Option<&mut usize>) -> *const T {
+pub(super) fn lend<T>(array: Option<&[T]>, count: Option<&mut usize>) -> *const T {
     if let Some(count) = count {
         *count = array.map_or(0, <[T]>::len);
     }
@@ -97,7 +130,12 @@ pub extern "C" fn oriel_intervals_segments(
 /// `oriel_intervals_text`.
 #[unsafe(no_mangle)]
 pub extern "C" fn oriel_intervals_text(intervals: Option<&OrielIntervals>) -> *const c_char {
-    intervals.map_or(std::ptr::null(), |intervals| intervals.text.as_ptr())
+    intervals.map_or(std::ptr::null(), |intervals| {
+        let text = intervals
+            .text
+            .get_or_init(|| c_text(intervals.computed.to_string()));
+        text.as_ptr()
+    })
 }
 
 /// `oriel_intervals_dispose`.

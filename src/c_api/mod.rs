@@ -7,6 +7,8 @@
 //! | `options.rs` | options of one compilation |
 //! | `function.rs` | machine functions: snapshots, figures, reports |
 //! | `intervals.rs` | live intervals |
+//! | `queries.rs` | what is asked of live intervals |
+//! | `host_function.rs` | live intervals of a function of the host's own |
 //! | `phase_run.rs` | phases on a snapshot |
 //! | `compilation.rs` | modules |
 //!
@@ -17,10 +19,12 @@
 mod call;
 mod compilation;
 mod function;
+mod host_function;
 mod intervals;
 mod options;
 mod phase_run;
 mod process;
+mod queries;
 #[cfg(test)]
 mod tests;
 

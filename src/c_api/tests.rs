@@ -1,12 +1,17 @@
 use super::call::{OrielStatus, oriel_dispose_message};
 use super::compilation::oriel_compile;
 use super::function::*;
+use super::host_function::*;
 use super::intervals::*;
 use super::options::*;
 use super::phase_run::*;
 use super::process::*;
+use super::queries::*;
+use crate::live::pressure::{File, Pressure};
+use crate::live::{LiveRangeCalc, SlotIndex};
+use crate::snapshot::abi::RegisterFile;
 use crate::snapshot::sample;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::null_mut;
 
 /// A call with a message: status and message.
@@ -241,4 +246,216 @@ fn phases_run_on_snapshots_with_options_of_their_own() {
     assert_eq!(effects["stage"], stage);
     assert_eq!(effects["phases"].as_array().unwrap().len(), 4);
     assert_eq!(effects["changed"], oriel_phase_run_changed(Some(&run)) != 0);
+}
+
+/// The intervals of the sample, for questions.
+fn sample_intervals() -> Box<OrielIntervals> {
+    let mut intervals = null_mut();
+    let status = oriel_intervals_compute(Some(&sample_function()), Some(&mut intervals), None);
+    assert_eq!(status, OrielStatus::Ok);
+    // SAFETY: the call made them, for the caller.
+    unsafe { Box::from_raw(intervals) }
+}
+
+#[test]
+fn questions_are_answered_as_the_engine_does() {
+    let intervals = sample_intervals();
+    let all = Some(&*intervals);
+    let snapshot = sample::counting_loop();
+    let view = snapshot.view();
+    let engine = LiveRangeCalc::new().analyze(&view);
+    let indexes = engine.indexes();
+    let last = indexes.last_index().number();
+    for instruction in view.instructions() {
+        let index = oriel_intervals_instruction_index(all, instruction.as_u32());
+        assert_eq!(index, indexes.instruction_index(instruction).number());
+        assert_eq!(
+            oriel_intervals_instruction_at(all, index + 2),
+            instruction.as_u32()
+        );
+    }
+    let mut general = 0;
+    for register in view.registers() {
+        let range = engine.interval(register);
+        let number = register.as_u32();
+        for index in 0..=last {
+            let value = range.value_at(SlotIndex::from_number(index));
+            let answer = oriel_intervals_value_at(all, number, index);
+            assert_eq!(answer, value.map_or(u32::MAX, |value| value.as_u32()));
+        }
+        for block in view.blocks() {
+            let live_in = oriel_intervals_live_in(all, number, block.as_u32());
+            assert_eq!(live_in != 0, engine.is_live_in(register, block));
+            let live_out = oriel_intervals_live_out(all, number, block.as_u32());
+            assert_eq!(live_out != 0, engine.is_live_out(register, block));
+            let (start, end) = indexes.block_range(block);
+            assert_eq!(oriel_intervals_block_start(all, block.as_u32()), start.number());
+            assert_eq!(oriel_intervals_block_end(all, block.as_u32()), end.number());
+            assert_eq!(oriel_intervals_block_at(all, end.number() - 1), block.as_u32());
+        }
+        for other in view.registers() {
+            let interfere = oriel_intervals_interfere(all, number, other.as_u32());
+            assert_eq!(interfere != 0, engine.interfere(register, other));
+        }
+        let mut count = 0;
+        let values = oriel_intervals_values(all, number, Some(&mut count));
+        assert_eq!(count, range.value_count());
+        if let Some(start) = range.start() {
+            // SAFETY: it has at least one value.
+            assert_eq!(unsafe { (*values).definition }, start.number());
+        }
+        general += u32::from(view.register_file(register) != RegisterFile::Predicate);
+    }
+    assert!(general > 0);
+    let mut count = 0;
+    let points = oriel_intervals_pressure(all, 0, Some(&mut count));
+    // SAFETY: as many as it says.
+    let points = unsafe { std::slice::from_raw_parts(points, count) };
+    let pressure = Pressure::new(&engine, &view);
+    assert_eq!(points, pressure.file(File::General).points());
+    assert!(oriel_intervals_pressure(all, 2, None).is_null());
+    // What stands for nothing.
+    assert_eq!(oriel_intervals_value_at(all, 1000, 0), u32::MAX);
+    assert_eq!(oriel_intervals_instruction_index(all, u32::MAX), u32::MAX);
+    assert_eq!(oriel_intervals_block_start(all, 1000), u32::MAX);
+    assert_eq!(oriel_intervals_live_in(all, 0, 1000), 0);
+    assert_eq!(oriel_intervals_block_at(all, u32::MAX), u32::MAX);
+    assert!(oriel_intervals_values(all, 1000, Some(&mut count)).is_null() && count == 0);
+}
+
+#[test]
+fn as_many_live_registers_as_there_is_room_for() {
+    let intervals = sample_intervals();
+    let all = Some(&*intervals);
+    let last = intervals.computed.indexes().last_index().number();
+    let live = |index, room: &mut [u32]| {
+        // SAFETY: it has the room.
+        unsafe { oriel_intervals_registers_at(all, index, room.as_mut_ptr(), room.len()) }
+    };
+    let fullest = (0..last).max_by_key(|&index| live(index, &mut []));
+    let fullest = fullest.expect("the sample has instructions");
+    let mut room = [u32::MAX; 64];
+    let count = live(fullest, &mut room);
+    assert!(count > 1 && room[..count].is_sorted() && room[count] == u32::MAX);
+    let mut less = [u32::MAX; 1];
+    assert_eq!((live(fullest, &mut less), less[0]), (count, room[0]));
+}
+
+/// A loop: `%0 = …; do { %1 = phi %0, %2; %2 = %1 + %0 } while (%3 = …)`.
+struct HostLoop {
+    successors: Vec<Vec<u32>>,
+    operands: Vec<Vec<Vec<OrielHostOperand>>>,
+}
+
+impl HostLoop {
+    fn new() -> Self {
+        let operand = |register, access, block| OrielHostOperand {
+            register,
+            access,
+            block,
+        };
+        let block = vec![
+            vec![operand(1, 1, 0), operand(0, 3, 0), operand(2, 3, 1)],
+            vec![operand(2, 1, 0), operand(1, 0, 0), operand(0, 0, 0)],
+            vec![operand(3, 1, 0), operand(2, 0, 0)],
+            vec![operand(3, 0, 0)],
+        ];
+        Self {
+            successors: vec![vec![1], vec![1, 2], vec![]],
+            operands: vec![vec![vec![operand(0, 1, 0)]], block, vec![]],
+        }
+    }
+
+    fn intervals(&mut self) -> Result<Box<OrielIntervals>, String> {
+        unsafe extern "C" fn units(_: *mut c_void, register: u32) -> u32 {
+            u32::from(register != 3)
+        }
+        unsafe extern "C" fn successors(host: *mut c_void, block: u32, count: *mut usize) -> *const u32 {
+            // SAFETY: the context is the function below.
+            unsafe {
+                let targets = &(&(*host.cast::<HostLoop>()).successors)[block as usize];
+                *count = targets.len();
+                targets.as_ptr()
+            }
+        }
+        unsafe extern "C" fn instruction_count(host: *mut c_void, block: u32) -> u32 {
+            // SAFETY: the context is the function below.
+            unsafe { (&(*host.cast::<HostLoop>()).operands)[block as usize].len() as u32 }
+        }
+        unsafe extern "C" fn operands(
+            host: *mut c_void,
+            block: u32,
+            instruction: u32,
+            count: *mut usize,
+        ) -> *const OrielHostOperand {
+            // SAFETY: the context is the function below.
+            unsafe {
+                let block = &(&(*host.cast::<HostLoop>()).operands)[block as usize];
+                *count = block[instruction as usize].len();
+                block[instruction as usize].as_ptr()
+            }
+        }
+        let function = OrielHostFunction {
+            context: (&raw mut *self).cast(),
+            register_count: 4,
+            block_count: self.successors.len() as u32,
+            register_units: Some(units),
+            successors: Some(successors),
+            instruction_count: Some(instruction_count),
+            operands: Some(operands),
+        };
+        let mut intervals = null_mut();
+        // SAFETY: the callbacks are the functions above.
+        let (status, message) = with_message(|message| unsafe {
+            oriel_intervals_compute_host(Some(&function), Some(&mut intervals), message)
+        });
+        match status {
+            // SAFETY: the call made them, for the caller.
+            OrielStatus::Ok => Ok(unsafe { Box::from_raw(intervals) }),
+            OrielStatus::InvalidArgument => Err(message),
+            other => panic!("{other:?}: {message}"),
+        }
+    }
+}
+
+#[test]
+fn a_host_has_functions_of_its_own() {
+    let intervals = HostLoop::new().intervals().expect("a sound function");
+    let text = borrowed(oriel_intervals_text(Some(&intervals))).replace("  weight:0.000000e+00", "");
+    assert_eq!(
+        text,
+        "%0 [16r,112B:0) 0@16r\n%1 [48r,64r:0) 0@48r\n%2 [64r,112B:0) 0@64r\n%3 [80r,96r:0) 0@80r\n"
+    );
+}
+
+#[test]
+fn what_a_host_says_is_checked() {
+    let problem = |change: fn(&mut HostLoop)| {
+        let mut host = HostLoop::new();
+        change(&mut host);
+        host.intervals().expect_err("it is refused")
+    };
+    let cases: [(fn(&mut HostLoop), &str); 5] = [
+        (
+            |host| host.successors[0][0] = 3,
+            "names block 3 of 3 after block 0",
+        ),
+        (
+            |host| host.operands[1][1][0].register = 4,
+            "names register 4 of 4 in instruction 1 of block 1",
+        ),
+        (
+            |host| host.operands[1][0][1].block = 9,
+            "names block 9 of 3 in instruction 0",
+        ),
+        (
+            |host| host.operands[1][1][0].access = 7,
+            "access 7, which is no OrielAccess",
+        ),
+        (|host| host.successors.clear(), "'block_count' is zero"),
+    ];
+    for (change, expected) in cases {
+        let message = problem(change);
+        assert!(message.contains(expected), "{message}");
+    }
 }

@@ -1,6 +1,8 @@
 //! Whole modules: read, and compiled to PTX.
 
+use super::run::OrielSnapshot;
 use super::text::{OrielSink, OrielText};
+use crate::snapshot::OwnedSnapshot;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef};
 use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
@@ -19,7 +21,43 @@ unsafe extern "C" {
         ptx: OrielSink,
         error: OrielSink,
     ) -> i32;
+    fn oriel_export_function(
+        machine_function: *mut c_void,
+        sink: OrielSnapshotSink,
+        refusal: OrielSink,
+    ) -> i32;
     fn oriel_set_llvm_option(name: OrielText, value: Option<&OrielText>, error: OrielSink) -> i32;
+}
+
+/// `OrielSnapshotSink`.
+#[repr(C)]
+struct OrielSnapshotSink {
+    context: *mut c_void,
+    take: extern "C" fn(*mut c_void, &OrielSnapshot),
+}
+
+/// Exports an `llvm::MachineFunction`.
+///
+/// # Errors
+/// A snapshot cannot carry it; the message says why.
+///
+/// # Safety
+/// It is one, and no other thread uses it.
+pub(crate) unsafe fn export_function(machine_function: *mut c_void) -> Result<OwnedSnapshot, String> {
+    extern "C" fn take(context: *mut c_void, snapshot: &OrielSnapshot) {
+        // SAFETY: `context` is `copy` below, and the exporter's arrays are valid for the call.
+        unsafe {
+            *context.cast::<Option<OwnedSnapshot>>() = Some(OwnedSnapshot::copy_of(&snapshot.view()));
+        }
+    }
+    let (mut copy, mut refusal) = (None, String::new());
+    let sink = OrielSnapshotSink {
+        context: (&raw mut copy).cast(),
+        take,
+    };
+    // SAFETY: the caller vouches for the function, and both sinks outlive the call.
+    unsafe { oriel_export_function(machine_function, sink, OrielSink::into_string(&mut refusal)) };
+    copy.ok_or(refusal)
 }
 
 /// Every compilation of this library holds it for reading, and for writing who changes what all of

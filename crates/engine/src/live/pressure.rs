@@ -29,6 +29,7 @@ impl File {
 
 /// The pressure from one position up to the next change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct PressurePoint {
     /// Where it begins.
     pub index: SlotIndex,
@@ -139,9 +140,14 @@ pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
 impl Pressure {
     /// The pressure of `intervals`, which are those of `snapshot`'s registers.
     pub fn new(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> Self {
+        Self::of(intervals, |register| units_of(snapshot, register))
+    }
+
+    /// The pressure of `intervals`, of whose registers `units` says the file and the units.
+    pub fn of(intervals: &LiveIntervals, units: impl Fn(Register) -> (File, u32)) -> Self {
         let mut changes: [Vec<(SlotIndex, i64)>; 2] = [Vec::new(), Vec::new()];
         for register in intervals.registers() {
-            let (file, units) = units_of(snapshot, register);
+            let (file, units) = units(register);
             let changes = &mut changes[file as usize];
             for segment in intervals.interval(register).segments() {
                 changes.push((segment.start, i64::from(units)));
