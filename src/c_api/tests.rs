@@ -430,12 +430,13 @@ fn a_host_has_functions_of_its_own() {
 
 #[test]
 fn what_a_host_says_is_checked() {
-    let problem = |change: fn(&mut HostLoop)| {
+    type Change = fn(&mut HostLoop);
+    let problem = |change: Change| {
         let mut host = HostLoop::new();
         change(&mut host);
         host.intervals().expect_err("it is refused")
     };
-    let cases: [(fn(&mut HostLoop), &str); 5] = [
+    let cases: [(Change, &str); 5] = [
         (
             |host| host.successors[0][0] = 3,
             "names block 3 of 3 after block 0",
