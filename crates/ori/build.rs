@@ -2,19 +2,19 @@
 
 #[expect(
     dead_code,
-    reason = "what the library needs of this file, and the table of forms does not"
+    reason = "what the library needs of this file, and the table of mappings does not"
 )]
 #[path = "src/modifiers.rs"]
 mod modifiers;
 #[expect(
     dead_code,
-    reason = "what the library needs of this file, and the table of forms does not"
+    reason = "what the library needs of this file, and the table of mappings does not"
 )]
 #[path = "src/operation.rs"]
 mod operation;
 #[expect(
     dead_code,
-    reason = "what the library needs of this file, and the table of forms does not"
+    reason = "what the library needs of this file, and the table of mappings does not"
 )]
 #[path = "src/types.rs"]
 mod types;
@@ -22,19 +22,19 @@ mod types;
 #[path = "src/machine"]
 #[expect(
     dead_code,
-    reason = "what the library needs of this file, and the table of forms does not"
+    reason = "what the library needs of this file, and the table of mappings does not"
 )]
 mod machine {
     pub mod name_hash;
+    pub mod operand_class;
     pub mod patterns;
-    pub mod place;
 }
 
 use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    write_forms();
+    write_mappings();
 }
 
 /// Writes what the library includes.
@@ -44,16 +44,16 @@ fn write_source(name: &str, source: &str) {
 }
 
 /// Writes the table from LLVM's opcodes to Ori.
-fn write_forms() {
+fn write_mappings() {
     for read in [
         "modifiers.rs",
         "operation.rs",
         "types.rs",
         "machine/name_hash.rs",
         "machine/patterns",
-        "machine/place.rs",
+        "machine/operand_class.rs",
     ] {
         println!("cargo::rerun-if-changed=src/{read}");
     }
-    write_source("forms.rs", &machine::patterns::source_of_table());
+    write_source("opcode_mappings.rs", &machine::patterns::source_of_table());
 }

@@ -6,7 +6,7 @@
 #![cfg(feature = "llvm")]
 
 use inkwell::targets::{InitializationConfig, Target};
-use oriel::ori::machine::form_named;
+use oriel::ori::machine::mapping_named;
 use oriel::ori::{InstructionFlags, MachineOpcode, MemoryRule, Operation, OperationFlags, unknown_effects};
 use oriel::snapshot::abi::OpcodeFlags;
 use oriel_laboratory::{LlvmOpcode, llvm_opcodes};
@@ -50,8 +50,8 @@ fn operation_of(opcode: &LlvmOpcode) -> Operation {
     } else {
         &opcode.mnemonic
     };
-    match form_named(key) {
-        Some(form) => form.operation,
+    match mapping_named(key) {
+        Some(mapping) => mapping.operation,
         // Branches and returns have no forms.
         None if matches!(opcode.name.as_str(), "GOTO" | "CBranch") => Operation::Bra,
         None if opcode.name.starts_with("BRX_") => Operation::Brx,

@@ -411,29 +411,29 @@ mod tests {
     /// What comes from LLVM has to fit, or the verifier would complain about every such
     /// instruction.
     #[test]
-    fn signatures_fit_the_forms_of_machine_instructions() {
-        use crate::machine::all_forms;
-        for form in all_forms() {
-            let signature = Signature::of_operation(form.operation);
-            let properties = form.operation.properties();
-            let (data, source) = (form.description.data_type, form.description.source_type);
-            let (results, sources) = (form.result_count(), form.source_count());
+    fn constraints_match_the_mappings_of_machine_instructions() {
+        use crate::machine::all_mappings;
+        for mapping in all_mappings() {
+            let signature = Signature::of_operation(mapping.operation);
+            let properties = mapping.operation.properties();
+            let (data, source) = (mapping.description.data_type, mapping.description.source_type);
+            let (results, sources) = (mapping.result_count(), mapping.source_count());
             let has_type = signature.data_types.contains(&data)
                 || (signature.data_types.is_empty() && data == DataType::None);
-            assert!(has_type, "{} has data type {data:?}", form.name());
+            assert!(has_type, "{} has data type {data:?}", mapping.name());
             if let SourceTypes::Required(types) | SourceTypes::Optional(types) = signature.source_types {
                 assert!(
                     source == DataType::None || types.contains(&source),
                     "{}",
-                    form.name()
+                    mapping.name()
                 );
             } else {
-                assert_eq!(source, DataType::None, "{}", form.name());
+                assert_eq!(source, DataType::None, "{}", mapping.name());
             }
             assert!(
-                types_fit(form.operation, data, source, results, sources),
+                types_fit(mapping.operation, data, source, results, sources),
                 "types of {} do not fit",
-                form.name()
+                mapping.name()
             );
             assert!(results >= properties.results.0.into() && results <= properties.results.1.into());
             assert!(sources >= properties.sources.0.into() && sources <= properties.sources.1.into());

@@ -3,8 +3,8 @@
 //! Constants that an opcode takes in registers only are moved there first; how many have to says
 //! how well it fits.
 
-use super::forms::{Form, forms_of};
-use super::place::{Description, Place};
+use super::opcode_mapping::{OpcodeMapping, mappings_of};
+use super::operand_class::{Description, OperandClass};
 use crate::edit::InstructionBuilder;
 use crate::function::{Constant, Function, Instruction, Special};
 use crate::operand::{Operand, OperandKind};
@@ -21,52 +21,52 @@ pub(super) struct Written<'a> {
     pub sources: &'a [Operand],
 }
 
-/// The form that fits an instruction best.
-pub(super) struct BestForm {
-    pub form: &'static Form,
+/// The mapping that fits an instruction best.
+pub(super) struct BestMapping {
+    pub mapping: &'static OpcodeMapping,
     /// Constants that have to be moved into registers for it.
     pub moves: usize,
     /// Types, modifiers and sources for it, if the first two sources change places.
     pub swapped: Option<(Description, SmallVec<[Operand; 4]>)>,
 }
 
-/// Of all forms of an operation the one that needs the fewest moves, the first of several.
-pub(super) fn best_form(
+/// Of all mappings of an operation the one that needs the fewest moves, the first of several.
+pub(super) fn best_mapping(
     function: &Function,
     operation: Operation,
     written: &Written<'_>,
-) -> Option<BestForm> {
+) -> Option<BestMapping> {
     let operation = match operation {
         // A copy of a constant is a move.
         Operation::Copy => Operation::Mov,
         other => other,
     };
     let swapped = swapped(operation, written);
-    let mut best: Option<(usize, &'static Form, bool)> = None;
-    for form in forms_of(operation, written.description.data_type) {
+    let mut best: Option<(usize, &'static OpcodeMapping, bool)> = None;
+    for mapping in mappings_of(operation, written.description.data_type) {
         for is_swapped in [false, true] {
             let moves = match (&swapped, is_swapped) {
-                (_, false) => moves_needed(function, form, written),
+                (_, false) => moves_needed(function, mapping, written),
                 (Some((description, sources)), true) => {
                     let written = Written {
                         description: *description,
                         results: written.results,
                         sources,
                     };
-                    moves_needed(function, form, &written)
+                    moves_needed(function, mapping, &written)
                 }
                 (None, true) => None,
             };
             if let Some(moves) = moves
                 && best.is_none_or(|(least, ..)| moves < least)
             {
-                best = Some((moves, form, is_swapped));
+                best = Some((moves, mapping, is_swapped));
             }
         }
     }
-    let (moves, form, is_swapped) = best?;
-    Some(BestForm {
-        form,
+    let (moves, mapping, is_swapped) = best?;
+    Some(BestMapping {
+        mapping,
         moves,
         swapped: swapped.filter(|_| is_swapped),
     })
@@ -102,7 +102,7 @@ pub fn takes_directly(
             results: &results,
             sources,
         };
-        best_form(function, operation, &written).map(|best| best.moves)
+        best_mapping(function, operation, &written).map(|best| best.moves)
     };
     if operand.is_constant() && !is_of_same_class(function, instruction, number, operand) {
         return false;
@@ -115,7 +115,7 @@ pub fn takes_directly(
 }
 
 /// Does LLVM have an opcode for an instruction, so that no other is needed for it?
-pub fn has_form(function: &Function, new: &InstructionBuilder) -> bool {
+pub fn has_machine_opcode(function: &Function, new: &InstructionBuilder) -> bool {
     let written = Written {
         description: Description {
             data_type: new.data_type,
@@ -125,24 +125,24 @@ pub fn has_form(function: &Function, new: &InstructionBuilder) -> bool {
         results: &new.results,
         sources: &new.sources,
     };
-    best_form(function, new.operation, &written).is_some_and(|best| best.moves == 0)
+    best_mapping(function, new.operation, &written).is_some_and(|best| best.moves == 0)
 }
 
-/// How many constants have to go into registers for `form` to fit; none if it does not.
-fn moves_needed(function: &Function, form: &Form, written: &Written<'_>) -> Option<usize> {
-    let counts_fit = form.result_count() == written.results.len()
-        && written.sources.len() >= form.source_count()
+/// How many constants have to go into registers for `mapping` to fit; none if it does not.
+fn moves_needed(function: &Function, mapping: &OpcodeMapping, written: &Written<'_>) -> Option<usize> {
+    let counts_fit = mapping.result_count() == written.results.len()
+        && written.sources.len() >= mapping.source_count()
         && written.sources.len()
-            <= form.source_count() + usize::from(form.places().contains(&Place::UsedBytes));
-    if !counts_fit || !form.describes(&written.description) || !special_fits(function, form, written) {
+            <= mapping.source_count() + usize::from(mapping.operands().contains(&OperandClass::UsedBytes));
+    if !counts_fit || !mapping.describes(&written.description) || !special_fits(function, mapping, written) {
         return None;
     }
     let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
     let mut moves = 0;
-    for place in form.places().iter() {
-        match *place {
-            Place::Result(bits) if !is_register(function, *results.next()?, bits) => return None,
-            place if place.is_source() => match fit(function, form, place, *sources.next()?) {
+    for class in mapping.operands().iter() {
+        match *class {
+            OperandClass::Result(bits) if !is_register(function, *results.next()?, bits) => return None,
+            class if class.is_source() => match fit(function, mapping, class, *sources.next()?) {
                 Fit::Good => {}
                 Fit::AfterMove => moves += 1,
                 Fit::Bad => return None,
@@ -153,8 +153,8 @@ fn moves_needed(function: &Function, form: &Form, written: &Written<'_>) -> Opti
     Some(moves)
 }
 
-pub(super) fn special_fits(function: &Function, form: &Form, written: &Written<'_>) -> bool {
-    form.special.is_none_or(|special| {
+pub(super) fn special_fits(function: &Function, mapping: &OpcodeMapping, written: &Written<'_>) -> bool {
+    mapping.special.is_none_or(|special| {
         written.sources.last().is_some_and(|source| match source.kind() {
             OperandKind::Special(id) => function.special_data(id) == Special::SpecialRegister(special),
             _ => false,
@@ -167,7 +167,12 @@ pub(super) fn is_register(function: &Function, operand: Operand, bits: u8) -> bo
     register.is_some_and(|register| function.register(register).bits == u16::from(bits))
 }
 
-pub(super) fn fit(function: &Function, form: &Form, place: Place, operand: Operand) -> Fit {
+pub(super) fn fit(
+    function: &Function,
+    mapping: &OpcodeMapping,
+    class: OperandClass,
+    operand: Operand,
+) -> Fit {
     let good = |fits: bool| if fits { Fit::Good } else { Fit::Bad };
     let is_symbol = || match operand.kind() {
         OperandKind::Special(id) => matches!(
@@ -176,26 +181,26 @@ pub(super) fn fit(function: &Function, form: &Form, place: Place, operand: Opera
         ),
         _ => false,
     };
-    match place {
-        Place::Register(bits) if is_register(function, operand, bits) => Fit::Good,
-        Place::Register(bits) if is_constant(function, form, operand, bits) => Fit::AfterMove,
-        Place::Constant(bits) => good(is_constant(function, form, operand, bits)),
-        Place::Value(bits) => {
-            good(is_register(function, operand, bits) || is_constant(function, form, operand, bits))
+    match class {
+        OperandClass::Register(bits) if is_register(function, operand, bits) => Fit::Good,
+        OperandClass::Register(bits) if is_constant(function, mapping, operand, bits) => Fit::AfterMove,
+        OperandClass::Constant(bits) => good(is_constant(function, mapping, operand, bits)),
+        OperandClass::Value(bits) => {
+            good(is_register(function, operand, bits) || is_constant(function, mapping, operand, bits))
         }
-        Place::Symbol => good(is_symbol()),
-        Place::Base => {
+        OperandClass::Symbol => good(is_symbol()),
+        OperandClass::Base => {
             good(is_symbol() || is_register(function, operand, 64) || is_register(function, operand, 32))
         }
-        Place::Count | Place::UsedBytes => good(function.integer(operand).is_some()),
-        Place::Register(_) | Place::Result(_) | Place::Modifier(_) => Fit::Bad,
+        OperandClass::Count | OperandClass::UsedBytes => good(function.integer(operand).is_some()),
+        OperandClass::Register(_) | OperandClass::Result(_) | OperandClass::Modifier(_) => Fit::Bad,
     }
 }
 
 /// Is it a constant that an operand of so many bits can be?
-fn is_constant(function: &Function, form: &Form, operand: Operand, width: u8) -> bool {
+fn is_constant(function: &Function, mapping: &OpcodeMapping, operand: Operand, width: u8) -> bool {
     if let Some(value) = function.integer(operand) {
-        return !is_of_floats(form) && integer_fits(value, width);
+        return !is_of_floats(mapping) && integer_fits(value, width);
     }
     let OperandKind::Constant(constant) = operand.kind() else {
         return false;
@@ -209,7 +214,7 @@ fn is_constant(function: &Function, form: &Form, operand: Operand, width: u8) ->
     }
 }
 
-/// How an operand suits a place.
+/// How well an operand suits a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Good,
@@ -244,13 +249,13 @@ fn swapped(operation: Operation, written: &Written<'_>) -> Option<(Description, 
     Some((description, sources))
 }
 
-/// Do the constants of a form stand for floating-point numbers?
-fn is_of_floats(form: &Form) -> bool {
+/// Do the constants of a mapping stand for floating-point numbers?
+fn is_of_floats(mapping: &OpcodeMapping) -> bool {
     let Description {
         data_type,
         source_type,
         ..
-    } = form.description;
+    } = mapping.description;
     // What a store or a load moves is bits.
     let of_sources = if source_type == DataType::None {
         data_type
@@ -293,7 +298,7 @@ bix0:
             panic!("four instructions")
         };
         let fits = |instruction, number, operand| takes_directly(&function, instruction, number, operand);
-        // The first source of a sum gives its place to the constant; a bit count has no form for
+        // The first source of a sum gives its place to the constant; a bit count has no mapping for
         // one.
         assert!(fits(add, 0, integer) && fits(add, 1, integer));
         assert!(fits(sub, 1, integer));

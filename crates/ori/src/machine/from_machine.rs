@@ -1,10 +1,10 @@
 //! Snapshot to Ori.
 //!
 //! One walk over the snapshot. What each opcode is for Ori is looked up once an opcode; an
-//! instruction whose operands are not exactly what its form says becomes opaque.
+//! instruction whose operands are not exactly what its mapping says becomes opaque.
 
-use super::forms::{Form, form_named};
-use super::place::{Description, Place};
+use super::opcode_mapping::{OpcodeMapping, mapping_named};
+use super::operand_class::{Description, OperandClass};
 use crate::edit::{InstructionBuilder, Position};
 use crate::function::{
     Constant, Function, FunctionInfo, InstructionFlags, MachineOpcode, MemoryAccess, RegisterFile, Special,
@@ -42,7 +42,7 @@ const MI_FLAG_CONTRACT: u32 = 1 << 8;
 /// What an opcode is for Ori.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
-    Form(&'static Form),
+    Mapped(&'static OpcodeMapping),
     Copy,
     Phi,
     ImplicitDef,
@@ -100,8 +100,8 @@ impl Reading {
             _ => {}
         }
         let key = if mnemonic.is_empty() { name } else { mnemonic };
-        match form_named(key) {
-            Some(form) => Self::Form(form),
+        match mapping_named(key) {
+            Some(mapping) => Self::Mapped(mapping),
             None if is_terminator => Self::OpaqueTerminator,
             None => Self::Opaque,
         }
@@ -179,9 +179,9 @@ impl<'a> Importer<'a> {
     fn import_tables(&mut self) {
         let arrays = self.snapshot.arrays();
         for (record, &reading) in arrays.opcodes.iter().zip(&self.readings) {
-            // A form has the name of its opcode already.
+            // A mapping has the name of its opcode already.
             let named = |name: Cow<'_, str>| match reading {
-                Reading::Form(form) if form.name() == name => Cow::Borrowed(form.name()),
+                Reading::Mapped(mapping) if mapping.name() == name => Cow::Borrowed(mapping.name()),
                 _ => Cow::Owned(name.into_owned()),
             };
             let mnemonic = self.snapshot.string(record.mnemonic);
@@ -288,7 +288,7 @@ impl<'a> Importer<'a> {
     /// An instruction that does not end a block, except one after which the thread is gone.
     fn import_instruction(&mut self, block: Block, instruction: MachineInstruction, is_last: bool) {
         let new = match self.reading(instruction) {
-            Reading::Form(form) => self.read_form(instruction, form),
+            Reading::Mapped(mapping) => self.read_mapped(instruction, mapping),
             Reading::Copy => self.read_plain(instruction, Operation::Copy, 1),
             Reading::ImplicitDef => self.read_plain(instruction, Operation::ImplicitDef, 0),
             Reading::Phi => self.read_phi(instruction),
@@ -324,39 +324,45 @@ impl<'a> Importer<'a> {
         new
     }
 
-    fn read_form(&mut self, instruction: MachineInstruction, form: &Form) -> Option<InstructionBuilder> {
+    fn read_mapped(
+        &mut self,
+        instruction: MachineInstruction,
+        mapping: &OpcodeMapping,
+    ) -> Option<InstructionBuilder> {
         let machine = self.snapshot.instruction(instruction);
         let records = machine.operand_records();
-        if records.len() != form.places().len() || !fits(&self.function, form, records) {
+        if records.len() != mapping.operands().len() || !fits(&self.function, mapping, records) {
             return None;
         }
-        let mut description = form.description;
+        let mut description = mapping.description;
         let mut used_bytes = None;
-        for (place, record) in form.places().iter().zip(records) {
-            match place {
-                Place::Modifier(encoding) if !encoding.decode(record.value, &mut description) => return None,
-                Place::UsedBytes if record.value != -1 => used_bytes = Some(record.value),
+        for (class, record) in mapping.operands().iter().zip(records) {
+            match class {
+                OperandClass::Modifier(encoding) if !encoding.decode(record.value, &mut description) => {
+                    return None;
+                }
+                OperandClass::UsedBytes if record.value != -1 => used_bytes = Some(record.value),
                 _ => {}
             }
         }
-        let mut new = self.start(instruction, form.operation, description.data_type);
-        for (number, (place, record)) in form.places().iter().zip(records).enumerate() {
-            match place {
-                Place::Result(_) => new.results.push(self.register(record)),
-                Place::Modifier(_) | Place::UsedBytes => {}
+        let mut new = self.start(instruction, mapping.operation, description.data_type);
+        for (number, (class, record)) in mapping.operands().iter().zip(records).enumerate() {
+            match class {
+                OperandClass::Result(_) => new.results.push(self.register(record)),
+                OperandClass::Modifier(_) | OperandClass::UsedBytes => {}
                 _ => new.sources.push(self.operand(instruction, number, record)),
             }
         }
         if let Some(mask) = used_bytes {
             new.sources.push(self.function.integer_operand(mask));
         }
-        if let Some(special) = form.special {
+        if let Some(special) = mapping.special {
             let special = Special::SpecialRegister(special);
             new.sources.push(self.function.special_operand(special));
         }
-        self.adjust_space(form, &mut description, &machine);
+        self.adjust_space(mapping, &mut description, &machine);
         let may_contract = machine.record().flags & MI_FLAG_CONTRACT != 0;
-        if may_contract && form.description.data_type.is_float() {
+        if may_contract && mapping.description.data_type.is_float() {
             description.modifiers.flags |= ModifierFlags::CONTRACT;
         }
         new.source_type = description.source_type;
@@ -367,9 +373,14 @@ impl<'a> Importer<'a> {
     /// Tells the parameters of a kernel from those of calls and device functions, which LLVM gives
     /// the same address space: only loads can be of the former, and a symbol among the latter is
     /// that of a call.
-    fn adjust_space(&self, form: &Form, description: &mut Description, machine: &InstructionRef<'_>) {
+    fn adjust_space(
+        &self,
+        mapping: &OpcodeMapping,
+        description: &mut Description,
+        machine: &InstructionRef<'_>,
+    ) {
         let space = &mut description.modifiers.space;
-        let is_access = matches!(form.operation, Operation::Ld | Operation::St);
+        let is_access = matches!(mapping.operation, Operation::Ld | Operation::St);
         if *space != AddressSpace::EntryParam || !is_access {
             return;
         }
@@ -377,7 +388,7 @@ impl<'a> Importer<'a> {
             record.kind == OperandKind::Symbol as u8
                 && !self.function.symbols[Symbol::from_u32(record.index)].contains("_param_")
         };
-        let is_load = form.operation == Operation::Ld;
+        let is_load = mapping.operation == Operation::Ld;
         if !is_load || !self.snapshot.is_kernel() || machine.operand_records().iter().any(is_of_call) {
             *space = AddressSpace::DeviceParam;
         }
@@ -637,8 +648,8 @@ fn is_register(record: &OperandRecord, written: bool) -> bool {
         && !(written && has_flags(record, OperandFlags::UNDEF))
 }
 
-/// Are the operands what the form says?
-fn fits(function: &Function, form: &Form, records: &[OperandRecord]) -> bool {
+/// Are the operands what the mapping says?
+fn fits(function: &Function, mapping: &OpcodeMapping, records: &[OperandRecord]) -> bool {
     let has_bits = |record: &OperandRecord, bits: u8| {
         function.registers[Register::from_u32(record.index)].bits == u16::from(bits)
     };
@@ -647,19 +658,22 @@ fn fits(function: &Function, form: &Form, records: &[OperandRecord]) -> bool {
         |record: &OperandRecord| is(record, OperandKind::Immediate) || is(record, OperandKind::Constant);
     let is_symbol =
         |record: &OperandRecord| is(record, OperandKind::Symbol) || is(record, OperandKind::FrameIndex);
-    form.places()
+    mapping
+        .operands()
         .iter()
         .zip(records)
-        .all(|(place, record)| match *place {
-            Place::Result(bits) => is_register(record, true) && has_bits(record, bits),
-            Place::Register(bits) => is_register(record, false) && has_bits(record, bits),
-            Place::Constant(_) => is_constant(record),
-            Place::Value(bits) => {
+        .all(|(class, record)| match *class {
+            OperandClass::Result(bits) => is_register(record, true) && has_bits(record, bits),
+            OperandClass::Register(bits) => is_register(record, false) && has_bits(record, bits),
+            OperandClass::Constant(_) => is_constant(record),
+            OperandClass::Value(bits) => {
                 is_constant(record) || (is_register(record, false) && has_bits(record, bits))
             }
-            Place::Symbol => is_symbol(record),
-            Place::Base => is_symbol(record) || is_register(record, false),
-            Place::Count | Place::UsedBytes | Place::Modifier(_) => is(record, OperandKind::Immediate),
+            OperandClass::Symbol => is_symbol(record),
+            OperandClass::Base => is_symbol(record) || is_register(record, false),
+            OperandClass::Count | OperandClass::UsedBytes | OperandClass::Modifier(_) => {
+                is(record, OperandKind::Immediate)
+            }
         })
 }
 

@@ -1,13 +1,13 @@
 //! One Ori instruction as a machine instruction.
 //!
 //! The machine instruction that it was made from comes first: if its opcode still fits, only
-//! operands change. Otherwise the forms of the operation are searched: operands as they are, then
+//! operands change. Otherwise the mappings of the operation are searched: operands as they are, then
 //! with the first two exchanged, then with constants moved into registers.
 
-use super::fit::{BestForm, Fit, Written, best_form, description_of, fit, is_register, special_fits};
-use super::forms::{Form, forms_of};
+use super::fit::{BestMapping, Fit, Written, best_mapping, description_of, fit, is_register, special_fits};
 use super::from_machine::Reading;
-use super::place::Place;
+use super::opcode_mapping::{OpcodeMapping, mappings_of};
+use super::operand_class::OperandClass;
 use super::to_machine::{ExportError, Exporter};
 use crate::function::{Constant, Instruction, RegisterFile, Special};
 use crate::modifiers::Modifiers;
@@ -65,7 +65,7 @@ impl Exporter<'_> {
                 .ok_or(ExportError::NoOrigin(instruction))?;
             let operands = self
                 .lower_opaque(origin, &results, &sources)
-                .ok_or(ExportError::NoForm(instruction, operation))?;
+                .ok_or(ExportError::NoOpcode(instruction, operation))?;
             return Ok(Lowered {
                 opcode: None,
                 operands,
@@ -80,17 +80,17 @@ impl Exporter<'_> {
             return Ok(plain);
         }
         if let Some(origin) = function.origin(instruction)
-            && let Reading::Form(form) = self.reading(origin)
-            && form.operation == operation
-            && let Some(operands) = self.write(form, &written, Some(origin))
+            && let Reading::Mapped(mapping) = self.reading(origin)
+            && mapping.operation == operation
+            && let Some(operands) = self.write(mapping, &written, Some(origin))
         {
             return Ok(Lowered {
-                opcode: Some(form.name()),
+                opcode: Some(mapping.name()),
                 operands,
             });
         }
         self.search(operation, written)
-            .ok_or(ExportError::NoForm(instruction, operation))
+            .ok_or(ExportError::NoOpcode(instruction, operation))
     }
 
     /// The operations whose opcodes take registers of every class.
@@ -141,9 +141,9 @@ impl Exporter<'_> {
         (results.next().is_none() && sources.next().is_none()).then_some(operands)
     }
 
-    /// Any form that does it.
+    /// Any mapping that does it.
     fn search(&mut self, operation: Operation, written: Written<'_>) -> Option<Lowered> {
-        let BestForm { form, swapped, .. } = best_form(self.function, operation, &written)?;
+        let BestMapping { mapping, swapped, .. } = best_mapping(self.function, operation, &written)?;
         let written = match &swapped {
             Some((description, sources)) => Written {
                 description: *description,
@@ -152,50 +152,52 @@ impl Exporter<'_> {
             },
             None => written,
         };
-        let operands = self.write(form, &written, None)?;
+        let operands = self.write(mapping, &written, None)?;
         Some(Lowered {
-            opcode: Some(form.name()),
+            opcode: Some(mapping.name()),
             operands,
         })
     }
 
-    /// The operands for `form`; constants that need it are moved into registers first. What stands
+    /// The operands for `mapping`; constants that need it are moved into registers first. What stands
     /// in the origin's place already needs no second look.
     fn write(
         &mut self,
-        form: &'static Form,
+        mapping: &'static OpcodeMapping,
         written: &Written<'_>,
         origin: Option<MachineInstruction>,
     ) -> Option<Records> {
-        let counts_fit =
-            form.result_count() == written.results.len() && written.sources.len() >= form.source_count();
-        if !counts_fit || !form.describes(&written.description) || !special_fits(self.function, form, written)
+        let counts_fit = mapping.result_count() == written.results.len()
+            && written.sources.len() >= mapping.source_count();
+        if !counts_fit
+            || !mapping.describes(&written.description)
+            || !special_fits(self.function, mapping, written)
         {
             return None;
         }
         let input = origin.map(|origin| (origin, self.snapshot.instruction(origin).operand_records()));
-        if input.is_some_and(|(_, records)| records.len() != form.places().len()) {
+        if input.is_some_and(|(_, records)| records.len() != mapping.operands().len()) {
             return None;
         }
         let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
-        let fixed: Modifiers = form.description.modifiers;
+        let fixed: Modifiers = mapping.description.modifiers;
         let mut operands = Records::new();
-        for (number, &place) in form.places().iter().enumerate() {
+        for (number, &class) in mapping.operands().iter().enumerate() {
             let old = input.map(|(origin, records)| (origin, number, &records[number]));
-            let record = match place {
-                Place::Result(bits) => {
+            let record = match class {
+                OperandClass::Result(bits) => {
                     let result = *results.next()?;
                     if !is_register(self.function, result, bits) {
                         return None;
                     }
                     self.record(result, true, old)?
                 }
-                Place::Modifier(encoding) => immediate(encoding.encode(&written.description, &fixed)?),
-                Place::UsedBytes => {
-                    let mask = written.sources.get(form.source_count());
+                OperandClass::Modifier(encoding) => immediate(encoding.encode(&written.description, &fixed)?),
+                OperandClass::UsedBytes => {
+                    let mask = written.sources.get(mapping.source_count());
                     immediate(mask.map_or(Some(-1), |&mask| self.function.integer(mask))?)
                 }
-                _ => self.write_source(form, place, *sources.next()?, old)?,
+                _ => self.write_source(mapping, class, *sources.next()?, old)?,
             };
             operands.push(record);
         }
@@ -204,8 +206,8 @@ impl Exporter<'_> {
 
     fn write_source(
         &mut self,
-        form: &Form,
-        place: Place,
+        mapping: &OpcodeMapping,
+        class: OperandClass,
         source: Operand,
         old: Input<'_>,
     ) -> Option<OperandRecord> {
@@ -215,10 +217,12 @@ impl Exporter<'_> {
         {
             return Some(record);
         }
-        match (fit(self.function, form, place, source), place) {
+        match (fit(self.function, mapping, class, source), class) {
             (Fit::Good, _) => self.record(source, false, old),
             // The origin's opcode is only as good as another if nothing has to be added for it.
-            (Fit::AfterMove, Place::Register(bits)) if old.is_none() => self.move_to_register(source, bits),
+            (Fit::AfterMove, OperandClass::Register(bits)) if old.is_none() => {
+                self.move_to_register(source, bits)
+            }
             _ => None,
         }
     }
@@ -238,8 +242,9 @@ impl Exporter<'_> {
             },
             _ => DataType::of_bits(u32::from(bits))?,
         };
-        let takes_constant = |form: &&Form| matches!(form.places(), [_, Place::Constant(_)]);
-        let form = forms_of(Operation::Mov, data_type).find(takes_constant)?;
+        let takes_constant =
+            |mapping: &&OpcodeMapping| matches!(mapping.operands(), [_, OperandClass::Constant(_)]);
+        let mapping = mappings_of(Operation::Mov, data_type).find(takes_constant)?;
         let file = if bits == 1 {
             RegisterFile::P
         } else {
@@ -248,7 +253,7 @@ impl Exporter<'_> {
         let register = self.new_register(file, u16::from(bits))?;
         let definition = register_record(register, OperandFlags::DEF);
         let value = self.record(constant, false, None)?;
-        self.emit_new(form.name(), None, &[definition, value]);
+        self.emit_new(mapping.name(), None, &[definition, value]);
         Some(register_record(register, OperandFlags::empty()))
     }
 

@@ -2,9 +2,9 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `place.rs` | what the operands of a machine instruction are for Ori; LLVM's numbers of modifiers |
-//! | `forms.rs` | the table from LLVM's opcodes to Ori, used in both directions |
-//! | `name_hash.rs` | how a form is found by the name of its opcode |
+//! | `name_hash.rs` | the hash table from opcode names to mappings |
+//! | `operand_class.rs` | what the operands of a machine instruction are for Ori; LLVM's numbers of modifiers |
+//! | `opcode_mapping.rs` | the table from LLVM's opcodes to Ori, used in both directions |
 //! | `patterns/` | its rows, by subject; the build makes the table of them |
 //! | `from_machine.rs` | snapshot to Ori |
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
@@ -12,15 +12,15 @@
 //! | `lower.rs` | Ori to a plan: one instruction |
 
 mod fit;
-mod forms;
 mod from_machine;
 mod lower;
 mod name_hash;
-mod place;
+mod opcode_mapping;
+mod operand_class;
 mod to_machine;
 
-pub use fit::{has_form, takes_directly};
-pub use forms::{Form, all_forms, form_named, forms_of};
+pub use fit::{has_machine_opcode, takes_directly};
 pub use from_machine::{ImportError, from_machine};
-pub use place::{Description, Encoding, Place};
+pub use opcode_mapping::{OpcodeMapping, all_mappings, mapping_named, mappings_of};
+pub use operand_class::{Description, Encoding, OperandClass};
 pub use to_machine::{ExportError, to_machine};

@@ -1,8 +1,8 @@
-//! The hash table from the names of LLVM's opcodes to forms, which the build fills and the library
+//! The hash table from the names of LLVM's opcodes to mappings, which the build fills and the library
 //! searches: open addressing with linear probing.
 
 /// What an empty slot holds.
-pub const NO_FORM: u16 = u16::MAX;
+pub const NO_MAPPING: u16 = u16::MAX;
 
 /// The slots in which a name may be, in the order in which they are tried. `slot_count` is a power
 /// of two.

@@ -35,7 +35,7 @@ use smallvec::SmallVec;
 pub enum ExportError {
     /// No opcode does this with such operands.
     #[error("{0}: LLVM has no opcode for {name} with these operands", name = .1.name())]
-    NoForm(Instruction, Operation),
+    NoOpcode(Instruction, Operation),
     /// Only the input has such instructions.
     #[error("{0}: nothing but the input can provide it")]
     NoOrigin(Instruction),
@@ -443,12 +443,12 @@ impl Exporter<'_> {
         sources: &[Operand],
         next: Option<Block>,
     ) -> Result<(), ExportError> {
-        let no_form = ExportError::NoForm(instruction, Operation::Bra);
+        let no_opcode = ExportError::NoOpcode(instruction, Operation::Bra);
         let goto = self.origin_of_kind(instruction, |reading| matches!(reading, Reading::Branch));
-        let last = *sources.last().ok_or_else(|| no_form.clone())?;
-        let mut other = last.as_block().ok_or_else(|| no_form.clone())?;
+        let last = *sources.last().ok_or_else(|| no_opcode.clone())?;
+        let mut other = last.as_block().ok_or_else(|| no_opcode.clone())?;
         if let [predicate, taken, _] = *sources {
-            let mut taken = taken.as_block().ok_or_else(|| no_form.clone())?;
+            let mut taken = taken.as_block().ok_or_else(|| no_opcode.clone())?;
             if predicate.is_complemented() {
                 (taken, other) = (other, taken);
             }
@@ -460,7 +460,7 @@ impl Exporter<'_> {
                 let target = self.record(Operand::target(taken), false, None);
                 let operands = predicate.into_iter().chain(target).collect::<Records>();
                 if operands.len() != 2 {
-                    return Err(no_form);
+                    return Err(no_opcode);
                 }
                 let lowered = Lowered {
                     opcode: Some("CBranch"),
@@ -473,7 +473,9 @@ impl Exporter<'_> {
         if next == Some(other) && !(self.is_untouched(instruction) && goto.is_some()) {
             return Ok(());
         }
-        let target = self.record(Operand::target(other), false, None).ok_or(no_form)?;
+        let target = self
+            .record(Operand::target(other), false, None)
+            .ok_or(no_opcode)?;
         let lowered = Lowered {
             opcode: Some("GOTO"),
             operands: Records::from_slice(&[target]),
@@ -553,7 +555,7 @@ impl Exporter<'_> {
         let results: SmallVec<[Operand; 2]> = function.results(instruction).iter().collect();
         let operands = self
             .lower_opaque(origin, &results, named)
-            .ok_or(ExportError::NoForm(instruction, operation))?;
+            .ok_or(ExportError::NoOpcode(instruction, operation))?;
         self.export_lowered(
             instruction,
             Some(origin),

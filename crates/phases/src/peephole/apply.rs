@@ -4,7 +4,7 @@ use super::rewrite::{Becomes, Node, Rewrite, Value};
 use crate::copies::is_alike;
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::abi::ConstantKind;
-use oriel_ori::machine::has_form;
+use oriel_ori::machine::has_machine_opcode;
 use oriel_ori::{
     Constant, DataType, Function, Instruction, InstructionBuilder, Operand, Operation, Position,
 };
@@ -116,7 +116,7 @@ fn plan_value(function: &mut Function, target: Instruction, value: Value) -> Opt
     let builder = InstructionBuilder::new(operation, data_type)
         .result(function.result(target, 0))
         .source(new);
-    (operation == Operation::Copy || has_form(function, &builder)).then(|| PlannedChange {
+    (operation == Operation::Copy || has_machine_opcode(function, &builder)).then(|| PlannedChange {
         target,
         value: None,
         nodes: smallvec![builder],
@@ -150,7 +150,7 @@ fn plan_nodes(function: &mut Function, target: Instruction, nodes: &[Node]) -> O
         for &source in &node.sources {
             builder = builder.source(operand(function, source, of_sources, &inner));
         }
-        if !has_form(function, &builder) {
+        if !has_machine_opcode(function, &builder) {
             return None;
         }
         builders.push(builder);

@@ -1,17 +1,17 @@
-//! Forms of atomic operations and of fences.
+//! PatternTable of atomic operations and of fences.
 
-use super::{Forms, Words, sources_of};
+use super::{PatternTable, Words, sources_of};
 use crate::modifiers::{AddressSpace, Ordering, Scope, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
 use DataType::{B16, B32, B64, Bf16, F16, F32, F64, S32, S64, U32, U64};
 
-/// Adds all of them; of an operation's forms that are equally good, the first is taken.
-pub(super) fn add(forms: &mut Forms) {
-    device_wide(forms);
-    scoped(forms);
-    exchanges(forms);
-    fences(forms);
+/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+pub(super) fn add(table: &mut PatternTable) {
+    device_wide(table);
+    scoped(table);
+    exchanges(table);
+    fences(table);
 }
 
 /// The letters of LLVM's names, and what they mean.
@@ -23,7 +23,7 @@ const SPACES: [(&str, AddressSpace); 4] = [
 ];
 
 /// PTX gives these its own ordering and scope: relaxed, and the device.
-fn device_wide(forms: &mut Forms) {
+fn device_wide(table: &mut PatternTable) {
     for (stem, variant, data_types) in [
         ("ATOM_ADD", Variant::Add, &[("32", B32), ("64", B64)][..]),
         (
@@ -48,7 +48,7 @@ fn device_wide(forms: &mut Forms) {
             let letters: &[&str] = if width == 16 { &["r"] } else { &["r", "i"] };
             for (name, space) in SPACES {
                 for letter in letters {
-                    forms
+                    table
                         .add(
                             format_args!("INT_PTX_{stem}_{suffix}_{name}{letter}"),
                             Operation::Atom,
@@ -64,7 +64,7 @@ fn device_wide(forms: &mut Forms) {
 }
 
 /// Generic addresses, with a scope in the name.
-fn scoped(forms: &mut Forms) {
+fn scoped(table: &mut PatternTable) {
     for (name, variant, data_types) in [
         ("ADD", Variant::Add, &[S32, U32, U64, F16, Bf16, F32, F64][..]),
         ("AND", Variant::And, &[B32, B64]),
@@ -81,7 +81,7 @@ fn scoped(forms: &mut Forms) {
             let letters: &[&str] = if width == 16 { &["r"] } else { &["r", "i"] };
             for (text, scope) in [("cta", Scope::Block), ("sys", Scope::System)] {
                 for letter in letters {
-                    forms
+                    table
                         .add(
                             format_args!("INT_PTX_SATOM_{name}_{}_{text}gen{letter}", data_type.name()),
                             Operation::Atom,
@@ -97,11 +97,11 @@ fn scoped(forms: &mut Forms) {
     }
 }
 
-fn exchanges(forms: &mut Forms) {
+fn exchanges(table: &mut PatternTable) {
     for data_type in [B16, B32, B64] {
         let width = data_type.bits();
         for letters in ["rr", "ri", "ir", "ii"] {
-            forms
+            table
                 .add(
                     format_args!("INT_PTX_ATOM_CAS_{width}_{letters}"),
                     Operation::Atom,
@@ -116,13 +116,13 @@ fn exchanges(forms: &mut Forms) {
     }
 }
 
-fn fences(forms: &mut Forms) {
+fn fences(table: &mut PatternTable) {
     for (name, scope) in [
         ("CTA", Scope::Block),
         ("GL", Scope::Device),
         ("SYS", Scope::System),
     ] {
-        forms
+        table
             .add(
                 format_args!("INT_MEMBAR_{name}"),
                 Operation::Membar,
@@ -138,7 +138,7 @@ fn fences(forms: &mut Forms) {
         ("seq_cst", Ordering::SequentiallyConsistent),
     ] {
         for scope in [Scope::Block, Scope::Cluster, Scope::Device, Scope::System] {
-            forms
+            table
                 .add(
                     format_args!("atomic_thread_fence_{order}_{}", scope.name()),
                     Operation::Membar,
@@ -149,7 +149,7 @@ fn fences(forms: &mut Forms) {
                 .scope(scope);
         }
     }
-    forms
+    table
         .add("INT_FENCE_SC_CLUSTER", Operation::Membar, DataType::None, "")
         .ordering(Ordering::SequentiallyConsistent)
         .scope(Scope::Cluster);

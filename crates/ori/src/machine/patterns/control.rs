@@ -1,17 +1,17 @@
-//! Forms of calls and of what else stops or parts control. Branches are more than one instruction
-//! each and have no forms; see `from_machine.rs`.
+//! PatternTable of calls and of what else stops or parts control. Branches are more than one instruction
+//! each and have no mappings; see `from_machine.rs`.
 
-use super::Forms;
+use super::PatternTable;
 use crate::modifiers::ModifierFlags;
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Adds all of them; of an operation's forms that are equally good, the first is taken.
-pub(super) fn add(forms: &mut Forms) {
-    calls_and_traps(forms);
+/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+pub(super) fn add(table: &mut PatternTable) {
+    calls_and_traps(table);
 }
 
-fn calls_and_traps(forms: &mut Forms) {
+fn calls_and_traps(table: &mut PatternTable) {
     let none = ModifierFlags::empty();
     let uniform = ModifierFlags::UNIFORM;
     let convergent = ModifierFlags::CONVERGENT;
@@ -43,6 +43,6 @@ fn calls_and_traps(forms: &mut Forms) {
         ("CALL_conv", Operation::Call, "base count count count", convergent),
         ("trapinst", Operation::Trap, "", none),
     ] {
-        forms.add(name, operation, DataType::None, words).flags(flags);
+        table.add(name, operation, DataType::None, words).flags(flags);
     }
 }

@@ -1,28 +1,28 @@
-//! Forms of comparisons, selections, conversions and movement between registers.
+//! PatternTable of comparisons, selections, conversions and movement between registers.
 
-use super::{Forms, words};
+use super::{PatternTable, words};
 use crate::modifiers::{AddressSpace, ModifierFlags, Rounding, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Adds all of them; of an operation's forms that are equally good, the first is taken.
-pub(super) fn add(forms: &mut Forms) {
-    comparisons(forms);
-    selections(forms);
-    conversions_to_integers(forms);
-    conversions_to_floats(forms);
-    narrow_conversions(forms);
-    tensor_conversions(forms);
-    address_conversions(forms);
-    moves(forms);
-    packing(forms);
+/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+pub(super) fn add(table: &mut PatternTable) {
+    comparisons(table);
+    selections(table);
+    conversions_to_integers(table);
+    conversions_to_floats(table);
+    narrow_conversions(table);
+    tensor_conversions(table);
+    address_conversions(table);
+    moves(table);
+    packing(table);
 }
 
-fn comparisons(forms: &mut Forms) {
+fn comparisons(table: &mut PatternTable) {
     for width in [16, 32, 64] {
         for letters in ["rr", "ri", "ir"] {
             let words = words(1, &[width; 2], letters) + "comparison";
-            forms
+            table
                 .add(
                     format_args!("SETP_i{width}{letters}"),
                     Operation::Isetp,
@@ -43,14 +43,14 @@ fn comparisons(forms: &mut Forms) {
         for letters in letters {
             let words = words(1, &[data_type.bits(); 2], letters) + "fcomparison" + ftz;
             let name = format!("SETP_{}{letters}", data_type.name());
-            forms
+            table
                 .add(name, Operation::Fsetp, DataType::B1, &words)
                 .from(data_type);
         }
     }
     for data_type in [DataType::F16x2, DataType::Bf16x2] {
         let name = format!("SETP_{}rr", data_type.name());
-        forms
+        table
             .add(
                 name,
                 Operation::Fsetp,
@@ -61,7 +61,7 @@ fn comparisons(forms: &mut Forms) {
     }
 }
 
-fn selections(forms: &mut Forms) {
+fn selections(table: &mut PatternTable) {
     for data_type in [
         DataType::B16,
         DataType::B32,
@@ -75,7 +75,7 @@ fn selections(forms: &mut Forms) {
         for letters in ["rr", "ri", "ir", "ii"] {
             let name = format!("SELP_{}{letters}", data_type.name());
             let words = words(width, &[width; 2], letters) + "1";
-            forms.add(name, Operation::Sel, data_type, &words);
+            table.add(name, Operation::Sel, data_type, &words);
         }
     }
 }
@@ -101,24 +101,24 @@ const CONVERTED: [DataType; 12] = [
     DataType::F64,
 ];
 
-fn conversions_to(forms: &mut Forms, to: DataType) {
+fn conversions_to(table: &mut PatternTable, to: DataType) {
     for from in CONVERTED {
         let words = words(register_bits(to), &[register_bits(from)], "r") + "conversion";
         let name = format_args!("CVT_{}_{}", to.name(), from.name());
-        forms.add(name, Operation::Cvt, to, &words).from(from);
+        table.add(name, Operation::Cvt, to, &words).from(from);
     }
 }
 
-fn conversions_to_floats(forms: &mut Forms) {
+fn conversions_to_floats(table: &mut PatternTable) {
     for to in CONVERTED.into_iter().filter(|to| to.is_float()) {
-        conversions_to(forms, to);
+        conversions_to(table, to);
     }
 }
 
-fn conversions_to_integers(forms: &mut Forms) {
+fn conversions_to_integers(table: &mut PatternTable) {
     use DataType::{S8, S16, S32, S64};
     for to in CONVERTED.into_iter().filter(|to| !to.is_float()) {
-        conversions_to(forms, to);
+        conversions_to(table, to);
     }
     // Within a register: the low bits, extended.
     for (to, from) in [
@@ -131,17 +131,17 @@ fn conversions_to_integers(forms: &mut Forms) {
     ] {
         let words = words(to.bits(), &[to.bits()], "r");
         let name = format_args!("CVT_INREG_{}_{}", to.name(), from.name());
-        forms.add(name, Operation::Cvt, to, &words).from(from);
+        table.add(name, Operation::Cvt, to, &words).from(from);
     }
 }
 
-fn narrow_conversions(forms: &mut Forms) {
+fn narrow_conversions(table: &mut PatternTable) {
     let saturating = [("", ModifierFlags::empty()), ("_sf", ModifierFlags::SATFINITE)];
     for (suffix, flags) in saturating {
         for data_type in [DataType::F16x2, DataType::Bf16x2] {
             for (random, words) in [("", "=32 32 32 conversion"), ("_rs", "=32 32 32 32 conversion")] {
                 let name = format!("CVT_{}_f32{random}{suffix}", data_type.name());
-                forms
+                table
                     .add(name, Operation::Cvt, data_type, words)
                     .from(DataType::F32)
                     .flags(flags);
@@ -150,14 +150,14 @@ fn narrow_conversions(forms: &mut Forms) {
     }
     for data_type in [DataType::F16, DataType::Bf16] {
         let name = format!("CVT_{}_f32_sf", data_type.name());
-        forms
+        table
             .add(name, Operation::Cvt, data_type, "=16 32 conversion")
             .from(DataType::F32)
             .flags(ModifierFlags::SATFINITE);
     }
 }
 
-fn tensor_conversions(forms: &mut Forms) {
+fn tensor_conversions(table: &mut PatternTable) {
     let relu = ModifierFlags::RELU;
     let satfinite = ModifierFlags::SATFINITE;
     let none = ModifierFlags::empty();
@@ -173,7 +173,7 @@ fn tensor_conversions(forms: &mut Forms) {
         ("rna", Rounding::Rna, none),
         ("rna_satf", Rounding::Rna, satfinite),
     ] {
-        forms
+        table
             .add(
                 format_args!("CVT_to_tf32_{suffix}"),
                 Operation::Cvt,
@@ -186,7 +186,7 @@ fn tensor_conversions(forms: &mut Forms) {
     }
 }
 
-fn address_conversions(forms: &mut Forms) {
+fn address_conversions(table: &mut PatternTable) {
     for (name, space, is_narrow) in [
         ("global", AddressSpace::Global, true),
         ("shared", AddressSpace::Shared, true),
@@ -197,7 +197,7 @@ fn address_conversions(forms: &mut Forms) {
     ] {
         for (infix, variant) in [("", Variant::FromSpace), ("to_", Variant::ToSpace)] {
             let mut add = |suffix: &str, data_type: DataType, words: &str| {
-                forms
+                table
                     .add(
                         format_args!("cvta_{infix}{name}{suffix}"),
                         Operation::Cvta,
@@ -214,7 +214,7 @@ fn address_conversions(forms: &mut Forms) {
         }
         if name != "param" {
             for (suffix, words) in [("_64", "=1 64"), ("_32", "=1 32")] {
-                forms
+                table
                     .add(
                         format_args!("isspace_{name}{suffix}"),
                         Operation::Isspacep,
@@ -227,7 +227,7 @@ fn address_conversions(forms: &mut Forms) {
     }
 }
 
-fn moves(forms: &mut Forms) {
+fn moves(table: &mut PatternTable) {
     use DataType::{B1, B16, B32, B64, B128, Bf16, F16, F32, F64, U32, U64};
     for (name, data_type, words) in [
         ("MOV_B1_r", B1, "=1 1"),
@@ -260,11 +260,11 @@ fn moves(forms: &mut Forms) {
         ("ProxyRegB32", B32, "=32 32"),
         ("ProxyRegB64", B64, "=64 64"),
     ] {
-        forms.add(name, Operation::Mov, data_type, words);
+        table.add(name, Operation::Mov, data_type, words);
     }
 }
 
-fn packing(forms: &mut Forms) {
+fn packing(table: &mut PatternTable) {
     use DataType::{B16, B32, B64, B128};
     for (name, to, from, words) in [
         ("V2I16toI32", B32, B16, "=32 16 16"),
@@ -272,7 +272,7 @@ fn packing(forms: &mut Forms) {
         ("V2I64toI128", B128, B64, "=128 64 64"),
         ("V4I16toI64", B64, B16, "=64 16 16 16 16"),
     ] {
-        forms.add(name, Operation::Pack, to, words).from(from);
+        table.add(name, Operation::Pack, to, words).from(from);
     }
     for (name, to, from, words) in [
         ("I32toV2I16", B16, B32, "=16 =16 32"),
@@ -280,7 +280,7 @@ fn packing(forms: &mut Forms) {
         ("I128toV2I64", B64, B128, "=64 =64 128"),
         ("I64toV4I16", B16, B64, "=16 =16 =16 =16 64"),
     ] {
-        forms.add(name, Operation::Unpack, to, words).from(from);
+        table.add(name, Operation::Unpack, to, words).from(from);
     }
     // Those with `_Sink` need a newer PTX, so they come second.
     for sink in ["", "_Sink"] {
@@ -288,7 +288,7 @@ fn packing(forms: &mut Forms) {
             for (stem, to, from, words) in
                 [("I32toI16", B16, B32, "=16 32"), ("I64toI32", B32, B64, "=32 64")]
             {
-                forms
+                table
                     .add(
                         format_args!("{stem}{letter}{sink}"),
                         Operation::Extract,

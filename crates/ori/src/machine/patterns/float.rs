@@ -1,6 +1,6 @@
-//! Forms of floating-point arithmetic.
+//! PatternTable of floating-point arithmetic.
 
-use super::{Forms, Words, words};
+use super::{PatternTable, Words, words};
 use crate::modifiers::{ModifierFlags, Rounding, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
@@ -38,21 +38,21 @@ const ARITHMETIC: [(DataType, bool); 7] = [
     (DataType::F32x2, false),
 ];
 
-/// Adds all of them; of an operation's forms that are equally good, the first is taken.
-pub(super) fn add(forms: &mut Forms) {
-    sums_and_products(forms);
-    fused(forms);
-    fused_with_rounding(forms);
-    with_rounding(forms);
-    mixed(forms);
-    divisions(forms);
-    minima(forms);
-    half_minima(forms);
-    signs(forms);
-    transcendental(forms);
+/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+pub(super) fn add(table: &mut PatternTable) {
+    sums_and_products(table);
+    fused(table);
+    fused_with_rounding(table);
+    with_rounding(table);
+    mixed(table);
+    divisions(table);
+    minima(table);
+    half_minima(table);
+    signs(table);
+    transcendental(table);
 }
 
-fn sums_and_products(forms: &mut Forms) {
+fn sums_and_products(table: &mut PatternTable) {
     for (stem, operation) in [
         ("FADD", Operation::Fadd),
         ("FSUB", Operation::Fsub),
@@ -64,14 +64,14 @@ fn sums_and_products(forms: &mut Forms) {
                 for letters in letters {
                     let name = format!("{stem}{suffix}{}{letters}", data_type.name());
                     let words = words_of(data_type, letters, has_ftz(data_type));
-                    forms.add(name, operation, data_type, &words).rounding(rounding);
+                    table.add(name, operation, data_type, &words).rounding(rounding);
                 }
             }
         }
     }
 }
 
-fn fused(forms: &mut Forms) {
+fn fused(table: &mut PatternTable) {
     for (name, data_type) in [
         ("F32", DataType::F32),
         ("F64", DataType::F64),
@@ -87,7 +87,7 @@ fn fused(forms: &mut Forms) {
         };
         for letters in letters {
             let words = words_of(data_type, letters, has_ftz(data_type));
-            forms
+            table
                 .add(
                     format_args!("FMA_{name}{letters}"),
                     Operation::Ffma,
@@ -98,7 +98,7 @@ fn fused(forms: &mut Forms) {
         }
         if matches!(data_type.lane_bits(), 16) {
             let words = words_of(data_type, "rrr", has_ftz(data_type));
-            forms
+            table
                 .add(
                     format_args!("FMARELU_{}", name.to_uppercase()),
                     Operation::Ffma,
@@ -112,7 +112,7 @@ fn fused(forms: &mut Forms) {
 }
 
 /// Names that say the modifiers, in lower case and in the order of PTX.
-fn fused_with_rounding(forms: &mut Forms) {
+fn fused_with_rounding(table: &mut PatternTable) {
     let mut add = |rounding: (&str, Rounding), flags: &[(&str, ModifierFlags)], data_type: DataType| {
         let mut name = format!("INT_NVVM_FMA_{}", rounding.0);
         let mut all = ModifierFlags::empty();
@@ -121,7 +121,7 @@ fn fused_with_rounding(forms: &mut Forms) {
             all |= *flag;
         }
         name += &format!("_{}", data_type.name());
-        forms
+        table
             .add(
                 name,
                 Operation::Ffma,
@@ -150,7 +150,7 @@ fn fused_with_rounding(forms: &mut Forms) {
     }
 }
 
-fn with_rounding(forms: &mut Forms) {
+fn with_rounding(table: &mut PatternTable) {
     let ftz = ModifierFlags::FTZ;
     let sat = ModifierFlags::SAT;
     for (lower, rounding) in ROUNDINGS {
@@ -163,7 +163,7 @@ fn with_rounding(forms: &mut Forms) {
             ("SQRT", Operation::Fsqrt, "r"),
         ] {
             let mut add = |suffix: &str, data_type: DataType, flags: ModifierFlags| {
-                forms
+                table
                     .add(
                         format_args!("INT_NVVM_{stem}_{upper}_{suffix}"),
                         operation,
@@ -188,7 +188,7 @@ fn with_rounding(forms: &mut Forms) {
             ("sat_F", DataType::F32, sat),
             ("ftz_sat_F", DataType::F32, sat | ftz),
         ] {
-            forms
+            table
                 .add(
                     format_args!("INT_NVVM_SUB_{lower}_{suffix}"),
                     Operation::Fsub,
@@ -202,7 +202,7 @@ fn with_rounding(forms: &mut Forms) {
 }
 
 /// The first operands have 16 bits, the last and the result 32.
-fn mixed(forms: &mut Forms) {
+fn mixed(table: &mut PatternTable) {
     for (stem, operation, words) in [
         ("ADD", Operation::Fadd, "=32 16 32"),
         ("SUB", Operation::Fsub, "=32 16 32"),
@@ -212,7 +212,7 @@ fn mixed(forms: &mut Forms) {
             for (sat, flags) in [("", ModifierFlags::empty()), ("_sat", ModifierFlags::SAT)] {
                 for source_type in [DataType::F16, DataType::Bf16] {
                     let name = format!("INT_NVVM_MIXED_{stem}_{text}{sat}_f32_{}", source_type.name());
-                    forms
+                    table
                         .add(name, operation, DataType::F32, words)
                         .from(source_type)
                         .rounding(rounding)
@@ -223,7 +223,7 @@ fn mixed(forms: &mut Forms) {
     }
 }
 
-fn divisions(forms: &mut Forms) {
+fn divisions(table: &mut PatternTable) {
     for letters in ["rr", "ri"] {
         let words = words_of(DataType::F32, letters, true);
         for (name, variant, rounding) in [
@@ -235,13 +235,13 @@ fn divisions(forms: &mut Forms) {
                 Rounding::None,
             ),
         ] {
-            forms
+            table
                 .add(name, Operation::Fdiv, DataType::F32, &words)
                 .variant(variant)
                 .rounding(rounding);
         }
         let words = words_of(DataType::F64, letters, false);
-        forms
+        table
             .add(
                 format_args!("FDIV64{letters}"),
                 Operation::Fdiv,
@@ -257,7 +257,7 @@ fn divisions(forms: &mut Forms) {
         ("FSQRTf32", Operation::Fsqrt, DataType::F32, single),
         ("FSQRTf64", Operation::Fsqrt, DataType::F64, double),
     ] {
-        forms
+        table
             .add(name, operation, data_type, words)
             .rounding(Rounding::Rn);
     }
@@ -293,14 +293,14 @@ fn divisions(forms: &mut Forms) {
             ftz,
         ),
     ] {
-        forms
+        table
             .add(name, operation, data_type, words)
             .variant(Variant::Approx)
             .flags(flags);
     }
 }
 
-fn minima(forms: &mut Forms) {
+fn minima(table: &mut PatternTable) {
     for (stem, operation) in [("MIN", Operation::Fmin), ("MAX", Operation::Fmax)] {
         for (nan, flags) in [("", ModifierFlags::empty()), ("_NAN", ModifierFlags::NAN)] {
             for (data_type, takes_constants) in ARITHMETIC {
@@ -311,14 +311,14 @@ fn minima(forms: &mut Forms) {
                 for letters in letters {
                     let name = format!("{stem}{nan}_{}_{letters}", data_type.name());
                     let words = words_of(data_type, letters, has_ftz(data_type));
-                    forms.add(name, operation, data_type, &words).flags(flags);
+                    table.add(name, operation, data_type, &words).flags(flags);
                 }
             }
         }
         for (nan, flags) in [("", ModifierFlags::empty()), ("NAN", ModifierFlags::NAN)] {
             for letters in ["rrr", "rri", "rii"] {
                 let words = words_of(DataType::F32, letters, true);
-                forms
+                table
                     .add(
                         format_args!("F{stem}{nan}3f32{letters}"),
                         operation,
@@ -330,7 +330,7 @@ fn minima(forms: &mut Forms) {
         }
         for (ftz, first) in [("", ModifierFlags::empty()), ("_FTZ", ModifierFlags::FTZ)] {
             for (nan, second) in [("", ModifierFlags::empty()), ("_NAN", ModifierFlags::NAN)] {
-                forms
+                table
                     .add(
                         format_args!("INT_NVVM_F{stem}{ftz}{nan}_XORSIGN_ABS_F"),
                         operation,
@@ -344,7 +344,7 @@ fn minima(forms: &mut Forms) {
 }
 
 /// The intrinsics; LLVM calls the greater one FMAN.
-fn half_minima(forms: &mut Forms) {
+fn half_minima(table: &mut PatternTable) {
     for (stem, operation) in [("FMIN", Operation::Fmin), ("FMAN", Operation::Fmax)] {
         for data_type in [DataType::F16, DataType::F16x2, DataType::Bf16, DataType::Bf16x2] {
             for (ftz, first) in [("", ModifierFlags::empty()), ("_ftz", ModifierFlags::FTZ)] {
@@ -357,7 +357,7 @@ fn half_minima(forms: &mut Forms) {
                         ("_xorsign_abs", ModifierFlags::XORSIGN_ABS),
                     ] {
                         let name = format!("INT_NVVM_{stem}{ftz}{nan}{sign}_{}", data_type.name());
-                        forms
+                        table
                             .add(name, operation, data_type, words_of(data_type, "rr", false))
                             .flags(first | second | third);
                     }
@@ -367,7 +367,7 @@ fn half_minima(forms: &mut Forms) {
     }
 }
 
-fn signs(forms: &mut Forms) {
+fn signs(table: &mut PatternTable) {
     use DataType::{Bf16, Bf16x2, F16, F16x2, F32, F64};
     let (neg, abs) = (Operation::Fneg, Operation::Fabs);
     for (name, operation, data_type, ftz) in [
@@ -391,23 +391,23 @@ fn signs(forms: &mut Forms) {
         ("FABS_Hbf16", abs, Bf16, false),
         ("FABS_Hbf16x2", abs, Bf16x2, false),
     ] {
-        forms.add(name, operation, data_type, words_of(data_type, "r", ftz));
+        table.add(name, operation, data_type, words_of(data_type, "r", ftz));
     }
     for (data_type, copysign, test) in [
         (F32, "COPYSIGN_F32RT", "TESTINF_f32r"),
         (F64, "COPYSIGN_F64RT", "TESTINF_f64r"),
     ] {
         let pair = words_of(data_type, "rr", false);
-        forms.add(copysign, Operation::Fcopysign, data_type, pair);
+        table.add(copysign, Operation::Fcopysign, data_type, pair);
         let words = words(1, &[data_type.bits()], "r");
-        forms
+        table
             .add(test, Operation::Ftestinf, DataType::B1, &words)
             .from(data_type);
     }
 }
 
 /// All of these approximate.
-fn transcendental(forms: &mut Forms) {
+fn transcendental(table: &mut PatternTable) {
     use DataType::{Bf16, Bf16x2, F16, F16x2, F32, F64};
     let (none, ftz) = (ModifierFlags::empty(), ModifierFlags::FTZ);
     for (name, operation, data_type, has_ftz, flags) in [
@@ -424,7 +424,7 @@ fn transcendental(forms: &mut Forms) {
         ("RSQRT_APPROX_f32", Operation::Frsqrt, F32, true, none),
         ("RSQRT_APPROX_f64", Operation::Frsqrt, F64, true, none),
     ] {
-        forms
+        table
             .add(name, operation, data_type, words_of(data_type, "r", has_ftz))
             .flags(flags);
     }

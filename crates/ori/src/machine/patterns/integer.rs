@@ -1,6 +1,6 @@
-//! Forms of integer arithmetic and of operations on bits.
+//! PatternTable of integer arithmetic and of operations on bits.
 
-use super::{Forms, words};
+use super::{PatternTable, words};
 use crate::modifiers::{ModifierFlags, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
@@ -27,22 +27,22 @@ pub(super) fn signed(width: u32) -> DataType {
     }
 }
 
-/// Adds all of them; of an operation's forms that are equally good, the first is taken.
-pub(super) fn add(forms: &mut Forms) {
-    arithmetic(forms);
-    carries(forms);
-    products(forms);
-    minima(forms);
-    unary(forms);
-    logic(forms);
-    shifts(forms);
-    fields(forms);
-    permutations(forms);
+/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+pub(super) fn add(table: &mut PatternTable) {
+    arithmetic(table);
+    carries(table);
+    products(table);
+    minima(table);
+    unary(table);
+    logic(table);
+    shifts(table);
+    fields(table);
+    permutations(table);
 }
 
-/// A binary operation with one form for each pair of letters.
+/// A binary operation with one mapping for each pair of letters.
 fn binary(
-    forms: &mut Forms,
+    table: &mut PatternTable,
     name: &str,
     operation: Operation,
     data_type: DataType,
@@ -50,7 +50,7 @@ fn binary(
     letters: &[&str],
 ) {
     for letters in letters {
-        forms.add(
+        table.add(
             format_args!("{name}{letters}"),
             operation,
             data_type,
@@ -59,11 +59,11 @@ fn binary(
     }
 }
 
-fn arithmetic(forms: &mut Forms) {
+fn arithmetic(table: &mut PatternTable) {
     for width in WIDTHS {
         let name = |stem: &str| format!("{stem}{width}");
         binary(
-            forms,
+            table,
             &name("ADD"),
             Operation::Iadd,
             bits(width),
@@ -71,7 +71,7 @@ fn arithmetic(forms: &mut Forms) {
             &["rr", "ri"],
         );
         binary(
-            forms,
+            table,
             &name("SUB"),
             Operation::Isub,
             bits(width),
@@ -79,7 +79,7 @@ fn arithmetic(forms: &mut Forms) {
             &["rr", "ri", "ir"],
         );
         binary(
-            forms,
+            table,
             &name("MULT"),
             Operation::Imul,
             bits(width),
@@ -89,7 +89,7 @@ fn arithmetic(forms: &mut Forms) {
         for (stem, operation) in [("DIV", Operation::Idiv), ("REM", Operation::Irem)] {
             let all = &["rr", "ri", "ir"];
             binary(
-                forms,
+                table,
                 &format!("S{stem}{width}"),
                 operation,
                 signed(width),
@@ -97,7 +97,7 @@ fn arithmetic(forms: &mut Forms) {
                 all,
             );
             binary(
-                forms,
+                table,
                 &format!("U{stem}{width}"),
                 operation,
                 unsigned(width),
@@ -106,10 +106,10 @@ fn arithmetic(forms: &mut Forms) {
             );
         }
     }
-    forms.add("ADD16x2", Operation::Iadd, DataType::B16x2, "=32 32 32");
+    table.add("ADD16x2", Operation::Iadd, DataType::B16x2, "=32 32 32");
 }
 
-fn carries(forms: &mut Forms) {
+fn carries(table: &mut PatternTable) {
     for width in [32, 64] {
         for (stem, operation, letters) in [
             ("ADDCC", Operation::IaddCarryOut, &["rr", "ri"][..]),
@@ -118,7 +118,7 @@ fn carries(forms: &mut Forms) {
             ("SUBCCC", Operation::IsubCarry, &["rr", "ri", "ir"]),
         ] {
             binary(
-                forms,
+                table,
                 &format!("{stem}i{width}"),
                 operation,
                 bits(width),
@@ -129,14 +129,14 @@ fn carries(forms: &mut Forms) {
     }
 }
 
-fn products(forms: &mut Forms) {
+fn products(table: &mut PatternTable) {
     for width in WIDTHS {
         for (sign, data_type) in [("S", signed(width)), ("U", unsigned(width))] {
             let name = format!("MUL_HI_{sign}{width}");
-            binary(forms, &name, Operation::ImulHi, data_type, width, &["rr", "ri"]);
+            binary(table, &name, Operation::ImulHi, data_type, width, &["rr", "ri"]);
         }
         for letters in ["rrr", "rri", "rir", "rii"] {
-            forms.add(
+            table.add(
                 format_args!("MAD_LO_S{width}{letters}"),
                 Operation::Imad,
                 bits(width),
@@ -153,17 +153,17 @@ fn products(forms: &mut Forms) {
             for letters in ["rr", "ri"] {
                 let name = format!("MUL_WIDE{sign}{width}_{letters}");
                 let words = words(wide, &[width; 2], letters);
-                forms.add(name, Operation::ImulWide, result, &words).from(source);
+                table.add(name, Operation::ImulWide, result, &words).from(source);
             }
             for letters in ["rrr", "rri", "rir", "rii"] {
                 let name = format!("MAD_WIDE_{}{width}{letters}", sign.to_uppercase());
                 let words = words(wide, &[width, width, wide], letters);
-                forms.add(name, Operation::ImadWide, result, &words).from(source);
+                table.add(name, Operation::ImadWide, result, &words).from(source);
             }
         }
     }
-    forms.add("INT_NVVM_MUL24_I", Operation::Imul24, DataType::S32, "=32 32 32");
-    forms.add("INT_NVVM_MUL24_UI", Operation::Imul24, DataType::U32, "=32 32 32");
+    table.add("INT_NVVM_MUL24_I", Operation::Imul24, DataType::S32, "=32 32 32");
+    table.add("INT_NVVM_MUL24_UI", Operation::Imul24, DataType::U32, "=32 32 32");
     for (suffix, data_type) in [
         ("S", DataType::S16),
         ("US", DataType::U16),
@@ -174,28 +174,28 @@ fn products(forms: &mut Forms) {
     ] {
         let width = data_type.bits();
         let words = words(width, &[width; 3], "rrr");
-        forms.add(
+        table.add(
             format_args!("INT_NVVM_SAD_{suffix}"),
             Operation::Isad,
             data_type,
             &words,
         );
     }
-    dot_products(forms);
+    dot_products(table);
 }
 
 /// The data type is that of `a`, the source type that of `b`; the result is signed if one of them
 /// is.
-fn dot_products(forms: &mut Forms) {
+fn dot_products(table: &mut PatternTable) {
     let types = [("s", DataType::S32), ("u", DataType::U32)];
     for (a, data_type) in types {
         for (b, source_type) in types {
             let words = "=32 32 32 32";
-            forms
+            table
                 .add(format_args!("DOT4_{a}{b}"), Operation::Dp4a, data_type, words)
                 .from(source_type);
             for (half, variant) in [("lo", Variant::Low), ("hi", Variant::High)] {
-                forms
+                table
                     .add(
                         format_args!("DOT2_{half}_{a}{b}"),
                         Operation::Dp2a,
@@ -209,60 +209,60 @@ fn dot_products(forms: &mut Forms) {
     }
 }
 
-fn minima(forms: &mut Forms) {
+fn minima(table: &mut PatternTable) {
     for (stem, operation) in [("MIN", Operation::Imin), ("MAX", Operation::Imax)] {
         for width in WIDTHS {
             for (sign, data_type) in [("S", signed(width)), ("U", unsigned(width))] {
                 let name = format!("{sign}{stem}{width}");
-                binary(forms, &name, operation, data_type, width, &["rr", "ri"]);
+                binary(table, &name, operation, data_type, width, &["rr", "ri"]);
             }
         }
         let words = "=32 32 32";
-        forms.add(format_args!("S{stem}16x2"), operation, DataType::S16x2, words);
-        forms.add(format_args!("U{stem}16x2"), operation, DataType::U16x2, words);
+        table.add(format_args!("S{stem}16x2"), operation, DataType::S16x2, words);
+        table.add(format_args!("U{stem}16x2"), operation, DataType::U16x2, words);
         for (suffix, data_type) in [("S32", DataType::S32), ("S16x2", DataType::S16x2)] {
-            forms
+            table
                 .add(format_args!("{stem}_RELU_{suffix}"), operation, data_type, words)
                 .flags(ModifierFlags::RELU);
         }
     }
 }
 
-fn unary(forms: &mut Forms) {
+fn unary(table: &mut PatternTable) {
     for width in WIDTHS {
         let words = words(width, &[width], "r");
-        forms.add(
+        table.add(
             format_args!("ABS_S{width}"),
             Operation::Iabs,
             signed(width),
             &words,
         );
-        forms.add(
+        table.add(
             format_args!("NEG_S{width}"),
             Operation::Ineg,
             signed(width),
             &words,
         );
-        forms.add(format_args!("NOT_b{width}"), Operation::Not, bits(width), &words);
+        table.add(format_args!("NOT_b{width}"), Operation::Not, bits(width), &words);
     }
-    forms.add("NOT_pred", Operation::Not, DataType::B1, "=1 1");
+    table.add("NOT_pred", Operation::Not, DataType::B1, "=1 1");
     for width in [32, 64] {
         let count = words(32, &[width], "r");
         let reverse = words(width, &[width], "r");
-        forms.add(
+        table.add(
             format_args!("BREV_b{width}"),
             Operation::Brev,
             bits(width),
             &reverse,
         );
         for (stem, operation) in [("CLZr", Operation::Clz), ("POPCr", Operation::Popc)] {
-            forms
+            table
                 .add(format_args!("{stem}{width}"), operation, DataType::B32, &count)
                 .from(bits(width));
         }
         for (sign, source_type) in [("s", signed(width)), ("u", unsigned(width))] {
             for (stem, variant) in [("BFIND", Variant::None), ("BFIND_SHIFTAMT", Variant::ShiftAmount)] {
-                forms
+                table
                     .add(
                         format_args!("{stem}_{sign}{width}"),
                         Operation::Bfind,
@@ -276,7 +276,7 @@ fn unary(forms: &mut Forms) {
     }
 }
 
-fn logic(forms: &mut Forms) {
+fn logic(table: &mut PatternTable) {
     for (stem, operation) in [
         ("AND", Operation::And),
         ("OR", Operation::Or),
@@ -284,10 +284,10 @@ fn logic(forms: &mut Forms) {
     ] {
         for width in WIDTHS {
             let name = format!("{stem}_b{width}");
-            binary(forms, &name, operation, bits(width), width, &["rr", "ri"]);
+            binary(table, &name, operation, bits(width), width, &["rr", "ri"]);
         }
         binary(
-            forms,
+            table,
             &format!("{stem}_pred"),
             operation,
             DataType::B1,
@@ -297,7 +297,7 @@ fn logic(forms: &mut Forms) {
     }
 }
 
-fn shifts(forms: &mut Forms) {
+fn shifts(table: &mut PatternTable) {
     // LLVM has a second set of shifts for the intrinsics that clamp the amount; PTX always does.
     for (stem, operation, type_of) in [
         ("SHL", Operation::Shl, bits as fn(u32) -> DataType),
@@ -308,7 +308,7 @@ fn shifts(forms: &mut Forms) {
     ] {
         for width in WIDTHS {
             for letters in ["rr", "ri"] {
-                forms.add(
+                table.add(
                     format_args!("{stem}{width}_{letters}"),
                     operation,
                     type_of(width),
@@ -320,7 +320,7 @@ fn shifts(forms: &mut Forms) {
     for (direction, variant) in [("L", Variant::Left), ("R", Variant::Right)] {
         for (mode, flags) in [("WRAP", ModifierFlags::empty()), ("CLAMP", ModifierFlags::CLAMP)] {
             for (letter, letters) in [("r", "rrr"), ("i", "rri")] {
-                forms
+                table
                     .add(
                         format_args!("SHF_{direction}_{mode}_{letter}"),
                         Operation::Shf,
@@ -334,12 +334,12 @@ fn shifts(forms: &mut Forms) {
     }
 }
 
-fn fields(forms: &mut Forms) {
+fn fields(table: &mut PatternTable) {
     for width in [32, 64] {
         for letters in ["rrr", "rri", "rii"] {
             let words = words(width, &[width, 32, 32], letters);
             for (sign, data_type) in [("S", signed(width)), ("U", unsigned(width))] {
-                forms.add(
+                table.add(
                     format_args!("BFE_{sign}{width}{letters}"),
                     Operation::Bfe,
                     data_type,
@@ -349,7 +349,7 @@ fn fields(forms: &mut Forms) {
         }
         for letters in ["rrrr", "rrri", "rrii", "irrr", "irri", "irii"] {
             let words = words(width, &[width, width, 32, 32], letters);
-            forms.add(
+            table.add(
                 format_args!("BFI_B{width}{letters}"),
                 Operation::Bfi,
                 bits(width),
@@ -360,7 +360,7 @@ fn fields(forms: &mut Forms) {
     for (mode, flags) in [("wrap", ModifierFlags::empty()), ("clamp", ModifierFlags::CLAMP)] {
         for letters in ["rr", "ri", "ir"] {
             let words = words(32, &[32; 2], letters);
-            forms
+            table
                 .add(
                     format_args!("BMSK_{mode}{letters}"),
                     Operation::Bmsk,
@@ -369,7 +369,7 @@ fn fields(forms: &mut Forms) {
                 )
                 .flags(flags);
             for (sign, data_type) in [("s", DataType::S32), ("u", DataType::U32)] {
-                forms
+                table
                     .add(
                         format_args!("SZEXT_{sign}_{mode}{letters}"),
                         Operation::Szext,
@@ -381,7 +381,7 @@ fn fields(forms: &mut Forms) {
         }
     }
     for letters in ["rrr", "rri", "rir", "rii", "irr", "iri", "iir", "iii"] {
-        forms.add(
+        table.add(
             format_args!("INT_FNS_{letters}"),
             Operation::Fns,
             DataType::B32,
@@ -390,10 +390,10 @@ fn fields(forms: &mut Forms) {
     }
 }
 
-fn permutations(forms: &mut Forms) {
+fn permutations(table: &mut PatternTable) {
     for letters in ["rrr", "rri", "rir", "rii", "irr", "iri", "iir"] {
         let words = words(32, &[32; 3], letters) + " permutation";
-        forms.add(
+        table.add(
             format_args!("PRMT_B32{letters}"),
             Operation::Prmt,
             DataType::B32,

@@ -1,7 +1,7 @@
-//! Forms of loads, stores and addresses.
+//! PatternTable of loads, stores and addresses.
 
-use super::{Forms, Words};
-use crate::machine::place::Place;
+use super::{PatternTable, Words};
+use crate::machine::operand_class::OperandClass;
 use crate::modifiers::{AddressSpace, ModifierFlags};
 use crate::operation::Operation;
 use crate::types::DataType;
@@ -13,12 +13,12 @@ const VECTORS: [(DataType, &[usize]); 3] = [
     (DataType::B64, &[1, 2, 4]),
 ];
 
-/// Adds all of them; of an operation's forms that are equally good, the first is taken.
-pub(super) fn add(forms: &mut Forms) {
-    scalar_accesses(forms);
-    vector_accesses(forms);
-    read_only_accesses(forms);
-    addresses(forms);
+/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+pub(super) fn add(table: &mut PatternTable) {
+    scalar_accesses(table);
+    vector_accesses(table);
+    read_only_accesses(table);
+    addresses(table);
 }
 
 fn vectors() -> impl Iterator<Item = (DataType, usize)> {
@@ -27,30 +27,30 @@ fn vectors() -> impl Iterator<Item = (DataType, usize)> {
     VECTORS.into_iter().flat_map(of_type)
 }
 
-fn scalar_accesses(forms: &mut Forms) {
+fn scalar_accesses(table: &mut PatternTable) {
     for (data_type, count) in vectors().filter(|&(_, count)| count == 1) {
-        accesses(forms, data_type, count);
+        accesses(table, data_type, count);
     }
 }
 
-fn vector_accesses(forms: &mut Forms) {
+fn vector_accesses(table: &mut PatternTable) {
     for (data_type, count) in vectors().filter(|&(_, count)| count > 1) {
-        accesses(forms, data_type, count);
+        accesses(table, data_type, count);
     }
 }
 
-fn read_only_accesses(forms: &mut Forms) {
+fn read_only_accesses(table: &mut PatternTable) {
     for (data_type, count) in vectors() {
-        read_only(forms, data_type, count);
+        read_only(table, data_type, count);
     }
 }
 
-fn addresses(forms: &mut Forms) {
+fn addresses(table: &mut PatternTable) {
     for (suffix, data_type, words) in [
         ("", DataType::B32, "=32 base offset"),
         ("64", DataType::B64, "=64 base offset"),
     ] {
-        forms.add(
+        table.add(
             format_args!("LEA_ADDRi{suffix}"),
             Operation::Lea,
             data_type,
@@ -61,7 +61,7 @@ fn addresses(forms: &mut Forms) {
         ("", DataType::B32, "=32 count"),
         ("_64", DataType::B64, "=64 count"),
     ] {
-        forms.add(
+        table.add(
             format_args!("MOV_DEPOT_ADDR{suffix}"),
             Operation::FrameAddress,
             data_type,
@@ -70,22 +70,22 @@ fn addresses(forms: &mut Forms) {
     }
 }
 
-fn accesses(forms: &mut Forms, data_type: DataType, count: usize) {
+fn accesses(table: &mut PatternTable, data_type: DataType, count: usize) {
     let width = data_type.bits();
     let (letter, suffix) = if count == 1 {
         ("", String::new())
     } else {
         ("V", format!("_v{count}"))
     };
-    let results = Words::repeated(Place::Result(width as u8), count);
-    forms.add(
+    let results = Words::repeated(OperandClass::Result(width as u8), count);
+    table.add(
         format_args!("LD{letter}_i{width}{suffix}"),
         Operation::Ld,
         data_type,
         results + "ordering scope space class width bytes base offset",
     );
-    let values = Words::repeated(Place::Value(width as u8), count);
-    forms.add(
+    let values = Words::repeated(OperandClass::Value(width as u8), count);
+    table.add(
         format_args!("ST{letter}_i{width}{suffix}"),
         Operation::St,
         data_type,
@@ -94,16 +94,16 @@ fn accesses(forms: &mut Forms, data_type: DataType, count: usize) {
 }
 
 /// Loads of global memory that does not change.
-fn read_only(forms: &mut Forms, data_type: DataType, count: usize) {
+fn read_only(table: &mut PatternTable, data_type: DataType, count: usize) {
     let width = data_type.bits();
     let vector = if count == 1 {
         String::new()
     } else {
         format!("v{count}")
     };
-    let results = Words::repeated(Place::Result(width as u8), count);
+    let results = Words::repeated(OperandClass::Result(width as u8), count);
     let mut add = |name: String, words: &str, flags: ModifierFlags| {
-        forms
+        table
             .add(name, Operation::Ld, data_type, results.clone() + words)
             .space(AddressSpace::Global)
             .flags(ModifierFlags::INVARIANT | flags);

@@ -1,7 +1,7 @@
-//! The patterns that the forms of LLVM's opcodes come from, by subject, and the table that they
+//! The patterns that the mappings of LLVM's opcodes come from, by subject, and the table that they
 //! make.
 //!
-//! The build runs this and compiles the table in: there are many more forms than the code of one
+//! The build runs this and compiles the table in: there are many more mappings than the code of one
 //! process has opcodes, and every process that compiles something would wait for all of them. The
 //! library itself has none of it.
 
@@ -15,7 +15,7 @@ mod table;
 mod threads;
 mod words;
 
-use super::place::Description;
+use super::operand_class::Description;
 use crate::modifiers::{
     AddressSpace, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
@@ -25,23 +25,23 @@ use std::fmt::Display;
 pub use table::source_of_table;
 use words::{Words, sources_of, words};
 
-/// A row of the table: a `Form` of `forms.rs`.
+/// A row of the table: an `OpcodeMapping` of `opcode_mapping.rs`.
 struct Pattern {
     name: String,
     operation: Operation,
     description: Description,
-    places: Words,
+    operands: Words,
     special: Option<SpecialRegister>,
 }
 
-/// The forms that were added so far.
+/// The mappings that were added so far.
 #[derive(Default)]
-struct Forms(Vec<Pattern>);
+struct PatternTable(Vec<Pattern>);
 
-impl Forms {
+impl PatternTable {
     /// All there are.
     fn all() -> Self {
-        let mut forms = Self::default();
+        let mut table = Self::default();
         for add in [
             integer::add,
             float::add,
@@ -51,18 +51,18 @@ impl Forms {
             threads::add,
             control::add,
         ] {
-            add(&mut forms);
+            add(&mut table);
         }
-        forms
+        table
     }
 
-    /// Adds a form whose places are written as words; see `words.rs`.
+    /// Adds a mapping whose operands are written as words; see `words.rs`.
     fn add(
         &mut self,
         name: impl Display,
         operation: Operation,
         data_type: DataType,
-        places: impl Into<Words>,
+        operands: impl Into<Words>,
     ) -> Added<'_> {
         self.0.push(Pattern {
             name: name.to_string(),
@@ -71,27 +71,27 @@ impl Forms {
                 data_type,
                 ..Description::default()
             },
-            places: places.into(),
+            operands: operands.into(),
             special: None,
         });
         Added {
-            form: self.0.last_mut().expect("one was added"),
+            pattern: self.0.last_mut().expect("one was added"),
         }
     }
 }
 
-/// A form that was added, for what is not as usual.
+/// A mapping that was added, for what is not as usual.
 struct Added<'a> {
-    form: &'a mut Pattern,
+    pattern: &'a mut Pattern,
 }
 
 impl Added<'_> {
     fn modifiers(&mut self) -> &mut Modifiers {
-        &mut self.form.description.modifiers
+        &mut self.pattern.description.modifiers
     }
 
     fn from(self, source_type: DataType) -> Self {
-        self.form.description.source_type = source_type;
+        self.pattern.description.source_type = source_type;
         self
     }
 
@@ -126,7 +126,7 @@ impl Added<'_> {
     }
 
     fn special(self, special: SpecialRegister) -> Self {
-        self.form.special = Some(special);
+        self.pattern.special = Some(special);
         self
     }
 }

@@ -1,57 +1,57 @@
-//! The table of forms as Rust source, which `forms.rs` includes.
+//! The table of mappings as Rust source, which `opcode_mapping.rs` includes.
 
-use super::{Forms, Pattern};
-use crate::machine::name_hash::{NO_FORM, slots_of};
-use crate::machine::place::Place;
+use super::{Pattern, PatternTable};
+use crate::machine::name_hash::{NO_MAPPING, slots_of};
+use crate::machine::operand_class::OperandClass;
 use std::fmt::Write;
 
-/// The source of `NAMES`, `PLACES`, `FORMS` and `BY_NAME`; for what each is, see `forms.rs`.
+/// The source of `NAMES`, `OPERANDS`, `MAPPINGS` and `BY_NAME`; for what each is, see `opcode_mapping.rs`.
 ///
 /// # Panics
-/// Two forms have one name.
+/// Two mappings have one name.
 pub fn source_of_table() -> String {
-    let mut patterns = Forms::all().0;
+    let mut patterns = PatternTable::all().0;
     // Stable: of one operation and type they stay in the order in which they were added.
     patterns.sort_by_key(|pattern| (pattern.operation, pattern.description.data_type));
 
     // At most half full, so that a search seldom looks at a second slot.
     let slot_count = (2 * patterns.len()).next_power_of_two();
-    let mut by_name = vec![NO_FORM; slot_count];
+    let mut by_name = vec![NO_MAPPING; slot_count];
     for (number, pattern) in patterns.iter().enumerate() {
         let name_in = |slot: usize| &patterns[usize::from(by_name[slot])].name;
         let mut slots = slots_of(&pattern.name, slot_count);
         let free = slots.find(|&slot| {
-            let is_free = by_name[slot] == NO_FORM;
+            let is_free = by_name[slot] == NO_MAPPING;
             assert!(
                 is_free || *name_in(slot) != pattern.name,
-                "{} has two forms",
+                "{} has two mappings",
                 pattern.name
             );
             is_free
         });
         by_name[free.expect("half of the slots are free")] =
-            u16::try_from(number).expect("fewer forms than u16::MAX");
+            u16::try_from(number).expect("fewer mappings than u16::MAX");
     }
 
-    let (mut names, mut places, mut rows) = (String::new(), Vec::new(), String::new());
+    let (mut names, mut operands, mut rows) = (String::new(), Vec::new(), String::new());
     for pattern in &patterns {
-        let first_place = first_of(&mut places, &pattern.places);
-        write_row(&mut rows, pattern, names.len(), first_place).expect("writing to a string does not fail");
+        let first_operand = first_of(&mut operands, &pattern.operands);
+        write_row(&mut rows, pattern, names.len(), first_operand).expect("writing to a string does not fail");
         names += &pattern.name;
     }
-    let places: Vec<String> = places.into_iter().map(source_of_place).collect();
-    let (form_count, place_count) = (patterns.len(), places.len());
+    let operands: Vec<String> = operands.into_iter().map(source_of_class).collect();
+    let (mapping_count, operand_count) = (patterns.len(), operands.len());
     format!(
         "static NAMES: &str = {names:?};
-        static PLACES: [Place; {place_count}] = [{}];
-        static FORMS: [Form; {form_count}] = [{rows}];
+        static OPERANDS: [OperandClass; {operand_count}] = [{}];
+        static MAPPINGS: [OpcodeMapping; {mapping_count}] = [{rows}];
         static BY_NAME: [u16; {slot_count}] = {by_name:?};",
-        places.join(",")
+        operands.join(",")
     )
 }
 
 /// Where in `all` these are, which are added unless they are there already.
-fn first_of(all: &mut Vec<Place>, these: &[Place]) -> usize {
+fn first_of(all: &mut Vec<OperandClass>, these: &[OperandClass]) -> usize {
     let found = all.windows(these.len().max(1)).position(|window| window == these);
     found.unwrap_or_else(|| {
         all.extend_from_slice(these);
@@ -59,21 +59,21 @@ fn first_of(all: &mut Vec<Place>, these: &[Place]) -> usize {
     })
 }
 
-fn source_of_place(place: Place) -> String {
-    match place {
-        Place::Modifier(encoding) => format!("Place::Modifier(Encoding::{encoding:?})"),
-        place => format!("Place::{place:?}"),
+fn source_of_class(class: OperandClass) -> String {
+    match class {
+        OperandClass::Modifier(encoding) => format!("OperandClass::Modifier(Encoding::{encoding:?})"),
+        class => format!("OperandClass::{class:?}"),
     }
 }
 
-fn write_row(rows: &mut String, pattern: &Pattern, name: usize, first_place: usize) -> std::fmt::Result {
+fn write_row(rows: &mut String, pattern: &Pattern, name: usize, first_operand: usize) -> std::fmt::Result {
     let description = &pattern.description;
     let modifiers = &description.modifiers;
-    let results = pattern.places.iter().filter(|place| place.is_result());
-    let sources = pattern.places.iter().filter(|place| place.is_source());
+    let results = pattern.operands.iter().filter(|class| class.is_result());
+    let sources = pattern.operands.iter().filter(|class| class.is_source());
     write!(
         rows,
-        "Form {{
+        "OpcodeMapping {{
             name: ({name}, {}),
             operation: Operation::{:?},
             description: Description {{
@@ -89,7 +89,7 @@ fn write_row(rows: &mut String, pattern: &Pattern, name: usize, first_place: usi
                     variant: Variant::{:?},
                 }},
             }},
-            places: ({first_place}, {}),
+            operands: ({first_operand}, {}),
             results: {},
             sources: {},
             special: {},
@@ -105,7 +105,7 @@ fn write_row(rows: &mut String, pattern: &Pattern, name: usize, first_place: usi
         modifiers.ordering,
         modifiers.scope,
         modifiers.variant,
-        pattern.places.len(),
+        pattern.operands.len(),
         results.count(),
         sources.count() + usize::from(pattern.special.is_some()),
         match pattern.special {

@@ -1,22 +1,22 @@
-//! Forms of what threads do together, and of the registers that the hardware keeps.
+//! PatternTable of what threads do together, and of the registers that the hardware keeps.
 
-use super::{Forms, Words, sources_of, words};
+use super::{PatternTable, Words, sources_of, words};
 use crate::modifiers::{ModifierFlags, SpecialRegister, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Adds all of them; of an operation's forms that are equally good, the first is taken.
-pub(super) fn add(forms: &mut Forms) {
-    barriers(forms);
-    reducing_barriers(forms);
-    votes(forms);
-    matches(forms);
-    shuffles(forms, "up", Variant::Up);
-    shuffles(forms, "down", Variant::Down);
-    shuffles(forms, "bfly", Variant::Bfly);
-    shuffles(forms, "idx", Variant::Idx);
-    reductions(forms);
-    special_registers(forms);
+/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+pub(super) fn add(table: &mut PatternTable) {
+    barriers(table);
+    reducing_barriers(table);
+    votes(table);
+    matches(table);
+    shuffles(table, "up", Variant::Up);
+    shuffles(table, "down", Variant::Down);
+    shuffles(table, "bfly", Variant::Bfly);
+    shuffles(table, "idx", Variant::Idx);
+    reductions(table);
+    special_registers(table);
 }
 
 const ALIGNMENTS: [(&str, ModifierFlags); 2] =
@@ -27,12 +27,12 @@ fn sources(letters: &str) -> Words {
     sources_of(&[32; 3][..letters.len()], letters)
 }
 
-fn barriers(forms: &mut Forms) {
+fn barriers(table: &mut PatternTable) {
     for (aligned, flags) in ALIGNMENTS {
         for (stem, variant) in [("SYNC", Variant::Sync), ("ARRIVE", Variant::Arrive)] {
             let name = format!("BARRIER_CTA_{stem}{aligned}");
             let mut add = |name: String, letters: &str| {
-                forms
+                table
                     .add(name, Operation::Bar, DataType::None, sources(letters))
                     .variant(variant)
                     .flags(flags);
@@ -49,11 +49,11 @@ fn barriers(forms: &mut Forms) {
         }
     }
     for (name, words) in [("INT_BAR_WARP_SYNC_R", "32"), ("INT_BAR_WARP_SYNC_I", "i32")] {
-        forms.add(name, Operation::WarpSync, DataType::None, words);
+        table.add(name, Operation::WarpSync, DataType::None, words);
     }
 }
 
-fn reducing_barriers(forms: &mut Forms) {
+fn reducing_barriers(table: &mut PatternTable) {
     for (stem, variant, data_type) in [
         ("AND", Variant::And, DataType::B1),
         ("OR", Variant::Or, DataType::B1),
@@ -67,7 +67,7 @@ fn reducing_barriers(forms: &mut Forms) {
             let some = ["rr", "ri", "ir", "ii"].map(|letters| (format!("{name}{count}_{letters}p"), letters));
             for (name, letters) in all.into_iter().chain(some) {
                 let words = Words::result(data_type.bits()) + sources(letters) + "1";
-                forms
+                table
                     .add(name, Operation::BarRed, data_type, &words)
                     .variant(variant)
                     .flags(flags);
@@ -76,7 +76,7 @@ fn reducing_barriers(forms: &mut Forms) {
     }
 }
 
-fn votes(forms: &mut Forms) {
+fn votes(table: &mut PatternTable) {
     for (stem, variant, data_type) in [
         ("all", Variant::All, DataType::B1),
         ("any", Variant::Any, DataType::B1),
@@ -85,7 +85,7 @@ fn votes(forms: &mut Forms) {
     ] {
         let result = data_type.bits();
         for letter in ["r", "i"] {
-            forms
+            table
                 .add(
                     format_args!("VOTE_SYNC_{}{letter}", stem.to_uppercase()),
                     Operation::Vote,
@@ -96,7 +96,7 @@ fn votes(forms: &mut Forms) {
         }
         // Without a mask it has no name of its own.
         let (suffix, letter) = if result == 1 { ("pred", 'p') } else { ("b32", 'r') };
-        forms
+        table
             .add(
                 format_args!("vote.{stem}.{suffix} {letter}p"),
                 Operation::Vote,
@@ -105,15 +105,15 @@ fn votes(forms: &mut Forms) {
             )
             .variant(variant);
     }
-    forms.add("ACTIVEMASK", Operation::ActiveMask, DataType::B32, "=32");
+    table.add("ACTIVEMASK", Operation::ActiveMask, DataType::B32, "=32");
 }
 
-fn matches(forms: &mut Forms) {
+fn matches(table: &mut PatternTable) {
     for data_type in [DataType::B32, DataType::B64] {
         let width = data_type.bits();
         for letters in ["rr", "ri", "ir", "ii"] {
             let sources = sources_of(&[width, 32], letters);
-            forms
+            table
                 .add(
                     format_args!("MATCH_ANY_SYNC_{width}{letters}"),
                     Operation::Match,
@@ -121,7 +121,7 @@ fn matches(forms: &mut Forms) {
                     Words::result(32) + &sources,
                 )
                 .variant(Variant::Any);
-            forms
+            table
                 .add(
                     format_args!("MATCH_ALLP_SYNC_{width}{letters}"),
                     Operation::Match,
@@ -134,11 +134,11 @@ fn matches(forms: &mut Forms) {
 }
 
 /// None of them has a name of its own.
-fn shuffles(forms: &mut Forms, stem: &str, variant: Variant) {
+fn shuffles(table: &mut PatternTable, stem: &str, variant: Variant) {
     for (results, words) in [("r", "=32"), ("rp", "=32 =1")] {
         for letters in ["rr", "ri", "ir", "ii"] {
             for (mnemonic, mask) in [("shfl", ""), ("shfl.sync", "r"), ("shfl.sync", "i")] {
-                forms
+                table
                     .add(
                         format_args!("{mnemonic}.{stem}.b32 {results}r{letters}{mask}"),
                         Operation::Shfl,
@@ -151,7 +151,7 @@ fn shuffles(forms: &mut Forms, stem: &str, variant: Variant) {
     }
 }
 
-fn reductions(forms: &mut Forms) {
+fn reductions(table: &mut PatternTable) {
     use DataType::{B32, F32, S32, U32};
     let (none, nan) = (ModifierFlags::empty(), ModifierFlags::NAN);
     for (mnemonic, variant, data_type, flags) in [
@@ -168,7 +168,7 @@ fn reductions(forms: &mut Forms) {
         ("min.NaN.f32", Variant::Min, F32, nan),
         ("max.NaN.f32", Variant::Max, F32, nan),
     ] {
-        forms
+        table
             .add(
                 format_args!("redux.sync.{mnemonic} rrr"),
                 Operation::Redux,
@@ -180,7 +180,7 @@ fn reductions(forms: &mut Forms) {
     }
 }
 
-fn special_registers(forms: &mut Forms) {
+fn special_registers(table: &mut PatternTable) {
     use SpecialRegister as R;
     for (name, special, data_type) in [
         ("INT_PTX_SREG_TID_x", R::TidX, DataType::B32),
@@ -219,6 +219,6 @@ fn special_registers(forms: &mut Forms) {
         ("SREG_GLOBALTIMER_LO", R::GlobalTimerLo, DataType::B32),
     ] {
         let words = Words::result(data_type.bits());
-        forms.add(name, Operation::S2r, data_type, words).special(special);
+        table.add(name, Operation::S2r, data_type, words).special(special);
     }
 }

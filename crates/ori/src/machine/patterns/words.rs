@@ -1,6 +1,6 @@
-//! The places of a form as words.
+//! The operands of a mapping as words.
 //!
-//! A form writes its places as words, in the order of the machine operands:
+//! A mapping writes its operands as words, in the order of the machine operands:
 //!
 //! | word | operand | for Ori |
 //! |---|---|---|
@@ -15,42 +15,42 @@
 //! | `bytes` | which bytes of a load are used | third source of a load, if not all |
 //! | others | the number of a modifier | modifier, see [`Encoding`] |
 
-use crate::machine::place::{Encoding, Place};
+use crate::machine::operand_class::{Encoding, OperandClass};
 
-/// What the operands of a form are, in order. Written as words: `=32 32 i32 comparison` is a
+/// What the operands of a mapping are, in order. Written as words: `=32 32 i32 comparison` is a
 /// result, a register and a constant of 32 bits, and the number of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words(Vec<Place>);
+pub struct Words(Vec<OperandClass>);
 
 impl Words {
     /// A result of so many bits.
     pub(super) fn result(bits: u32) -> Self {
-        Self::repeated(Place::Result(bits as u8), 1)
+        Self::repeated(OperandClass::Result(bits as u8), 1)
     }
 
-    /// One place several times.
-    pub(super) fn repeated(place: Place, count: usize) -> Self {
-        Self(vec![place; count])
+    /// One class several times.
+    pub(super) fn repeated(class: OperandClass, count: usize) -> Self {
+        Self(vec![class; count])
     }
 }
 
 impl std::ops::Deref for Words {
-    type Target = [Place];
+    type Target = [OperandClass];
 
-    fn deref(&self) -> &[Place] {
+    fn deref(&self) -> &[OperandClass] {
         &self.0
     }
 }
 
-impl FromIterator<Place> for Words {
-    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Self {
-        Self(places.into_iter().collect())
+impl FromIterator<OperandClass> for Words {
+    fn from_iter<I: IntoIterator<Item = OperandClass>>(operands: I) -> Self {
+        Self(operands.into_iter().collect())
     }
 }
 
 impl From<&str> for Words {
     fn from(words: &str) -> Self {
-        words.split_ascii_whitespace().map(place).collect()
+        words.split_ascii_whitespace().map(class_of_word).collect()
     }
 }
 
@@ -60,7 +60,7 @@ impl From<&Self> for Words {
     }
 }
 
-/// Some places, then others.
+/// Some operands, then others.
 impl<T: Into<Self>> std::ops::Add<T> for Words {
     type Output = Self;
 
@@ -70,21 +70,21 @@ impl<T: Into<Self>> std::ops::Add<T> for Words {
     }
 }
 
-/// The place that a word stands for.
+/// The class that a word stands for.
 ///
 /// # Panics
 /// There is no such word.
-fn place(word: &str) -> Place {
+fn class_of_word(word: &str) -> OperandClass {
     let bits = |digits: &str| digits.parse().expect("a known word");
     let encoding = match word.as_bytes() {
-        [b'=', ..] => return Place::Result(bits(&word[1..])),
-        [b'i', ..] => return Place::Constant(bits(&word[1..])),
-        [b'v', ..] => return Place::Value(bits(&word[1..])),
-        [b'0'..=b'9', ..] => return Place::Register(bits(word)),
-        b"symbol" => return Place::Symbol,
-        b"base" => return Place::Base,
-        b"offset" | b"count" => return Place::Count,
-        b"bytes" => return Place::UsedBytes,
+        [b'=', ..] => return OperandClass::Result(bits(&word[1..])),
+        [b'i', ..] => return OperandClass::Constant(bits(&word[1..])),
+        [b'v', ..] => return OperandClass::Value(bits(&word[1..])),
+        [b'0'..=b'9', ..] => return OperandClass::Register(bits(word)),
+        b"symbol" => return OperandClass::Symbol,
+        b"base" => return OperandClass::Base,
+        b"offset" | b"count" => return OperandClass::Count,
+        b"bytes" => return OperandClass::UsedBytes,
         b"ftz" => Encoding::Ftz,
         b"comparison" => Encoding::IntegerComparison,
         b"fcomparison" => Encoding::FloatComparison,
@@ -95,25 +95,25 @@ fn place(word: &str) -> Place {
         b"space" => Encoding::Space,
         b"class" => Encoding::MemoryClass,
         b"width" => Encoding::MemoryWidth,
-        _ => panic!("{word} is no word of a form"),
+        _ => panic!("{word} is no word of a mapping"),
     };
-    Place::Modifier(encoding)
+    OperandClass::Modifier(encoding)
 }
 
-/// The places of a result and of sources that LLVM's name has letters for: `r` is a register, `i` a
+/// The classes of a result and of sources that LLVM's name has letters for: `r` is a register, `i` a
 /// constant.
 pub(super) fn words(result: u32, sources: &[u32], letters: &str) -> Words {
     Words::result(result) + sources_of(sources, letters)
 }
 
-/// The places of sources that LLVM's name has letters for.
+/// The classes of sources that LLVM's name has letters for.
 pub(super) fn sources_of(sources: &[u32], letters: &str) -> Words {
     debug_assert_eq!(sources.len(), letters.len());
-    let places = sources.iter().zip(letters.bytes());
-    places
+    let classes = sources.iter().zip(letters.bytes());
+    classes
         .map(|(&bits, letter)| match letter {
-            b'r' => Place::Register(bits as u8),
-            _ => Place::Constant(bits as u8),
+            b'r' => OperandClass::Register(bits as u8),
+            _ => OperandClass::Constant(bits as u8),
         })
         .collect()
 }

@@ -1,10 +1,10 @@
-//! Every form of Ori's table against LLVM: the opcode is there, its operands are what the places
+//! Every mapping of Ori's table against LLVM: the opcode is there, its operands are what the places
 //! say, and what LLVM prints for it agrees with operation, types and modifiers.
 
 #![cfg(feature = "llvm")]
 
 use inkwell::targets::{InitializationConfig, Target};
-use oriel::ori::machine::{Description, Encoding, Form, Place, all_forms};
+use oriel::ori::machine::{Description, Encoding, OpcodeMapping, OperandClass, all_mappings};
 use oriel::ori::{AddressSpace, DataType, ModifierFlags, Operation, Rounding, Scope, TypeClass, Variant};
 use oriel_laboratory::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 use std::collections::HashMap;
@@ -25,18 +25,18 @@ fn opcodes() -> HashMap<String, LlvmOpcode> {
 }
 
 /// May an operand that LLVM describes so stand in this place?
-fn fits(place: Place, described: &str) -> bool {
+fn fits(class: OperandClass, described: &str) -> bool {
     let is_register = |bits: u8| described == format!("B{bits}");
-    match place {
-        Place::Result(bits) => described == format!("=B{bits}"),
-        Place::Register(bits) => is_register(bits),
+    match class {
+        OperandClass::Result(bits) => described == format!("=B{bits}"),
+        OperandClass::Register(bits) => is_register(bits),
         // An absent description: LLVM leaves the operand to the printer.
-        Place::Constant(_) | Place::Count => matches!(described, "i" | "?"),
-        Place::Value(_) => described == "?",
+        OperandClass::Constant(_) | OperandClass::Count => matches!(described, "i" | "?"),
+        OperandClass::Value(_) => described == "?",
         // Symbols of calls are described as immediates, those of parameters as registers.
-        Place::Symbol => matches!(described, "i" | "?"),
-        Place::Base => matches!(described, "?" | "B32" | "B64"),
-        Place::UsedBytes | Place::Modifier(_) => matches!(described, "i" | "?"),
+        OperandClass::Symbol => matches!(described, "i" | "?"),
+        OperandClass::Base => matches!(described, "?" | "B32" | "B64"),
+        OperandClass::UsedBytes | OperandClass::Modifier(_) => matches!(described, "i" | "?"),
     }
 }
 
@@ -44,18 +44,18 @@ fn fits(place: Place, described: &str) -> bool {
 fn every_form_is_an_opcode_with_these_operands() {
     let opcodes = opcodes();
     let mut wrong = Vec::new();
-    for form in all_forms() {
-        match opcodes.get(form.name()) {
-            None => wrong.push(format!("{}: LLVM has no such opcode", form.name())),
+    for mapping in all_mappings() {
+        match opcodes.get(mapping.name()) {
+            None => wrong.push(format!("{}: LLVM has no such opcode", mapping.name())),
             Some(opcode) => {
-                let places = form.places().iter().zip(&opcode.operands);
-                if form.places().len() != opcode.operands.len()
-                    || !places.clone().all(|(&place, described)| fits(place, described))
+                let places = mapping.operands().iter().zip(&opcode.operands);
+                if mapping.operands().len() != opcode.operands.len()
+                    || !places.clone().all(|(&class, described)| fits(class, described))
                 {
                     wrong.push(format!(
                         "{}: {:?} but {:?}",
-                        form.name(),
-                        form.places(),
+                        mapping.name(),
+                        mapping.operands(),
                         opcode.operands
                     ));
                 }
@@ -63,33 +63,33 @@ fn every_form_is_an_opcode_with_these_operands() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(all_forms().count() > 1000);
+    assert!(all_mappings().count() > 1000);
 }
 
-/// Numbers for all operands that are no registers, and what they make of the form's description.
-fn numbers_for(form: &Form, opcode: &LlvmOpcode) -> (Vec<i64>, Description) {
-    let mut description = form.description;
+/// Numbers for all operands that are no registers, and what they make of the mapping's description.
+fn numbers_for(mapping: &OpcodeMapping, opcode: &LlvmOpcode) -> (Vec<i64>, Description) {
+    let mut description = mapping.description;
     let mut numbers = Vec::new();
-    for (place, described) in form.places().iter().zip(&opcode.operands) {
-        let number = match *place {
-            Place::Modifier(encoding) => match encoding {
+    for (class, described) in mapping.operands().iter().zip(&opcode.operands) {
+        let number = match *class {
+            OperandClass::Modifier(encoding) => match encoding {
                 Encoding::Ftz => 1,
                 Encoding::IntegerComparison | Encoding::FloatComparison => 4,
                 Encoding::Conversion => 5,
                 Encoding::Permutation => 2,
                 Encoding::Space => 1,
                 Encoding::Ordering | Encoding::Scope | Encoding::MemoryClass => 0,
-                Encoding::MemoryWidth => i64::from(form.description.data_type.bits()),
+                Encoding::MemoryWidth => i64::from(mapping.description.data_type.bits()),
             },
             // All of them; any other number is printed as a pragma of its own.
-            Place::UsedBytes => -1,
+            OperandClass::UsedBytes => -1,
             _ => 0,
         };
-        if let Place::Modifier(encoding) = *place {
+        if let OperandClass::Modifier(encoding) = *class {
             assert!(
                 encoding.decode(number, &mut description),
-                "{}: {place:?}",
-                form.name()
+                "{}: {class:?}",
+                mapping.name()
             );
         }
         if !described.trim_start_matches('=').starts_with('B') {
@@ -169,11 +169,11 @@ fn stems(operation: Operation) -> &'static [&'static str] {
     }
 }
 
-/// What does not agree between a form and the words of the mnemonic that LLVM prints.
-fn disagreement(form: &Form, description: &Description, words: &[&str]) -> Option<String> {
+/// What does not agree between a mapping and the words of the mnemonic that LLVM prints.
+fn disagreement(mapping: &OpcodeMapping, description: &Description, words: &[&str]) -> Option<String> {
     let has = |word: &str| words.contains(&word);
-    if !stems(form.operation).contains(&words[0]) {
-        return Some(format!("operation {:?}", form.operation));
+    if !stems(mapping.operation).contains(&words[0]) {
+        return Some(format!("operation {:?}", mapping.operation));
     }
     let modifiers = &description.modifiers;
     for (flag, word) in [
@@ -196,7 +196,7 @@ fn disagreement(form: &Form, description: &Description, words: &[&str]) -> Optio
     }
     let mut wanted = vec![modifiers.comparison.name()];
     // LLVM does not print these: a direction of `cvta`, the half of a register.
-    if !matches!(modifiers.variant, Variant::FromSpace) && form.operation != Operation::Extract {
+    if !matches!(modifiers.variant, Variant::FromSpace) && mapping.operation != Operation::Extract {
         wanted.push(modifiers.variant.name());
     }
     wanted.push(match modifiers.space {
@@ -204,7 +204,7 @@ fn disagreement(form: &Form, description: &Description, words: &[&str]) -> Optio
         AddressSpace::Generic => "",
         space => space.name(),
     });
-    if form.operation == Operation::Membar || form.name().contains("SATOM") {
+    if mapping.operation == Operation::Membar || mapping.name().contains("SATOM") {
         wanted.push(modifiers.ordering.name());
         wanted.push(match modifiers.scope {
             Scope::Device if words[0] == "membar" => "gl",
@@ -237,17 +237,17 @@ fn what_llvm_prints_agrees_with_every_form() {
     let opcodes = opcodes();
     let mut wrong = Vec::new();
     let mut printed = 0;
-    for form in all_forms() {
+    for mapping in all_mappings() {
         // Pieces of calls are printed by what surrounds them.
-        let is_of_call = form
+        let is_of_call = mapping
             .operation
             .flags()
             .contains(oriel::ori::OperationFlags::CALL_SEQUENCE);
-        let opcode = &opcodes[form.name()];
+        let opcode = &opcodes[mapping.name()];
         if is_of_call {
             continue;
         }
-        let (numbers, description) = numbers_for(form, opcode);
+        let (numbers, description) = numbers_for(mapping, opcode);
         let text = print_llvm_opcode(&opcode.name, &numbers).expect("LLVM has the opcode");
         // Where LLVM names a register for the half that it drops, the instruction comes second.
         let text = text
@@ -259,8 +259,8 @@ fn what_llvm_prints_agrees_with_every_form() {
         let mnemonic = text.split([' ', '\t', ';']).next().unwrap_or_default();
         let words: Vec<&str> = mnemonic.split('.').collect();
         printed += 1;
-        if let Some(what) = disagreement(form, &description, &words) {
-            wrong.push(format!("{}: {what}: {text}", form.name()));
+        if let Some(what) = disagreement(mapping, &description, &words) {
+            wrong.push(format!("{}: {what}: {text}", mapping.name()));
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));

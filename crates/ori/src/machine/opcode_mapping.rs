@@ -1,12 +1,12 @@
 //! The table from LLVM's opcodes to Ori.
 //!
-//! A [`Form`] says what an opcode is for Ori: operation, types, modifiers, and what each operand
-//! is. The same form reads a machine instruction and writes one, so the two directions cannot
-//! disagree. The build makes the table of the patterns in `patterns/`; a test compares every form
+//! A [`OpcodeMapping`] says what an opcode is for Ori: operation, types, modifiers, and what each operand
+//! is. The same mapping reads a machine instruction and writes one, so the two directions cannot
+//! disagree. The build makes the table of the patterns in `patterns/`; a test compares every mapping
 //! with LLVM's own description of the opcode and with what LLVM prints for it.
 
-use super::name_hash::{NO_FORM, slots_of};
-use super::place::{Description, Encoding, Place};
+use super::name_hash::{NO_MAPPING, slots_of};
+use super::operand_class::{Description, Encoding, OperandClass};
 use crate::modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,
 };
@@ -14,22 +14,22 @@ use crate::operation::Operation;
 use crate::types::DataType;
 use std::ops::Range;
 
-// `NAMES`, the names of all forms, one behind the other; `PLACES`, their places; `FORMS`, by
+// `NAMES`, the names of all mappings, one behind the other; `OPERANDS`, their operands; `MAPPINGS`, by
 // operation and type, best first; `BY_NAME`, a hash table of their numbers. None has an address in
 // it, which the loader of every process would have to put there.
-include!(concat!(env!("OUT_DIR"), "/forms.rs"));
+include!(concat!(env!("OUT_DIR"), "/opcode_mappings.rs"));
 
 /// What one of LLVM's opcodes is for Ori.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct OpcodeMapping {
     /// Start and length in `NAMES`.
     name: (u16, u8),
     /// What it does.
     pub operation: Operation,
     /// Types, and the modifiers that are the same for every instruction with this opcode.
     pub description: Description,
-    /// Start and length in `PLACES`.
-    places: (u16, u8),
+    /// Start and length in `OPERANDS`.
+    operands: (u16, u8),
     results: u8,
     sources: u8,
     /// The source that no operand stands for: a register that the hardware keeps.
@@ -41,7 +41,7 @@ fn range((start, length): (u16, u8)) -> Range<usize> {
     start..start + usize::from(length)
 }
 
-impl Form {
+impl OpcodeMapping {
     /// LLVM's name of the opcode; of one without a proper name its PTX mnemonic and a letter for
     /// each operand, as the snapshot's opcode table has it.
     pub fn name(&self) -> &'static str {
@@ -49,8 +49,8 @@ impl Form {
     }
 
     /// What its operands are, in order.
-    pub fn places(&self) -> &'static [Place] {
-        &PLACES[range(self.places)]
+    pub fn operands(&self) -> &'static [OperandClass] {
+        &OPERANDS[range(self.operands)]
     }
 
     /// How many results it has.
@@ -74,8 +74,8 @@ impl Form {
             ..description.modifiers
         };
         let mut source_type_is_open = false;
-        for place in self.places() {
-            if let Place::Modifier(encoding) = *place {
+        for class in self.operands() {
+            if let OperandClass::Modifier(encoding) = *class {
                 if encoding
                     .encode(description, &self.description.modifiers)
                     .is_none()
@@ -98,26 +98,29 @@ impl Form {
     }
 }
 
-/// Every form.
-pub fn all_forms() -> impl Iterator<Item = &'static Form> {
-    FORMS.iter()
+/// Every mapping.
+pub fn all_mappings() -> impl Iterator<Item = &'static OpcodeMapping> {
+    MAPPINGS.iter()
 }
 
-/// The form of an opcode.
-pub fn form_named(name: &str) -> Option<&'static Form> {
+/// The mapping of an opcode.
+pub fn mapping_named(name: &str) -> Option<&'static OpcodeMapping> {
     slots_of(name, BY_NAME.len())
         .map(|slot| BY_NAME[slot])
-        .take_while(|&number| number != NO_FORM)
-        .map(|number| &FORMS[usize::from(number)])
-        .find(|form| form.name() == name)
+        .take_while(|&number| number != NO_MAPPING)
+        .map(|number| &MAPPINGS[usize::from(number)])
+        .find(|mapping| mapping.name() == name)
 }
 
-/// The forms of an operation and type, best first.
-pub fn forms_of(operation: Operation, data_type: DataType) -> impl Iterator<Item = &'static Form> {
-    let key = |form: &Form| (form.operation, form.description.data_type);
-    let first = FORMS.partition_point(|form| key(form) < (operation, data_type));
-    let is_of_key = move |form: &&Form| key(form) == (operation, data_type);
-    FORMS[first..].iter().take_while(is_of_key)
+/// The mappings of an operation and type, best first.
+pub fn mappings_of(
+    operation: Operation,
+    data_type: DataType,
+) -> impl Iterator<Item = &'static OpcodeMapping> {
+    let key = |mapping: &OpcodeMapping| (mapping.operation, mapping.description.data_type);
+    let first = MAPPINGS.partition_point(|mapping| key(mapping) < (operation, data_type));
+    let is_of_key = move |mapping: &&OpcodeMapping| key(mapping) == (operation, data_type);
+    MAPPINGS[first..].iter().take_while(is_of_key)
 }
 
 #[cfg(test)]
@@ -127,17 +130,21 @@ mod tests {
 
     #[test]
     fn every_form_is_found_and_none_twice() {
-        let names: BTreeSet<&str> = all_forms().map(|form| form.name()).collect();
-        assert_eq!(names.len(), all_forms().count());
-        for form in all_forms() {
+        let names: BTreeSet<&str> = all_mappings().map(|mapping| mapping.name()).collect();
+        assert_eq!(names.len(), all_mappings().count());
+        for mapping in all_mappings() {
             assert!(
-                std::ptr::eq(form_named(form.name()).unwrap(), form),
+                std::ptr::eq(mapping_named(mapping.name()).unwrap(), mapping),
                 "{}",
-                form.name()
+                mapping.name()
             );
-            let mut alike = forms_of(form.operation, form.description.data_type);
-            assert!(alike.any(|other| std::ptr::eq(other, form)), "{}", form.name());
+            let mut alike = mappings_of(mapping.operation, mapping.description.data_type);
+            assert!(
+                alike.any(|other| std::ptr::eq(other, mapping)),
+                "{}",
+                mapping.name()
+            );
         }
-        assert!(form_named("ADD32").is_none() && form_named("").is_none());
+        assert!(mapping_named("ADD32").is_none() && mapping_named("").is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The places of a machine instruction: what each of its operands is for Ori.
+//! What each of its operands is for Ori.
 
 use crate::modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, Variant,
@@ -7,7 +7,7 @@ use crate::types::{DataType, TypeClass};
 
 /// What a machine operand is for Ori.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OperandClass {
     /// A register that is written, of so many bits.
     Result(u8),
     /// A register that is read, of so many bits.
@@ -53,7 +53,7 @@ pub enum Encoding {
     MemoryWidth,
 }
 
-impl Place {
+impl OperandClass {
     /// Does it become a result?
     pub const fn is_result(self) -> bool {
         matches!(self, Self::Result(_))
@@ -232,7 +232,7 @@ impl Encoding {
                 for (bit, flag) in CONVERSION_FLAGS {
                     if rest & bit != 0 {
                         rest &= !bit;
-                        // What the form says already, its number must not say again.
+                        // What the mapping says already, its number must not say again.
                         if modifiers.flags.contains(flag) {
                             return None;
                         }
@@ -255,7 +255,7 @@ impl Encoding {
         Some(())
     }
 
-    /// The number of the modifier in `description`, where `fixed` is what the form says by itself;
+    /// The number of the modifier in `description`, where `fixed` is what the mapping says by itself;
     /// none if LLVM has no number for it.
     pub fn encode(self, description: &Description, fixed: &Modifiers) -> Option<i64> {
         let modifiers = &description.modifiers;
@@ -286,7 +286,7 @@ impl Encoding {
         }
     }
 
-    /// `modifiers` without those that this encoding can express: what a form has to say by itself.
+    /// `modifiers` without those that this encoding can express: what a mapping has to say by itself.
     pub(super) fn without(self, mut modifiers: Modifiers) -> Modifiers {
         match self {
             Self::Ftz => modifiers.flags -= ModifierFlags::FTZ,
