@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// A place in a text, both counted from one; columns are characters.
+/// A position in a text, both counted from one; columns are characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct TextPosition {
     /// The line.
     pub line: u32,
     /// The column.
@@ -13,10 +13,10 @@ pub struct Place {
 
 /// Why a text is no Ori: where, what was expected there, what stands there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{}: {message}", place.line, place.column)]
+#[error("{}:{}: {message}", position.line, position.column)]
 pub struct ParseError {
     /// Where.
-    pub place: Place,
+    pub position: TextPosition,
     /// What is wrong.
     pub message: String,
 }
@@ -65,18 +65,18 @@ pub(super) fn is_word(name: &str) -> bool {
 }
 
 /// All tokens, the last one [`Token::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Place)>, ParseError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, TextPosition)>, ParseError> {
     let mut lexer = Lexer {
         rest: text,
-        place: Place { line: 1, column: 1 },
+        position: TextPosition { line: 1, column: 1 },
     };
     let mut tokens = Vec::new();
     loop {
         lexer.skip_blanks();
-        let place = lexer.place;
+        let position = lexer.position;
         let token = lexer.token()?;
         let is_end = token == Token::End;
-        tokens.push((token, place));
+        tokens.push((token, position));
         if is_end {
             return Ok(tokens);
         }
@@ -85,7 +85,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Place)>, ParseError> 
 
 struct Lexer<'a> {
     rest: &'a str,
-    place: Place,
+    position: TextPosition,
 }
 
 impl<'a> Lexer<'a> {
@@ -95,10 +95,10 @@ impl<'a> Lexer<'a> {
         self.rest = rest;
         for character in taken.chars() {
             if character == '\n' {
-                self.place.line += 1;
-                self.place.column = 1;
+                self.position.line += 1;
+                self.position.column = 1;
             } else {
-                self.place.column += 1;
+                self.position.column += 1;
             }
         }
         taken
@@ -218,7 +218,7 @@ impl<'a> Lexer<'a> {
 
     fn error(&self, message: impl Into<String>) -> ParseError {
         ParseError {
-            place: self.place,
+            position: self.position,
             message: message.into(),
         }
     }

@@ -86,7 +86,7 @@ pub use function::{
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
 };
 pub use inline_assembly::AssemblyOperands;
-pub use lexer::{ParseError, Place};
+pub use lexer::{ParseError, TextPosition};
 
 pub use liveness::{BorderUse, Liveness, each_border_use};
 pub use memory_versions::{MemoryVersion, MemoryVersions};

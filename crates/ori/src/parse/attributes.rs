@@ -44,10 +44,10 @@ impl FunctionParser<'_, '_> {
         let first = self.expect_machine_index()?;
         let mut last = first;
         if self.parser.take_symbol('-') {
-            let place = self.parser.place();
+            let position = self.parser.position();
             last = self.expect_machine_index()?;
             if last <= first {
-                return error_at(place, format!("expected a number above {first}"));
+                return error_at(position, format!("expected a number above {first}"));
             }
         }
         new.origin = Some(MachineInstruction::from_u32(first));
@@ -110,10 +110,10 @@ impl FunctionParser<'_, '_> {
             }
             Token::Word("align") => {
                 self.parser.take();
-                let place = self.parser.place();
+                let position = self.parser.position();
                 let alignment: u64 = self.parser.expect_unsigned("an alignment")?;
                 if !alignment.is_power_of_two() {
-                    return error_at(place, "expected a power of two");
+                    return error_at(position, "expected a power of two");
                 }
                 access.log2_alignment = alignment.trailing_zeros() as u8;
             }

@@ -1,15 +1,15 @@
-//! The parser's place among the tokens, and what it can expect there.
+//! The parser's position among the tokens, and what it can expect there.
 
 use super::Result;
 use crate::function::RegisterFile;
-use crate::lexer::{ParseError, Place, Token, tokens};
+use crate::lexer::{ParseError, TextPosition, Token, tokens};
 use crate::operand::Operand;
 use crate::print::RegisterKind;
 use oriel_engine::entity::{Block, EntityRef, Register};
 
 /// The tokens, and where in them the parser is.
 pub(super) struct Parser<'a> {
-    tokens: Vec<(Token<'a>, Place)>,
+    tokens: Vec<(Token<'a>, TextPosition)>,
     next: usize,
     /// Numbers of registers and blocks stay below: a slip of the pen should not cost gigabytes.
     index_limit: usize,
@@ -31,7 +31,7 @@ impl<'a> Parser<'a> {
         &self.tokens[self.next].0
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn position(&self) -> TextPosition {
         self.tokens[self.next].1
     }
 
@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn error<T>(&self, expected: &str) -> Result<T> {
         error_at(
-            self.place(),
+            self.position(),
             format!("expected {expected}, found {}", self.peek()),
         )
     }
@@ -140,7 +140,7 @@ impl<'a> Parser<'a> {
         const EXPECTED: &str = "an integer of 64 bits";
         let is_negative = self.take_symbol('-');
         let is_hexadecimal = matches!(self.peek(), Token::Number(text) if text.starts_with("0x"));
-        let place = self.place();
+        let position = self.position();
         let magnitude: u64 = self.expect_unsigned(EXPECTED)?;
         let value = if is_hexadecimal && !is_negative {
             Some(magnitude as i64)
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
         };
         match value {
             Some(value) => Ok(value),
-            None => error_at(place, format!("expected {EXPECTED}")),
+            None => error_at(position, format!("expected {EXPECTED}")),
         }
     }
 
@@ -174,11 +174,11 @@ impl<'a> Parser<'a> {
     }
 
     /// An index of entities, after whatever names their kind.
-    pub(super) fn index(&self, digits: &str, place: Place) -> Result<usize> {
+    pub(super) fn index(&self, digits: &str, position: TextPosition) -> Result<usize> {
         match digits.parse() {
             Ok(index) if index < self.index_limit => Ok(index),
             _ => error_at(
-                place,
+                position,
                 format!("expected a number below {} here", self.index_limit),
             ),
         }
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
         let digits = self.peek_word().and_then(|word| word.strip_prefix("bix"));
         match digits {
             Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Ok(Some(Block::new(self.index(digits, self.place())?)))
+                Ok(Some(Block::new(self.index(digits, self.position())?)))
             }
             _ => Ok(None),
         }
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
         let Token::Register(digits) = *self.peek() else {
             return self.error("a register");
         };
-        let register = Register::new(self.index(digits, self.place())?);
+        let register = Register::new(self.index(digits, self.position())?);
         self.take();
         Ok(register)
     }
@@ -236,9 +236,9 @@ impl<'a> Parser<'a> {
     }
 }
 
-pub(super) fn error_at<T>(place: Place, message: impl Into<String>) -> Result<T> {
+pub(super) fn error_at<T>(position: TextPosition, message: impl Into<String>) -> Result<T> {
     Err(ParseError {
-        place,
+        position,
         message: message.into(),
     })
 }

@@ -5,7 +5,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `cursor.rs` | the place among the tokens, and what can be expected there |
+//! | `cursor.rs` | the position among the tokens, and what can be expected there |
 //! | `operands.rs`, `attributes.rs` | parts of an instruction |
 
 mod attributes;
@@ -16,7 +16,7 @@ mod tests;
 
 use crate::edit::{InstructionBuilder, Position};
 use crate::function::{Function, FunctionInfo, InstructionFlags, MachineOpcode, RegisterFile, StackObject};
-use crate::lexer::{ParseError, Place, Token};
+use crate::lexer::{ParseError, TextPosition, Token};
 use crate::operand::Operand;
 use crate::print::{RegisterKind, implied_flags};
 use crate::suffix::Suffixes;
@@ -48,7 +48,7 @@ pub fn parse_function(text: &str) -> Result<Function, ParseError> {
     match (functions.pop(), functions.is_empty()) {
         (Some(function), true) => Ok(function),
         (first, _) => Err(ParseError {
-            place: Place { line: 1, column: 1 },
+            position: TextPosition { line: 1, column: 1 },
             message: match first {
                 None => "expected a function".to_owned(),
                 Some(_) => format!("expected one function, found {}", functions.len() + 1),
@@ -82,10 +82,10 @@ struct FunctionParser<'a, 'p> {
     /// Labels in order, and what stands there.
     labels: Vec<Label>,
     labelled: HashSet<Block>,
-    /// The kinds of registers that have been given, and the place where each register first stands.
+    /// The kinds of registers that have been given, and the position at which each register first stands.
     kinds: HashMap<Register, RegisterKind>,
-    registers: HashMap<Register, Place>,
-    blocks: HashMap<Block, Place>,
+    registers: HashMap<Register, TextPosition>,
+    blocks: HashMap<Block, TextPosition>,
     symbols: HashMap<String, Symbol>,
     opcodes: HashMap<(String, u32), Opcode>,
 }
@@ -159,10 +159,10 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         if self.parser.peek_word() != Some("frame") {
             return self.parser.error(&format!("`{expected}`"));
         }
-        let place = self.parser.place();
+        let position = self.parser.position();
         let [number] = self.parse_numbers()?;
         if number != next {
-            return error_at(place, format!("the next stack object is {expected}"));
+            return error_at(position, format!("the next stack object is {expected}"));
         }
         let size = self.parser.expect_unsigned("a size in bytes")?;
         if !self.parser.take_word("bytes") || !self.parser.take_word("align") {
@@ -181,9 +181,9 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
     }
 
     fn register(&mut self) -> Result<Register> {
-        let place = self.parser.place();
+        let position = self.parser.position();
         let register = self.parser.expect_register()?;
-        self.registers.entry(register).or_insert(place);
+        self.registers.entry(register).or_insert(position);
         Ok(register)
     }
 
@@ -192,24 +192,24 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         if !self.parser.take_symbol(':') {
             return Ok(());
         }
-        let place = self.parser.place();
+        let position = self.parser.position();
         let kind = self.parser.expect_register_kind()?;
         if let Some(other) = self.kinds.get(&register)
             && (other.file, other.bits) != (kind.file, kind.bits)
         {
-            return error_at(place, format!("%{} is {other} already", register.index()));
+            return error_at(position, format!("%{} is {other} already", register.index()));
         }
         self.kinds.insert(register, kind);
         Ok(())
     }
 
     fn parse_label(&mut self) -> Result<()> {
-        let place = self.parser.place();
+        let position = self.parser.position();
         let block = self.parser.expect_block()?;
         if !self.labelled.insert(block) {
-            return error_at(place, format!("bix{} is there already", block.index()));
+            return error_at(position, format!("bix{} is there already", block.index()));
         }
-        self.blocks.entry(block).or_insert(place);
+        self.blocks.entry(block).or_insert(position);
         self.parser.expect_symbol(':')?;
         let mut label = Label {
             block,
@@ -244,11 +244,11 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         };
         let block = label.block;
         let results = self.parse_results()?;
-        let place = self.parser.place();
+        let position = self.parser.position();
         let word = self.parser.expect_word("a register or an operation")?;
         let (operation, suffixes) = match Suffixes::parse(word) {
             Ok(parsed) => parsed,
-            Err(message) => return error_at(place, message),
+            Err(message) => return error_at(position, message),
         };
         let mut new = InstructionBuilder::new(operation, suffixes.data_type);
         new.source_type = suffixes.source_type;
@@ -393,11 +393,11 @@ impl FunctionParser<'_, '_> {
             .registers
             .iter()
             .filter(|(register, _)| !self.kinds.contains_key(register))
-            .min_by_key(|&(_, &place)| place);
-        if let Some((register, &place)) = undeclared {
+            .min_by_key(|&(_, &position)| position);
+        if let Some((register, &position)) = undeclared {
             let number = register.index();
             return error_at(
-                place,
+                position,
                 format!(
                     "%{number} has no file and width: write `%{number}:R32` at a definition or after `declare`"
                 ),
@@ -422,9 +422,9 @@ impl FunctionParser<'_, '_> {
             .blocks
             .iter()
             .filter(|(block, _)| !self.labelled.contains(block))
-            .min_by_key(|&(_, &place)| place);
-        if let Some((block, &place)) = missing {
-            return error_at(place, format!("there is no block bix{}", block.index()));
+            .min_by_key(|&(_, &position)| position);
+        if let Some((block, &position)) = missing {
+            return error_at(position, format!("there is no block bix{}", block.index()));
         }
         let limit = self
             .blocks

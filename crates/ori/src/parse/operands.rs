@@ -113,10 +113,10 @@ impl FunctionParser<'_, '_> {
     }
 
     fn parse_word_operand(&mut self, word: &str) -> Result<Operand> {
-        let place = self.parser.place();
+        let position = self.parser.position();
         if let Some(block) = self.parser.peek_block()? {
             self.parser.take();
-            self.blocks.entry(block).or_insert(place);
+            self.blocks.entry(block).or_insert(position);
             return Ok(Operand::target(block));
         }
         if let Some(register) = SpecialRegister::from_name(word) {
@@ -130,9 +130,9 @@ impl FunctionParser<'_, '_> {
             }
             "fall" => {
                 self.parser.take();
-                let place = self.parser.place();
+                let position = self.parser.position();
                 let block = self.parser.expect_block()?;
-                self.blocks.entry(block).or_insert(place);
+                self.blocks.entry(block).or_insert(position);
                 Ok(Operand::fall_through(block))
             }
             "frame" => {
@@ -162,8 +162,8 @@ impl FunctionParser<'_, '_> {
         self.parser.take();
         self.parser.expect_symbol('(')?;
         let mut numbers = [0; COUNT];
-        for (place, number) in numbers.iter_mut().enumerate() {
-            if place != 0 {
+        for (position, number) in numbers.iter_mut().enumerate() {
+            if position != 0 {
                 self.parser.expect_symbol(',')?;
             }
             *number = self.expect_machine_index()?;
@@ -174,9 +174,9 @@ impl FunctionParser<'_, '_> {
 
     /// An index into a table of the snapshot. The greatest number stands for none there.
     pub(super) fn expect_machine_index(&mut self) -> Result<u32> {
-        let place = self.parser.place();
+        let position = self.parser.position();
         match self.parser.expect_unsigned("a number")? {
-            u32::MAX => error_at(place, "the number is too large"),
+            u32::MAX => error_at(position, "the number is too large"),
             index => Ok(index),
         }
     }
@@ -194,10 +194,10 @@ impl FunctionParser<'_, '_> {
         };
         self.parser.take();
         self.parser.expect_symbol('(')?;
-        let place = self.parser.place();
+        let position = self.parser.position();
         let value: u128 = self.parser.expect_unsigned("the bits of a number")?;
         if bits < 128 && value >> bits != 0 {
-            return error_at(place, format!("expected at most {bits} bits"));
+            return error_at(position, format!("expected at most {bits} bits"));
         }
         self.parser.expect_symbol(')')?;
         Ok(self.function.constant_operand(Constant::Bits {
