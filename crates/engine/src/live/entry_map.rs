@@ -8,7 +8,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 /// Where a new instruction goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum InsertionPoint {
     /// Right behind the entry of this instruction, before blank entries that follow it.
     After(Instruction),
     /// Right before the entry of this instruction, behind blank entries that precede it.

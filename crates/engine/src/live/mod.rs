@@ -53,7 +53,7 @@ mod verify;
 mod web_phis;
 mod webs;
 
-pub use entry_map::{Place, Renumbering};
+pub use entry_map::{InsertionPoint, Renumbering};
 pub use flow_graph::FlowGraph;
 pub use function::Function;
 pub use listed_function::ListedFunction;

@@ -6,31 +6,35 @@
 //! and again, moves a number of entries that does not grow with the function; `renumbered_entries`
 //! counts them.
 
-use super::entry_map::{EntryMap, Place, Renumbering};
+use super::entry_map::{EntryMap, InsertionPoint, Renumbering};
 use super::slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, Instruction, PackedOption};
 use std::ops::Bound::{Excluded, Unbounded};
 
 impl SlotIndexes {
-    /// Gives `instruction` an index at `place`. Instructions that the numbering was not computed
+    /// Gives `instruction` an index at `at`. Instructions that the numbering was not computed
     /// for have numbers from the instruction count up.
     ///
     /// Returns the new index and what had to move.
     ///
     /// # Panics
-    /// If the instruction already has an index, or the one named in `place` has none.
-    pub fn insert_instruction(&mut self, instruction: Instruction, place: Place) -> (SlotIndex, Renumbering) {
+    /// If the instruction already has an index, or the one named in `at` has none.
+    pub fn insert_instruction(
+        &mut self,
+        instruction: Instruction,
+        at: InsertionPoint,
+    ) -> (SlotIndex, Renumbering) {
         assert!(
             !self.has_index(instruction),
             "{instruction:?} already has an index"
         );
         self.edit();
-        let before = match place {
-            Place::After(other) => self.instruction_index(other),
-            Place::Before(other) => self.entry_before(self.instruction_index(other)),
-            Place::AtStart(block) => self.block_start(block),
-            Place::AtEnd(block) => self.entry_before(self.block_end(block)),
+        let before = match at {
+            InsertionPoint::After(other) => self.instruction_index(other),
+            InsertionPoint::Before(other) => self.entry_before(self.instruction_index(other)),
+            InsertionPoint::AtStart(block) => self.block_start(block),
+            InsertionPoint::AtEnd(block) => self.entry_before(self.block_end(block)),
         };
         let (number, moved) = self.insert_entry(before, Some(instruction));
         (SlotIndex::new(number, Slot::Block), moved)
@@ -122,10 +126,10 @@ impl SlotIndexes {
             self.remove_instruction(instruction);
         }
         let mut moved = Renumbering::default();
-        let mut previous = begin.map_or(Place::AtStart(block), Place::After);
+        let mut previous = begin.map_or(InsertionPoint::AtStart(block), InsertionPoint::After);
         for &instruction in order {
             let before = match previous {
-                Place::After(other) => self.instruction_index(other),
+                InsertionPoint::After(other) => self.instruction_index(other),
                 _ => self.block_start(block),
             };
             if self.has_index(instruction) && self.instruction_index(instruction) <= before {
@@ -135,7 +139,7 @@ impl SlotIndexes {
                 let (_, more) = self.insert_instruction(instruction, previous);
                 moved = moved.then(&more);
             }
-            previous = Place::After(instruction);
+            previous = InsertionPoint::After(instruction);
         }
         moved
     }
@@ -296,7 +300,7 @@ mod tests {
             for number in 0..300 {
                 let position = if hot { 7 } else { random.below(order.len() as u32) as usize };
                 let instruction = Instruction::new(20 + number);
-                indexes.insert_instruction(instruction, Place::After(order[position]));
+                indexes.insert_instruction(instruction, InsertionPoint::After(order[position]));
                 order.insert(position + 1, instruction);
                 if random.chance(10) {
                     let gone = order.remove(random.below(order.len() as u32) as usize);
@@ -327,9 +331,9 @@ mod tests {
         }
         let function = function.finish(|| 0);
         let mut indexes = SlotIndexes::new(&function.snapshot());
-        let place = Place::After(Instruction::new(10_000));
+        let at = InsertionPoint::After(Instruction::new(10_000));
         for number in 0..20_000 {
-            indexes.insert_instruction(Instruction::new(20_000 + number), place);
+            indexes.insert_instruction(Instruction::new(20_000 + number), at);
         }
         let moved = indexes.renumbered_entries();
         assert!(moved < 20_000 * 40, "{moved} entries moved by 20,000 insertions");

@@ -13,7 +13,7 @@ mod testing;
 
 pub use shrink::Shrunk;
 
-use super::entry_map::{Place, Renumbering};
+use super::entry_map::{InsertionPoint, Renumbering};
 use super::flow_graph::FlowGraph;
 use super::live_interval::{LiveIntervals, OwnedLiveRange};
 use super::live_range_calc::LiveRangeCalc;
@@ -64,8 +64,8 @@ impl LiveIntervals {
     }
 
     /// Gives a new instruction an index. Its registers' ranges are the caller's to extend.
-    pub fn insert_instruction(&mut self, instruction: Instruction, place: Place) -> SlotIndex {
-        let (index, renumbering) = self.indexes.insert_instruction(instruction, place);
+    pub fn insert_instruction(&mut self, instruction: Instruction, at: InsertionPoint) -> SlotIndex {
+        let (index, renumbering) = self.indexes.insert_instruction(instruction, at);
         self.apply_renumbering(&renumbering);
         index
     }

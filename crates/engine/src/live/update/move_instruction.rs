@@ -5,7 +5,7 @@
 //! cases it replaces.
 
 use crate::entity::{Block, EntityRef, Instruction, Register};
-use crate::live::entry_map::Place;
+use crate::live::entry_map::InsertionPoint;
 use crate::live::live_interval::{LiveIntervals, LiveSegment, OwnedLiveRange};
 use crate::live::scan::{defines, definition_slot, reads, use_slot};
 use crate::live::slot_index::SlotIndex;
@@ -24,12 +24,12 @@ impl LiveIntervals {
         &mut self,
         snapshot: &Snapshot<'_>,
         instruction: Instruction,
-        place: Place,
+        at: InsertionPoint,
     ) -> SlotIndex {
         let old = self.indexes.instruction_index(instruction);
         let block = self.indexes.block_at(old).expect("an instruction is in a block");
         self.indexes.remove_instruction(instruction);
-        let (new, renumbering) = self.indexes.insert_instruction(instruction, place);
+        let (new, renumbering) = self.indexes.insert_instruction(instruction, at);
         self.apply_renumbering(&renumbering);
         debug_assert_eq!(
             self.indexes.block_at(new),
@@ -255,12 +255,12 @@ mod tests {
             if to == from {
                 continue;
             }
-            let place = if down {
-                Place::After(names[to])
+            let at = if down {
+                InsertionPoint::After(names[to])
             } else {
-                Place::Before(names[to])
+                InsertionPoint::Before(names[to])
             };
-            intervals.move_instruction(&original.snapshot(), names[from], place);
+            intervals.move_instruction(&original.snapshot(), names[from], at);
 
             let mut order: Vec<usize> = (0..snapshot.instruction_count()).collect();
             let moved = order.remove(from);

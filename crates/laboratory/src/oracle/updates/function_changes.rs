@@ -6,7 +6,7 @@ use super::{NONE, Update, UpdateKind};
 use oriel_engine::entity::{Block, EntityRef, Instruction, Register};
 use oriel_engine::graph::{ReversePostorder, Traversal};
 use oriel_engine::live::{
-    LiveRangeCalc, LiveSegment, Place, SlotIndex, ValueNumber, defines, reads, use_slot,
+    InsertionPoint, LiveRangeCalc, LiveSegment, SlotIndex, ValueNumber, defines, reads, use_slot,
 };
 use oriel_engine::snapshot::abi::{OpcodeFlags, OpcodeRecord, OperandFlags, OperandKind};
 
@@ -60,15 +60,15 @@ impl Session<'_> {
             false => position.checked_sub(1).map(|before| self.order[block][before]),
             true => self.order[block].get(position).copied(),
         };
-        let place = match (late, neighbour) {
-            (false, Some(before)) => Place::After(before),
-            (false, None) => Place::AtStart(Block::new(block)),
-            (true, Some(next)) => Place::Before(next),
-            (true, None) => Place::AtEnd(Block::new(block)),
+        let at = match (late, neighbour) {
+            (false, Some(before)) => InsertionPoint::After(before),
+            (false, None) => InsertionPoint::AtStart(Block::new(block)),
+            (true, Some(next)) => InsertionPoint::Before(next),
+            (true, None) => InsertionPoint::AtEnd(Block::new(block)),
         };
         let anchor = self.anchor(block, position);
         let instruction = self.new_instruction();
-        self.intervals.insert_instruction(instruction, place);
+        self.intervals.insert_instruction(instruction, at);
         self.order[block].insert(position, instruction);
         let update = Update {
             instruction: instruction.as_u32(),
@@ -197,12 +197,12 @@ impl Session<'_> {
         }
         self.order[block].remove(from);
         let anchor = self.anchor(block, to);
-        let place = match anchor {
-            NONE => Place::AtStart(Block::new(block)),
-            anchor => Place::After(Instruction::from_u32(anchor)),
+        let at = match anchor {
+            NONE => InsertionPoint::AtStart(Block::new(block)),
+            anchor => InsertionPoint::After(Instruction::from_u32(anchor)),
         };
         self.intervals
-            .move_instruction(&self.snapshot.view(), instruction, place);
+            .move_instruction(&self.snapshot.view(), instruction, at);
         self.order[block].insert(to, instruction);
         let update = Update {
             instruction: instruction.as_u32(),
