@@ -63,9 +63,9 @@ pub enum FaultKind {
     Launch(String),
 }
 
-/// The place of a fault in the program and in the grid.
+/// The location of a fault in the program and in the grid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct FaultLocation {
     /// The block.
     pub block: Option<[u32; 3]>,
     /// The thread in the block.
@@ -80,12 +80,12 @@ pub struct Place {
 
 /// The error that ends a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{kind}{place}")]
+#[error("{kind}{location}")]
 pub struct Fault {
     /// The fault.
     pub kind: FaultKind,
-    /// Its place.
-    pub place: Box<Place>,
+    /// Where it occurred.
+    pub location: Box<FaultLocation>,
 }
 
 impl Fault {
@@ -93,12 +93,12 @@ impl Fault {
     pub fn of_launch(problem: impl Into<String>) -> Self {
         Self {
             kind: FaultKind::Launch(problem.into()),
-            place: Box::default(),
+            location: Box::default(),
         }
     }
 }
 
-impl Display for Place {
+impl Display for FaultLocation {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         if let Some(function) = &self.function {
             write!(out, ", in {function}")?;

@@ -73,7 +73,7 @@ mod warp;
 pub use constraints::{Constraint, ConstraintKind, constraints};
 pub use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
-pub use error::{Fault, FaultKind, Place};
+pub use error::{Fault, FaultKind, FaultLocation};
 pub use machine::lay_out as lay_out_arguments;
 pub use machine::{Limits, Statistics, run};
 pub use memory::{Buffer, Memory};

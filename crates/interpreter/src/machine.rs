@@ -1,7 +1,7 @@
 //! The grid: runs blocks one after the other, and the warps of a block in turns.
 
 use super::access::Failure;
-use super::error::{Fault, FaultKind, Place};
+use super::error::{Fault, FaultKind, FaultLocation};
 use super::memory::Memory;
 use super::module::Parameter;
 use super::program::{BarrierKind, BarrierReduction, Program};
@@ -346,10 +346,10 @@ impl Machine<'_> {
         let step = warp.step().saturating_sub(u32::from(at_barrier));
         Fault {
             kind: *kind,
-            place: Box::new(Place {
+            location: Box::new(FaultLocation {
                 block: Some(self.around.block),
                 thread: lane.map(|lane| self.around.thread(warp.number, lane)),
-                ..self.program.place(step)
+                ..self.program.location_of(step)
             }),
         }
     }

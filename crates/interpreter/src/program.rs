@@ -1,6 +1,6 @@
 //! A compiled program: flat arrays that the machine executes.
 
-use super::error::Place;
+use super::error::FaultLocation;
 use super::module::{Kernel, Variable, VariableSpace};
 use super::threads::{MatchFields, ReductionFields, ShuffleFields, VoteFields};
 use super::uninterpreted::Uninterpreted;
@@ -253,19 +253,19 @@ impl Program {
         memory
     }
 
-    /// Returns the place of a step, without block and thread.
-    pub(super) fn place(&self, step: u32) -> Place {
+    /// Returns the location of a step, without block and thread.
+    pub(super) fn location_of(&self, step: u32) -> FaultLocation {
         let Origin {
             function,
             instruction,
             ..
         } = self.origins[step as usize];
         let function = &self.functions[function as usize];
-        Place {
+        FaultLocation {
             function: Some(function.name.clone()),
             instruction: Some(instruction),
             text: function.texts.get(&instruction).cloned().unwrap_or_default(),
-            ..Place::default()
+            ..FaultLocation::default()
         }
     }
 }

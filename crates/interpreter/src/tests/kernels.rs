@@ -326,11 +326,11 @@ bix0:
         "{fault}"
     );
     assert_eq!(
-        fault.place.thread,
+        fault.location.thread,
         Some([39, 0, 0]),
         "39 * 4 + 100 is the end: {fault}"
     );
-    assert_eq!(fault.place.function.as_deref(), Some("k"));
+    assert_eq!(fault.location.function.as_deref(), Some("k"));
     assert!(
         fault.to_string().contains("256 bytes from the start of out"),
         "{fault}"
