@@ -69,7 +69,7 @@ impl fmt::Display for Finding {
 
 /// Where a register is defined and read.
 #[derive(Clone, Debug, Default)]
-struct Places {
+struct DefsAndUses {
     definitions: Vec<SlotIndex>,
     reads: Vec<SlotIndex>,
     /// Reads by PHIs, at block ends.
@@ -84,8 +84,8 @@ impl LiveIntervals {
     pub fn verify(&self, snapshot: &Snapshot<'_>) -> Vec<Finding> {
         let mut findings = Vec::new();
         let predecessors = FlowGraph::new(snapshot);
-        let places = self.collect_places(snapshot);
-        for (index, places) in places.iter().enumerate() {
+        let accesses = self.collect_defs_and_uses(snapshot);
+        for (index, accesses) in accesses.iter().enumerate() {
             let register = Register::new(index);
             let mut checker = Checker {
                 intervals: self,
@@ -93,7 +93,7 @@ impl LiveIntervals {
                 predecessors: &predecessors,
                 register,
                 range: self.interval(register),
-                places,
+                accesses,
                 findings: &mut findings,
             };
             checker.check_segments();
@@ -104,23 +104,28 @@ impl LiveIntervals {
         findings
     }
 
-    fn collect_places(&self, snapshot: &Snapshot<'_>) -> Vec<Places> {
-        let mut places = vec![Places::default(); snapshot.register_count()];
+    fn collect_defs_and_uses(&self, snapshot: &Snapshot<'_>) -> Vec<DefsAndUses> {
+        let mut accesses = vec![DefsAndUses::default(); snapshot.register_count()];
         for instruction in snapshot.instructions() {
             if self.indexes.has_index(instruction) {
-                self.collect_operands(snapshot, instruction, &mut places);
+                self.collect_operands(snapshot, instruction, &mut accesses);
             }
         }
-        for places in &mut places {
-            places.definitions.sort_unstable();
-            places
+        for accesses in &mut accesses {
+            accesses.definitions.sort_unstable();
+            accesses
                 .definitions
                 .dedup_by(|later, first| later.is_same_instruction(*first));
         }
-        places
+        accesses
     }
 
-    fn collect_operands(&self, snapshot: &Snapshot<'_>, instruction: Instruction, places: &mut [Places]) {
+    fn collect_operands(
+        &self,
+        snapshot: &Snapshot<'_>,
+        instruction: Instruction,
+        accesses: &mut [DefsAndUses],
+    ) {
         let number = self.indexes.instruction_index(instruction).number();
         let view = snapshot.instruction(instruction);
         let is_phi = view.opcode_flags().contains(OpcodeFlags::PHI);
@@ -129,16 +134,16 @@ impl LiveIntervals {
             let Some(register) = operand.register() else {
                 continue;
             };
-            let places = &mut places[register.index()];
+            let accesses = &mut accesses[register.index()];
             let record = operand.record();
             if defines(record) {
-                places.definitions.push(definition_slot(number, record));
+                accesses.definitions.push(definition_slot(number, record));
             } else if reads(record) && is_phi {
                 let predecessor = Block::from_u32(records[position + 1].index);
-                places.phi_reads.push(self.indexes.block_end(predecessor));
+                accesses.phi_reads.push(self.indexes.block_end(predecessor));
             } else if reads(record) {
                 debug_assert!(!operand.flags().contains(OperandFlags::DEBUG));
-                places.reads.push(use_slot(number, record, records));
+                accesses.reads.push(use_slot(number, record, records));
             }
         }
     }
@@ -150,7 +155,7 @@ struct Checker<'a> {
     predecessors: &'a FlowGraph,
     register: Register,
     range: LiveRange<'a>,
-    places: &'a Places,
+    accesses: &'a DefsAndUses,
     findings: &'a mut Vec<Finding>,
 }
 
@@ -211,7 +216,7 @@ impl Checker<'_> {
                 if !starts_block {
                     self.find(FindingKind::PhiNotAtBlockStart, definition);
                 }
-            } else if self.places.definitions.binary_search(&definition).is_err() {
+            } else if self.accesses.definitions.binary_search(&definition).is_err() {
                 self.find(FindingKind::DefinitionWithoutInstruction, definition);
             }
         }
@@ -221,16 +226,16 @@ impl Checker<'_> {
                 self.find(FindingKind::DuplicateDefinition, pair[0]);
             }
         }
-        for &place in &self.places.definitions {
-            if definitions.binary_search(&place).is_err() {
-                self.find(FindingKind::MissingDefinition, place);
+        for &slot in &self.accesses.definitions {
+            if definitions.binary_search(&slot).is_err() {
+                self.find(FindingKind::MissingDefinition, slot);
             }
         }
     }
 
     fn check_operands(&mut self) {
-        let places = self.places;
-        for &read in places.reads.iter().chain(&places.phi_reads) {
+        let accesses = self.accesses;
+        for &read in accesses.reads.iter().chain(&accesses.phi_reads) {
             if self.range.value_before(read).is_none() {
                 self.find(FindingKind::ReadOfNothing, read);
             }
@@ -240,7 +245,7 @@ impl Checker<'_> {
     /// Checks where segments begin and end, and that values flow along every edge.
     fn check_boundaries(&mut self) {
         let indexes = &self.intervals.indexes;
-        let places = self.places;
+        let accesses = self.accesses;
         for segment in self.range.segments {
             let Some(block) = indexes.block_at(segment.start) else {
                 self.find(FindingKind::StartsNowhere, segment.start);
@@ -255,7 +260,7 @@ impl Checker<'_> {
                 && self
                     .definition(segment.value)
                     .is_some_and(|definition| definition.is_same_instruction(segment.end));
-            let read = places.reads.contains(&segment.end);
+            let read = accesses.reads.contains(&segment.end);
             let leaves = segment.end.is_block()
                 && indexes
                     .block_before(segment.end)
@@ -298,7 +303,7 @@ impl Checker<'_> {
         let Some(block) = indexes.block_before(end) else {
             return;
         };
-        let needed = self.places.phi_reads.contains(&end)
+        let needed = self.accesses.phi_reads.contains(&end)
             || self
                 .snapshot
                 .successors(block)
