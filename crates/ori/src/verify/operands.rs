@@ -96,9 +96,9 @@ fn given_kinds(mut modifiers: Modifiers) -> ModifierKinds {
     modifiers.given().map(|(kind, _)| kind).collect()
 }
 
-type Problem = (FindingKind, Option<Register>);
+type OperandFinding = (FindingKind, Option<Register>);
 
-fn operand_problems(function: &Function, instruction: Instruction) -> Vec<Problem> {
+fn operand_problems(function: &Function, instruction: Instruction) -> Vec<OperandFinding> {
     let results = function.results(instruction).iter().enumerate();
     let sources = function.sources(instruction).iter().enumerate();
     let of_results = results.map(|(number, operand)| (Role::Result, number, operand));
