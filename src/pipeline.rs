@@ -66,14 +66,14 @@ pub trait Host {
 
 /// Why a function stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum PipelineError {
     /// Ori cannot represent it, which is nobody's fault.
     Unsupported(ImportError),
     /// Something went wrong that the user has to know.
     Failure(String),
 }
 
-impl From<String> for Problem {
+impl From<String> for PipelineError {
     fn from(message: String) -> Self {
         Self::Failure(message)
     }
@@ -83,7 +83,7 @@ impl From<String> for Problem {
 ///
 /// # Errors
 /// The function stays as it is, though it should not have.
-pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, Problem> {
+pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, PipelineError> {
     let steps = Steps::of(snapshot, options);
     if steps == Steps::default() {
         return Ok(Work::default());
@@ -150,13 +150,14 @@ impl Steps {
 }
 
 /// Takes a function to Ori.
-fn import(snapshot: &Snapshot<'_>) -> Result<Function, Problem> {
-    from_machine(snapshot).map_err(Problem::Unsupported)
+fn import(snapshot: &Snapshot<'_>) -> Result<Function, PipelineError> {
+    from_machine(snapshot).map_err(PipelineError::Unsupported)
 }
 
 /// Makes a plan of a function in Ori.
-fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, Problem> {
-    to_machine(function, snapshot).map_err(|error| Problem::Failure(format!("no machine code: {error}")))
+fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, PipelineError> {
+    to_machine(function, snapshot)
+        .map_err(|error| PipelineError::Failure(format!("no machine code: {error}")))
 }
 
 /// Runs the phases that the options ask for over a function in Ori. Options of prints and reports
@@ -165,7 +166,7 @@ fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, Problem> {
 /// # Errors
 /// Ori cannot represent the function, or a phase made something of it that the verifier or LLVM
 /// would refuse.
-pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun, Problem> {
+pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun, PipelineError> {
     /// Somebody who only asks for remarks.
     struct Listener;
     impl Host for Listener {
@@ -217,7 +218,7 @@ fn optimize(
     options: &Options,
     host: &impl Host,
     work: &mut Work,
-) -> Result<Change, Problem> {
+) -> Result<Change, PipelineError> {
     let is_profile = options.phases == Phases::Profile;
     let budget = options.phase_options.register_budget;
     let phase_options = PhaseOptions {
@@ -266,7 +267,7 @@ fn is_validated(
     snapshot: &Snapshot<'_>,
     options: &Options,
     work: &mut Work,
-) -> Result<bool, Problem> {
+) -> Result<bool, PipelineError> {
     let validation = options.validation();
     if validation == Validation::Off || !work.is_changed {
         return Ok(true);
@@ -302,7 +303,7 @@ fn worsening(
     after: Cost,
     snapshot: &Snapshot<'_>,
     options: &Options,
-) -> Result<Option<String>, Problem> {
+) -> Result<Option<String>, PipelineError> {
     let before = Cost {
         weighted_instructions: weighted_before,
         // What is not above the budget cannot be worse. Where it is, which is rare, LLVM's function
@@ -316,7 +317,7 @@ fn worsening(
 }
 
 /// The excess pressure of a function as LLVM made it.
-fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Result<u32, Problem> {
+fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Result<u32, PipelineError> {
     let function = import(snapshot)?;
     let liveness = || {
         let flow = ControlFlow::analyze(&function, options.phase_options.traversal);
@@ -399,7 +400,7 @@ fn run_listed(
     manager: &mut Manager<'_>,
     host: &impl Host,
     effects: &mut Option<StageEffects>,
-) -> Result<bool, Problem> {
+) -> Result<bool, PipelineError> {
     let printing = &options.printing;
     let print = |function: &Function, when: &str, phase: &str| {
         let text = function.display(PrintOptions::default());
@@ -439,17 +440,17 @@ fn run_listed(
 }
 
 /// Lets Ori's verifier look at a function.
-fn verify(function: &Function, state: &str) -> Result<(), Problem> {
+fn verify(function: &Function, state: &str) -> Result<(), PipelineError> {
     match function.verify().first() {
         None => Ok(()),
-        Some(finding) => Err(Problem::Failure(format!(
+        Some(finding) => Err(PipelineError::Failure(format!(
             "Ori's verifier refuses the function as {state}: {}",
             finding.display(function)
         ))),
     }
 }
 
-fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Result<(), Problem> {
+fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Result<(), PipelineError> {
     let Some(directory) = &options.dot_directory else {
         return Ok(());
     };
@@ -459,5 +460,5 @@ fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) ->
     flow.print_dot(function, &mut text)
         .expect("writing to a string does not fail");
     std::fs::write(&path, text)
-        .map_err(|error| Problem::Failure(format!("{} cannot be written: {error}", path.display())))
+        .map_err(|error| PipelineError::Failure(format!("{} cannot be written: {error}", path.display())))
 }

@@ -6,7 +6,7 @@ use super::options::OrielOptions;
 use super::process::invalid_flags;
 use crate::options::process_options;
 use crate::ori::PrintOptions;
-use crate::pipeline::{self, PhaseRun, Problem};
+use crate::pipeline::{self, PhaseRun, PipelineError};
 use std::ffi::{CString, c_char};
 
 /// `OrielPhaseRun`.
@@ -50,10 +50,10 @@ pub extern "C" fn oriel_phase_run_compute(
     })
 }
 
-fn failure(problem: Problem) -> Failure {
+fn failure(problem: PipelineError) -> Failure {
     match problem {
-        Problem::Unsupported(reason) => Failure::new(OrielStatus::Unsupported, reason.to_string()),
-        Problem::Failure(message) => Failure::new(OrielStatus::InternalError, message),
+        PipelineError::Unsupported(reason) => Failure::new(OrielStatus::Unsupported, reason.to_string()),
+        PipelineError::Failure(message) => Failure::new(OrielStatus::InternalError, message),
     }
 }
 

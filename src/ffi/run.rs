@@ -9,7 +9,7 @@ use crate::options::{self, Options};
 use crate::ori::Function;
 use crate::ori::machine::from_machine;
 use crate::phases::{Remark, StageEffects, Statistics};
-use crate::pipeline::{self, Host, Problem, Work};
+use crate::pipeline::{self, Host, PipelineError, Work};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
 use crate::report::page::{CompiledFunction, add_to_shared_page};
@@ -153,11 +153,11 @@ extern "C" fn oriel_run_begin(
     capture::note(&view);
     let work = match guarded(|| decide(&view, &options, host)) {
         Ok(Ok(work)) => work,
-        Ok(Err(Problem::Unsupported(reason))) => {
+        Ok(Err(PipelineError::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
             Work::default()
         }
-        Ok(Err(Problem::Failure(message))) | Err(message) => {
+        Ok(Err(PipelineError::Failure(message))) | Err(message) => {
             problem.send(&message);
             Work::default()
         }
@@ -187,7 +187,7 @@ extern "C" fn oriel_run_begin(
 }
 
 /// Makes the plan of a function: by an extension, or by the phases.
-fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Result<Work, Problem> {
+fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Result<Work, PipelineError> {
     if let Some(directory) = &options.snapshot_directory {
         let path = directory.join(snapshot.file_name());
         snapshot
