@@ -23,15 +23,15 @@ const BUFFER_BYTES: u64 = 1 << 28;
 
 /// The problem and its place.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct InvalidKey {
     pub key: String,
     pub problem: String,
 }
 
-type Checked<T> = Result<T, Problem>;
+type Checked<T> = Result<T, InvalidKey>;
 
 fn fail<T>(key: impl Into<String>, problem: impl Into<String>) -> Checked<T> {
-    Err(Problem {
+    Err(InvalidKey {
         key: key.into(),
         problem: problem.into(),
     })

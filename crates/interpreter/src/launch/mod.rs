@@ -183,7 +183,7 @@ impl LaunchDescription {
             path: path.to_owned(),
             message: error.to_string().trim_end().to_owned(),
         })?;
-        check::description(raw).map_err(|check::Problem { key, problem }| LaunchError::Invalid {
+        check::description(raw).map_err(|check::InvalidKey { key, problem }| LaunchError::Invalid {
             path: path.to_owned(),
             key,
             problem,
