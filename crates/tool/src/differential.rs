@@ -10,7 +10,7 @@ use oriel::phases::registry::{Phase, Registry};
 use oriel_generate::Shape;
 use oriel_interpreter::Limits;
 use oriel_laboratory::differential::{
-    Case, EditKind, MutationCounts, MutationTrial, Problem, ProblemKind, Sequence, Subject, WrongProof,
+    Case, EditKind, Failure, FailureKind, MutationCounts, MutationTrial, Sequence, Subject, WrongProof,
     check, mutation_check, reduce, sequences,
 };
 use source::{Source, Work};
@@ -141,7 +141,7 @@ struct Summary {
     through_machine_code: usize,
     /// By step: how often it ran alone, and how often it changed something.
     phases: BTreeMap<String, (usize, usize)>,
-    problems: BTreeMap<ProblemKind, usize>,
+    problems: BTreeMap<FailureKind, usize>,
     saved: usize,
     mutations: BTreeMap<&'static str, MutationCounts>,
 }
@@ -247,7 +247,7 @@ fn check_work(
                 counts.1 += usize::from(report.changed.contains(&number));
             }
         }
-        for (sequence, problem) in &report.problems {
+        for (sequence, problem) in &report.failures {
             *found.problems.entry(problem.kind).or_default() += 1;
             report_problem(arguments, work, subject, sequence, problem, all)?;
         }
@@ -257,7 +257,7 @@ fn check_work(
         let machine_code = machine_code::check(arguments, work, file, &baselines, &is_wanted)?;
         found.through_machine_code += machine_code.comparisons;
         for problem in &machine_code.problems {
-            *found.problems.entry(ProblemKind::MachineCode).or_default() += 1;
+            *found.problems.entry(FailureKind::MachineCode).or_default() += 1;
             println!("FAIL {problem}");
         }
         if !machine_code.problems.is_empty() {
@@ -283,7 +283,7 @@ fn report_problem(
     work: &Work,
     subject: &Subject,
     sequence: &Sequence,
-    problem: &Problem,
+    problem: &Failure,
     all: &Mutex<Summary>,
 ) -> Result<(), String> {
     let name = format!("{} {}", subject.name, subject.stage().name());
@@ -302,7 +302,7 @@ fn report_problem(
         original_sequence: sequence,
         subject: &small,
         sequence: &fewer,
-        problem: &small_problem,
+        failure: &small_problem,
         ptx: &work.ptx,
         snapshots: &work.snapshots,
     };
@@ -336,9 +336,9 @@ fn mutate_work(
         for &kind in kinds {
             let (counts, wrong_proof) = mutation_check(trial, kind, work.seed);
             *found.mutations.entry(kind.name()).or_default() += counts;
-            if let Some(WrongProof { sequence, problem }) = wrong_proof {
+            if let Some(WrongProof { sequence, failure }) = wrong_proof {
                 println!("the validator proves a wrong edit:");
-                report_problem(arguments, work, subject, &sequence, &problem, all)?;
+                report_problem(arguments, work, subject, &sequence, &failure, all)?;
             }
         }
     }

@@ -1,6 +1,6 @@
-//! A problem on disk, and how to see it again.
+//! A failure on disk, and how to see it again.
 
-use super::check::{Problem, transform};
+use super::check::{Failure, transform};
 use super::sequence::{Sequence, Step};
 use super::subject::{Input, Subject, text};
 use oriel_engine::snapshot::OwnedSnapshot;
@@ -21,7 +21,7 @@ pub struct Case<'a> {
     /// The steps that are left.
     pub sequence: &'a Sequence,
     /// What they do wrong.
-    pub problem: &'a Problem,
+    pub failure: &'a Failure,
     /// What LLVM printed for the module.
     pub ptx: &'a str,
     /// What the functions were made of, and those of other stages.
@@ -61,17 +61,17 @@ impl Case<'_> {
         fs::write(folder.join("README"), self.readme(input))
     }
 
-    /// The input that shows the problem; what takes no run shows it on any.
+    /// The input that shows the failure; what takes no run shows it on any.
     fn input(&self) -> Option<&Input> {
         let input = self
-            .problem
+            .failure
             .input
             .and_then(|input| self.subject.inputs.get(input));
         input.or(self.original.inputs.first())
     }
 
     fn readme(&self, input: Option<&Input>) -> String {
-        let mut out = format!("{}: {}\n\n", self.original.name, self.problem);
+        let mut out = format!("{}: {}\n\n", self.original.name, self.failure);
         let arguments = input.map_or_else(String::new, Input::arguments);
         let stage = self.subject.stage();
         for (file, sequence) in [

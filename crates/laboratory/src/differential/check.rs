@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// What a list of steps did wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProblemKind {
+pub enum FailureKind {
     /// A phase panicked.
     Panic,
     /// Ori's verifier refuses what a phase left.
@@ -26,7 +26,7 @@ pub enum ProblemKind {
     MachineCode,
 }
 
-impl ProblemKind {
+impl FailureKind {
     /// What it is called in output.
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,23 +42,23 @@ impl ProblemKind {
 
 /// Something that a list of steps did wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct Failure {
     /// In one word.
-    pub kind: ProblemKind,
+    pub kind: FailureKind,
     /// In a sentence.
     pub text: String,
     /// The input that shows it, if it takes a run.
     pub input: Option<usize>,
 }
 
-impl Display for Problem {
+impl Display for Failure {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {}", self.kind.name(), self.text)
     }
 }
 
-impl Problem {
-    fn without_run(kind: ProblemKind, text: String) -> Self {
+impl Failure {
+    fn without_run(kind: FailureKind, text: String) -> Self {
         let input = None;
         Self { kind, text, input }
     }
@@ -74,7 +74,7 @@ pub struct CheckReport {
     /// Runs that were compared: a result that an earlier list gave as well does not run again.
     pub comparisons: usize,
     /// The lists that did something wrong.
-    pub problems: Vec<(Sequence, Problem)>,
+    pub failures: Vec<(Sequence, Failure)>,
 }
 
 /// Takes a subject through each of the lists and compares what the results leave in memory with
@@ -95,8 +95,8 @@ pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> 
             report.comparisons += baseline.usable_inputs();
             baseline.compare(subject, &functions)
         });
-        if let Err(problem) = outcome {
-            report.problems.push((sequence.clone(), problem));
+        if let Err(failure) = outcome {
+            report.failures.push((sequence.clone(), failure));
         }
     }
     report
@@ -106,7 +106,7 @@ pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> 
 ///
 /// # Errors
 /// The list does something wrong.
-pub fn check_sequence(subject: &Subject, baseline: &Baseline, sequence: &Sequence) -> Result<(), Problem> {
+pub fn check_sequence(subject: &Subject, baseline: &Baseline, sequence: &Sequence) -> Result<(), Failure> {
     let functions = transform(subject, sequence)?;
     if text(&functions) == baseline.text {
         return Ok(());
@@ -118,7 +118,7 @@ pub fn check_sequence(subject: &Subject, baseline: &Baseline, sequence: &Sequenc
 ///
 /// # Errors
 /// A step panics, leaves what the verifier refuses, or says that it changed nothing though it did.
-pub(super) fn transform(subject: &Subject, sequence: &Sequence) -> Result<Vec<Function>, Problem> {
+pub(super) fn transform(subject: &Subject, sequence: &Sequence) -> Result<Vec<Function>, Failure> {
     let mut functions = subject.functions.clone();
     for step in &sequence.0 {
         for function in &mut functions {
@@ -128,7 +128,7 @@ pub(super) fn transform(subject: &Subject, sequence: &Sequence) -> Result<Vec<Fu
     Ok(functions)
 }
 
-fn run_step(step: &Step, function: &mut Function, options: &PhaseOptions) -> Result<(), Problem> {
+fn run_step(step: &Step, function: &mut Function, options: &PhaseOptions) -> Result<(), Failure> {
     let before = function.to_string();
     let name = function.info.name.clone();
     let result = guarded(|| match step {
@@ -136,14 +136,14 @@ fn run_step(step: &Step, function: &mut Function, options: &PhaseOptions) -> Res
         Step::Edit(edit) => PhaseResult::of(edit.apply(function)),
     });
     let result = result
-        .map_err(|text| Problem::without_run(ProblemKind::Panic, format!("{step} in {name}: {text}")))?;
+        .map_err(|text| Failure::without_run(FailureKind::Panic, format!("{step} in {name}: {text}")))?;
     if let Some(finding) = function.verify().first() {
         let text = format!("{step} in {name}: {}", finding.display(function));
-        return Err(Problem::without_run(ProblemKind::Refused, text));
+        return Err(Failure::without_run(FailureKind::Refused, text));
     }
     if result == PhaseResult::Unchanged && function.to_string() != before {
         let text = format!("{step} says that it did not change {name}");
-        return Err(Problem::without_run(ProblemKind::FalseReport, text));
+        return Err(Failure::without_run(FailureKind::FalseReport, text));
     }
     Ok(())
 }
@@ -153,21 +153,21 @@ impl Baseline {
     ///
     /// # Errors
     /// They leave something else in memory, or do not run.
-    pub fn compare(&self, subject: &Subject, functions: &[Function]) -> Result<(), Problem> {
+    pub fn compare(&self, subject: &Subject, functions: &[Function]) -> Result<(), Failure> {
         let program = compile(functions, &subject.module)
-            .map_err(|text| Problem::without_run(ProblemKind::Fault, text))?;
+            .map_err(|text| Failure::without_run(FailureKind::Fault, text))?;
         for (number, (input, run)) in subject.inputs.iter().zip(&self.runs).enumerate() {
             let Ok((expected, limits)) = run else { continue };
-            let problem = |kind, text| Problem {
+            let failure = |kind, text| Failure {
                 kind,
                 text,
                 input: Some(number),
             };
             match input.run(&program, *limits) {
-                Err(fault) => return Err(problem(ProblemKind::Fault, fault.to_string())),
+                Err(fault) => return Err(failure(FailureKind::Fault, fault.to_string())),
                 Ok((contents, _)) => {
                     if let Some(difference) = expected.difference(&contents) {
-                        return Err(problem(ProblemKind::Memory, difference));
+                        return Err(failure(FailureKind::Memory, difference));
                     }
                 }
             }

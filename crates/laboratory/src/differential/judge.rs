@@ -1,6 +1,6 @@
 //! Does something smaller still go wrong?
 
-use super::check::{Problem, ProblemKind, check_sequence};
+use super::check::{Failure, FailureKind, check_sequence};
 use super::sequence::Sequence;
 use super::subject::Subject;
 use oriel_interpreter::Limits;
@@ -8,14 +8,14 @@ use oriel_interpreter::Limits;
 /// Asks whether something smaller still goes wrong in the same way, as long as there are attempts
 /// left.
 pub(super) struct Judge {
-    pub kind: ProblemKind,
+    pub kind: FailureKind,
     pub limits: Limits,
     pub attempts: usize,
 }
 
 impl Judge {
-    /// The problem that a sequence has on a subject, if it is of the kind that is looked for.
-    pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Problem> {
+    /// The failure that a sequence has on a subject, if it is of the kind that is looked for.
+    pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Failure> {
         self.attempts = self.attempts.checked_sub(1)?;
         if subject
             .functions
@@ -25,7 +25,7 @@ impl Judge {
             return None;
         }
         let baseline = subject.baseline(self.limits).ok()?;
-        let problem = check_sequence(subject, &baseline, sequence).err()?;
-        (problem.kind == self.kind).then_some(problem)
+        let failure = check_sequence(subject, &baseline, sequence).err()?;
+        (failure.kind == self.kind).then_some(failure)
     }
 }

@@ -17,7 +17,7 @@
 //! | `sequence.rs` | lists of phases: each alone, the pipeline, random ones |
 //! | `check.rs` | before and after |
 //! | `reduce.rs`, `shrink.rs`, `judge.rs` | fewer phases; smaller functions |
-//! | `case.rs` | a problem on disk |
+//! | `case.rs` | a failure on disk |
 //! | `wrong_edit.rs`, `edits.rs`, `effect_edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
 
 mod case;
@@ -36,7 +36,7 @@ mod tests;
 mod wrong_edit;
 
 pub use case::Case;
-pub use check::{CheckReport, Problem, ProblemKind, check, check_sequence};
+pub use check::{CheckReport, Failure, FailureKind, check, check_sequence};
 pub use mutation_check::{MutationCounts, MutationTrial, WrongProof, mutation_check};
 pub use reduce::reduce;
 pub use sequence::{Sequence, Step, sequences};

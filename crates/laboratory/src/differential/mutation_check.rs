@@ -8,7 +8,7 @@
 //! where they do not, the edit is equivalent as far as can be seen. The validator has to doubt
 //! every edit that some input tells.
 
-use super::check::{Problem, ProblemKind, check_sequence};
+use super::check::{Failure, FailureKind, check_sequence};
 use super::probe::makes_a_difference;
 use super::sequence::{Sequence, Step};
 use super::subject::{Baseline, Input, Subject};
@@ -49,7 +49,7 @@ pub struct WrongProof {
     /// The edit.
     pub sequence: Sequence,
     /// What the interpreter saw.
-    pub problem: Problem,
+    pub failure: Failure,
 }
 
 impl MutationCounts {
@@ -130,7 +130,7 @@ pub fn mutation_check(
         }
         counts.injected = 1;
         let is_proved = trial.is_proved(&subject.functions[number], &edited);
-        let problem = match verdict {
+        let failure = match verdict {
             Verdict::Unmodelled | Verdict::Untold => {
                 *(if is_proved {
                     &mut counts.equivalent
@@ -139,17 +139,17 @@ pub fn mutation_check(
                 }) = 1;
                 return (counts, None);
             }
-            Verdict::Caught(problem) => {
+            Verdict::Caught(failure) => {
                 counts.caught = 1;
-                problem
+                failure
             }
-            Verdict::CaughtWithMore(problem) => {
+            Verdict::CaughtWithMore(failure) => {
                 counts.caught_with_more = 1;
-                problem
+                failure
             }
         };
         counts.doubted = usize::from(!is_proved);
-        let wrong_proof = is_proved.then_some(WrongProof { sequence, problem });
+        let wrong_proof = is_proved.then_some(WrongProof { sequence, failure });
         return (counts, wrong_proof);
     }
     (counts, None)
@@ -168,15 +168,15 @@ fn places(subject: &Subject) -> Vec<(usize, Instruction)> {
 
 enum Verdict {
     Unmodelled,
-    Caught(Problem),
-    CaughtWithMore(Problem),
+    Caught(Failure),
+    CaughtWithMore(Failure),
     Untold,
 }
 
 impl MutationTrial<'_> {
     fn judge(&self, sequence: &Sequence) -> Verdict {
-        if let Err(problem) = check_sequence(self.subject, self.baseline, sequence) {
-            return verdict_on(problem, Verdict::Caught);
+        if let Err(failure) = check_sequence(self.subject, self.baseline, sequence) {
+            return verdict_on(failure, Verdict::Caught);
         }
         let stronger = Subject {
             inputs: self.more.to_vec(),
@@ -186,7 +186,7 @@ impl MutationTrial<'_> {
             .baseline(self.limits)
             .map(|baseline| check_sequence(&stronger, &baseline, sequence));
         match told {
-            Ok(Err(problem)) => verdict_on(problem, Verdict::CaughtWithMore),
+            Ok(Err(failure)) => verdict_on(failure, Verdict::CaughtWithMore),
             Ok(Ok(())) | Err(_) => Verdict::Untold,
         }
     }
@@ -205,11 +205,11 @@ impl MutationTrial<'_> {
 }
 
 /// What the interpreter does not model says nothing about the edit.
-fn verdict_on(problem: Problem, found: fn(Problem) -> Verdict) -> Verdict {
-    let is_unmodelled = problem.kind == ProblemKind::Fault && problem.text.starts_with("unsupported");
+fn verdict_on(failure: Failure, found: fn(Failure) -> Verdict) -> Verdict {
+    let is_unmodelled = failure.kind == FailureKind::Fault && failure.text.starts_with("unsupported");
     if is_unmodelled {
         Verdict::Unmodelled
     } else {
-        found(problem)
+        found(failure)
     }
 }

@@ -1,6 +1,6 @@
 //! Makes what goes wrong small: fewer phases, one input, smaller functions.
 
-use super::check::{Problem, transform};
+use super::check::{Failure, transform};
 use super::judge::Judge;
 use super::sequence::Sequence;
 use super::shrink;
@@ -13,40 +13,40 @@ const ATTEMPTS: usize = 3000;
 /// The smallest subject and sequence found that go wrong in the same way.
 ///
 /// # Panics
-/// The problem is none of this subject and sequence.
+/// The failure is none of this subject and sequence.
 pub fn reduce(
     subject: &Subject,
     sequence: &Sequence,
-    problem: &Problem,
+    failure: &Failure,
     limits: Limits,
-) -> (Subject, Sequence, Problem) {
+) -> (Subject, Sequence, Failure) {
     // What takes longer than the functions as they came has lost the end of a loop.
     let steps = subject
         .baseline(limits)
         .map_or(limits.steps, |baseline| baseline.most_steps());
     let mut judge = Judge {
-        kind: problem.kind,
+        kind: failure.kind,
         limits: Limits { steps, ..limits },
         attempts: ATTEMPTS,
     };
     let (mut subject, mut sequence) = (subject.clone(), sequence.clone());
-    keep_one_input(&mut subject, &sequence, problem, &mut judge);
+    keep_one_input(&mut subject, &sequence, failure, &mut judge);
     drop_steps(&subject, &mut sequence, &mut judge);
     run_first_steps(&mut subject, &mut sequence, &mut judge);
     drop_functions(&mut subject, &sequence, &mut judge);
     shrink::shrink(&mut subject, &sequence, &mut judge);
     judge.attempts = 1;
-    let problem = judge.ask(&subject, &sequence);
+    let failure = judge.ask(&subject, &sequence);
     (
         subject,
         sequence,
-        problem.expect("the problem stays while things get smaller"),
+        failure.expect("the failure stays while things get smaller"),
     )
 }
 
-fn keep_one_input(subject: &mut Subject, sequence: &Sequence, problem: &Problem, judge: &mut Judge) {
+fn keep_one_input(subject: &mut Subject, sequence: &Sequence, failure: &Failure, judge: &mut Judge) {
     // What goes wrong before anything runs needs no input.
-    let inputs = match problem.input {
+    let inputs = match failure.input {
         Some(input) => vec![subject.inputs[input].clone()],
         None => Vec::new(),
     };
@@ -56,7 +56,7 @@ fn keep_one_input(subject: &mut Subject, sequence: &Sequence, problem: &Problem,
     }
 }
 
-/// Drops each step that the problem does not need.
+/// Drops each step that the failure does not need.
 fn drop_steps(subject: &Subject, sequence: &mut Sequence, judge: &mut Judge) {
     let mut number = sequence.0.len();
     while number > 0 {
@@ -88,7 +88,7 @@ fn run_first_steps(subject: &mut Subject, sequence: &mut Sequence, judge: &mut J
     }
 }
 
-/// Drops each function that the problem does not need.
+/// Drops each function that the failure does not need.
 fn drop_functions(subject: &mut Subject, sequence: &Sequence, judge: &mut Judge) {
     let mut number = subject.functions.len();
     while number > 0 && subject.functions.len() > 1 {

@@ -1,7 +1,7 @@
 //! Tests of the harness on small functions.
 
 use super::{
-    Baseline, Edit, EditKind, Input, MutationCounts, MutationTrial, Problem, ProblemKind, Sequence, Step,
+    Baseline, Edit, EditKind, Failure, FailureKind, Input, MutationCounts, MutationTrial, Sequence, Step,
     Subject,
 };
 use super::{check, check_sequence, mutation_check, reduce, sequences};
@@ -206,8 +206,8 @@ fn a_merged_load_is_found_only_where_effects_have_a_meaning() {
         ..LIMITS
     };
     let baseline = subject.baseline(limits).unwrap();
-    let problem = check_sequence(&subject, &baseline, &merged).unwrap_err();
-    assert_eq!(problem.kind, ProblemKind::Memory, "{problem}");
+    let failure = check_sequence(&subject, &baseline, &merged).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Memory, "{failure}");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn phases_leave_memory_as_it_is() {
     );
     let lists = sequences(Stage::Ssa, &|_| true, 20, 1);
     let report = check(&subject, &baseline, &lists);
-    assert_eq!(report.problems, []);
+    assert_eq!(report.failures, []);
     assert_eq!(report.sequences, lists.len());
 }
 
@@ -242,10 +242,10 @@ fn a_wrong_edit_is_found_and_made_small() {
                 }),
         );
     sequence.0.extend(wrong.0);
-    let problem = check_sequence(&subject, &baseline, &sequence).unwrap_err();
-    assert_eq!(problem.kind, ProblemKind::Memory);
-    let (small, fewer, problem) = reduce(&subject, &sequence, &problem, LIMITS);
-    assert_eq!(problem.kind, ProblemKind::Memory);
+    let failure = check_sequence(&subject, &baseline, &sequence).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Memory);
+    let (small, fewer, failure) = reduce(&subject, &sequence, &failure, LIMITS);
+    assert_eq!(failure.kind, FailureKind::Memory);
     assert_eq!((fewer.0.len(), small.inputs.len()), (1, 1));
     // The subtraction, a store, the address, an operand or two, and the end.
     let function = &small.functions[0];
@@ -257,10 +257,10 @@ fn a_wrong_edit_is_found_and_made_small() {
 fn a_loop_that_loses_its_end_is_found() {
     let subject = subject(LOOP);
     let baseline = subject.baseline(LIMITS).unwrap();
-    let problem = check_sequence(&subject, &baseline, &edit(&subject, EditKind::RemoveLive, 7));
-    let problem: Problem = problem.unwrap_err();
-    assert_eq!(problem.kind, ProblemKind::Fault);
-    assert!(problem.text.contains("no end"), "{problem}");
+    let failure = check_sequence(&subject, &baseline, &edit(&subject, EditKind::RemoveLive, 7));
+    let failure: Failure = failure.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Fault);
+    assert!(failure.text.contains("no end"), "{failure}");
 }
 
 #[test]
