@@ -127,14 +127,14 @@ struct Interpreter<'a> {
     nodes: HashMap<String, Node>,
 }
 
-type Outcome<T> = Result<T, String>;
+type CommandResult<T> = Result<T, String>;
 
 fn explain(error: EditError) -> String {
     error.to_string()
 }
 
 impl Interpreter<'_> {
-    fn command(&mut self, words: &[&str]) -> Outcome<()> {
+    fn command(&mut self, words: &[&str]) -> CommandResult<()> {
         match words {
             ["delete", instruction] => {
                 let node = self.node(instruction)?;
@@ -223,7 +223,7 @@ impl Interpreter<'_> {
     }
 
     /// `[RESULT... =] OPCODE OPERAND...`, optionally followed by `from INSTRUCTION`.
-    fn insert(&mut self, at: Position, words: &[&str]) -> Outcome<()> {
+    fn insert(&mut self, at: Position, words: &[&str]) -> CommandResult<()> {
         let (words, source) = match words {
             [words @ .., "from", source] => {
                 let node = self.node(source)?;
@@ -268,7 +268,7 @@ impl Interpreter<'_> {
     }
 
     /// `clone INSTRUCTION before|after ANCHOR [with NUMBER = VALUE]...`
-    fn clone_instruction(&mut self, instruction: &str, at: Position, changes: &[&str]) -> Outcome<()> {
+    fn clone_instruction(&mut self, instruction: &str, at: Position, changes: &[&str]) -> CommandResult<()> {
         let node = self.node(instruction)?;
         let source = self
             .editor
@@ -287,7 +287,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    fn position(&self, instruction: &str, after: bool) -> Outcome<Position> {
+    fn position(&self, instruction: &str, after: bool) -> CommandResult<Position> {
         let node = self.node(instruction)?;
         let at = self.editor.position(node).map_err(explain)?;
         Ok(Position {
@@ -297,7 +297,7 @@ impl Interpreter<'_> {
     }
 
     /// `@12`, `ADD32rr#0` (the first of that opcode in the input) or `def(%name)`.
-    fn node(&self, word: &str) -> Outcome<Node> {
+    fn node(&self, word: &str) -> CommandResult<Node> {
         if let Some(&node) = self.nodes.get(word) {
             return Ok(node);
         }
@@ -320,7 +320,7 @@ impl Interpreter<'_> {
     }
 
     /// `bb.N`, or the name of a new block.
-    fn block(&self, word: &str) -> Outcome<Block> {
+    fn block(&self, word: &str) -> CommandResult<Block> {
         if let Some(&block) = self.blocks.get(word) {
             return Ok(block);
         }
@@ -339,7 +339,7 @@ impl Interpreter<'_> {
 
     /// `%5`, `INSTRUCTION.NUMBER` for a register operand's register, or `%name:CLASS` where a new
     /// register is first mentioned and `%name` from then on.
-    fn register(&mut self, word: &str) -> Outcome<Register> {
+    fn register(&mut self, word: &str) -> CommandResult<Register> {
         if let Some(register) = self.input_register(word) {
             return Ok(register);
         }
@@ -386,7 +386,7 @@ impl Interpreter<'_> {
     }
 
     /// A register, a block, an immediate, or `INSTRUCTION.NUMBER`: what that operand is.
-    fn operand(&mut self, word: &str) -> Outcome<Operand> {
+    fn operand(&mut self, word: &str) -> CommandResult<Operand> {
         if word.starts_with('%') || self.input_register(word).is_some() {
             return Ok(Operand::Use(self.register(word)?));
         }
@@ -408,6 +408,6 @@ impl Interpreter<'_> {
     }
 }
 
-fn parse_number(word: &str) -> Outcome<usize> {
+fn parse_number(word: &str) -> CommandResult<usize> {
     word.parse().map_err(|_| format!("'{word}' is no number"))
 }
