@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 use oriel_generate::{Form, Options, Shape};
 
-type Outcome = Result<(), Box<dyn Error>>;
+type TestResult = Result<(), Box<dyn Error>>;
 
 /// Returns a tool of LLVM 22, from `ORIEL_LLVM_BIN` or from the folder that `llvm-config` reports.
 fn tool(name: &str) -> Result<PathBuf, Box<dyn Error>> {
@@ -60,7 +60,7 @@ fn write(options: &Options, extension: &str) -> Result<PathBuf, Box<dyn Error>> 
     Ok(path)
 }
 
-fn machine_functions_pass(form: Form) -> Outcome {
+fn machine_functions_pass(form: Form) -> TestResult {
     for &shape in Shape::ALL {
         for (instructions, functions, debug_info, assembly) in [
             (15, 10, false, false),
@@ -103,17 +103,17 @@ fn machine_functions_pass(form: Form) -> Outcome {
 }
 
 #[test]
-fn machine_functions_in_ssa_form_pass() -> Outcome {
+fn machine_functions_in_ssa_form_pass() -> TestResult {
     machine_functions_pass(Form::Ssa)
 }
 
 #[test]
-fn machine_functions_in_late_form_pass() -> Outcome {
+fn machine_functions_in_late_form_pass() -> TestResult {
     machine_functions_pass(Form::Late)
 }
 
 #[test]
-fn llvm_functions_compile() -> Outcome {
+fn llvm_functions_compile() -> TestResult {
     let targets = [
         ("-O1", "-mcpu=sm_50"),
         ("-O2", "-mcpu=sm_80"),
@@ -145,7 +145,7 @@ fn llvm_functions_compile() -> Outcome {
 
 /// Each processor supports the assembly and the intrinsics that its kernels get.
 #[test]
-fn llvm_functions_with_assembly_compile() -> Outcome {
+fn llvm_functions_with_assembly_compile() -> TestResult {
     let processors = ["75", "80", "90", "90a", "100", "120"];
     for (number, &shape) in Shape::ALL.iter().enumerate() {
         for (round, &processor) in processors.iter().enumerate() {
@@ -194,7 +194,7 @@ fn ptx_instructions(ptx: &str) -> usize {
 
 /// Checks `Options::instructions`, on average over a few seeds.
 #[test]
-fn llvm_functions_have_the_size_asked_for() -> Outcome {
+fn llvm_functions_have_the_size_asked_for() -> TestResult {
     for &shape in Shape::ALL {
         for (instructions, functions) in [(50, 20), (400, 6), (4000, 2)] {
             let options = Options {
@@ -219,7 +219,7 @@ fn llvm_functions_have_the_size_asked_for() -> Outcome {
 }
 
 #[test]
-fn machine_functions_have_the_size_asked_for() -> Outcome {
+fn machine_functions_have_the_size_asked_for() -> TestResult {
     for form in [Form::Ssa, Form::Late] {
         let options = Options {
             form,

@@ -17,7 +17,7 @@ const THREADS: usize = 8;
 
 /// What a module came to: PTX, and the report without what differs from run to run.
 #[derive(Debug, PartialEq)]
-struct Outcome {
+struct CompiledModule {
     ptx: Vec<u8>,
     report: Vec<String>,
     figures: Vec<String>,
@@ -38,7 +38,7 @@ fn text_of(number: usize) -> Vec<u8> {
     text
 }
 
-fn compile(number: usize, text: &[u8]) -> Outcome {
+fn compile(number: usize, text: &[u8]) -> CompiledModule {
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(text, "module");
     let module = context
@@ -61,7 +61,7 @@ fn compile(number: usize, text: &[u8]) -> Outcome {
         .options(options)
         .compile(&module)
         .expect("it compiles");
-    Outcome {
+    CompiledModule {
         figures: compilation
             .reports()
             .iter()
@@ -98,7 +98,7 @@ fn threads_compile_as_one_does() {
             done.push((number, compile(number, text)));
         }
     };
-    let mut outcomes: Vec<(usize, Outcome)> = std::thread::scope(|scope| {
+    let mut outcomes: Vec<(usize, CompiledModule)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
         threads
             .into_iter()

@@ -18,13 +18,13 @@ fn module(pointers: usize, variables: &str) -> Module {
     Module::parse(&ptx).expect("the declarations are well formed")
 }
 
-struct Outcome {
+struct FinishedRun {
     words: Vec<u32>,
     result: Result<Statistics, Fault>,
 }
 
 /// Runs kernel `k` on one buffer of words.
-fn run_on(text: &str, variables: &str, words: usize, grid: u32, block: u32) -> Outcome {
+fn run_on(text: &str, variables: &str, words: usize, grid: u32, block: u32) -> FinishedRun {
     let functions = parse_functions(text).unwrap_or_else(|error| panic!("{error}"));
     let program = Program::compile(&functions.iter().collect::<Vec<_>>(), &module(1, variables)).unwrap();
     let mut memory = program.memory();
@@ -49,7 +49,7 @@ fn run_on(text: &str, variables: &str, words: usize, grid: u32, block: u32) -> O
             uninterpreted: false,
         },
     );
-    Outcome {
+    FinishedRun {
         words: words_of(&memory, "out"),
         result,
     }
