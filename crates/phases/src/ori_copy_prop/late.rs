@@ -39,17 +39,17 @@ pub(super) fn propagate(
     let mut total = Counts::default();
     for _ in 0..ROUNDS {
         let flow = context.control_flow(function);
-        let outcome = Round::run(function, &flow, policy, context);
-        if outcome.counts == Counts::default() {
+        let summary = Round::run(function, &flow, policy, context);
+        if summary.counts == Counts::default() {
             break;
         }
         // A branch that goes by the complement has its targets in another order.
-        context.keep_only(match outcome.turns_branches {
+        context.keep_only(match summary.turns_branches {
             true => Analyses::empty(),
             false => Analyses::CONTROL_FLOW,
         });
-        total += outcome.counts;
-        if !outcome.postpones {
+        total += summary.counts;
+        if !summary.postpones {
             break;
         }
     }
@@ -58,7 +58,7 @@ pub(super) fn propagate(
 
 /// What a round did.
 #[derive(Default)]
-struct Outcome {
+struct RoundSummary {
     counts: Counts,
     /// Did a branch change the order of its targets?
     turns_branches: bool,
@@ -89,7 +89,7 @@ impl<'a> Round<'a> {
         flow: &'a ControlFlow,
         policy: &mut Policy,
         context: &mut PhaseContext<'_>,
-    ) -> Outcome {
+    ) -> RoundSummary {
         let wanted = Wanted {
             constants: policy.several_constants,
             fixed: policy.fixed,
@@ -107,7 +107,7 @@ impl<'a> Round<'a> {
             map: None,
         };
         if round.copies.rows.is_empty() {
-            return Outcome::default();
+            return RoundSummary::default();
         }
         round.survey(function, policy, context);
         round.choose(function, policy, context);
@@ -116,7 +116,7 @@ impl<'a> Round<'a> {
             replaced,
             ..apply_marks(function, context)
         };
-        Outcome {
+        RoundSummary {
             counts,
             turns_branches,
             postpones: round.postpones,
