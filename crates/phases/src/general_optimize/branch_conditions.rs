@@ -15,7 +15,7 @@
 //! more. Where a branch goes one way for another reason, what it had decided is known no longer,
 //! and has to be [forgotten](BranchConditions::forget).
 
-use super::condition::{Condition, Outcomes, Subject};
+use super::condition::{Condition, Relations, Subject};
 use super::values::Values;
 use oriel_engine::entity::{Block, Register};
 use oriel_engine::hash::NumberMap;
@@ -43,7 +43,7 @@ struct Decided {
     from: Block,
     to: Block,
     /// What is possible on it.
-    possible: Outcomes,
+    possible: Relations,
     /// Does nothing else lead to the block?
     is_only_way: bool,
 }
@@ -122,7 +122,7 @@ impl BranchConditions {
             branch_conditions.push(Decided {
                 from,
                 to,
-                possible: condition.outcomes(value),
+                possible: condition.relations(value),
                 is_only_way: flow.graph.predecessors(to).len() == 1 && to != function.entry(),
             });
         }
@@ -217,25 +217,25 @@ impl BranchConditions {
         }
     }
 
-    /// The outcomes of a condition that are possible at a place.
-    fn possible(&self, flow: &ControlFlow, condition: &Condition, place: FlowPoint) -> Outcomes {
+    /// The relations of a condition that are possible at a place.
+    fn possible(&self, flow: &ControlFlow, condition: &Condition, place: FlowPoint) -> Relations {
         let subject = condition.subject;
-        let possible = subject.possible() & self.decided_outcomes(flow, &subject, place);
+        let possible = subject.possible() & self.decided_relations(flow, &subject, place);
         match subject.with_other_sign() {
             None => possible,
             // Integers are equal or not whatever their signs mean.
-            Some(other) => possible & self.decided_outcomes(flow, &other, place).without_sign(),
+            Some(other) => possible & self.decided_relations(flow, &other, place).without_sign(),
         }
     }
 
-    /// The outcomes that branches have left.
-    fn decided_outcomes(&self, flow: &ControlFlow, subject: &Subject, place: FlowPoint) -> Outcomes {
+    /// The relations that branches have left.
+    fn decided_relations(&self, flow: &ControlFlow, subject: &Subject, place: FlowPoint) -> Relations {
         let branch_conditions = self.decided.get(subject).into_iter().flatten();
         let here = branch_conditions.filter(|fact| {
             place == FlowPoint::Edge(fact.from, fact.to)
                 || fact.is_only_way && flow.dominators.dominates(fact.to, place.block())
         });
-        here.fold(Outcomes::all(), |possible, fact| possible & fact.possible)
+        here.fold(Relations::all(), |possible, fact| possible & fact.possible)
     }
 }
 

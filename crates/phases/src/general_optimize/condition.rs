@@ -1,9 +1,9 @@
-//! Conditions: what a predicate says of two values, as the set of outcomes that it holds for.
+//! Conditions: what a predicate says of two values, as the set of relations that it holds for.
 //!
 //! Two numbers are less, equal, greater, or, floats with a NaN, unordered. A comparison holds for a
-//! set of these outcomes, its inverse for the others; so whether one comparison of two values
+//! set of these relations, its inverse for the others; so whether one comparison of two values
 //! decides another is a question of sets. A predicate that is no such comparison is a condition of
-//! its own, with the outcomes "holds" and "does not".
+//! its own, with the relations "holds" and "does not".
 
 use super::values::Values;
 use bitflags::bitflags;
@@ -13,9 +13,9 @@ use oriel_ori::{
 };
 
 bitflags! {
-    /// Outcomes of a comparison.
+    /// Relations of a comparison.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    pub(crate) struct Outcomes: u8 {
+    pub(crate) struct Relations: u8 {
         /// The first value is less.
         const LESS = 1 << 0;
         /// Both are equal; of a predicate that is no comparison: it holds.
@@ -29,7 +29,7 @@ bitflags! {
     }
 }
 
-impl Outcomes {
+impl Relations {
     /// What integers can compare as.
     const INTEGERS: Self = Self::LESS.union(Self::EQUAL).union(Self::GREATER);
     /// What floats can compare as.
@@ -52,7 +52,7 @@ impl Outcomes {
         }
     }
 
-    /// The outcomes that a comparison holds for; none if nothing is compared.
+    /// The relations that a comparison holds for; none if nothing is compared.
     fn of(comparison: Comparison) -> Option<Self> {
         let ordered = |comparison| {
             Some(match comparison {
@@ -113,14 +113,14 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// What is possible if nothing else is known.
-    pub fn possible(&self) -> Outcomes {
+    pub fn possible(&self) -> Relations {
         let [first, second] = self.values;
         let is_same = first == second;
         match self.order {
-            Order::Predicate => Outcomes::PREDICATE,
-            Order::Float(..) if is_same => Outcomes::EQUAL | Outcomes::UNORDERED,
-            Order::Float(..) => Outcomes::FLOATS,
-            Order::Signed(_) | Order::Unsigned(_) if is_same => Outcomes::EQUAL,
+            Order::Predicate => Relations::PREDICATE,
+            Order::Float(..) if is_same => Relations::EQUAL | Relations::UNORDERED,
+            Order::Float(..) => Relations::FLOATS,
+            Order::Signed(_) | Order::Unsigned(_) if is_same => Relations::EQUAL,
             Order::Signed(bits) => of_constants(first, second, |bits_of| {
                 (bits_of << (64 - bits)) as i64 >> (64 - bits)
             }),
@@ -142,24 +142,24 @@ impl Subject {
     }
 }
 
-fn of_constants<T: Ord>(first: Compared, second: Compared, value: impl Fn(u64) -> T) -> Outcomes {
+fn of_constants<T: Ord>(first: Compared, second: Compared, value: impl Fn(u64) -> T) -> Relations {
     let (Compared::Constant(first), Compared::Constant(second)) = (first, second) else {
-        return Outcomes::INTEGERS;
+        return Relations::INTEGERS;
     };
     match value(first).cmp(&value(second)) {
-        std::cmp::Ordering::Less => Outcomes::LESS,
-        std::cmp::Ordering::Equal => Outcomes::EQUAL,
-        std::cmp::Ordering::Greater => Outcomes::GREATER,
+        std::cmp::Ordering::Less => Relations::LESS,
+        std::cmp::Ordering::Equal => Relations::EQUAL,
+        std::cmp::Ordering::Greater => Relations::GREATER,
     }
 }
 
-/// A predicate: it holds if the comparison of a subject has one of the outcomes.
+/// A predicate: it holds if the comparison of a subject has one of the relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     /// What it is about.
     pub subject: Subject,
-    /// The outcomes that it holds for.
-    pub holds: Outcomes,
+    /// The relations that it holds for.
+    pub holds: Relations,
 }
 
 impl Condition {
@@ -175,7 +175,7 @@ impl Condition {
                     order: Order::Predicate,
                     values: [value; 2],
                 },
-                holds: Outcomes::EQUAL,
+                holds: Relations::EQUAL,
             }
         })
     }
@@ -210,7 +210,7 @@ impl Condition {
         }
         Some(Self {
             subject: Subject { order, values: pair },
-            holds: Outcomes::of(comparison)?,
+            holds: Relations::of(comparison)?,
         })
     }
 
@@ -219,8 +219,8 @@ impl Condition {
         self.subject.order == Order::Predicate
     }
 
-    /// Does it hold, if only these outcomes are possible?
-    pub fn among(&self, possible: Outcomes) -> Option<bool> {
+    /// Does it hold, if only these relations are possible?
+    pub fn among(&self, possible: Relations) -> Option<bool> {
         match (self.holds & possible, possible) {
             // Control cannot come here, and nothing has to be known.
             (_, possible) if possible.is_empty() => None,
@@ -230,8 +230,8 @@ impl Condition {
         }
     }
 
-    /// The outcomes that are left if it holds or does not.
-    pub fn outcomes(&self, value: bool) -> Outcomes {
+    /// The relations that are left if it holds or does not.
+    pub fn relations(&self, value: bool) -> Relations {
         match value {
             true => self.holds,
             false => self.holds.complement(),
@@ -285,14 +285,14 @@ mod tests {
         predicates.map(|predicate| Condition::of(&function, &mut values, Register::new(predicate)))
     }
 
-    /// Every comparison holds for the outcomes that Rust's comparison of floats gives.
+    /// Every comparison holds for the relations that Rust's comparison of floats gives.
     #[test]
-    fn outcomes_are_those_of_numbers() {
-        for (first, second, outcome) in [
-            (1.0, 2.0, Outcomes::LESS),
-            (1.0, 1.0, Outcomes::EQUAL),
-            (2.0, 1.0, Outcomes::GREATER),
-            (f64::NAN, 1.0, Outcomes::UNORDERED),
+    fn relations_are_those_of_numbers() {
+        for (first, second, relation) in [
+            (1.0, 2.0, Relations::LESS),
+            (1.0, 1.0, Relations::EQUAL),
+            (2.0, 1.0, Relations::GREATER),
+            (f64::NAN, 1.0, Relations::UNORDERED),
         ] {
             let is_nan = f64::is_nan(first);
             for (comparison, expected) in [
@@ -311,10 +311,10 @@ mod tests {
                 (Comparison::Num, !is_nan),
                 (Comparison::Nan, is_nan),
             ] {
-                let outcomes = Outcomes::of(comparison).expect("a comparison");
-                assert_eq!(outcomes.contains(outcome), expected, "{comparison:?}");
-                let inverse = Outcomes::of(comparison.inverse(true)).expect("a comparison");
-                assert_eq!(inverse, outcomes.complement() & Outcomes::FLOATS);
+                let relations = Relations::of(comparison).expect("a comparison");
+                assert_eq!(relations.contains(relation), expected, "{comparison:?}");
+                let inverse = Relations::of(comparison.inverse(true)).expect("a comparison");
+                assert_eq!(inverse, relations.complement() & Relations::FLOATS);
             }
         }
     }
@@ -326,10 +326,10 @@ mod tests {
             [3, 4],
         );
         assert_eq!(less.subject, greater.subject);
-        assert_eq!(less.among(greater.outcomes(false)), Some(false));
-        assert_eq!(greater.among(less.outcomes(true)), Some(true));
+        assert_eq!(less.among(greater.relations(false)), Some(false));
+        assert_eq!(greater.among(less.relations(true)), Some(true));
         assert_eq!(
-            greater.among(less.outcomes(false) & greater.subject.possible()),
+            greater.among(less.relations(false) & greater.subject.possible()),
             None
         );
     }

@@ -11,7 +11,7 @@
 //! register has room up to there.
 
 use super::branch_conditions::BranchConditions;
-use super::condition::{Condition, Outcomes, Subject};
+use super::condition::{Condition, Relations, Subject};
 use super::values::Values;
 use crate::PhaseContext;
 use crate::copies::is_alike;
@@ -46,7 +46,7 @@ struct Leader {
 /// The comparisons and selects that a walk in reverse post-order has met.
 #[derive(Debug, Default)]
 pub(crate) struct Redundancy {
-    comparisons: NumberMap<Subject, SmallVec<[(Leader, Outcomes); 2]>>,
+    comparisons: NumberMap<Subject, SmallVec<[(Leader, Relations); 2]>>,
     selects: NumberMap<Register, SmallVec<[Leader; 1]>>,
 }
 
@@ -82,9 +82,9 @@ impl Redundancy {
                     .filter(|it| !it.is_plain())?;
                 let complement = subject.possible() & holds.complement();
                 let known = self.comparisons.entry(subject).or_default();
-                let found = known.iter().rev().take(SCANNED).find_map(|(leader, outcomes)| {
-                    let is_inverse = *outcomes == complement;
-                    let is_same = *outcomes == holds;
+                let found = known.iter().rev().take(SCANNED).find_map(|(leader, relations)| {
+                    let is_inverse = *relations == complement;
+                    let is_same = *relations == holds;
                     ((is_same || is_inverse)
                         && is_alike(function, register, leader.register)
                         && leads(leader))
