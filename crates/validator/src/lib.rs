@@ -66,7 +66,7 @@ mod tests;
 mod values;
 
 use memory::StackPieces;
-use numbering::{Findings, Guess, Memory, Plan, Settings, walk};
+use numbering::{Findings, Guess, JoinPlan, Memory, Settings, number};
 use oriel_engine::entity::Block;
 use oriel_engine::hash::NumberMap;
 use oriel_engine::snapshot::Snapshot;
@@ -174,7 +174,7 @@ impl Doubt {
     }
 }
 
-/// The most walks until all wrongly merged variables are separated.
+/// The most passes until all wrongly merged variables are separated.
 const WALKS: usize = 24;
 /// The most attempts with other assumptions on decided or swapped branches.
 const ATTEMPTS: usize = 8;
@@ -252,7 +252,7 @@ impl Validator {
         Err(first.expect("an attempt without a doubt has ended before"))
     }
 
-    /// Repeats the walk until no more variables need to be separated; returns the remaining doubts.
+    /// Repeats the pass until no more variables need to be separated; returns the remaining doubts.
     fn attempt(
         &mut self,
         sides: &[Side<'_>; 2],
@@ -263,15 +263,15 @@ impl Validator {
     ) -> Vec<Doubt> {
         let mut forced: Vec<u32> = Vec::new();
         let mut pieces: Option<StackPieces> = None;
-        let mut plan = Plan::new(sides, related, None, guess, &forced);
-        // The walk with the fewest doubts describes the problem best: the others are consequences.
+        let mut plan = JoinPlan::new(sides, related, None, guess, &forced);
+        // The pass with the fewest doubts describes the problem best: the others are consequences.
         let mut least: Option<Vec<Doubt>> = None;
         for _ in 0..WALKS {
             let settings = Settings {
                 is_thorough,
                 pieces: pieces.as_ref(),
             };
-            let (findings, slots) = walk(sides, related, settings, &mut plan, &mut self.memory, names);
+            let (findings, slots) = number(sides, related, settings, &mut plan, &mut self.memory, names);
             let Findings {
                 doubts,
                 is_refined,
@@ -298,10 +298,10 @@ impl Validator {
                 // From here on the variables have other numbers.
                 pieces = followed;
                 forced.clear();
-                plan = Plan::new(sides, related, pieces.as_ref(), guess, &forced);
+                plan = JoinPlan::new(sides, related, pieces.as_ref(), guess, &forced);
             } else if !undominated.is_empty() {
                 forced.extend(undominated);
-                plan = Plan::new(sides, related, pieces.as_ref(), guess, &forced);
+                plan = JoinPlan::new(sides, related, pieces.as_ref(), guess, &forced);
             }
         }
         least.unwrap_or_else(|| {

@@ -75,7 +75,7 @@ impl StackPieces {
     }
 }
 
-/// A walk's findings on stack objects.
+/// A pass's findings on stack objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     /// Object, first byte and number of bytes of each access at a known offset.

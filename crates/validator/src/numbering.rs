@@ -5,8 +5,8 @@
 //! effects; each of both functions) get their values as in SSA construction (Cytron et al. 1991).
 //! The value on a back edge is not known yet when its target is visited. Variables that start equal
 //! and are assumed to stay equal share a value (*optimistic* numbering, Alpern, Wegman and Zadeck
-//! 1988). After the walk, the values on the back edges must confirm this; otherwise the variables
-//! are separated and the walk is repeated.
+//! 1988). After the pass, the values on the back edges must confirm this; otherwise the variables
+//! are separated and the pass is repeated.
 
 mod ends;
 mod execute;
@@ -16,7 +16,7 @@ mod stack;
 use super::arithmetic::Form;
 use super::effects::{Chains, clobbered_inputs, is_convergent, may_not_return, touches, written_by_store};
 use super::memory::{Slots, StackPieces};
-use super::predicates::Facts;
+use super::predicates::PathConditions;
 use super::related::{Node, PairEnd, Related};
 use super::side::{Side, terminator};
 use super::values::{Operator, Value, Values, mask};
@@ -57,9 +57,9 @@ struct Member {
     operands: u32,
     /// Distinguishes it from others that may start equal.
     class: u32,
-    /// True if the last walk found that it has the same value as before the loop.
+    /// True if the last pass found that it has the same value as before the loop.
     is_constant: bool,
-    /// True if a walk has refuted this.
+    /// True if a pass has refuted this.
     is_variable: bool,
 }
 
@@ -94,14 +94,14 @@ struct Load {
     behind: u32,
 }
 
-/// The walk's data besides the functions, reused from walk to walk.
+/// The pass's data besides the functions, reused from pass to pass.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub values: Values,
     cells: Vec<Cell>,
 }
 
-/// Settings of one walk.
+/// Settings of one pass.
 #[derive(Debug)]
 pub(super) struct Settings<'a> {
     /// Distinguishes stores and loads of different places, and allows reordering effects.
@@ -110,8 +110,8 @@ pub(super) struct Settings<'a> {
     pub pieces: Option<&'a StackPieces>,
 }
 
-/// One walk.
-pub(super) struct Walk<'a, 'f> {
+/// One pass.
+pub(super) struct NumberingPass<'a, 'f> {
     sides: &'a [Side<'f>; 2],
     related: &'a Related,
     settings: Settings<'a>,
@@ -119,7 +119,7 @@ pub(super) struct Walk<'a, 'f> {
     names: &'a mut NumberMap<Box<str>, u32>,
     cells: &'a mut Vec<Cell>,
     undo: Vec<(u32, Cell)>,
-    facts: Facts,
+    path_conditions: PathConditions,
     /// The first variable of each side, and the end of both.
     bases: [u32; 3],
     members: Vec<Member>,
@@ -151,19 +151,19 @@ pub(super) struct Walk<'a, 'f> {
     ends_before: Vec<u32>,
 }
 
-/// The findings of a walk.
+/// The findings of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub doubts: Vec<Doubt>,
-    /// True if variables were separated that the walk had assumed equal, or were found to be
+    /// True if variables were separated that the pass had assumed equal, or were found to be
     /// constant.
     pub is_refined: bool,
     pub undominated: Vec<u32>,
 }
 
-/// The variables that need joins, and the members of joins, which are the same in all walks.
+/// The variables that need joins, and the members of joins, which are the same in all passes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct JoinPlan {
     members: Vec<Member>,
     first_member: Vec<u32>,
     operand_count: usize,
@@ -179,11 +179,11 @@ fn bases(sides: &[Side<'_>; 2], pieces: Option<&StackPieces>) -> [u32; 3] {
 }
 
 /// Numbers both functions once, and refines the plan by the findings.
-pub(super) fn walk(
+pub(super) fn number(
     sides: &[Side<'_>; 2],
     related: &Related,
     settings: Settings<'_>,
-    plan: &mut Plan,
+    plan: &mut JoinPlan,
     memory: &mut Memory,
     names: &mut NumberMap<Box<str>, u32>,
 ) -> (Findings, Slots) {
@@ -194,7 +194,7 @@ pub(super) fn walk(
     cells.clear();
     cells.resize(bases[2] as usize, UNSET);
     let nodes = related.nodes.len();
-    let mut walk = Walk {
+    let mut pass = NumberingPass {
         sides,
         related,
         settings,
@@ -202,7 +202,7 @@ pub(super) fn walk(
         names,
         cells,
         undo: Vec::new(),
-        facts: Facts::default(),
+        path_conditions: PathConditions::default(),
         bases,
         first_member: std::mem::take(&mut plan.first_member),
         operands: vec![UNSET; plan.operand_count],
@@ -225,26 +225,26 @@ pub(super) fn walk(
         convergent: NumberMap::default(),
         ends_before: vec![0; nodes],
     };
-    walk.run();
-    walk.justify_loads();
-    walk.note_escapes_over_edges();
-    walk.propagate_uses();
+    pass.run();
+    pass.justify_loads();
+    pass.note_escapes_over_edges();
+    pass.propagate_uses();
     // Unchanged variables of a loop come first, so that values that differ only because of them are
     // not separated.
     let is_refined =
-        !walk.doubts.is_empty() && walk.find_constant_joins() || walk.check_joins(&mut plan.next_class);
+        !pass.doubts.is_empty() && pass.find_constant_joins() || pass.check_joins(&mut plan.next_class);
     let findings = Findings {
-        doubts: std::mem::take(&mut walk.doubts),
+        doubts: std::mem::take(&mut pass.doubts),
         is_refined,
-        undominated: std::mem::take(&mut walk.undominated),
+        undominated: std::mem::take(&mut pass.undominated),
     };
-    let slots = std::mem::take(&mut walk.slots);
-    plan.first_member = std::mem::take(&mut walk.first_member);
-    plan.members = std::mem::take(&mut walk.members);
+    let slots = std::mem::take(&mut pass.slots);
+    plan.first_member = std::mem::take(&mut pass.first_member);
+    plan.members = std::mem::take(&mut pass.members);
     (findings, slots)
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a> NumberingPass<'a, '_> {
     fn run(&mut self) {
         for side in 0..2 {
             for chain in 0..Chains::COUNT {
@@ -258,7 +258,7 @@ impl<'a> Walk<'a, '_> {
         let mut path: Vec<(Node, usize, usize)> = Vec::new();
         for index in 0..self.related.dominators.preorder().len() {
             let node = self.related.dominators.preorder()[index];
-            while let Some(&(above, undo, facts)) = path.last() {
+            while let Some(&(above, undo, path_conditions)) = path.last() {
                 if self.related.dominators.dominates(above, node) {
                     break;
                 }
@@ -266,10 +266,10 @@ impl<'a> Walk<'a, '_> {
                     let (variable, cell) = self.undo.pop().expect("the log is longer than the mark");
                     self.cells[variable as usize] = cell;
                 }
-                self.facts.rewind(facts);
+                self.path_conditions.rewind(path_conditions);
                 path.pop();
             }
-            path.push((node, self.undo.len(), self.facts.mark()));
+            path.push((node, self.undo.len(), self.path_conditions.mark()));
             self.visit(node);
         }
     }
@@ -409,7 +409,7 @@ impl<'a> Walk<'a, '_> {
                 if let Some(holds) = segment.decided {
                     let branch = terminator(function, segment.block);
                     let condition = self.source(side, branch, 0);
-                    let condition = self.facts.apply(self.values, condition);
+                    let condition = self.path_conditions.apply(self.values, condition);
                     if self.values.as_constant(condition) != Some(holds.into()) {
                         self.doubt(DoubtKind::Undecided, side, Some(branch), node);
                     }
@@ -436,7 +436,8 @@ impl<'a> Walk<'a, '_> {
             && condition != NONE
             && !self.values.mentions_undefined(Value::from_u32(condition))
         {
-            self.facts.learn(self.values, Value::from_u32(condition), holds);
+            self.path_conditions
+                .learn(self.values, Value::from_u32(condition), holds);
         }
     }
 
@@ -526,13 +527,14 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             // Where several edges meet, the facts of this edge hold for the values on it.
-            let mark = self.facts.mark();
+            let mark = self.path_conditions.mark();
             let condition = self.conditions[node.index()];
             if let Some(holds) = edge.sense
                 && condition != NONE
                 && !self.values.mentions_undefined(Value::from_u32(condition))
             {
-                self.facts.learn(self.values, Value::from_u32(condition), holds);
+                self.path_conditions
+                    .learn(self.values, Value::from_u32(condition), holds);
             }
             let predecessors = self.related.graph.predecessors(edge.target);
             let number = predecessors
@@ -551,7 +553,7 @@ impl<'a> Walk<'a, '_> {
                 };
                 self.operands[member.operands as usize + number] = self.refined(cell);
             }
-            self.facts.rewind(mark);
+            self.path_conditions.rewind(mark);
         }
     }
 
@@ -560,7 +562,9 @@ impl<'a> Walk<'a, '_> {
         if cell.value == NONE {
             return cell;
         }
-        let value = self.facts.refine(self.values, Value::from_u32(cell.value));
+        let value = self
+            .path_conditions
+            .refine(self.values, Value::from_u32(cell.value));
         Cell {
             value: value.as_u32(),
             ..cell
@@ -591,7 +595,7 @@ impl<'a> Walk<'a, '_> {
             (operand.kind(), operand.is_modified() || operand.is_undefined())
         {
             let value = self.get(self.bases[side] + register.as_u32());
-            let value = self.facts.refine(self.values, value);
+            let value = self.path_conditions.refine(self.values, value);
             let Some(data_type) = function.operand_type(instruction, Role::Source, number) else {
                 return value;
             };
@@ -616,7 +620,7 @@ impl<'a> Walk<'a, '_> {
                     true => self.undefined(variable),
                     false => {
                         let value = self.get(variable);
-                        self.facts.refine(self.values, value)
+                        self.path_conditions.refine(self.values, value)
                     }
                 }
             }

@@ -207,13 +207,13 @@ impl Values {
 
 /// Predicates with known values, from branches.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct PathConditions {
     known: NumberMap<Value, bool>,
     /// The previous knowledge of a predicate, to undo.
     log: Vec<(Value, Option<bool>)>,
 }
 
-impl Facts {
+impl PathConditions {
     /// Returns the number of undo steps.
     pub fn mark(&self) -> usize {
         self.log.len()

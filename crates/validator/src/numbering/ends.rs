@@ -2,12 +2,12 @@
 
 use super::*;
 
-impl Walk<'_, '_> {
+impl NumberingPass<'_, '_> {
     /// Instructions that depend on which threads execute them together must correspond one to one.
     pub(super) fn match_convergent(&mut self, node: Node) {
-        let of_side = |walk: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
-            let function = walk.sides[side].function;
-            let effects = walk.effects[side].iter().map(|effect| effect.instruction);
+        let of_side = |pass: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
+            let function = pass.sides[side].function;
+            let effects = pass.effects[side].iter().map(|effect| effect.instruction);
             effects
                 .filter(|&effect| is_convergent(function, effect))
                 .collect()
@@ -25,8 +25,8 @@ impl Walk<'_, '_> {
     pub(super) fn compare_effects(&mut self, node: Node) {
         self.ends_before[node.index()] = self.may_not_return(0);
         self.match_convergent(node);
-        let differs = |walk: &Self, chain: usize| {
-            let [before, after] = [0, 1].map(|side| walk.cells[walk.chain(side, chain) as usize]);
+        let differs = |pass: &Self, chain: usize| {
+            let [before, after] = [0, 1].map(|side| pass.cells[pass.chain(side, chain) as usize]);
             before.value != after.value
         };
         let is_equal = (0..Chains::COUNT).all(|chain| !differs(self, chain));
@@ -182,14 +182,14 @@ impl Walk<'_, '_> {
             PairEnd::Fork { side } => {
                 let branch = terminator(self.sides[side].function, blocks[side]);
                 let condition = self.source(side, branch, 0);
-                let condition = self.facts.apply(self.values, condition);
+                let condition = self.path_conditions.apply(self.values, condition);
                 self.conditions[node.index()] = condition.as_u32();
             }
             PairEnd::Branch { opposite } => {
                 let branches = [0, 1].map(|side: usize| terminator(self.sides[side].function, blocks[side]));
                 let conditions = [0, 1].map(|side| {
                     let condition = self.source(side, branches[side], 0);
-                    self.facts.apply(self.values, condition)
+                    self.path_conditions.apply(self.values, condition)
                 });
                 self.conditions[node.index()] = conditions[0].as_u32();
                 let after = match opposite {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Walk<'_, '_> {
+impl NumberingPass<'_, '_> {
     pub(super) fn execute(&mut self, node: Node, side: usize, instruction: Instruction) {
         let function = self.sides[side].function;
         let operation = function.operation(instruction);
@@ -126,7 +126,7 @@ impl Walk<'_, '_> {
             let width = u32::from(function.register(register).bits);
             let mut value = self.values.compute(form, sources, width);
             if width == 1 {
-                value = self.facts.apply(self.values, value);
+                value = self.path_conditions.apply(self.values, value);
             }
             self.set(self.bases[side] + register.as_u32(), value);
             return;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Plan {
+impl JoinPlan {
     /// Finds the joins of variables. `forced` are variables with one definition that does not
     /// dominate all uses.
     pub fn new(
@@ -148,8 +148,8 @@ pub(super) fn place_joins(
     joins
 }
 
-/// Checks after a walk.
-impl Walk<'_, '_> {
+/// Checks after a pass.
+impl NumberingPass<'_, '_> {
     /// The function before must also execute each load of the function after: on the way to it, or
     /// on every way from it.
     pub(super) fn justify_loads(&mut self) {
@@ -247,7 +247,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Checks whether the back edges confirm the assumptions. Where they do not, the next walk
+    /// Checks whether the back edges confirm the assumptions. Where they do not, the next pass
     /// separates the variables.
     pub(super) fn check_joins(&mut self, next_class: &mut u32) -> bool {
         let mut groups: NumberMap<u32, SmallVec<[u32; 2]>> = NumberMap::default();
@@ -311,7 +311,7 @@ impl Walk<'_, '_> {
         self.related.graph.predecessors(node).len()
     }
 
-    /// True if an edge to a node comes from a node that the walk has not reached yet.
+    /// True if an edge to a node comes from a node that the pass has not reached yet.
     pub(super) fn is_back_edge(&self, node: Node, number: usize) -> bool {
         let above = self.related.graph.predecessors(node)[number];
         self.related.dominators.number(above) >= self.related.dominators.number(node)

@@ -1,11 +1,11 @@
 //! Loads and stores of stack objects whose address does not escape.
 
-use super::Walk;
+use super::NumberingPass;
 use crate::values::Value;
 use oriel_ori::{DataType, Instruction};
 use smallvec::SmallVec;
 
-impl Walk<'_, '_> {
+impl NumberingPass<'_, '_> {
     /// Records stack objects whose address escapes.
     pub(super) fn note_escapes(&mut self, values: &[Value]) {
         for &value in values {
