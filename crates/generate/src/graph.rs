@@ -66,11 +66,11 @@ impl Graph {
     pub(super) fn new(terminators: Table<Block, Terminator>, counted: Vec<CountedLoop>) -> Self {
         let successors = successors(&terminators);
         let predecessors = reversed(&successors);
-        let Walk {
+        let DepthFirstSearch {
             order,
             roots,
             reachable,
-        } = walk(&successors, &predecessors);
+        } = depth_first_search(&successors, &predecessors);
         let dominators = dominators(&order, &roots, &predecessors);
         Self {
             terminators,
@@ -201,13 +201,13 @@ fn reversed(successors: &Adjacency) -> Adjacency {
     Adjacency { spans, blocks, edges }
 }
 
-struct Walk {
+struct DepthFirstSearch {
     order: Vec<Block>,
     roots: Table<Block, bool>,
     reachable: Table<Block, bool>,
 }
 
-fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
+fn depth_first_search(successors: &Adjacency, predecessors: &Adjacency) -> DepthFirstSearch {
     let blocks = successors.spans.len();
     let mut order = Vec::with_capacity(blocks);
     let mut seen: Table<Block, bool> = Table::filled(blocks, false);
@@ -252,7 +252,7 @@ fn walk(successors: &Adjacency, predecessors: &Adjacency) -> Walk {
         }
     }
     order.reverse();
-    Walk {
+    DepthFirstSearch {
         order,
         roots,
         reachable,

@@ -120,13 +120,13 @@ impl<'a> Flow<'a> {
         self.dominators.strictly_dominates(defined_in, block)
     }
 
-    /// Without SSA form: is there for each use a path from some definition?
+    /// Checks, outside SSA form, that a path from some definition leads to each use.
     ///
-    /// Only uses that no definition precedes in their block need a walk, and each register walks
-    /// over each block once.
+    /// Computes reachability only for uses without an earlier definition in their block, so that
+    /// each block is visited at most once for each register.
     fn check_reaching(&self, findings: &mut Vec<Finding>) {
         let function = self.function;
-        let mut walk = Walk::default();
+        let mut reachability = Reachability::default();
         for register in function.registers() {
             let exposed: Vec<(Instruction, Block)> = self
                 .uses(register)
@@ -139,10 +139,10 @@ impl<'a> Flow<'a> {
             }
             let definitions = function.definitions(register);
             let blocks = definitions.map(|(definition, _)| self.block_of(definition));
-            walk.start(blocks.flat_map(|block| self.graph.successors(block).iter().copied()));
-            walk.run(&self.graph);
+            reachability.start(blocks.flat_map(|block| self.graph.successors(block).iter().copied()));
+            reachability.run(&self.graph);
             for (instruction, block) in exposed {
-                if self.dominators.is_reachable(block) && !walk.has_met(block) {
+                if self.dominators.is_reachable(block) && !reachability.contains(block) {
                     let finding = Finding::at(FindingKind::UndefinedUse, function, instruction);
                     findings.push(finding.register(register));
                 }
@@ -195,25 +195,25 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The blocks that can be reached from some.
+/// The blocks reachable from a set of blocks.
 #[derive(Default)]
-struct Walk {
-    /// The number of the last walk that met the block.
-    met: SecondaryMap<Block, u32>,
-    walk: u32,
+struct Reachability {
+    /// The number of the last query that reached the block.
+    reached_in: SecondaryMap<Block, u32>,
+    query: u32,
     pending: Vec<Block>,
 }
 
-impl Walk {
+impl Reachability {
     fn start(&mut self, blocks: impl Iterator<Item = Block>) {
-        self.walk += 1;
+        self.query += 1;
         for block in blocks {
-            self.meet(block);
+            self.reach(block);
         }
     }
 
-    fn meet(&mut self, block: Block) {
-        if std::mem::replace(&mut self.met[block], self.walk) != self.walk {
+    fn reach(&mut self, block: Block) {
+        if std::mem::replace(&mut self.reached_in[block], self.query) != self.query {
             self.pending.push(block);
         }
     }
@@ -221,13 +221,13 @@ impl Walk {
     fn run(&mut self, graph: &ControlFlowGraph<Block>) {
         while let Some(block) = self.pending.pop() {
             for &successor in graph.successors(block) {
-                self.meet(successor);
+                self.reach(successor);
             }
         }
     }
 
-    fn has_met(&self, block: Block) -> bool {
-        self.met[block] == self.walk
+    fn contains(&self, block: Block) -> bool {
+        self.reached_in[block] == self.query
     }
 }
 
