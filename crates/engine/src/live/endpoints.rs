@@ -334,7 +334,7 @@ impl Endpoints {
 /// The small-function bypass: the same segments without sets, by walking back from the uses of each
 /// register to its definition.
 #[derive(Debug, Default)]
-pub(super) struct LocalWalk {
+pub(super) struct UseWalker {
     /// By block: the walk in which it was live-in, and that in which it was live-out.
     live_in: Vec<u32>,
     live_out: Vec<u32>,
@@ -343,7 +343,7 @@ pub(super) struct LocalWalk {
     pieces: Vec<(SlotIndex, SlotIndex)>,
 }
 
-impl LocalWalk {
+impl UseWalker {
     /// Prepares for a function of `blocks` blocks.
     pub(super) fn begin(&mut self, blocks: usize) {
         self.walk = 0;

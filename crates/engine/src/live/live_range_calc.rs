@@ -6,7 +6,7 @@
 //! follows at the end. The iteration is a loop, not recursion.
 
 use super::dataflow::{Dataflow, Problem, Queue};
-use super::endpoints::{Endpoints, LocalWalk, Solved};
+use super::endpoints::{Endpoints, Solved, UseWalker};
 use super::flow_graph::FlowGraph;
 use super::function::Function;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
@@ -59,7 +59,7 @@ pub struct LiveRangeCalc {
     webs: Webs,
     dataflow: Dataflow,
     endpoints: Endpoints,
-    walk: LocalWalk,
+    walk: UseWalker,
     resolver: Resolver,
 }
 
