@@ -33,7 +33,7 @@ use oriel_ori::{Function, Instruction, Operation};
 /// The phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut budget = context.options.knobs.budget(Knob::BackCopyPropBudget);
-    let mut walk = Walk {
+    let mut waiting = WaitingCopies {
         copies: SecondaryMap::with_capacity(function.register_limit()),
         sources: SecondaryMap::with_capacity(function.register_limit()),
     };
@@ -47,30 +47,30 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
                 continue;
             }
             // One for each result, at most.
-            while let Some(copy) = walk.waiting_for(function, instruction) {
+            while let Some(copy) = waiting.waiting_for(function, instruction) {
                 if !budget.spend() {
                     missed(function, context, copy, "the budget is spent");
                     return context.result_of("propagated", propagated);
                 }
                 say(function, context, copy, instruction);
-                walk.propagate(function, copy, instruction);
+                waiting.propagate(function, copy, instruction);
                 propagated += 1;
             }
-            walk.pass(function, context, instruction, block);
+            waiting.pass(function, context, instruction, block);
             next = function.previous(instruction);
         }
     }
     context.result_of("propagated", propagated)
 }
 
-struct Walk {
+struct WaitingCopies {
     /// By source: the copy that waits for its definition.
     copies: SecondaryMap<Register, PackedOption<Instruction>>,
     /// By result: the source of the copy that waits.
     sources: SecondaryMap<Register, PackedOption<Register>>,
 }
 
-impl Walk {
+impl WaitingCopies {
     /// The copy that waits for what an instruction defines.
     fn waiting_for(&self, function: &Function, instruction: Instruction) -> Option<Instruction> {
         let mut results = function.results(instruction).iter();

@@ -95,14 +95,14 @@ pub(super) fn simplify_predicates(
     let flow = context.control_flow(function);
     let limits_floats = context.options.knobs.is_on(Knob::LimitFoldFp);
     let mut values = Values::default();
-    let mut walk = Walk {
+    let mut simplifier = PredicateSimplifier {
         branch_conditions: BranchConditions::new(function, &flow, &mut values, !limits_floats),
         flow,
         values,
         redundancy: Redundancy::default(),
         limits_floats,
     };
-    let found = walk.decide_all(function);
+    let found = simplifier.decide_all(function);
     if found.is_empty() {
         return false;
     }
@@ -182,7 +182,7 @@ impl Decision {
     }
 }
 
-struct Walk {
+struct PredicateSimplifier {
     flow: Rc<ControlFlow>,
     branch_conditions: BranchConditions,
     values: Values,
@@ -191,7 +191,7 @@ struct Walk {
     limits_floats: bool,
 }
 
-impl Walk {
+impl PredicateSimplifier {
     fn decide_all(&mut self, function: &Function) -> Vec<(Instruction, Decision)> {
         let mut found = Vec::new();
         for &anchor in Rc::clone(&self.flow).order.as_slice() {

@@ -60,7 +60,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     let knobs = &context.options.knobs;
     let gate = knobs.integer(Knob::GeneralOptimizeLateGate);
     let is_extended = gate & 1 != 0 && gate >> 1 != 0;
-    let mut walk = Walk {
+    let mut propagator = LatePropagator {
         follows_shared: is_extended && is_dual_issue(function.info.sm),
         is_fixed: knobs.is_on(Knob::GeneralOptimizeLateFixedWindow),
         window: Window::default(),
@@ -69,17 +69,17 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         record: Record::default(),
     };
     for index in 0..function.blocks().len() {
-        walk.visit_block(function, context, function.blocks()[index]);
-        walk.record.note(1, Stop::Converged);
+        propagator.visit_block(function, context, function.blocks()[index]);
+        propagator.record.note(1, Stop::Converged);
     }
-    let result = walk.record.finish(function, context);
+    let result = propagator.record.finish(function, context);
     if result == PhaseResult::Changed {
         context.keep_only(Analyses::CONTROL_FLOW);
     }
     result
 }
 
-struct Walk {
+struct LatePropagator {
     /// Are moves followed that have several uses?
     follows_shared: bool,
     /// Does the window keep to the moves that the block begins with?
@@ -90,7 +90,7 @@ struct Walk {
     record: Record,
 }
 
-impl Walk {
+impl LatePropagator {
     fn visit_block(&mut self, function: &mut Function, context: &mut PhaseContext<'_>, block: Block) {
         self.window = Window::default();
         let mut is_beginning = true;

@@ -57,7 +57,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         return PhaseResult::Unchanged;
     }
     let window = u32::try_from(knobs.integer(Knob::ReassociateCSEWindow)).unwrap_or(0);
-    let mut walk = Walk {
+    let mut reassociator = Reassociator {
         prefixes: Prefixes::default(),
         budget: knobs.budget(Knob::ReassociateCSEBudget),
         products: knobs.budget(Knob::DistributeAndReassociateMulBudget),
@@ -76,20 +76,20 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         while let Some(instruction) = next {
             // What is inserted and removed lies before it.
             next = function.next(instruction);
-            walk.visit(function, context, &flow, instruction);
+            reassociator.visit(function, context, &flow, instruction);
         }
     }
-    if walk.is_changed {
+    if reassociator.is_changed {
         let gate = context.options.knobs.budget(Knob::ReassociateCSEBudget);
         common(function, context, Mode::Window(window), gate);
     }
-    walk.replacement.count(context);
-    context.count("shared-beginnings", walk.shared);
-    context.count("distributed-products", walk.distributed);
-    PhaseResult::of(walk.is_changed)
+    reassociator.replacement.count(context);
+    context.count("shared-beginnings", reassociator.shared);
+    context.count("distributed-products", reassociator.distributed);
+    PhaseResult::of(reassociator.is_changed)
 }
 
-struct Walk {
+struct Reassociator {
     prefixes: Prefixes,
     budget: Budget,
     products: Budget,
@@ -103,7 +103,7 @@ struct Walk {
     replacement: Replacement,
 }
 
-impl Walk {
+impl Reassociator {
     fn visit(
         &mut self,
         function: &mut Function,

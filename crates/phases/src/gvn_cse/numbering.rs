@@ -64,7 +64,7 @@ impl Numbering {
             scope_tree: ScopeTree::default(),
             numbered: 0,
         };
-        let mut walk = Walk {
+        let mut numberer = Numberer {
             function,
             versions: versions_for(function, flow),
             scope: Scope::new(function, flow, mode),
@@ -75,7 +75,7 @@ impl Numbering {
         };
         for &block in flow.dominators.preorder() {
             let first = numbering.redundant.len() as u32;
-            walk.number_block(&mut numbering, block);
+            numberer.number_block(&mut numbering, block);
             let end = numbering.redundant.len() as u32;
             if end > first {
                 numbering.parts[block] = (first, end);
@@ -93,7 +93,7 @@ impl Numbering {
     }
 }
 
-struct Walk<'a> {
+struct Numberer<'a> {
     function: &'a Function,
     versions: Option<MemoryVersions>,
     scope: Scope<'a>,
@@ -103,7 +103,7 @@ struct Walk<'a> {
     place: u32,
 }
 
-impl Walk<'_> {
+impl Numberer<'_> {
     fn number_block(&mut self, numbering: &mut Numbering, block: Block) {
         self.scope.enter(block, self.place);
         for instruction in self.function.instructions(block) {

@@ -37,7 +37,7 @@ pub(super) fn propagate(
     context: &mut PhaseContext<'_>,
 ) -> Counts {
     let flow = context.control_flow(function);
-    let mut walk = Walk {
+    let mut propagator = CopyPropagator {
         branch_conditions: OnceCell::new(),
         flow,
         roots: SecondaryMap::with_capacity(function.register_limit()),
@@ -45,16 +45,16 @@ pub(super) fn propagate(
         map: None,
     };
     let mut marked: Vec<(Instruction, Decision)> = Vec::new();
-    for &block in walk.flow.clone().order.as_slice() {
+    for &block in propagator.flow.clone().order.as_slice() {
         for instruction in function.instructions(block) {
-            if let Some(decision) = walk.decide(function, policy, context, instruction, block) {
+            if let Some(decision) = propagator.decide(function, policy, context, instruction, block) {
                 marked.push((instruction, decision));
             }
         }
     }
     let mut replaced = 0;
     for (instruction, decision) in marked {
-        replaced += walk.apply(function, policy, context, instruction, decision);
+        replaced += propagator.apply(function, policy, context, instruction, decision);
     }
     Counts {
         replaced,
@@ -73,7 +73,7 @@ enum Decision {
     Guarded,
 }
 
-struct Walk {
+struct CopyPropagator {
     flow: Rc<ControlFlow>,
     /// Made for the first select, before anything is changed.
     branch_conditions: OnceCell<BranchConditions>,
@@ -85,7 +85,7 @@ struct Walk {
     map: Option<PressureMap>,
 }
 
-impl Walk {
+impl CopyPropagator {
     fn root(&self, register: Register) -> Register {
         self.roots[register].expand().unwrap_or(register)
     }
