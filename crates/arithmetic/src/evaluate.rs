@@ -4,9 +4,9 @@ use super::lanes::{Fields, FrameTemplate, Registers, Settings};
 use super::selection;
 use oriel_ori::{DataType, Modifiers, Operation};
 
-/// An operation in one of its forms.
+/// An operation with its types and modifiers.
 #[derive(Clone, Copy, Debug)]
-pub struct Form {
+pub struct TypedOperation {
     /// The operation.
     pub operation: Operation,
     /// The type of the result.
@@ -17,9 +17,9 @@ pub struct Form {
     pub modifiers: Modifiers,
 }
 
-impl Form {
+impl TypedOperation {
     /// Returns the operation's result for these sources as low bits; `result_bits` is the width of
-    /// the result register. None if this form is not modelled, has another number of sources, or
+    /// the result register. None if this operation is not modelled for these types, has another number of sources, or
     /// uses other registers (carries, reciprocals, minima of three).
     pub fn evaluate(self, sources: &[u64], result_bits: u32) -> Option<u64> {
         let Self {
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
     use oriel_ori::{Comparison, Rounding};
 
-    fn form(operation: Operation, data_type: DataType, source_type: DataType) -> Form {
-        Form {
+    fn typed_operation(operation: Operation, data_type: DataType, source_type: DataType) -> TypedOperation {
+        TypedOperation {
             operation,
             data_type,
             source_type,
@@ -96,34 +96,34 @@ mod tests {
 
     #[test]
     fn results_are_those_of_the_interpreter() {
-        let add = form(Operation::Iadd, DataType::B16, DataType::None);
+        let add = typed_operation(Operation::Iadd, DataType::B16, DataType::None);
         assert_eq!(add.evaluate(&[0xFFFF, 2], 16), Some(1));
-        let wide = form(Operation::ImulWide, DataType::S64, DataType::S32);
+        let wide = typed_operation(Operation::ImulWide, DataType::S64, DataType::S32);
         assert_eq!(wide.evaluate(&[u64::MAX, 3], 64), Some(-3i64 as u64));
-        let narrow = form(Operation::Cvt, DataType::U16, DataType::U32);
+        let narrow = typed_operation(Operation::Cvt, DataType::U16, DataType::U32);
         assert_eq!(narrow.evaluate(&[0x1_2345], 16), Some(0x2345));
-        let less = Form {
+        let less = TypedOperation {
             modifiers: Modifiers {
                 comparison: Comparison::Lt,
                 ..Modifiers::default()
             },
-            ..form(Operation::Isetp, DataType::B1, DataType::S32)
+            ..typed_operation(Operation::Isetp, DataType::B1, DataType::S32)
         };
         assert_eq!(less.evaluate(&[0xFFFF_FFFF, 0], 1), Some(1));
     }
 
     #[test]
     fn what_needs_more_than_its_sources_is_not_evaluated() {
-        let carry = form(Operation::IaddCarry, DataType::B32, DataType::None);
+        let carry = typed_operation(Operation::IaddCarry, DataType::B32, DataType::None);
         assert_eq!(carry.evaluate(&[1, 2], 32), None);
-        let add = form(Operation::Iadd, DataType::B32, DataType::None);
+        let add = typed_operation(Operation::Iadd, DataType::B32, DataType::None);
         assert_eq!(add.evaluate(&[1], 32), None);
-        let root = Form {
+        let root = TypedOperation {
             modifiers: Modifiers {
                 rounding: Rounding::Rn,
                 ..Modifiers::default()
             },
-            ..form(Operation::Frcp, DataType::F32, DataType::None)
+            ..typed_operation(Operation::Frcp, DataType::F32, DataType::None)
         };
         assert_eq!(root.evaluate(&[0x4000_0000], 32), None);
     }

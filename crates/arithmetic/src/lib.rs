@@ -1,13 +1,13 @@
 //! Evaluates Ori's operations on known values, bit for bit as the hardware does.
 //!
-//! Constant folding calls [`Form::evaluate`]. The interpreter applies the same functions to whole
+//! Constant folding calls [`TypedOperation::evaluate`]. The interpreter applies the same functions to whole
 //! rows of registers, one lane each.
 //!
 //! ```
-//! use oriel_arithmetic::Form;
+//! use oriel_arithmetic::TypedOperation;
 //! use oriel_ori::{DataType, Modifiers, Operation};
 //!
-//! let add = Form {
+//! let add = TypedOperation {
 //!     operation: Operation::Iadd,
 //!     data_type: DataType::B16,
 //!     source_type: DataType::None,
@@ -34,4 +34,4 @@ pub mod selection;
 pub mod soft_float;
 pub mod spaces;
 
-pub use evaluate::Form;
+pub use evaluate::TypedOperation;

@@ -3,35 +3,24 @@
 
 use super::floats::is_nan;
 use super::values::{Bitwise, Operator, Value, Values, mask};
-
-use oriel_ori::{Comparison, DataType, ModifierFlags, Modifiers, Operation, Rounding, TypeClass, Variant};
+use oriel_arithmetic::TypedOperation;
+use oriel_ori::{Comparison, DataType, ModifierFlags, Operation, Rounding, TypeClass, Variant};
 use smallvec::SmallVec;
 
-/// An operation in one of its forms.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Form {
-    pub operation: Operation,
-    pub data_type: DataType,
-    pub source_type: DataType,
-    pub modifiers: Modifiers,
+/// Removes settings that do not affect the result.
+fn normalized(typed: TypedOperation) -> TypedOperation {
+    let mut typed = typed;
+    // At this stage contraction has happened or not; the permission no longer matters.
+    typed.modifiers.flags.remove(ModifierFlags::CONTRACT);
+    typed
 }
 
-impl Form {
-    /// Removes settings that do not affect the result.
-    fn normalized(self) -> Self {
-        let mut form = self;
-        // At this stage contraction has happened or not; the permission no longer matters.
-        form.modifiers.flags.remove(ModifierFlags::CONTRACT);
-        form
-    }
-
-    fn operator(self) -> Operator {
-        Operator::Operation {
-            operation: self.operation,
-            data_type: self.data_type,
-            source_type: self.source_type,
-            modifiers: self.modifiers,
-        }
+const fn operator(typed: TypedOperation) -> Operator {
+    Operator::Operation {
+        operation: typed.operation,
+        data_type: typed.data_type,
+        source_type: typed.source_type,
+        modifiers: typed.modifiers,
     }
 }
 
@@ -41,72 +30,66 @@ const fn is_integer(data_type: DataType) -> bool {
 
 /// True if the interpreter computes the hardware's result bit for bit. Approximations differ, as do
 /// resulting NaNs and divisions by zero.
-fn is_the_hardwares(form: Form, sources: &[u64], result: u64) -> bool {
+fn is_the_hardwares(typed: TypedOperation, sources: &[u64], result: u64) -> bool {
     use Operation as O;
-    let of_sources = match form.source_type {
-        DataType::None => form.data_type,
+    let of_sources = match typed.source_type {
+        DataType::None => typed.data_type,
         source_type => source_type,
     };
-    match form.operation {
+    match typed.operation {
         O::Frsqrt | O::Fsin | O::Fcos | O::Flg2 | O::Fex2 | O::Ftanh => false,
-        O::Fdiv | O::Fsqrt if form.modifiers.rounding == Rounding::None => false,
+        O::Fdiv | O::Fsqrt if typed.modifiers.rounding == Rounding::None => false,
         O::Idiv | O::Irem if sources.get(1) == Some(&0) => false,
         O::Sel | O::Mov | O::Copy | O::Fsetp | O::Ftestinf => true,
-        _ => !is_nan(form.data_type, result) && !sources.iter().any(|&source| is_nan(of_sources, source)),
+        _ => !is_nan(typed.data_type, result) && !sources.iter().any(|&source| is_nan(of_sources, source)),
     }
 }
 
 impl Values {
     /// Returns the result of an operation with one result, `width` bits wide.
-    pub fn compute(&mut self, form: Form, sources: &[Value], width: u32) -> Value {
-        let form = form.normalized();
-        self.compute_integer(form, sources, width)
-            .or_else(|| self.compute_float(form, sources, width))
+    pub fn compute(&mut self, typed: TypedOperation, sources: &[Value], width: u32) -> Value {
+        let typed = normalized(typed);
+        self.compute_integer(typed, sources, width)
+            .or_else(|| self.compute_float(typed, sources, width))
             .filter(|&value| self.width(value) == width)
-            .unwrap_or_else(|| self.uninterpreted(form, sources, width))
+            .unwrap_or_else(|| self.uninterpreted(typed, sources, width))
     }
 
     /// Returns the value of an operation without a normal form, or its constant result.
-    pub fn uninterpreted(&mut self, form: Form, sources: &[Value], width: u32) -> Value {
-        let form = form.normalized();
+    pub fn uninterpreted(&mut self, typed: TypedOperation, sources: &[Value], width: u32) -> Value {
+        let typed = normalized(typed);
         let constants: Option<SmallVec<[u64; 4]>> =
             sources.iter().map(|&source| self.as_constant(source)).collect();
         if let Some(constants) = constants
             && !constants.is_empty()
             && (1..=64).contains(&width)
         {
-            let evaluated = oriel_arithmetic::Form {
-                operation: form.operation,
-                data_type: form.data_type,
-                source_type: form.source_type,
-                modifiers: form.modifiers,
-            };
-            if let Some(bits) = evaluated.evaluate(&constants, width)
-                && is_the_hardwares(form, &constants, bits)
+            if let Some(bits) = typed.evaluate(&constants, width)
+                && is_the_hardwares(typed, &constants, bits)
             {
                 return self.constant(width, bits);
             }
         }
         let mut sources: SmallVec<[Value; 4]> = SmallVec::from_slice(sources);
-        if form.operation.is_commutative()
+        if typed.operation.is_commutative()
             && sources.len() >= 2
             && self.width(sources[0]) == self.width(sources[1])
             && sources[0] > sources[1]
         {
             sources.swap(0, 1);
         }
-        self.intern(form.operator(), width, &sources)
+        self.intern(operator(typed), width, &sources)
     }
 
     /// Returns the normal form of an operation that has one.
-    fn compute_integer(&mut self, form: Form, sources: &[Value], width: u32) -> Option<Value> {
+    fn compute_integer(&mut self, typed: TypedOperation, sources: &[Value], width: u32) -> Option<Value> {
         use Operation as O;
-        let Form {
+        let TypedOperation {
             operation,
             data_type,
             source_type,
             modifiers,
-        } = form;
+        } = typed;
         let is_plain = is_integer(data_type) && modifiers.flags.is_empty() && width <= 64;
         let signed = data_type.is_signed();
         Some(match (operation, sources) {
@@ -116,7 +99,7 @@ impl Values {
                 self.compare(modifiers.comparison, left, right, source_type.is_signed())?
             }
             (O::Fsetp, &[left, right]) if source_type.lanes() == 1 => {
-                self.compare_floats(form, left, right)?
+                self.compare_floats(typed, left, right)?
             }
             (O::Cvt, &[value]) if is_integer(source_type) && is_plain => {
                 let narrow = self.resize(source_type.bits(), value, false);
@@ -136,7 +119,7 @@ impl Values {
             (O::Or, &[left, right]) => self.bitwise(Bitwise::Or, width, left, right),
             (O::Xor, &[left, right]) => self.bitwise(Bitwise::Xor, width, left, right),
             (O::Not, &[value]) if width <= 64 => self.complement(width, value),
-            _ if !is_plain => return self.compute_shift(form, sources, width),
+            _ if !is_plain => return self.compute_shift(typed, sources, width),
             (O::Iadd | O::Lea, &[left, right]) => self.add(width, left, right),
             (O::Isub, &[left, right]) => self.subtract(width, left, right),
             (O::Ineg, &[value]) => self.scale(width, value, u64::MAX),
@@ -166,16 +149,16 @@ impl Values {
                 let low = self.constant(width, by - 1);
                 self.bitwise(Bitwise::And, width, value, low)
             }
-            _ => return self.compute_shift(form, sources, width),
+            _ => return self.compute_shift(typed, sources, width),
         })
     }
 
     /// Shifts and bit fields.
-    fn compute_shift(&mut self, form: Form, sources: &[Value], width: u32) -> Option<Value> {
+    fn compute_shift(&mut self, typed: TypedOperation, sources: &[Value], width: u32) -> Option<Value> {
         use Operation as O;
-        let signed = form.data_type.is_signed();
-        let wraps = !form.modifiers.flags.contains(ModifierFlags::CLAMP);
-        Some(match (form.operation, sources) {
+        let signed = typed.data_type.is_signed();
+        let wraps = !typed.modifiers.flags.contains(ModifierFlags::CLAMP);
+        Some(match (typed.operation, sources) {
             (O::Shl, &[value, amount]) => {
                 let amount = self.as_constant(amount)?;
                 self.shift_left(width, value, amount)
@@ -188,7 +171,7 @@ impl Values {
                 let amount = self.as_constant(amount)?;
                 let amount = if wraps { amount & 31 } else { amount.min(32) };
                 let both = self.concatenate(64, &[low, high])?;
-                match form.modifiers.variant {
+                match typed.modifiers.variant {
                     Variant::Left => self.extract(both, 32 - amount as u32, 32),
                     Variant::Right => self.extract(both, amount as u32, 32),
                     _ => return None,
@@ -216,7 +199,7 @@ impl Values {
                 let rest = self.bitwise(Bitwise::And, width, value, elsewhere);
                 self.bitwise(Bitwise::Or, width, field, rest)
             }
-            (O::Prmt, &[low, high, selectors]) if form.modifiers.variant == Variant::None && width == 32 => {
+            (O::Prmt, &[low, high, selectors]) if typed.modifiers.variant == Variant::None && width == 32 => {
                 let selectors = self.as_constant(selectors)?;
                 let both = self.concatenate(64, &[low, high])?;
                 let mut bytes: SmallVec<[Value; 4]> = SmallVec::new();
@@ -257,15 +240,15 @@ impl Values {
 
     /// A comparison of floating-point numbers, with the operands in value order. Of a comparison
     /// and its negation, uses the one that does not hold for NaN.
-    fn compare_floats(&mut self, form: Form, left: Value, right: Value) -> Option<Value> {
-        let mut form = form;
+    fn compare_floats(&mut self, typed: TypedOperation, left: Value, right: Value) -> Option<Value> {
+        let mut typed = typed;
         let mut sources = [left, right];
         if left > right {
             sources.swap(0, 1);
-            form.modifiers.comparison = form.modifiers.comparison.swapped();
+            typed.modifiers.comparison = typed.modifiers.comparison.swapped();
         }
         let holds_for_nan = matches!(
-            form.modifiers.comparison,
+            typed.modifiers.comparison,
             Comparison::Equ
                 | Comparison::Neu
                 | Comparison::Ltu
@@ -275,10 +258,10 @@ impl Values {
                 | Comparison::Nan
         );
         if holds_for_nan {
-            form.modifiers.comparison = form.modifiers.comparison.inverse(true);
-            let opposite = self.uninterpreted(form, &sources, 1);
+            typed.modifiers.comparison = typed.modifiers.comparison.inverse(true);
+            let opposite = self.uninterpreted(typed, &sources, 1);
             return Some(self.not(opposite));
         }
-        Some(self.uninterpreted(form, &sources, 1))
+        Some(self.uninterpreted(typed, &sources, 1))
     }
 }

@@ -3,19 +3,19 @@
 //! Arithmetic in 16 and 32 bits always produces the same NaN, so moving a sign from one operand to
 //! another makes no difference there. In 64 bits it may; nothing is assumed about these.
 
-use super::arithmetic::Form;
 use super::values::{Operator, Value, Values};
+use oriel_arithmetic::TypedOperation;
 use oriel_ori::{DataType, Modifiers, Operation};
 
 /// True if it only changes the sign bit.
-fn is_exact(form: Form) -> bool {
-    form.source_type == DataType::None && form.modifiers == Modifiers::default()
+fn is_exact(typed: TypedOperation) -> bool {
+    typed.source_type == DataType::None && typed.modifiers == Modifiers::default()
 }
 
 /// True for arithmetic that always produces the same NaN.
-fn has_one_nan(form: Form) -> bool {
-    let is_narrow = matches!(form.data_type, DataType::F32 | DataType::F16 | DataType::Bf16);
-    is_narrow && form.source_type == DataType::None
+fn has_one_nan(typed: TypedOperation) -> bool {
+    let is_narrow = matches!(typed.data_type, DataType::F32 | DataType::F16 | DataType::Bf16);
+    is_narrow && typed.source_type == DataType::None
 }
 
 /// True for a NaN of this type. For types whose NaNs are not recognised here, any bits may be one.
@@ -32,25 +32,25 @@ pub(super) fn is_nan(data_type: DataType, bits: u64) -> bool {
 
 impl Values {
     /// Returns the normal form of a floating-point operation that has one.
-    pub fn compute_float(&mut self, form: Form, sources: &[Value], width: u32) -> Option<Value> {
-        match (form.operation, sources) {
-            (Operation::Fneg, &[source]) if is_exact(form) => self.of_sign(Operation::Fneg, source),
-            (Operation::Fabs, &[source]) if is_exact(form) => match self.of_sign(Operation::Fneg, source) {
-                Some(plain) => Some(self.compute(form, &[plain], width)),
+    pub fn compute_float(&mut self, typed: TypedOperation, sources: &[Value], width: u32) -> Option<Value> {
+        match (typed.operation, sources) {
+            (Operation::Fneg, &[source]) if is_exact(typed) => self.of_sign(Operation::Fneg, source),
+            (Operation::Fabs, &[source]) if is_exact(typed) => match self.of_sign(Operation::Fneg, source) {
+                Some(plain) => Some(self.compute(typed, &[plain], width)),
                 None => self.of_sign(Operation::Fabs, source).map(|_| source),
             },
-            (Operation::Fsub, &[left, right]) if has_one_nan(form) => {
-                let right = self.negate(form.data_type, right, width);
+            (Operation::Fsub, &[left, right]) if has_one_nan(typed) => {
+                let right = self.negate(typed.data_type, right, width);
                 let operation = Operation::Fadd;
-                Some(self.uninterpreted(Form { operation, ..form }, &[left, right], width))
+                Some(self.uninterpreted(TypedOperation { operation, ..typed }, &[left, right], width))
             }
-            (Operation::Fmul, &[left, right]) if has_one_nan(form) => {
-                let factors = self.with_one_sign(form.data_type, [left, right], width);
-                Some(self.uninterpreted(form, &factors, width))
+            (Operation::Fmul, &[left, right]) if has_one_nan(typed) => {
+                let factors = self.with_one_sign(typed.data_type, [left, right], width);
+                Some(self.uninterpreted(typed, &factors, width))
             }
-            (Operation::Ffma, &[left, right, addend]) if has_one_nan(form) => {
-                let [left, right] = self.with_one_sign(form.data_type, [left, right], width);
-                Some(self.uninterpreted(form, &[left, right, addend], width))
+            (Operation::Ffma, &[left, right, addend]) if has_one_nan(typed) => {
+                let [left, right] = self.with_one_sign(typed.data_type, [left, right], width);
+                Some(self.uninterpreted(typed, &[left, right, addend], width))
             }
             _ => None,
         }
@@ -72,13 +72,13 @@ impl Values {
     }
 
     fn negate(&mut self, data_type: DataType, value: Value, width: u32) -> Value {
-        let form = Form {
+        let typed = TypedOperation {
             operation: Operation::Fneg,
             data_type,
             source_type: DataType::None,
             modifiers: Modifiers::default(),
         };
-        self.compute(form, &[value], width)
+        self.compute(typed, &[value], width)
     }
 
     /// Orders two factors independently of their signs, and moves the sign of the product to the

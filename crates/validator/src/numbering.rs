@@ -13,7 +13,6 @@ mod execute;
 mod joins;
 mod stack;
 
-use super::arithmetic::Form;
 use super::effects::{Chains, clobbered_inputs, is_convergent, may_not_return, touches, written_by_store};
 use super::memory::{Slots, StackPieces};
 use super::predicates::PathConditions;
@@ -21,6 +20,7 @@ use super::related::{Node, PairEnd, Related};
 use super::side::{Side, terminator};
 use super::values::{Operator, Value, Values, mask};
 use super::{Doubt, DoubtKind};
+use oriel_arithmetic::TypedOperation;
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::graph::DominanceFrontier;
 use oriel_engine::hash::NumberMap;
@@ -646,13 +646,13 @@ impl<'a> NumberingPass<'a, '_> {
         if operand.is_absolute() {
             value = self
                 .values
-                .compute(plain_form(Operation::Fabs, bits, is_float), &[value], bits);
+                .compute(plain_operation(Operation::Fabs, bits, is_float), &[value], bits);
         }
         if operand.is_negated() {
             value = match is_float {
                 true => self
                     .values
-                    .compute(plain_form(Operation::Fneg, bits, true), &[value], bits),
+                    .compute(plain_operation(Operation::Fneg, bits, true), &[value], bits),
                 false => self.values.scale(bits, value, u64::MAX),
             };
         }
@@ -707,14 +707,14 @@ fn named(space: u8, number: u64) -> Operator {
     Operator::Named { space, number }
 }
 
-fn plain_form(operation: Operation, bits: u32, is_float: bool) -> Form {
+fn plain_operation(operation: Operation, bits: u32, is_float: bool) -> TypedOperation {
     let data_type = match (bits, is_float) {
         (16, true) => DataType::F16,
         (32, true) => DataType::F32,
         (64, true) => DataType::F64,
         _ => DataType::of_bits(bits).unwrap_or_default(),
     };
-    Form {
+    TypedOperation {
         operation,
         data_type,
         source_type: DataType::None,

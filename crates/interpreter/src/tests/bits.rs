@@ -1,6 +1,6 @@
 //! Bit operations compared with bit-by-bit definitions.
 
-use super::{Form, extend, low};
+use super::{Evaluation, extend, low};
 use oriel_ori::{Comparison, DataType, ModifierFlags, Operation, Variant};
 use proptest::prelude::*;
 
@@ -55,11 +55,11 @@ proptest! {
                 32 => (DataType::S32, DataType::U32),
                 _ => (DataType::S64, DataType::U64),
             };
-            let left = Form::new(Operation::Shl, wide).apply(&[value, amount]);
+            let left = Evaluation::new(Operation::Shl, wide).apply(&[value, amount]);
             prop_assert_eq!(left, if shift < bits { low(i128::from(value) << shift, bits) } else { 0 });
-            let right = Form::new(Operation::Shr, unsigned).apply(&[value, amount]);
+            let right = Evaluation::new(Operation::Shr, unsigned).apply(&[value, amount]);
             prop_assert_eq!(right, low(extend(value, bits, false) >> shift, bits));
-            let arithmetic = Form::new(Operation::Shr, signed).apply(&[value, amount]);
+            let arithmetic = Evaluation::new(Operation::Shr, signed).apply(&[value, amount]);
             prop_assert_eq!(arithmetic, low(extend(value, bits, true) >> shift, bits));
         }
     }
@@ -69,9 +69,9 @@ proptest! {
         let both = u128::from(b) << 32 | u128::from(a);
         let sources = [u64::from(a), u64::from(b), c];
         for (flags, shift) in [(ModifierFlags::empty(), c as u32 & 31), (ModifierFlags::CLAMP, (c as u32).min(32))] {
-            let form = |variant| Form::new(Operation::Shf, DataType::B32).variant(variant).flags(flags);
-            prop_assert_eq!(form(Variant::Left).apply(&sources), (both << shift >> 32) as u64 & 0xFFFF_FFFF);
-            prop_assert_eq!(form(Variant::Right).apply(&sources), (both >> shift) as u64 & 0xFFFF_FFFF);
+            let evaluation = |variant| Evaluation::new(Operation::Shf, DataType::B32).variant(variant).flags(flags);
+            prop_assert_eq!(evaluation(Variant::Left).apply(&sources), (both << shift >> 32) as u64 & 0xFFFF_FFFF);
+            prop_assert_eq!(evaluation(Variant::Right).apply(&sources), (both >> shift) as u64 & 0xFFFF_FFFF);
         }
     }
 
@@ -80,10 +80,10 @@ proptest! {
         for data_type in [DataType::U32, DataType::S32, DataType::U64, DataType::S64] {
             let bits = data_type.bits();
             let [value, base] = [value, base].map(|value| low(i128::from(value), bits));
-            let field = Form::new(Operation::Bfe, data_type).apply(&[value, position, length]);
+            let field = Evaluation::new(Operation::Bfe, data_type).apply(&[value, position, length]);
             prop_assert_eq!(field, reference_field(value, data_type, position, length), "{:?}", data_type);
             let whole = DataType::of_bits(bits).unwrap();
-            let inserted = Form::new(Operation::Bfi, whole).apply(&[value, base, position, length]);
+            let inserted = Evaluation::new(Operation::Bfi, whole).apply(&[value, base, position, length]);
             prop_assert_eq!(inserted, reference_insertion(value, base, bits, position, length));
         }
     }
@@ -96,17 +96,17 @@ proptest! {
             let byte = bytes[nibble as usize & 7];
             if nibble < 8 { byte } else if byte < 128 { 0 } else { 0xFF }
         });
-        let actual = Form::new(Operation::Prmt, DataType::B32).apply(&[a, b, selector].map(u64::from));
+        let actual = Evaluation::new(Operation::Prmt, DataType::B32).apply(&[a, b, selector].map(u64::from));
         prop_assert_eq!(actual, u64::from(u32::from_le_bytes(expected)));
         // Compares each mode with the permutation in PTX's table.
-        let forward = Form::new(Operation::Prmt, DataType::B32).variant(Variant::F4e);
+        let forward = Evaluation::new(Operation::Prmt, DataType::B32).variant(Variant::F4e);
         let start = selector as usize & 3;
         let expected = u32::from_le_bytes(bytes[start..start + 4].try_into().unwrap());
         prop_assert_eq!(forward.apply(&[a, b, selector].map(u64::from)), u64::from(expected));
-        let backward = Form::new(Operation::Prmt, DataType::B32).variant(Variant::B4e);
+        let backward = Evaluation::new(Operation::Prmt, DataType::B32).variant(Variant::B4e);
         let expected = u32::from_le_bytes(std::array::from_fn(|index| bytes[(8 + start - index) % 8]));
         prop_assert_eq!(backward.apply(&[a, b, selector].map(u64::from)), u64::from(expected));
-        let byte = Form::new(Operation::Prmt, DataType::B32).variant(Variant::Rc8);
+        let byte = Evaluation::new(Operation::Prmt, DataType::B32).variant(Variant::Rc8);
         prop_assert_eq!(byte.apply(&[a, b, selector].map(u64::from)), u64::from(bytes[start]) * 0x0101_0101);
     }
 
@@ -117,7 +117,7 @@ proptest! {
             (64, DataType::B64, DataType::S64, DataType::U64),
         ] {
             let value = low(i128::from(value), bits);
-            let of = |operation, source| Form::new(operation, DataType::B32).from(source).apply(&[value]);
+            let of = |operation, source| Evaluation::new(operation, DataType::B32).from(source).apply(&[value]);
             let ones = (0..bits).filter(|&position| bit(value, position) == 1);
             prop_assert_eq!(of(Operation::Popc, plain), ones.clone().count() as u64);
             let leading = ones.clone().next_back();
@@ -126,9 +126,9 @@ proptest! {
             let sign = bit(value, bits - 1);
             let differs = (0..bits).rev().find(|&position| bit(value, position) != sign);
             prop_assert_eq!(of(Operation::Bfind, signed), u64::from(differs.unwrap_or(u32::MAX)));
-            let shift = Form::new(Operation::Bfind, DataType::B32).from(unsigned).variant(Variant::ShiftAmount);
+            let shift = Evaluation::new(Operation::Bfind, DataType::B32).from(unsigned).variant(Variant::ShiftAmount);
             prop_assert_eq!(shift.apply(&[value]), u64::from(leading.map_or(u32::MAX, |at| bits - 1 - at)));
-            let reversed = Form::new(Operation::Brev, plain).apply(&[value]);
+            let reversed = Evaluation::new(Operation::Brev, plain).apply(&[value]);
             prop_assert!((0..bits).all(|at| bit(reversed, at) == bit(value, bits - 1 - at)));
         }
     }
@@ -139,9 +139,9 @@ proptest! {
             let bits = data_type.bits();
             let [a, b] = [a, if same { a } else { b }].map(|value| low(i128::from(value), bits));
             let of = |comparison| {
-                let mut form = Form::new(Operation::Isetp, DataType::B1).from(data_type);
-                form.modifiers.comparison = comparison;
-                form.apply(&[a, b]) == 1
+                let mut evaluation = Evaluation::new(Operation::Isetp, DataType::B1).from(data_type);
+                evaluation.modifiers.comparison = comparison;
+                evaluation.apply(&[a, b]) == 1
             };
             let (x, y) = (extend(a, bits, signed), extend(b, bits, signed));
             prop_assert_eq!(of(Comparison::Eq), x == y);
@@ -157,7 +157,7 @@ proptest! {
 #[test]
 fn nth_set_bit() {
     let find = |mask, base, offset: i32| {
-        Form::new(Operation::Fns, DataType::B32).apply(&[mask, base, u64::from(offset as u32)])
+        Evaluation::new(Operation::Fns, DataType::B32).apply(&[mask, base, u64::from(offset as u32)])
     };
     assert_eq!(find(0b1011_0000, 0, 1), 4);
     assert_eq!(find(0b1011_0000, 0, 3), 7);
@@ -169,8 +169,8 @@ fn nth_set_bit() {
 
 #[test]
 fn masks_and_extensions() {
-    let clamp = |operation, data_type| Form::new(operation, data_type).flags(ModifierFlags::CLAMP);
-    let wrap = |operation, data_type| Form::new(operation, data_type);
+    let clamp = |operation, data_type| Evaluation::new(operation, data_type).flags(ModifierFlags::CLAMP);
+    let wrap = |operation, data_type| Evaluation::new(operation, data_type);
     assert_eq!(clamp(Operation::Bmsk, DataType::B32).apply(&[4, 8]), 0xFF0);
     assert_eq!(clamp(Operation::Bmsk, DataType::B32).apply(&[40, 8]), 0);
     assert_eq!(wrap(Operation::Bmsk, DataType::B32).apply(&[36, 8]), 0xFF0);

@@ -1,7 +1,7 @@
 //! Conversions compared with Rust's, which saturate and convert NaN to zero, and with arithmetic in
 //! 128 bits.
 
-use super::{Form, extend, low};
+use super::{Evaluation, extend, low};
 use oriel_ori::{DataType, ModifierFlags, Operation, Rounding};
 use proptest::prelude::*;
 
@@ -17,11 +17,11 @@ const INTEGERS: [DataType; 8] = [
 ];
 
 fn convert(to: DataType, from: DataType, rounding: Rounding, flags: ModifierFlags, value: u64) -> u64 {
-    let form = Form::new(Operation::Cvt, to)
+    let evaluation = Evaluation::new(Operation::Cvt, to)
         .from(from)
         .rounding(rounding)
         .flags(flags);
-    form.apply(&[value])
+    evaluation.apply(&[value])
 }
 
 /// Returns the content of a register of 32 bits or more for an integer of a type.
@@ -184,7 +184,7 @@ fn known_cases() {
         2
     );
     // The first source is the high half.
-    let pack = Form::new(Operation::Cvt, DataType::F16x2)
+    let pack = Evaluation::new(Operation::Cvt, DataType::F16x2)
         .from(DataType::F32)
         .rounding(Rounding::Rn);
     let one = u64::from(1.0f32.to_bits());

@@ -1,6 +1,6 @@
 //! Floating-point arithmetic compared with `rustc_apfloat`, a port of LLVM's, and with the host.
 
-use super::Form;
+use super::Evaluation;
 use oriel_arithmetic::soft_float::{self, BF16, F16, F32, F64, Format};
 use oriel_ori::{DataType, ModifierFlags, Operation, Rounding};
 use proptest::prelude::*;
@@ -161,12 +161,12 @@ proptest! {
                 Operation::Fdiv => soft_float::divide(format, Rounding::Rn, [a, b]),
                 _ => soft_float::square_root(format, Rounding::Rn, a),
             };
-            let single = Form::new(operation, DataType::F32).rounding(Rounding::Rn).apply(&s[..count]);
+            let single = Evaluation::new(operation, DataType::F32).rounding(Rounding::Rn).apply(&s[..count]);
             prop_assert_eq!(single, soft(F32, s), "{:?} {:x?}", operation, s);
-            let double = Form::new(operation, DataType::F64).rounding(Rounding::Rn).apply(&d[..count]);
+            let double = Evaluation::new(operation, DataType::F64).rounding(Rounding::Rn).apply(&d[..count]);
             // A subtracted NaN keeps its sign.
             prop_assert!(same(F64, double, soft(F64, d)), "{:?} {:x?}", operation, d);
-            let flushed = Form::new(operation, DataType::F32).flags(ModifierFlags::FTZ).apply(&s[..count]);
+            let flushed = Evaluation::new(operation, DataType::F32).flags(ModifierFlags::FTZ).apply(&s[..count]);
             prop_assert_eq!(flushed, F32.flush(soft(F32, s.map(|bits| F32.flush(bits)))));
         }
     }
@@ -174,22 +174,22 @@ proptest! {
     #[test]
     fn extremes(a in number(F32), b in number(F32)) {
         let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-        let plain = |operation| Form::new(operation, DataType::F32).apply(&[a, b]);
-        let general = |operation| Form::new(operation, DataType::F32).flags(ModifierFlags::FTZ).apply(&[a, b]);
+        let plain = |operation| Evaluation::new(operation, DataType::F32).apply(&[a, b]);
+        let general = |operation| Evaluation::new(operation, DataType::F32).flags(ModifierFlags::FTZ).apply(&[a, b]);
         let (low, high) = (plain(Operation::Fmin), plain(Operation::Fmax));
         if x.is_nan() && y.is_nan() {
             prop_assert_eq!((low, high), (0x7FFF_FFFF, 0x7FFF_FFFF));
         } else if x.is_nan() || y.is_nan() {
             let number = if x.is_nan() { b } else { a };
             prop_assert_eq!((low, high), (number, number));
-            let strict = Form::new(Operation::Fmin, DataType::F32).flags(ModifierFlags::NAN);
+            let strict = Evaluation::new(Operation::Fmin, DataType::F32).flags(ModifierFlags::NAN);
             prop_assert_eq!(strict.apply(&[a, b]), 0x7FFF_FFFF);
         } else {
             let ordered = x.total_cmp(&y).is_lt();
             prop_assert_eq!((low, high), if ordered { (a, b) } else { (b, a) });
         }
-        prop_assert_eq!(general(Operation::Fmin), F32.flush(Form::new(Operation::Fmin, DataType::F32).apply(&[F32.flush(a), F32.flush(b)])));
-        prop_assert_eq!(general(Operation::Fmax), F32.flush(Form::new(Operation::Fmax, DataType::F32).apply(&[F32.flush(a), F32.flush(b)])));
+        prop_assert_eq!(general(Operation::Fmin), F32.flush(Evaluation::new(Operation::Fmin, DataType::F32).apply(&[F32.flush(a), F32.flush(b)])));
+        prop_assert_eq!(general(Operation::Fmax), F32.flush(Evaluation::new(Operation::Fmax, DataType::F32).apply(&[F32.flush(a), F32.flush(b)])));
     }
 
     #[test]
@@ -214,9 +214,9 @@ proptest! {
             (Comparison::Nan, unordered),
         ] {
             let of = |data_type, sources: &[u64]| {
-                let mut form = Form::new(Operation::Fsetp, DataType::B1).from(data_type);
-                form.modifiers.comparison = comparison;
-                form.apply(sources) == 1
+                let mut evaluation = Evaluation::new(Operation::Fsetp, DataType::B1).from(data_type);
+                evaluation.modifiers.comparison = comparison;
+                evaluation.apply(sources) == 1
             };
             prop_assert_eq!(of(DataType::F64, &[a, b]), expected, "{:?} {} {}", comparison, x, y);
             // Numbers that fit the narrower formats compare there as here.
@@ -232,29 +232,29 @@ proptest! {
 #[test]
 fn clamps() {
     let bits = |value: f32| u64::from(value.to_bits());
-    let sat = Form::new(Operation::Fadd, DataType::F32).flags(ModifierFlags::SAT);
+    let sat = Evaluation::new(Operation::Fadd, DataType::F32).flags(ModifierFlags::SAT);
     assert_eq!(sat.apply(&[bits(0.75), bits(0.5)]), bits(1.0));
     assert_eq!(sat.apply(&[bits(-0.75), bits(0.5)]), 0);
     assert_eq!(sat.apply(&[bits(f32::NAN), bits(0.5)]), 0, "NaN saturates to +0");
     assert_eq!(sat.apply(&[bits(-0.0), bits(-0.0)]), 0, "and so does -0");
     // 1, -1 and NaN in binary16.
-    let relu = Form::new(Operation::Ffma, DataType::F16).flags(ModifierFlags::RELU);
+    let relu = Evaluation::new(Operation::Ffma, DataType::F16).flags(ModifierFlags::RELU);
     assert_eq!(relu.apply(&[0x3C00, 0x3C00, 0x3C00]), 0x4000);
     assert_eq!(relu.apply(&[0xBC00, 0x3C00, 0x0000]), 0);
     assert_eq!(relu.apply(&[0x7E00, 0x3C00, 0x0000]), 0x7FFF);
-    let packed = Form::new(Operation::Fadd, DataType::F16x2);
+    let packed = Evaluation::new(Operation::Fadd, DataType::F16x2);
     assert_eq!(packed.apply(&[0x3C00_4000, 0x3C00_3C00]), 0x4000_4200);
 }
 
 #[test]
 fn nans_are_canonical() {
-    let nan = Form::new(Operation::Fadd, DataType::F32).apply(&[0x7F80_1234, 0x3F80_0000]);
+    let nan = Evaluation::new(Operation::Fadd, DataType::F32).apply(&[0x7F80_1234, 0x3F80_0000]);
     assert_eq!(nan, 0x7FFF_FFFF);
-    let nan = Form::new(Operation::Fmul, DataType::F16).apply(&[0xFE01, 0x3C00]);
+    let nan = Evaluation::new(Operation::Fmul, DataType::F16).apply(&[0xFE01, 0x3C00]);
     assert_eq!(nan, 0x7FFF);
     // Binary64 keeps the payload and makes it quiet.
-    let nan =
-        Form::new(Operation::Fadd, DataType::F64).apply(&[0x7FF0_0000_0000_1234, 0x3FF0_0000_0000_0000]);
+    let nan = Evaluation::new(Operation::Fadd, DataType::F64)
+        .apply(&[0x7FF0_0000_0000_1234, 0x3FF0_0000_0000_0000]);
     assert_eq!(nan, 0x7FF8_0000_0000_1234);
 }
 
@@ -284,7 +284,7 @@ fn approximations_are_close() {
     for index in 1..2000u32 {
         let x = index as f32 * 0.013;
         let of = |operation| {
-            f32::from_bits(Form::new(operation, DataType::F32).apply(&[u64::from(x.to_bits())]) as u32)
+            f32::from_bits(Evaluation::new(operation, DataType::F32).apply(&[u64::from(x.to_bits())]) as u32)
         };
         for (operation, expected) in [
             (Operation::Frsqrt, 1.0 / f64::from(x).sqrt()),
@@ -301,7 +301,7 @@ fn approximations_are_close() {
             );
         }
     }
-    let special = |operation, bits: u64| Form::new(operation, DataType::F32).apply(&[bits]);
+    let special = |operation, bits: u64| Evaluation::new(operation, DataType::F32).apply(&[bits]);
     assert_eq!(
         special(Operation::Frsqrt, 0x8000_0000),
         0xFF80_0000,

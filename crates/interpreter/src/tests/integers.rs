@@ -1,6 +1,6 @@
 //! Integer arithmetic compared with arithmetic in 128 bits.
 
-use super::{Form, extend, low};
+use super::{Evaluation, extend, low};
 use oriel_ori::{DataType, ModifierFlags, Operation, Variant};
 use proptest::prelude::*;
 
@@ -40,15 +40,15 @@ proptest! {
             let [a, b, c] = [a, b, c].map(|value| cut(value, data_type));
             let [x, y, z] = [a, b, c].map(|value| extend(value, bits, signed));
             let check = |operation, expected: i128| {
-                let form = Form::new(operation, data_type);
+                let evaluation = Evaluation::new(operation, data_type);
                 let sources = [a, b, c];
                 let count = match operation {
                     Operation::Imad | Operation::Isad => 3,
                     Operation::Iabs | Operation::Ineg => 1,
                     _ => 2,
                 };
-                let actual = form.apply(&sources[..count]);
-                prop_assert_eq!(actual, low(expected, bits), "{:?} {:x?}", form, sources);
+                let actual = evaluation.apply(&sources[..count]);
+                prop_assert_eq!(actual, low(expected, bits), "{:?} {:x?}", evaluation, sources);
                 Ok(())
             };
             check(Operation::Iadd, x.wrapping_add(y))?;
@@ -67,7 +67,7 @@ proptest! {
             if signed {
                 check(Operation::Iabs, x.abs())?;
                 let limit = 1i128 << (bits - 1);
-                let saturating = Form::new(Operation::Iadd, data_type).flags(ModifierFlags::SAT);
+                let saturating = Evaluation::new(Operation::Iadd, data_type).flags(ModifierFlags::SAT);
                 prop_assert_eq!(saturating.apply(&[a, b]), low((x + y).clamp(-limit, limit - 1), bits));
             }
         }
@@ -79,11 +79,11 @@ proptest! {
             let (bits, signed) = (data_type.bits(), data_type.is_signed());
             let [x, y] = [a, b].map(|value| extend(value, bits, signed));
             let z = extend(c, 2 * bits, signed);
-            let form = |operation| Form::new(operation, DataType::of_bits(2 * bits).unwrap()).from(*data_type);
+            let evaluation = |operation| Evaluation::new(operation, DataType::of_bits(2 * bits).unwrap()).from(*data_type);
             let [a, b, c] = [cut(a, *data_type), cut(b, *data_type), low(i128::from(c), 2 * bits)];
-            prop_assert_eq!(form(Operation::ImulWide).apply(&[a, b]), low(x * y, 2 * bits));
+            prop_assert_eq!(evaluation(Operation::ImulWide).apply(&[a, b]), low(x * y, 2 * bits));
             prop_assert_eq!(
-                form(Operation::ImadWide).apply(&[a, b, c]),
+                evaluation(Operation::ImadWide).apply(&[a, b, c]),
                 low((x * y).wrapping_add(z), 2 * bits)
             );
         }
@@ -91,13 +91,13 @@ proptest! {
 
     #[test]
     fn packed_halves(a: u32, b: u32) {
-        let by_lane = |form: Form, scalar: DataType| {
-            let scalar = Form { data_type: scalar, ..form };
+        let by_lane = |evaluation: Evaluation, scalar: DataType| {
+            let scalar = Evaluation { data_type: scalar, ..evaluation };
             let lane = |shift: u32| {
                 let part = |value: u32| u64::from(value >> shift & 0xFFFF);
                 scalar.apply(&[part(a), part(b)]) << shift
             };
-            (form.apply(&[u64::from(a), u64::from(b)]), lane(0) | lane(16))
+            (evaluation.apply(&[u64::from(a), u64::from(b)]), lane(0) | lane(16))
         };
         for (operation, packed, scalar) in [
             (Operation::Iadd, DataType::B16x2, DataType::B16),
@@ -105,7 +105,7 @@ proptest! {
             (Operation::Imax, DataType::S16x2, DataType::S16),
             (Operation::Imin, DataType::S16x2, DataType::S16),
         ] {
-            let (together, apart) = by_lane(Form::new(operation, packed), scalar);
+            let (together, apart) = by_lane(Evaluation::new(operation, packed), scalar);
             prop_assert_eq!(together, apart, "{:?}", operation);
         }
     }
@@ -118,11 +118,11 @@ proptest! {
             let (s, t) = (of_a.is_signed(), of_b.is_signed());
             let sources = [a, b, c].map(u64::from);
             let four: i128 = (0..4).map(|index| byte(a, index, s) * byte(b, index, t)).sum();
-            let form = Form::new(Operation::Dp4a, of_a).from(of_b);
-            prop_assert_eq!(form.apply(&sources), low(four + i128::from(c), 32));
+            let evaluation = Evaluation::new(Operation::Dp4a, of_a).from(of_b);
+            prop_assert_eq!(evaluation.apply(&sources), low(four + i128::from(c), 32));
             let two: i128 = (0..2).map(|index| half(a, index, s) * byte(b, index + 2, t)).sum();
-            let form = Form::new(Operation::Dp2a, of_a).from(of_b).variant(Variant::High);
-            prop_assert_eq!(form.apply(&sources), low(two + i128::from(c), 32));
+            let evaluation = Evaluation::new(Operation::Dp2a, of_a).from(of_b).variant(Variant::High);
+            prop_assert_eq!(evaluation.apply(&sources), low(two + i128::from(c), 32));
         }
     }
 
@@ -130,9 +130,9 @@ proptest! {
     fn products_of_24_bits(a: u32, b: u32) {
         for data_type in [DataType::U32, DataType::S32] {
             let [x, y] = [a, b].map(|value| extend(u64::from(value), 24, data_type.is_signed()));
-            let form = Form::new(Operation::Imul24, data_type);
-            prop_assert_eq!(form.apply(&[u64::from(a), u64::from(b)]), low(x * y, 32));
-            let high = form.variant(Variant::High).apply(&[u64::from(a), u64::from(b)]);
+            let evaluation = Evaluation::new(Operation::Imul24, data_type);
+            prop_assert_eq!(evaluation.apply(&[u64::from(a), u64::from(b)]), low(x * y, 32));
+            let high = evaluation.variant(Variant::High).apply(&[u64::from(a), u64::from(b)]);
             prop_assert_eq!(high, low((x * y) >> 16, 32));
         }
     }

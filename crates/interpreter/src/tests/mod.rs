@@ -11,16 +11,16 @@ use oriel_arithmetic::lanes::{Fields, FrameTemplate, LANES, Registers, Settings}
 use oriel_arithmetic::selection;
 use oriel_ori::{DataType, ModifierFlags, Modifiers, Operation, Rounding, Variant};
 
-/// One form of an operation, to be evaluated.
+/// An operation to evaluate, with its types and modifiers.
 #[derive(Clone, Copy, Debug)]
-struct Form {
+struct Evaluation {
     operation: Operation,
     data_type: DataType,
     source_type: DataType,
     modifiers: Modifiers,
 }
 
-impl Form {
+impl Evaluation {
     fn new(operation: Operation, data_type: DataType) -> Self {
         Self {
             operation,

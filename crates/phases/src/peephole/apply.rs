@@ -128,23 +128,23 @@ fn plan_nodes(function: &mut Function, target: Instruction, nodes: &[Node]) -> O
     let mut inner: SmallVec<[Register; 2]> = SmallVec::new();
     let mut builders: SmallVec<[InstructionBuilder; 1]> = SmallVec::new();
     for (number, node) in nodes.iter().enumerate() {
-        let form = node.form;
+        let typed = node.typed;
         let is_last = number + 1 == nodes.len();
         let result = match is_last {
             true => function.result(target, 0),
             false => {
-                let register = new_register(function, target, form.data_type);
+                let register = new_register(function, target, typed.data_type);
                 inner.push(register);
                 function.register_operand(register)
             }
         };
-        let of_sources = match form.source_type {
-            DataType::None => form.data_type,
+        let of_sources = match typed.source_type {
+            DataType::None => typed.data_type,
             source_type => source_type,
         };
-        let mut builder = InstructionBuilder::new(form.operation, form.data_type)
-            .source_type(form.source_type)
-            .modifiers(form.modifiers)
+        let mut builder = InstructionBuilder::new(typed.operation, typed.data_type)
+            .source_type(typed.source_type)
+            .modifiers(typed.modifiers)
             .result(result)
             .in_place_of(function.origin(target));
         for &source in &node.sources {

@@ -106,14 +106,17 @@ fn evaluate(matcher: &Matcher<'_>, instruction: Instruction) -> Option<(u64, u32
         .as_register()
         .filter(|_| results.next().is_none())?;
     let bits = u32::from(matcher.function.register(result).bits);
-    Some((matcher.form(instruction).evaluate(&sources, bits)?, bits))
+    Some((
+        matcher.typed_operation(instruction).evaluate(&sources, bits)?,
+        bits,
+    ))
 }
 
 fn fold_integers(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
+    let typed = matcher.typed_operation(root);
     let is_of_integers =
-        is_integer(form.data_type) && (form.source_type == DataType::None || is_integer(form.source_type));
-    let is_division = matches!(form.operation, Operation::Idiv | Operation::Irem);
+        is_integer(typed.data_type) && (typed.source_type == DataType::None || is_integer(typed.source_type));
+    let is_division = matches!(typed.operation, Operation::Idiv | Operation::Irem);
     // What a division by zero gives is the hardware's business.
     if !is_of_integers || is_division && matcher.is_constant(matcher.source(root, 1), 0, matcher.bits(root)) {
         return None;
@@ -123,25 +126,25 @@ fn fold_integers(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 }
 
 fn fold_floats(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
+    let typed = matcher.typed_operation(root);
     let is_folded = |data_type| matches!(data_type, DataType::None | DataType::F32 | DataType::F64);
     let takes_floats =
-        is_folded(form.source_type) || form.operation == Operation::Cvt && is_integer(form.source_type);
-    let gives_floats = is_folded(form.data_type) || form.operation == Operation::Fsetp;
-    if !takes_floats || !gives_floats || !matches!(form.modifiers.rounding, Rounding::None | Rounding::Rn) {
+        is_folded(typed.source_type) || typed.operation == Operation::Cvt && is_integer(typed.source_type);
+    let gives_floats = is_folded(typed.data_type) || typed.operation == Operation::Fsetp;
+    if !takes_floats || !gives_floats || !matches!(typed.modifiers.rounding, Rounding::None | Rounding::Rn) {
         return None;
     }
-    let of_sources = match form.source_type {
-        DataType::None => form.data_type,
+    let of_sources = match typed.source_type {
+        DataType::None => typed.data_type,
         source_type => source_type,
     };
     let sources = constants(matcher, root)?;
     let (result, bits) = evaluate(matcher, root)?;
-    if form.operation == Operation::Fsetp {
+    if typed.operation == Operation::Fsetp {
         return value(root, signed(result, bits));
     }
     // Which of the NaNs the hardware gives is left to it.
-    let is_some_nan = is_nan(form.data_type, result)
+    let is_some_nan = is_nan(typed.data_type, result)
         || of_sources.is_float() && sources.iter().any(|&source| is_nan(of_sources, source));
     (!is_some_nan).then(|| value(root, Value::Bits(result)))?
 }

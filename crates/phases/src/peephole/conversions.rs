@@ -1,9 +1,9 @@
 //! Identities of conversions between widths, and of words that are put together and taken apart.
 
 use super::matcher::{Matcher, is_integer};
-use super::rewrite::{Rewrite, node, plain, typed, value, variant};
+use super::rewrite::{Rewrite, node, plain, typed_operation, value, variant};
 use super::rule::Rule;
-use oriel_arithmetic::Form;
+use oriel_arithmetic::TypedOperation;
 use oriel_ori::{DataType, Instruction, Operand, Operation, Variant};
 
 pub(super) const RULES: &[Rule] = &[
@@ -82,31 +82,31 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// A conversion between widths of registers, with the register that it reads.
-pub(super) fn resizing(matcher: &Matcher<'_>, instruction: Instruction) -> Option<(Form, Operand)> {
-    let form = matcher.form(instruction);
+pub(super) fn resizing(matcher: &Matcher<'_>, instruction: Instruction) -> Option<(TypedOperation, Operand)> {
+    let typed = matcher.typed_operation(instruction);
     let source = matcher.source(instruction, 0);
     let is_whole = |data_type: DataType| is_integer(data_type) && matches!(data_type.bits(), 16 | 32 | 64);
-    let is_resizing = form.operation == Operation::Cvt
+    let is_resizing = typed.operation == Operation::Cvt
         && matcher.function.sources(instruction).len() == 1
-        && is_whole(form.data_type)
-        && is_whole(form.source_type)
-        && matcher.register_bits(source)? == form.source_type.bits()
-        && matcher.register_bits(matcher.function.result(instruction, 0))? == form.data_type.bits();
-    is_resizing.then_some((form, source))
+        && is_whole(typed.data_type)
+        && is_whole(typed.source_type)
+        && matcher.register_bits(source)? == typed.source_type.bits()
+        && matcher.register_bits(matcher.function.result(instruction, 0))? == typed.data_type.bits();
+    is_resizing.then_some((typed, source))
 }
 
 /// An extension by zeros or by the sign; of words to 64 bits.
 pub(super) fn extended_word(matcher: &Matcher<'_>, operand: Operand) -> Option<(Operand, bool)> {
-    let (form, source) = resizing(matcher, matcher.defined_by(operand, Operation::Cvt)?)?;
-    let is_extension = form.source_type.bits() == 32 && form.data_type.bits() == 64;
-    is_extension.then_some((source, form.source_type.is_signed()))
+    let (typed, source) = resizing(matcher, matcher.defined_by(operand, Operation::Cvt)?)?;
+    let is_extension = typed.source_type.bits() == 32 && typed.data_type.bits() == 64;
+    is_extension.then_some((source, typed.source_type.is_signed()))
 }
 
 /// The two words that a value of 64 bits is made of, low one first.
 pub(super) fn words_of(matcher: &Matcher<'_>, operand: Operand) -> Option<[Operand; 2]> {
     let pack = matcher.defined_by(operand, Operation::Pack)?;
-    let form = matcher.form(pack);
-    let is_of_words = form.data_type.bits() == 64 && form.source_type.bits() == 32;
+    let typed = matcher.typed_operation(pack);
+    let is_of_words = typed.data_type.bits() == 64 && typed.source_type.bits() == 32;
     let words = matcher.two_if_binary(pack).filter(|_| is_of_words)?;
     words
         .iter()
@@ -127,7 +127,7 @@ fn convert_twice(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let convert = |data_type, source_type| {
         node(
             root,
-            typed(Operation::Cvt, data_type, source_type),
+            typed_operation(Operation::Cvt, data_type, source_type),
             &[leaf.into()],
         )
     };
@@ -154,7 +154,7 @@ fn unsigned(bits: u32) -> DataType {
 }
 
 /// The type of a width with the sign that an extension goes by.
-fn typed_alike(bits: u32, extension: Form) -> DataType {
+fn typed_alike(bits: u32, extension: TypedOperation) -> DataType {
     match (bits, extension.source_type.is_signed()) {
         (32, true) => DataType::S32,
         (64, true) => DataType::S64,
@@ -164,9 +164,9 @@ fn typed_alike(bits: u32, extension: Form) -> DataType {
 
 /// What is shifted down by 32 bits and cut to a word.
 fn shifted_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Operand> {
-    let (form, operand) = resizing(matcher, root)?;
+    let (typed, operand) = resizing(matcher, root)?;
     let shift = matcher.defined_by(operand, Operation::Shr)?;
-    let is_high = form.data_type.bits() == 32 && matcher.is_constant(matcher.source(shift, 1), 32, 32);
+    let is_high = typed.data_type.bits() == 32 && matcher.is_constant(matcher.source(shift, 1), 32, 32);
     (is_high && matcher.bits(shift) == 64).then(|| matcher.source(shift, 0))
 }
 
@@ -182,7 +182,7 @@ fn high_product(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 
 fn high_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let wide = shifted_word(matcher, root)?;
-    let extract = Form {
+    let extract = TypedOperation {
         source_type: DataType::B64,
         ..variant(Operation::Extract, DataType::B32, Variant::High)
     };
@@ -196,7 +196,7 @@ fn join_words(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         let is_high = matcher.is_constant(matcher.source(shift, 1), 32, 32);
         let (high, _) = extended_word(matcher, matcher.source(shift, 0))?;
         let (low, by_sign) = extended_word(matcher, low)?;
-        let pack = typed(Operation::Pack, DataType::B64, DataType::B32);
+        let pack = typed_operation(Operation::Pack, DataType::B64, DataType::B32);
         (is_high && !by_sign).then(|| node(root, pack, &[low.into(), high.into()]))?
     })
 }
@@ -206,19 +206,19 @@ fn double_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     orders.find_map(|[factor, constant]| {
         let is_doubled = matcher.is_constant(constant, 1 << 32 | 1, 64);
         let (word, by_sign) = extended_word(matcher, factor)?;
-        let pack = typed(Operation::Pack, DataType::B64, DataType::B32);
+        let pack = typed_operation(Operation::Pack, DataType::B64, DataType::B32);
         (is_doubled && !by_sign).then(|| node(root, pack, &[word.into(), word.into()]))?
     })
 }
 
 fn take_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let number = match form.operation {
+    let typed = matcher.typed_operation(root);
+    let number = match typed.operation {
         Operation::Cvt => {
             resizing(matcher, root)?;
             0
         }
-        _ => usize::from(form.modifiers.variant == Variant::High),
+        _ => usize::from(typed.modifiers.variant == Variant::High),
     };
     value(root, words_of(matcher, matcher.source(root, 0))?[number])
 }
@@ -230,8 +230,8 @@ fn shift_to_high_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrit
     }
     let [_, high] = words_of(matcher, shifted)?;
     let extension = match matcher.data_type(root).is_signed() {
-        true => typed(Operation::Cvt, DataType::S64, DataType::S32),
-        false => typed(Operation::Cvt, DataType::U64, DataType::U32),
+        true => typed_operation(Operation::Cvt, DataType::S64, DataType::S32),
+        false => typed_operation(Operation::Cvt, DataType::U64, DataType::U32),
     };
     node(root, extension, &[high.into()])
 }

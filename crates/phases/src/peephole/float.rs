@@ -8,7 +8,7 @@
 use super::matcher::Matcher;
 use super::rewrite::{Rewrite, Value, node, value};
 use super::rule::{Governs, Rule};
-use oriel_arithmetic::Form;
+use oriel_arithmetic::TypedOperation;
 use oriel_ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Rounding};
 
 /// A rule about floats.
@@ -68,8 +68,8 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Does an instruction have no flags but these?
-fn has_only(form: Form, flags: ModifierFlags) -> bool {
-    (flags | ModifierFlags::CONTRACT).contains(form.modifiers.flags)
+fn has_only(typed: TypedOperation, flags: ModifierFlags) -> bool {
+    (flags | ModifierFlags::CONTRACT).contains(typed.modifiers.flags)
 }
 
 /// Does arithmetic in this type give the same NaN for all?
@@ -80,108 +80,108 @@ fn has_one_nan(data_type: DataType) -> bool {
 /// What is negated, bit for bit, in a type.
 fn negated(matcher: &Matcher<'_>, operand: Operand, data_type: DataType) -> Option<Operand> {
     let negation = matcher.definition(operand)?;
-    let form = matcher.form(negation);
-    let is_exact = form.operation == Operation::Fneg
-        && form.data_type == data_type
-        && has_only(form, ModifierFlags::empty());
+    let typed = matcher.typed_operation(negation);
+    let is_exact = typed.operation == Operation::Fneg
+        && typed.data_type == data_type
+        && has_only(typed, ModifierFlags::empty());
     is_exact.then(|| matcher.source(negation, 0))
 }
 
 fn sign_of_sign(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
+    let typed = matcher.typed_operation(root);
     let operand = matcher.source(root, 0);
     let inner = matcher.definition(operand)?;
-    let of_inner = matcher.form(inner);
-    let is_exact = |form| has_only(form, ModifierFlags::empty());
-    if of_inner.data_type != form.data_type || !is_exact(form) || !is_exact(of_inner) {
+    let of_inner = matcher.typed_operation(inner);
+    let is_exact = |typed| has_only(typed, ModifierFlags::empty());
+    if of_inner.data_type != typed.data_type || !is_exact(typed) || !is_exact(of_inner) {
         return None;
     }
     let leaf = matcher.source(inner, 0);
-    match (form.operation, of_inner.operation) {
+    match (typed.operation, of_inner.operation) {
         (Operation::Fneg, Operation::Fneg) => value(root, leaf),
         (Operation::Fabs, Operation::Fabs) => value(root, operand),
-        (Operation::Fabs, Operation::Fneg) => node(root, form, &[leaf.into()]),
+        (Operation::Fabs, Operation::Fneg) => node(root, typed, &[leaf.into()]),
         _ => None,
     }
 }
 
 /// Is it arithmetic of one type, in which signs of NaNs do not matter?
-fn is_simple(form: Form) -> bool {
-    has_one_nan(form.data_type) && form.source_type == DataType::None
+fn is_simple(typed: TypedOperation) -> bool {
+    has_one_nan(typed.data_type) && typed.source_type == DataType::None
 }
 
 fn add_negated(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    if !is_simple(form) {
+    let typed = matcher.typed_operation(root);
+    if !is_simple(typed) {
         return None;
     }
-    let other = |operation| Form { operation, ..form };
+    let other = |operation| TypedOperation { operation, ..typed };
     let [a, b] = matcher.two(root);
-    if let Some(b) = negated(matcher, b, form.data_type) {
-        let turned = match form.operation {
+    if let Some(b) = negated(matcher, b, typed.data_type) {
+        let turned = match typed.operation {
             Operation::Fadd => Operation::Fsub,
             _ => Operation::Fadd,
         };
         return node(root, other(turned), &[a.into(), b.into()]);
     }
-    if form.operation != Operation::Fadd {
+    if typed.operation != Operation::Fadd {
         return None;
     }
-    let a = negated(matcher, a, form.data_type)?;
+    let a = negated(matcher, a, typed.data_type)?;
     node(root, other(Operation::Fsub), &[b.into(), a.into()])
 }
 
 fn multiply_negated(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
+    let typed = matcher.typed_operation(root);
     let [a, b] = matcher.two(root);
-    if !is_simple(form) {
+    if !is_simple(typed) {
         return None;
     }
-    let of_a = negated(matcher, a, form.data_type);
-    if let (Some(a), Some(b)) = (of_a, negated(matcher, b, form.data_type)) {
+    let of_a = negated(matcher, a, typed.data_type);
+    if let (Some(a), Some(b)) = (of_a, negated(matcher, b, typed.data_type)) {
         let third = matcher.function.sources(root).iter().skip(2);
         let sources: Vec<Value> = [a, b].into_iter().chain(third).map(Value::from).collect();
-        return node(root, form, &sources);
+        return node(root, typed, &sources);
     }
-    if form.data_type != DataType::F32 || form.operation != Operation::Fmul {
+    if typed.data_type != DataType::F32 || typed.operation != Operation::Fmul {
         return None;
     }
     let constant = matcher.constant(b, 32)?;
-    node(root, form, &[of_a?.into(), Value::Bits(constant ^ 1 << 31)])
+    node(root, typed, &[of_a?.into(), Value::Bits(constant ^ 1 << 31)])
 }
 
 /// Is a value the result of arithmetic, with the one NaN, and flushed if `flushes` says that it
 /// will be?
 fn is_arithmetic(matcher: &Matcher<'_>, operand: Operand, data_type: DataType, flushes: bool) -> bool {
     matcher.definition(operand).is_some_and(|definition| {
-        let form = matcher.form(definition);
+        let typed = matcher.typed_operation(definition);
         let is_one = matches!(
-            form.operation,
+            typed.operation,
             Operation::Fadd | Operation::Fsub | Operation::Fmul | Operation::Ffma
         );
         is_one
-            && form.data_type == data_type
-            && (!flushes || form.modifiers.flags.contains(ModifierFlags::FTZ))
+            && typed.data_type == data_type
+            && (!flushes || typed.modifiers.flags.contains(ModifierFlags::FTZ))
     })
 }
 
 fn with_neutral(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let is_nearest = matches!(form.modifiers.rounding, Rounding::None | Rounding::Rn);
-    if form.data_type != DataType::F32
-        || !is_simple(form)
+    let typed = matcher.typed_operation(root);
+    let is_nearest = matches!(typed.modifiers.rounding, Rounding::None | Rounding::Rn);
+    if typed.data_type != DataType::F32
+        || !is_simple(typed)
         || !is_nearest
-        || !has_only(form, ModifierFlags::FTZ)
+        || !has_only(typed, ModifierFlags::FTZ)
     {
         return None;
     }
     let [a, b] = matcher.two(root);
-    let neutral = match form.operation {
+    let neutral = match typed.operation {
         Operation::Fadd => -0.0f32,
         Operation::Fsub => 0.0,
         _ => 1.0,
     };
     let is_neutral = matcher.constant(b, 32) == Some(u64::from(neutral.to_bits()));
-    let flushes = form.modifiers.flags.contains(ModifierFlags::FTZ);
-    (is_neutral && is_arithmetic(matcher, a, form.data_type, flushes)).then(|| value(root, a))?
+    let flushes = typed.modifiers.flags.contains(ModifierFlags::FTZ);
+    (is_neutral && is_arithmetic(matcher, a, typed.data_type, flushes)).then(|| value(root, a))?
 }

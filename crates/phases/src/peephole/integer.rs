@@ -1,7 +1,7 @@
 //! Identities of sums, products, minima and the like.
 
 use super::matcher::{Matcher, ones, signed};
-use super::rewrite::{Becomes, Change, Node, Rewrite, Value, node, plain, typed, value};
+use super::rewrite::{Becomes, Change, Node, Rewrite, Value, node, plain, typed_operation, value};
 use super::rule::{Governs, Rule};
 use oriel_ori::{DataType, Instruction, Operand, Operation};
 use smallvec::smallvec;
@@ -222,8 +222,8 @@ fn scaled_sum(
     constant: i64,
     summand: Operand,
 ) -> Option<Rewrite> {
-    let form = plain(Operation::Imad, data_type);
-    node(root, form, &[factor.into(), constant.into(), summand.into()])
+    let typed = plain(Operation::Imad, data_type);
+    node(root, typed, &[factor.into(), constant.into(), summand.into()])
 }
 
 fn add_zero(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
@@ -327,8 +327,8 @@ fn absolute(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         return value(root, operand);
     }
     let inner = matcher.defined_by(operand, Operation::Ineg)?;
-    let form = matcher.form(root);
-    node(root, form, &[matcher.source(inner, 0).into()])
+    let typed = matcher.typed_operation(root);
+    node(root, typed, &[matcher.source(inner, 0).into()])
 }
 
 fn multiply_by_unit(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
@@ -356,10 +356,10 @@ fn multiply_by_power(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
         let constant = matcher
             .constant(constant, bits)
             .filter(|value| value.is_power_of_two())?;
-        let form = plain(Operation::Shl, matcher.data_type(root));
+        let typed = plain(Operation::Shl, matcher.data_type(root));
         node(
             root,
-            form,
+            typed,
             &[factor.into(), i64::from(constant.trailing_zeros()).into()],
         )
     })
@@ -372,7 +372,11 @@ fn multiply_constants(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrit
         let outer = matcher.constant(constant, bits)?;
         let (factor, inner) = scaled(matcher, product, bits)?;
         let constant = signed(outer.wrapping_mul(inner) & ones(bits), bits);
-        node(root, matcher.form(root), &[factor.into(), constant.into()])
+        node(
+            root,
+            matcher.typed_operation(root),
+            &[factor.into(), constant.into()],
+        )
     })
 }
 
@@ -405,12 +409,12 @@ fn simplify_mad(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 }
 
 fn simplify_wide_mad(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let narrow = form.source_type.bits();
+    let typed = matcher.typed_operation(root);
+    let narrow = typed.source_type.bits();
     let summand = matcher.source(root, 2);
     let [a, b] = matcher.two(root);
-    if matcher.is_constant(summand, 0, form.data_type.bits()) {
-        let product = typed(Operation::ImulWide, form.data_type, form.source_type);
+    if matcher.is_constant(summand, 0, typed.data_type.bits()) {
+        let product = typed_operation(Operation::ImulWide, typed.data_type, typed.source_type);
         return node(root, product, &[a.into(), b.into()]);
     }
     let is_zero = matcher.is_constant(a, 0, narrow) || matcher.is_constant(b, 0, narrow);
@@ -422,10 +426,10 @@ fn fuse_product(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     orders.find_map(|[product, summand]| {
         matcher.register(summand)?;
         let factors = matcher.two(matcher.defined_by(product, Operation::Imul)?);
-        let form = plain(Operation::Imad, matcher.data_type(root));
+        let typed = plain(Operation::Imad, matcher.data_type(root));
         node(
             root,
-            form,
+            typed,
             &[factors[0].into(), factors[1].into(), summand.into()],
         )
     })
@@ -471,9 +475,9 @@ fn fuse_disjoint(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 /// `value * 1 + summand` as for a sum.
 fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let function = matcher.function;
-    let form = matcher.form(root);
+    let typed = matcher.typed_operation(root);
     if !matches!(
-        (form.data_type, form.source_type),
+        (typed.data_type, typed.source_type),
         (DataType::U64, DataType::U32) | (DataType::S64, DataType::S32)
     ) {
         return None;
@@ -483,7 +487,7 @@ fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         return None;
     }
     let result = function.result(root, 0);
-    let wide = typed(Operation::ImadWide, form.data_type, form.source_type);
+    let wide = typed_operation(Operation::ImadWide, typed.data_type, typed.source_type);
     let users = function.uses(matcher.register(result)?).take(MOST_USERS + 1);
     let mut rewrite = Rewrite::new();
     for (user, number) in users {
@@ -511,16 +515,16 @@ fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 const MOST_USERS: usize = 8;
 
 fn simplify_extreme(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let (bits, form) = (matcher.bits(root), matcher.form(root));
+    let (bits, typed) = (matcher.bits(root), matcher.typed_operation(root));
     let [a, b] = matcher.two(root);
     if matcher.is_same_register(a, b) {
         return value(root, a);
     }
-    let [least, greatest] = match form.data_type.is_signed() {
+    let [least, greatest] = match typed.data_type.is_signed() {
         true => [1 << (bits - 1), ones(bits) >> 1],
         false => [0, ones(bits)],
     };
-    let (absorbing, neutral) = match form.operation {
+    let (absorbing, neutral) = match typed.operation {
         Operation::Imin => (least, greatest),
         _ => (greatest, least),
     };
@@ -532,15 +536,15 @@ fn simplify_extreme(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
         if constant == absorbing {
             return value(root, signed(constant, bits));
         }
-        let inner = matcher.defined_by(other, form.operation)?;
-        if matcher.data_type(inner) != form.data_type {
+        let inner = matcher.defined_by(other, typed.operation)?;
+        if matcher.data_type(inner) != typed.data_type {
             return None;
         }
         let mut orders = matcher.either_order(inner).into_iter();
         let (leaf, of_inner) =
             orders.find_map(|[leaf, inner]| Some((leaf, matcher.constant(inner, bits)?)))?;
-        let both = form.evaluate(&[constant, of_inner], bits)?;
-        node(root, form, &[leaf.into(), signed(both, bits).into()])
+        let both = typed.evaluate(&[constant, of_inner], bits)?;
+        node(root, typed, &[leaf.into(), signed(both, bits).into()])
     })
 }
 

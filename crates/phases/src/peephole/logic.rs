@@ -160,17 +160,17 @@ fn absorb(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 }
 
 fn with_constants(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let bits = form.data_type.bits();
+    let typed = matcher.typed_operation(root);
+    let bits = typed.data_type.bits();
     let mut orders = matcher.either_order(root).into_iter();
     orders.find_map(|[inner, constant]| {
         let outer = matcher.constant(constant, bits)?;
-        let inner = matcher.defined_by(inner, form.operation)?;
+        let inner = matcher.defined_by(inner, typed.operation)?;
         let mut orders = matcher.either_order(inner).into_iter();
         let (leaf, of_inner) =
             orders.find_map(|[leaf, inner]| Some((leaf, matcher.constant(inner, bits)?)))?;
-        let both = form.evaluate(&[outer, of_inner], bits)?;
-        node(root, form, &[leaf.into(), Value::Integer(signed(both, bits))])
+        let both = typed.evaluate(&[outer, of_inner], bits)?;
+        node(root, typed, &[leaf.into(), Value::Integer(signed(both, bits))])
     })
 }
 
@@ -180,10 +180,10 @@ fn complement_twice(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
 
 fn exclude_complements(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let [a, b] = matcher.two(root);
-    let form = plain(Operation::Xor, matcher.data_type(root));
+    let typed = plain(Operation::Xor, matcher.data_type(root));
     node(
         root,
-        form,
+        typed,
         &[complemented(matcher, a)?.into(), complemented(matcher, b)?.into()],
     )
 }

@@ -1,6 +1,6 @@
 //! What rules ask of a function.
 
-use oriel_arithmetic::Form;
+use oriel_arithmetic::TypedOperation;
 use oriel_engine::entity::Register;
 use oriel_ori::{DataType, Function, Instruction, InstructionFlags, ModifierFlags, Operand, Operation};
 
@@ -60,8 +60,8 @@ impl<'a> Matcher<'a> {
     }
 
     /// What an instruction does, beside its operands.
-    pub fn form(&self, instruction: Instruction) -> Form {
-        Form {
+    pub fn typed_operation(&self, instruction: Instruction) -> TypedOperation {
+        TypedOperation {
             operation: self.function.operation(instruction),
             data_type: self.function.data_type(instruction),
             source_type: self.function.source_type(instruction),

@@ -37,8 +37,8 @@ pub(super) const DEPTH: u32 = 6;
 const MOST_NODES: usize = 16;
 
 fn narrow_tree(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let (form, wide) = resizing(matcher, root)?;
-    if form.data_type.bits() != 32 || form.source_type.bits() != 64 {
+    let (typed, wide) = resizing(matcher, root)?;
+    if typed.data_type.bits() != 32 || typed.source_type.bits() != 64 {
         return None;
     }
     let mut tree = Tree {

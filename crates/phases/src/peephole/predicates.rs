@@ -124,20 +124,22 @@ fn truth(holds: bool) -> Value {
 
 fn turn_comparison(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let comparison = matcher.definition(matcher.source(root, 0))?;
-    let mut form = matcher.form(comparison);
-    let is_float = match form.operation {
+    let mut typed = matcher.typed_operation(comparison);
+    let is_float = match typed.operation {
         Operation::Isetp => false,
-        Operation::Fsetp if (ModifierFlags::CONTRACT | ModifierFlags::FTZ).contains(form.modifiers.flags) => {
+        Operation::Fsetp
+            if (ModifierFlags::CONTRACT | ModifierFlags::FTZ).contains(typed.modifiers.flags) =>
+        {
             true
         }
         _ => return None,
     };
-    if form.source_type.lanes() != 1 {
+    if typed.source_type.lanes() != 1 {
         return None;
     }
-    form.modifiers.comparison = form.modifiers.comparison.inverse(is_float);
+    typed.modifiers.comparison = typed.modifiers.comparison.inverse(is_float);
     let [a, b] = matcher.two(comparison);
-    node(root, form, &[a.into(), b.into()])
+    node(root, typed, &[a.into(), b.into()])
 }
 
 fn compare_same(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
@@ -157,8 +159,8 @@ fn compare_same(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 
 /// The sides of a comparison with the constant on the right, and the comparison of these.
 fn with_constant(matcher: &Matcher<'_>, root: Instruction) -> Option<(Operand, u64, Comparison)> {
-    let form = matcher.form(root);
-    let (bits, comparison) = (form.source_type.bits(), form.modifiers.comparison);
+    let typed = matcher.typed_operation(root);
+    let (bits, comparison) = (typed.source_type.bits(), typed.modifiers.comparison);
     let [a, b] = matcher.two(root);
     if let Some(constant) = matcher.constant(b, bits) {
         return Some((a, constant, comparison));
@@ -184,11 +186,11 @@ fn compare_extreme(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> 
 }
 
 fn compare_selection(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let bits = form.source_type.bits();
+    let typed = matcher.typed_operation(root);
+    let bits = typed.source_type.bits();
     let (selected, constant, comparison) = with_constant(matcher, root)?;
     let selection = matcher.defined_by(selected, Operation::Sel)?;
-    let ordered = compare(Operation::Isetp, form.source_type, comparison);
+    let ordered = compare(Operation::Isetp, typed.source_type, comparison);
     let holds_for = |number| {
         let arm = matcher.constant(matcher.source(selection, number), bits)?;
         Some(ordered.evaluate(&[arm, constant], 1)? != 0)
@@ -206,8 +208,8 @@ fn is_equality(comparison: Comparison) -> bool {
 }
 
 fn compare_sum(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let bits = form.source_type.bits();
+    let typed = matcher.typed_operation(root);
+    let bits = typed.source_type.bits();
     let (sum, constant, comparison) = with_constant(matcher, root)?;
     if !is_equality(comparison) {
         return None;
@@ -224,13 +226,13 @@ fn compare_sum(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let constant = Value::Integer(signed(constant & ones(bits), bits));
     node(
         root,
-        compare(Operation::Isetp, form.source_type, comparison),
+        compare(Operation::Isetp, typed.source_type, comparison),
         &[leaf.into(), constant],
     )
 }
 
 fn compare_difference(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
+    let typed = matcher.typed_operation(root);
     let (difference, constant, comparison) = with_constant(matcher, root)?;
     let definition = matcher
         .defined_by(difference, Operation::Isub)
@@ -241,14 +243,14 @@ fn compare_difference(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrit
     let [a, b] = matcher.two(definition);
     node(
         root,
-        compare(Operation::Isetp, form.source_type, comparison),
+        compare(Operation::Isetp, typed.source_type, comparison),
         &[a.into(), b.into()],
     )
 }
 
 fn compare_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    if form.source_type.bits() != 64 {
+    let typed = matcher.typed_operation(root);
+    if typed.source_type.bits() != 64 {
         return None;
     }
     let [a, b] = matcher.two(root);
@@ -268,10 +270,10 @@ fn compare_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
             (by_sign == a_by_sign).then_some(b.into())?
         }
     };
-    let comparison = form.modifiers.comparison;
+    let comparison = typed.modifiers.comparison;
     // Words extended with zeros are ordered as unsigned ones, whatever the type of 64 bits; those
     // extended by their sign stay in order of either type.
-    let source_type = match (is_equality(comparison), a_by_sign, form.source_type.is_signed()) {
+    let source_type = match (is_equality(comparison), a_by_sign, typed.source_type.is_signed()) {
         (true, ..) => DataType::B32,
         (false, true, true) => DataType::S32,
         (false, ..) => DataType::U32,
@@ -305,10 +307,10 @@ fn select_by_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewr
     let complement = matcher.defined_by(matcher.source(root, 2), Operation::Not)?;
     let [a, b] = matcher.two(root);
     let predicate = matcher.source(complement, 0);
-    let form = matcher.form(root);
+    let typed = matcher.typed_operation(root);
     super::rewrite::nodes(
         root,
-        smallvec![Node::new(form, &[b.into(), a.into(), predicate.into()])],
+        smallvec![Node::new(typed, &[b.into(), a.into(), predicate.into()])],
     )
 }
 

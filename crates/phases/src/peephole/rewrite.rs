@@ -1,6 +1,6 @@
 //! What a rule wants done, as data: nothing is changed before it was weighed.
 
-use oriel_arithmetic::Form;
+use oriel_arithmetic::TypedOperation;
 use oriel_ori::{Comparison, DataType, Instruction, Modifiers, Operand, Operation, Variant};
 use smallvec::{SmallVec, smallvec};
 
@@ -32,7 +32,7 @@ impl From<i64> for Value {
 /// An instruction to make.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    pub form: Form,
+    pub typed: TypedOperation,
     pub sources: SmallVec<[Value; 4]>,
 }
 
@@ -64,8 +64,8 @@ pub(super) fn value(target: Instruction, value: impl Into<Value>) -> Option<Rewr
 }
 
 /// A rewrite of one instruction into another.
-pub(super) fn node(target: Instruction, form: Form, sources: &[Value]) -> Option<Rewrite> {
-    nodes(target, smallvec![Node::new(form, sources)])
+pub(super) fn node(target: Instruction, typed: TypedOperation, sources: &[Value]) -> Option<Rewrite> {
+    nodes(target, smallvec![Node::new(typed, sources)])
 }
 
 /// A rewrite of one instruction into several.
@@ -81,22 +81,26 @@ pub(super) fn sources(target: Instruction, sources: SmallVec<[Value; 4]>) -> Opt
 }
 
 impl Node {
-    pub fn new(form: Form, sources: &[Value]) -> Self {
+    pub fn new(typed: TypedOperation, sources: &[Value]) -> Self {
         Self {
-            form,
+            typed,
             sources: SmallVec::from_slice(sources),
         }
     }
 }
 
 /// An operation of one type without modifiers.
-pub(super) fn plain(operation: Operation, data_type: DataType) -> Form {
-    typed(operation, data_type, DataType::None)
+pub(super) fn plain(operation: Operation, data_type: DataType) -> TypedOperation {
+    typed_operation(operation, data_type, DataType::None)
 }
 
 /// An operation with a type of its sources.
-pub(super) fn typed(operation: Operation, data_type: DataType, source_type: DataType) -> Form {
-    Form {
+pub(super) fn typed_operation(
+    operation: Operation,
+    data_type: DataType,
+    source_type: DataType,
+) -> TypedOperation {
+    TypedOperation {
         operation,
         data_type,
         source_type,
@@ -105,24 +109,24 @@ pub(super) fn typed(operation: Operation, data_type: DataType, source_type: Data
 }
 
 /// A comparison.
-pub(super) fn compare(operation: Operation, source_type: DataType, comparison: Comparison) -> Form {
+pub(super) fn compare(operation: Operation, source_type: DataType, comparison: Comparison) -> TypedOperation {
     let modifiers = Modifiers {
         comparison,
         ..Modifiers::default()
     };
-    Form {
+    TypedOperation {
         modifiers,
-        ..typed(operation, DataType::B1, source_type)
+        ..typed_operation(operation, DataType::B1, source_type)
     }
 }
 
 /// A member of a family of operations.
-pub(super) fn variant(operation: Operation, data_type: DataType, variant: Variant) -> Form {
+pub(super) fn variant(operation: Operation, data_type: DataType, variant: Variant) -> TypedOperation {
     let modifiers = Modifiers {
         variant,
         ..Modifiers::default()
     };
-    Form {
+    TypedOperation {
         modifiers,
         ..plain(operation, data_type)
     }

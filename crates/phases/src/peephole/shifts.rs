@@ -2,7 +2,7 @@
 //! the width.
 
 use super::matcher::{Matcher, ones, signed};
-use super::rewrite::{Rewrite, Value, node, plain, typed, value, variant};
+use super::rewrite::{Rewrite, Value, node, plain, typed_operation, value, variant};
 use super::rule::{Governs, Rule};
 use oriel_engine::entity::Register;
 use oriel_ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Variant};
@@ -141,33 +141,33 @@ fn shift_by_limit(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 }
 
 fn shift_of_shift(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let bits = form.data_type.bits();
+    let typed = matcher.typed_operation(root);
+    let bits = typed.data_type.bits();
     let [shifted, amount] = matcher.two(root);
     let outer = matcher.constant(amount, 32)?;
-    let (inner, amount) = shift_by(matcher, shifted, form.operation)?;
-    if matcher.data_type(inner) != form.data_type {
+    let (inner, amount) = shift_by(matcher, shifted, typed.operation)?;
+    if matcher.data_type(inner) != typed.data_type {
         return None;
     }
     let sum = outer.saturating_add(u64::from(amount));
-    let amount = match form.data_type.is_signed() {
+    let amount = match typed.data_type.is_signed() {
         true => sum.min(u64::from(bits) - 1),
         false if sum >= u64::from(bits) => return value(root, Value::Integer(0)),
         false => sum,
     };
     node(
         root,
-        form,
+        typed,
         &[matcher.source(inner, 0).into(), Value::Integer(amount as i64)],
     )
 }
 
 fn shift_back(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
-    let form = matcher.form(root);
-    let bits = form.data_type.bits();
+    let typed = matcher.typed_operation(root);
+    let bits = typed.data_type.bits();
     let [shifted, amount] = matcher.two(root);
     let outer = matcher.constant(amount, 32)?;
-    let (back, mask): (_, fn(u32, u32) -> u64) = match (form.operation, form.data_type.is_signed()) {
+    let (back, mask): (_, fn(u32, u32) -> u64) = match (typed.operation, typed.data_type.is_signed()) {
         (Operation::Shl, _) => (Operation::Shr, |bits, amount| ones(bits) << amount & ones(bits)),
         (_, false) => (Operation::Shl, |bits, amount| ones(bits) >> amount),
         _ => return None,
@@ -197,9 +197,9 @@ fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
             false => matcher.constant(constant, 64)?,
         };
         let extension = matcher.defined_by(extended, Operation::Cvt)?;
-        let form = matcher.form(extension);
+        let typed = matcher.typed_operation(extension);
         let narrow = matcher.source(extension, 0);
-        let fits = match (form.data_type, form.source_type) {
+        let fits = match (typed.data_type, typed.source_type) {
             (DataType::U64, DataType::U32) => factor <= ones(32),
             (DataType::S64, DataType::S32) => i32::try_from(factor as i64).is_ok(),
             _ => false,
@@ -210,7 +210,7 @@ fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
         if is_shift && has_product_elsewhere(matcher, root, matcher.register(narrow)?, factor) {
             return None;
         }
-        let product = typed(Operation::ImulWide, form.data_type, form.source_type);
+        let product = typed_operation(Operation::ImulWide, typed.data_type, typed.source_type);
         node(
             root,
             product,

@@ -112,7 +112,7 @@ impl NumberingPass<'_, '_> {
     /// An instruction without effects.
     pub(super) fn compute(&mut self, side: usize, instruction: Instruction, sources: &[Value]) {
         let function = self.sides[side].function;
-        let form = Form {
+        let typed = TypedOperation {
             operation: function.operation(instruction),
             data_type: function.data_type(instruction),
             source_type: function.source_type(instruction),
@@ -124,20 +124,20 @@ impl NumberingPass<'_, '_> {
                 return;
             };
             let width = u32::from(function.register(register).bits);
-            let mut value = self.values.compute(form, sources, width);
+            let mut value = self.values.compute(typed, sources, width);
             if width == 1 {
                 value = self.path_conditions.apply(self.values, value);
             }
             self.set(self.bases[side] + register.as_u32(), value);
             return;
         }
-        let whole = self.values.uninterpreted(form, sources, 0);
+        let whole = self.values.uninterpreted(typed, sources, 0);
         for (index, result) in results.iter().enumerate() {
             let Some(register) = result.as_register() else {
                 continue;
             };
             let width = u32::from(function.register(register).bits);
-            let value = match form.operation {
+            let value = match typed.operation {
                 Operation::Unpack => self.values.extract(sources[0], index as u32 * width, width),
                 _ => self
                     .values
