@@ -38,13 +38,14 @@
 //! | `operand.rs` | operands as packed words |
 //! | `print.rs`, `parse/`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
 //! | `ssa_construction.rs` | registers and PHIs for what was in several places |
-//! | `signature.rs`, `verify/` | types of operands; the verifier |
+//! | `constraints.rs`, `verify/` | types of operands; the verifier |
 //! | `analysis/` | questions about liveness: interference, last uses, dependencies, spill costs |
 //! | `machine/`, `plan/` | from the machine function and back |
 
 pub mod analysis;
 mod block_edit;
 mod builder;
+mod constraints;
 mod control_flow;
 mod divergence;
 mod edit;
@@ -67,7 +68,6 @@ mod print;
 #[cfg(any(test, feature = "testing"))]
 pub mod random_function;
 mod register_sets;
-mod signature;
 mod ssa_construction;
 mod suffix;
 #[cfg(any(test, feature = "testing"))]
@@ -88,6 +88,7 @@ pub use function::{
 pub use inline_assembly::AssemblyOperands;
 pub use lexer::{ParseError, TextPosition};
 
+pub use constraints::{Expected, Role};
 pub use liveness::{BorderUse, Liveness, each_border_use};
 pub use memory_versions::{MemoryVersion, MemoryVersions};
 pub use modifiers::{
@@ -99,7 +100,6 @@ pub use parse::{parse_function, parse_functions};
 pub use pressure::{Point, RegisterPressure, each_pressure};
 pub use print::{FunctionText, InstructionText, PrintOptions};
 pub use register_sets::{RegisterSets, Units, each_point, units_of};
-pub use signature::{Expected, Role};
 pub use ssa_construction::{JoinPlacer, Joins, SsaConstruction, Values, Variable, VariableData};
 pub use types::{DataType, TypeClass};
 pub use verify::{Finding, FindingKind};

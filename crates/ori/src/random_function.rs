@@ -4,6 +4,9 @@
 //! The control flow graph comes first. Blocks are then filled in preorder of the dominator tree, so
 //! that the registers of the dominators are at hand for uses; PHIs get their values last.
 
+use super::constraints::{
+    Expected, OperationConstraints, Role, Shape, SourceTypes, has_sound_count, types_fit,
+};
 use super::edit::{InstructionBuilder, Position};
 use super::function::{
     Constant, Function, FunctionInfo, Instruction, InstructionFlags, MachineOpcode, MemoryAccess,
@@ -14,7 +17,6 @@ use super::modifiers::{
 };
 use super::operand::Operand;
 use super::operation::{ModifierKinds, Operation, OperationFlags};
-use super::signature::{Expected, Role, Shape, Signature, SourceTypes, has_sound_count, types_fit};
 use super::types::DataType;
 use oriel_engine::entity::{
     Block, EntityRef, FrameObject, Instruction as MachineInstruction, PhysicalRegister, Register,
@@ -370,7 +372,7 @@ impl Generator {
 
     /// Types and numbers of operands that go together, and the number of results.
     fn shape(&mut self, operation: Operation) -> (Shape, usize) {
-        let signature = Signature::of_operation(operation);
+        let constraints = OperationConstraints::of_operation(operation);
         let properties = operation.properties();
         let count = |random: &mut Random, (least, most): (u16, u16)| {
             random.between(usize::from(least), usize::from(most.min(least + 8)))
@@ -383,8 +385,8 @@ impl Generator {
             }
         };
         loop {
-            let data_type = one_of(&mut self.random, signature.data_types);
-            let source_type = match signature.source_types {
+            let data_type = one_of(&mut self.random, constraints.data_types);
+            let source_type = match constraints.source_types {
                 SourceTypes::Optional(types) if self.random.coin() => self.random.pick(types),
                 SourceTypes::Never | SourceTypes::Optional(_) => DataType::None,
                 SourceTypes::Required(types) => self.random.pick(types),
@@ -407,7 +409,7 @@ impl Generator {
 
     fn modifiers(&mut self, operation: Operation) -> Modifiers {
         let allowed = operation.properties().modifiers;
-        let required = Signature::of_operation(operation).required;
+        let required = OperationConstraints::of_operation(operation).required;
         let mut given = |kind: ModifierKinds| {
             allowed.contains(kind) && (required.contains(kind) || self.random.percent(50))
         };

@@ -5,11 +5,11 @@
 
 use super::opcode_mapping::{OpcodeMapping, mappings_of};
 use super::operand_class::{Description, OperandClass};
+use crate::constraints::Role;
 use crate::edit::InstructionBuilder;
 use crate::function::{Constant, Function, Instruction, Special};
 use crate::operand::{Operand, OperandKind};
 use crate::operation::Operation;
-use crate::signature::Role;
 use crate::types::DataType;
 use oriel_engine::snapshot::abi::ConstantKind;
 use smallvec::SmallVec;

@@ -1,11 +1,11 @@
 //! What a single instruction may be.
 
 use super::{Finding, FindingKind};
+use crate::constraints::{self, Expected, OperationConstraints, Role, SourceTypes};
 use crate::function::{Constant, Function, Instruction, InstructionFlags, RegisterFile, Special};
 use crate::modifiers::{ModifierFlags, Modifiers};
 use crate::operand::{Operand, OperandKind};
 use crate::operation::ModifierKinds;
-use crate::signature::{self, Expected, Role, Signature, SourceTypes};
 use crate::types::DataType;
 use oriel_engine::entity::Register;
 
@@ -50,7 +50,7 @@ fn has_sound_kind(function: &Function, register: Register) -> bool {
 fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingKind> {
     let operation = function.operation(instruction);
     let properties = operation.properties();
-    let signature = Signature::of_operation(operation);
+    let constraints = OperationConstraints::of_operation(operation);
     let results = function.results(instruction).len();
     let sources = function.sources(instruction).len();
     let (data, source) = (function.data_type(instruction), function.source_type(instruction));
@@ -59,11 +59,11 @@ fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingK
     let is_within = |count: usize, (least, most): (u16, u16)| {
         count >= usize::from(least) && (most == u16::MAX || count <= usize::from(most))
     };
-    let has_type = match signature.data_types {
+    let has_type = match constraints.data_types {
         [] => data == DataType::None,
         types => types.contains(&data),
     };
-    let has_source_type = match signature.source_types {
+    let has_source_type = match constraints.source_types {
         SourceTypes::Never => source == DataType::None,
         SourceTypes::Optional(types) => source == DataType::None || types.contains(&source),
         SourceTypes::Required(types) => types.contains(&source),
@@ -72,20 +72,20 @@ fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingK
     let rules = [
         (is_within(results, properties.results), FindingKind::ResultCount),
         (
-            is_within(sources, properties.sources) && signature::has_sound_count(operation, sources),
+            is_within(sources, properties.sources) && constraints::has_sound_count(operation, sources),
             FindingKind::SourceCount,
         ),
         (has_type, FindingKind::DataType),
         (has_source_type, FindingKind::SourceType),
         (
-            signature::types_fit(operation, data, source, results, sources),
+            constraints::types_fit(operation, data, source, results, sources),
             FindingKind::TypeRelation,
         ),
         (
             properties.modifiers.contains(given),
             FindingKind::UnexpectedModifier,
         ),
-        (given.contains(signature.required), FindingKind::MissingModifier),
+        (given.contains(constraints.required), FindingKind::MissingModifier),
     ];
     rules.into_iter().find(|(holds, _)| !holds).map(|(_, kind)| kind)
 }

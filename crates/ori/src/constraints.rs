@@ -1,6 +1,6 @@
 //! Which types an operation computes in, and what each of its operands is.
 //!
-//! [`Signature::of`] is the table; the verifier, phases and the interpreter ask it through
+//! [`OperationConstraints::of`] is the table; the verifier, phases and the interpreter ask it through
 //! [`Function::expected`] and [`Function::operand_type`].
 
 use super::function::{Function, Instruction};
@@ -42,9 +42,9 @@ pub enum Expected {
     Anything,
 }
 
-/// A place in a signature, in terms of the instruction's types.
+/// What an operand must be, in terms of the instruction's types.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum OperandConstraint {
     /// Of the data type.
     Data,
     /// Of the source type, or of the data type if there is none.
@@ -69,7 +69,7 @@ pub(super) enum SourceTypes {
 
 /// What holds for the types of all instructions with an operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signature {
+pub(super) struct OperationConstraints {
     /// The data types that it has; none if it has no type.
     pub data_types: &'static [DataType],
     /// Source types.
@@ -77,9 +77,9 @@ pub(super) struct Signature {
     /// Modifiers that have to be given.
     pub required: ModifierKinds,
     /// Results in order; the last one stands for all that follow.
-    results: &'static [Kind],
-    /// Sources likewise, unless [`Signature::source`] says otherwise.
-    sources: &'static [Kind],
+    results: &'static [OperandConstraint],
+    /// Sources likewise, unless [`OperationConstraints::source`] says otherwise.
+    sources: &'static [OperandConstraint],
 }
 
 const INTEGER_WIDTHS: &[DataType] = &[B16, B32, B64];
@@ -114,19 +114,19 @@ const ATOMIC: &[DataType] = &[
 ];
 const NO_TYPE: &[DataType] = &[];
 
-const ADDRESS: Kind = Kind::Is(Expected::Address);
-const CONSTANT: Kind = Kind::Is(Expected::Constant);
-const ANYTHING: Kind = Kind::Is(Expected::Anything);
-const BLOCK: Kind = Kind::Is(Expected::Block);
-const PREDICATE: Kind = Kind::Fixed(B1);
+const ADDRESS: OperandConstraint = OperandConstraint::Is(Expected::Address);
+const CONSTANT: OperandConstraint = OperandConstraint::Is(Expected::Constant);
+const ANYTHING: OperandConstraint = OperandConstraint::Is(Expected::Anything);
+const BLOCK: OperandConstraint = OperandConstraint::Is(Expected::Block);
+const PREDICATE: OperandConstraint = OperandConstraint::Fixed(B1);
 /// A shift amount, a thread mask, a count.
-const WORD: Kind = Kind::Fixed(U32);
-const DATA: Kind = Kind::Data;
-const SOURCE: Kind = Kind::Source;
+const WORD: OperandConstraint = OperandConstraint::Fixed(U32);
+const DATA: OperandConstraint = OperandConstraint::Data;
+const SOURCE: OperandConstraint = OperandConstraint::Source;
 
 /// The same type everywhere.
-const fn uniform(data_types: &'static [DataType]) -> Signature {
-    Signature {
+const fn uniform(data_types: &'static [DataType]) -> OperationConstraints {
+    OperationConstraints {
         data_types,
         source_types: SourceTypes::Never,
         required: ModifierKinds::empty(),
@@ -136,12 +136,12 @@ const fn uniform(data_types: &'static [DataType]) -> Signature {
 }
 
 /// Without a type.
-const fn untyped(sources: &'static [Kind]) -> Signature {
+const fn untyped(sources: &'static [OperandConstraint]) -> OperationConstraints {
     uniform(NO_TYPE).of(&[ANYTHING], sources)
 }
 
-impl Signature {
-    const fn of(self, results: &'static [Kind], sources: &'static [Kind]) -> Self {
+impl OperationConstraints {
+    const fn of(self, results: &'static [OperandConstraint], sources: &'static [OperandConstraint]) -> Self {
         Self {
             results,
             sources,
@@ -222,15 +222,16 @@ impl Signature {
                 .with(COMPARISON),
             O::Sel => uniform(SELECTED).of(&[DATA], &[DATA, DATA, PREDICATE]),
             // The third source are random bits.
-            O::Cvt => uniform(CONVERTED)
-                .from(CONVERTED)
-                .of(&[Kind::LowData], &[Kind::LowSource, Kind::LowSource, WORD]),
+            O::Cvt => uniform(CONVERTED).from(CONVERTED).of(
+                &[OperandConstraint::LowData],
+                &[OperandConstraint::LowSource, OperandConstraint::LowSource, WORD],
+            ),
             O::Isspacep => uniform(&[B1]).of(&[DATA], &[ADDRESS]).with(SPACE),
             O::Cvta => uniform(WORDS).with(VARIANT.union(SPACE)),
             O::Mov => uniform(MOVED),
             O::Copy | O::ImplicitDef => uniform(REGISTERS),
             O::Phi => uniform(REGISTERS).of(&[DATA], &[DATA, BLOCK]),
-            O::S2r => uniform(WORDS).of(&[DATA], &[Kind::Is(Expected::SpecialRegister)]),
+            O::S2r => uniform(WORDS).of(&[DATA], &[OperandConstraint::Is(Expected::SpecialRegister)]),
             O::Lea => uniform(WORDS).of(&[DATA], &[ADDRESS, CONSTANT]),
             O::FrameAddress => uniform(WORDS).of(&[DATA], &[CONSTANT]),
             O::Pack => uniform(&[B32, B64, B128])
@@ -268,14 +269,14 @@ impl Signature {
             O::CallStart | O::CallEnd => untyped(&[CONSTANT]),
             O::DeclareParam | O::Call => untyped(&[ANYTHING, CONSTANT]),
             O::Prototype => untyped(&[ANYTHING]),
-            O::Debug => untyped(&[Kind::Is(Expected::Machine)]),
+            O::Debug => untyped(&[OperandConstraint::Is(Expected::Machine)]),
             O::InlineAsm | O::Opaque | O::OpaqueTerminator => untyped(&[ANYTHING]),
         }
     }
 
     /// What source `number` of `count` is. Most go by the list; here are those that depend on the
     /// count.
-    fn source(&self, operation: Operation, number: usize, count: usize) -> Kind {
+    fn source(&self, operation: Operation, number: usize, count: usize) -> OperandConstraint {
         match operation {
             Operation::St if number + 2 == count => ADDRESS,
             Operation::St if number + 1 == count => CONSTANT,
@@ -287,7 +288,7 @@ impl Signature {
     }
 }
 
-fn nth(kinds: &'static [Kind], number: usize) -> Kind {
+fn nth(kinds: &'static [OperandConstraint], number: usize) -> OperandConstraint {
     kinds[number.min(kinds.len() - 1)]
 }
 
@@ -304,19 +305,21 @@ pub(super) struct Shape {
 impl Shape {
     /// What belongs at an operand's place.
     pub fn expected(&self, role: Role, number: usize) -> Expected {
-        let signature = Signature::of_operation(self.operation);
+        let constraints = OperationConstraints::of_operation(self.operation);
         let kind = match role {
-            Role::Result => nth(signature.results, number),
-            Role::Source => signature.source(self.operation, number, self.sources),
+            Role::Result => nth(constraints.results, number),
+            Role::Source => constraints.source(self.operation, number, self.sources),
         };
         match kind {
-            Kind::Data => Expected::Value(self.data_type),
-            Kind::Source if self.source_type == DataType::None => Expected::Value(self.data_type),
-            Kind::Source => Expected::Value(self.source_type),
-            Kind::LowSource => Expected::LowPart(self.source_type),
-            Kind::LowData => Expected::LowPart(self.data_type),
-            Kind::Fixed(data_type) => Expected::Value(data_type),
-            Kind::Is(expected) => expected,
+            OperandConstraint::Data => Expected::Value(self.data_type),
+            OperandConstraint::Source if self.source_type == DataType::None => {
+                Expected::Value(self.data_type)
+            }
+            OperandConstraint::Source => Expected::Value(self.source_type),
+            OperandConstraint::LowSource => Expected::LowPart(self.source_type),
+            OperandConstraint::LowData => Expected::LowPart(self.data_type),
+            OperandConstraint::Fixed(data_type) => Expected::Value(data_type),
+            OperandConstraint::Is(expected) => expected,
         }
     }
 }
@@ -383,25 +386,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_fit_the_table_of_operations() {
+    fn constraints_fit_the_table_of_operations() {
         for &operation in Operation::ALL {
-            let signature = Signature::of_operation(operation);
+            let constraints = OperationConstraints::of_operation(operation);
             let properties = operation.properties();
             assert!(
-                properties.modifiers.contains(signature.required),
+                properties.modifiers.contains(constraints.required),
                 "{operation:?} needs what it must not have"
             );
             assert!(
-                signature.sources.len() <= usize::from(properties.sources.1).max(1),
+                constraints.sources.len() <= usize::from(properties.sources.1).max(1),
                 "{operation:?} has kinds of sources that it cannot have"
             );
             assert!(
-                signature.results.len() <= usize::from(properties.results.1).max(1),
+                constraints.results.len() <= usize::from(properties.results.1).max(1),
                 "{operation:?} has kinds of results that it cannot have"
             );
-            if let SourceTypes::Required(types) | SourceTypes::Optional(types) = signature.source_types {
+            if let SourceTypes::Required(types) | SourceTypes::Optional(types) = constraints.source_types {
                 assert!(
-                    !types.is_empty() && !signature.data_types.is_empty(),
+                    !types.is_empty() && !constraints.data_types.is_empty(),
                     "{operation:?}"
                 );
             }
@@ -414,14 +417,14 @@ mod tests {
     fn constraints_match_the_mappings_of_machine_instructions() {
         use crate::machine::all_mappings;
         for mapping in all_mappings() {
-            let signature = Signature::of_operation(mapping.operation);
+            let constraints = OperationConstraints::of_operation(mapping.operation);
             let properties = mapping.operation.properties();
             let (data, source) = (mapping.description.data_type, mapping.description.source_type);
             let (results, sources) = (mapping.result_count(), mapping.source_count());
-            let has_type = signature.data_types.contains(&data)
-                || (signature.data_types.is_empty() && data == DataType::None);
+            let has_type = constraints.data_types.contains(&data)
+                || (constraints.data_types.is_empty() && data == DataType::None);
             assert!(has_type, "{} has data type {data:?}", mapping.name());
-            if let SourceTypes::Required(types) | SourceTypes::Optional(types) = signature.source_types {
+            if let SourceTypes::Required(types) | SourceTypes::Optional(types) = constraints.source_types {
                 assert!(
                     source == DataType::None || types.contains(&source),
                     "{}",
