@@ -1,7 +1,7 @@
 //! The table of phases, in ptxas' order.
 //!
-//! Every phase that the reference names has a row. One without a `run` is a place in the order that
-//! Oriel has nothing for.
+//! Every phase that the reference names has a row. One without a `run` is not implemented and only keeps
+//! ptxas' position in the order.
 
 use super::backend::Hooks;
 use super::{Analyses, PhaseContext, PhaseResult};
@@ -77,8 +77,8 @@ impl Phase {
     }
 }
 
-/// A row for a place that Oriel has nothing for.
-const fn place(number: u16, name: &'static str) -> Phase {
+/// A row for a phase of ptxas that Oriel does not implement: it only keeps its position in the order.
+const fn unimplemented(number: u16, name: &'static str) -> Phase {
     let mut phase = phase(number, name, Forms::empty(), nothing);
     phase.run = None;
     phase
@@ -203,7 +203,7 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::merge_basic_blocks::run,
     ),
-    place(9, "ReportInitialRepresentation"),
+    unimplemented(9, "ReportInitialRepresentation"),
     phase(
         10,
         "EarlyOriSimpleLiveDead",
@@ -229,12 +229,12 @@ pub static PHASES: &[Phase] = &[
     )
     .in_group("LoopStructurePass")
     .needing(Analyses::CONTROL_FLOW),
-    place(18, "OriLoopSimplification"),
+    unimplemented(18, "OriLoopSimplification"),
     phase(19, "OriSplitLiveRanges", BOTH, super::ori_split_live_ranges::run)
         .needing(Analyses::all())
         .keeping(Analyses::CONTROL_FLOW),
-    place(26, "StrengthReduction"),
-    place(27, "AnalyzeUniformsForSpeculation"),
+    unimplemented(26, "StrengthReduction"),
+    unimplemented(27, "AnalyzeUniformsForSpeculation"),
     phase(29, "GeneralOptimize", Forms::SSA, super::general_optimize::run)
         .in_profiles(Profiles::PTXAS)
         .needing(Analyses::CONTROL_FLOW),
@@ -258,7 +258,7 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::all())
     .through_backend(Hooks::GENERAL_OPTIMIZE_MID2)
     .needing(Analyses::CONTROL_FLOW),
-    place(48, "EnforceArgumentRestrictions"),
+    unimplemented(48, "EnforceArgumentRestrictions"),
     phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
         .in_profiles(Profiles::all())
         .through_backend(Hooks::GVN_CSE)
@@ -273,7 +273,7 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::all())
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
-    place(51, "ExtractShaderConstsFinal"),
+    unimplemented(51, "ExtractShaderConstsFinal"),
     Phase::new("OriPeephole", Stage::Ssa, Forms::SSA, super::ori_peephole::run)
         .needing(Analyses::CONTROL_FLOW),
     Phase::new(
@@ -303,7 +303,7 @@ pub static PHASES: &[Phase] = &[
     .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
-    place(63, "OriDoPredication"),
+    unimplemented(63, "OriDoPredication"),
     phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
         .in_profiles(Profiles::all())
         .needing(Analyses::CONTROL_FLOW)

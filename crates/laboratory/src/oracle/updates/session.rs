@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
         }
         let (our_entries, llvm_entries) = (Entries::new(&ours), Entries::new(&llvm));
         for (&our, &llvm) in ours.iter().zip(&llvm) {
-            if our_entries.place(our) != llvm_entries.place(llvm) {
+            if our_entries.rank(our) != llvm_entries.rank(llvm) {
                 return Err(format!("the entry at position {our}, LLVM: {llvm}"));
             }
         }
@@ -195,12 +195,12 @@ impl<'a> Session<'a> {
                 _ => &theirs.segments[first..first + interval.segment_count as usize],
             };
             let ours = our_range.segments.iter().map(|segment| {
-                let place = |index| our_entries.place(positions.of(index));
-                (place(segment.start), place(segment.end), segment.value.as_u32())
+                let rank = |index| our_entries.rank(positions.of(index));
+                (rank(segment.start), rank(segment.end), segment.value.as_u32())
             });
             let llvm = llvm_segments.iter().map(|segment| {
-                let place = |position| llvm_entries.place(position);
-                (place(segment.start), place(segment.end), segment.value)
+                let rank = |position| llvm_entries.rank(position);
+                (rank(segment.start), rank(segment.end), segment.value)
             });
             if !ours.eq(llvm) {
                 let range = LiveInterval {
@@ -315,8 +315,8 @@ impl Entries {
         Self(places)
     }
 
-    /// How many entries lie at or before a position, and the slot if one lies there.
-    fn place(&self, position: u32) -> (usize, Option<u32>) {
+    /// Returns how many entries lie at or before a position, and the slot if one lies there.
+    fn rank(&self, position: u32) -> (usize, Option<u32>) {
         let before = self.0.partition_point(|&place| place <= position / SLOT_COUNT);
         let here = before > 0 && self.0[before - 1] == position / SLOT_COUNT;
         (before, here.then_some(position % SLOT_COUNT))
