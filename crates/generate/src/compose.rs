@@ -23,7 +23,7 @@ enum Task {
     /// End the open block with a jump, or by falling through if the label comes next.
     JumpTo(Label),
     /// Open a block here.
-    Place(Label),
+    Bind(Label),
     /// End the open block as the latch of a loop, and open the block after the loop.
     CloseLoop { header: Label, exit: Label },
 }
@@ -81,7 +81,7 @@ impl Composer<'_> {
         match task {
             Task::Region(region) => self.region(region),
             Task::JumpTo(label) => self.close(Draft::Jump(label)),
-            Task::Place(label) => self.place(label),
+            Task::Bind(label) => self.bind(label),
             Task::CloseLoop { header, exit } => {
                 let latch = self.open;
                 self.close(Draft::Branch(header, exit));
@@ -89,7 +89,7 @@ impl Composer<'_> {
                     header: self.block(header),
                     latch,
                 });
-                self.place(exit);
+                self.bind(exit);
             }
         }
     }
@@ -102,7 +102,7 @@ impl Composer<'_> {
         self.placed[label].expect("a label that is used has been placed")
     }
 
-    fn place(&mut self, label: Label) {
+    fn bind(&mut self, label: Label) {
         debug_assert_eq!(self.placed[label], None);
         self.open = Block::new(self.drafts.len());
         self.placed[label] = Some(self.open);
@@ -150,7 +150,7 @@ impl Composer<'_> {
                     depth,
                     exit,
                 };
-                self.then([Task::JumpTo(next), Task::Place(next), Task::Region(rest)].into_iter());
+                self.then([Task::JumpTo(next), Task::Bind(next), Task::Region(rest)].into_iter());
             }
         }
     }
@@ -171,13 +171,13 @@ impl Composer<'_> {
         let part = |blocks| Task::Region(Region { blocks, ..region });
         self.then(
             [
-                Task::Place(on_false),
+                Task::Bind(on_false),
                 part(left),
                 Task::JumpTo(join),
-                Task::Place(on_true),
+                Task::Bind(on_true),
                 part(inner - left),
                 Task::JumpTo(join),
-                Task::Place(join),
+                Task::Bind(join),
                 part(region.blocks - 3 - inner),
             ]
             .into_iter(),
@@ -191,10 +191,10 @@ impl Composer<'_> {
         let part = |blocks| Task::Region(Region { blocks, ..region });
         self.then(
             [
-                Task::Place(body),
+                Task::Bind(body),
                 part(inner),
                 Task::JumpTo(join),
-                Task::Place(join),
+                Task::Bind(join),
                 part(region.blocks - 2 - inner),
             ]
             .into_iter(),
@@ -212,7 +212,7 @@ impl Composer<'_> {
         self.then(
             [
                 Task::JumpTo(header),
-                Task::Place(header),
+                Task::Bind(header),
                 Task::Region(body),
                 Task::CloseLoop { header, exit },
                 Task::Region(Region {
@@ -229,7 +229,7 @@ impl Composer<'_> {
         self.then(
             [
                 Task::JumpTo(header),
-                Task::Place(header),
+                Task::Bind(header),
                 Task::CloseLoop { header, exit },
                 Task::Region(Region {
                     blocks: region.blocks - 2,
@@ -264,13 +264,13 @@ impl Composer<'_> {
                 .filter(|_| falls_into_next)
                 .unwrap_or(join);
             tasks.extend([
-                Task::Place(label),
+                Task::Bind(label),
                 Task::Region(Region { blocks, ..region }),
                 Task::JumpTo(target),
             ]);
         }
         let blocks = region.blocks - cases - 1 - inner + rest;
-        tasks.extend([Task::Place(join), Task::Region(Region { blocks, ..region })]);
+        tasks.extend([Task::Bind(join), Task::Region(Region { blocks, ..region })]);
         self.then(tasks.into_iter());
     }
 
@@ -284,18 +284,18 @@ impl Composer<'_> {
                     blocks: region.blocks - 1,
                     ..region
                 };
-                self.then([Task::Place(next), Task::Region(rest)].into_iter());
+                self.then([Task::Bind(next), Task::Region(rest)].into_iter());
             }
             None => {
                 let last = self.label();
                 self.close(Draft::Branch(next, last));
-                self.place(last);
+                self.bind(last);
                 self.close(Draft::Return);
                 let rest = Region {
                     blocks: region.blocks - 2,
                     ..region
                 };
-                self.then([Task::Place(next), Task::Region(rest)].into_iter());
+                self.then([Task::Bind(next), Task::Region(rest)].into_iter());
             }
         }
     }

@@ -293,7 +293,7 @@ impl<W: Write> Writer<'_, W> {
             }
             Kind::Number => format!("i32 {}", self.random.between(0, 7)),
             Kind::Global => format!("ptr addrspace(1) %t{}", self.watched(1)?),
-            Kind::Place => format!("ptr addrspace(1) elementtype(i32) %t{}", self.watched(1)?),
+            Kind::Indirect => format!("ptr addrspace(1) elementtype(i32) %t{}", self.watched(1)?),
             Kind::Shared => {
                 let place = self.watched(3)?;
                 let number = self.value(format_args!("ptrtoint ptr addrspace(3) %t{place} to i32"))?;
@@ -461,7 +461,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::I64 => "i64",
         Kind::F32 => "float",
         Kind::F64 => "double",
-        Kind::Global | Kind::Place => "ptr addrspace(1)",
+        Kind::Global | Kind::Indirect => "ptr addrspace(1)",
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) enum Kind {
     /// The address of the thread's shared memory as a number of 32 bits.
     Shared,
     /// Global memory as a memory operand.
-    Place,
+    Indirect,
 }
 
 /// An assembly statement. Constraints are given without clobbers.
@@ -69,7 +69,7 @@ pub(super) struct Intrinsic {
     pub(super) arguments: &'static str,
 }
 
-use Kind::{F32, F64, Global, I1, I16, I32, I64, Number, Place, Shared};
+use Kind::{F32, F64, Global, I1, I16, I32, I64, Indirect, Number, Shared};
 use Level::{Ampere, Base, Hopper, Ptx8, Specific};
 
 const fn statement(
@@ -277,8 +277,8 @@ pub(super) const ACCESSES: &[Statement] = &[
         &[I32],
         &[Shared, I32],
     ),
-    statement(Base, "ld.global.b32 $0, $1;", "=r,*m", &[I32], &[Place]),
-    statement(Base, "st.global.b32 $0, $1;", "=*m,r", &[], &[Place, I32]),
+    statement(Base, "ld.global.b32 $0, $1;", "=r,*m", &[I32], &[Indirect]),
+    statement(Base, "st.global.b32 $0, $1;", "=*m,r", &[], &[Indirect, I32]),
     statement(
         Base,
         "{ .reg .pred p; setp.ne.b32 p, $1, 0; @p st.global.b32 [$0], $2; }",
