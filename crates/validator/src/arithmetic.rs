@@ -63,12 +63,10 @@ impl Values {
         if let Some(constants) = constants
             && !constants.is_empty()
             && (1..=64).contains(&width)
+            && let Some(bits) = typed.evaluate(&constants, width)
+            && is_the_hardwares(typed, &constants, bits)
         {
-            if let Some(bits) = typed.evaluate(&constants, width)
-                && is_the_hardwares(typed, &constants, bits)
-            {
-                return self.constant(width, bits);
-            }
+            return self.constant(width, bits);
         }
         let mut sources: SmallVec<[Value; 4]> = SmallVec::from_slice(sources);
         if typed.operation.is_commutative()
