@@ -78,7 +78,7 @@ pub struct Compilation {
 }
 
 impl Compilation {
-    /// The PTX as text; what is no UTF-8 is replaced.
+    /// Returns the PTX as text; what is no UTF-8 is replaced.
     pub fn ptx_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.ptx)
     }
@@ -112,8 +112,8 @@ impl Default for Compiler {
 }
 
 impl Compiler {
-    /// A compiler with the process's options, for LLVM's choice of compute capability and PTX
-    /// version, at level 2.
+    /// Creates a compiler with the process's options, for LLVM's choice of compute capability and
+    /// PTX version, at level 2.
     pub fn new() -> Self {
         Self {
             options: None,
@@ -252,7 +252,7 @@ pub fn with_llvm_option<T>(name: &str, value: &str, run: impl FnOnce() -> T) -> 
     Ok(run())
 }
 
-/// Is it a target of the NVPTX back end?
+/// True if it is a target of the NVPTX back end.
 pub(crate) fn check_target(triple: &TargetTriple) -> Result<(), CompileError> {
     let name = triple.as_str().to_string_lossy();
     match name.starts_with("nvptx") {

@@ -56,7 +56,7 @@ pub struct PhaseRun {
 
 /// What the host wants to know of the phases while they run.
 pub trait Host {
-    /// Does somebody ask for remarks?
+    /// True if somebody asks for remarks.
     fn wants_remarks(&self) -> bool;
     /// A phase is about to run.
     fn phase_begins(&self, phase: &Phase);
@@ -316,7 +316,7 @@ fn worsening(
     Ok(after.worse_than(before))
 }
 
-/// The excess pressure of a function as LLVM made it.
+/// Returns the excess pressure of a function as LLVM made it.
 fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Result<u32, PipelineError> {
     let function = import(snapshot)?;
     let liveness = || {

@@ -58,7 +58,7 @@ impl Failure {
         Self { status, message }
     }
 
-    /// A failure of the host, about the parameter `name`.
+    /// Returns a failure of the host, about the parameter `name`.
     pub fn argument(name: &str, problem: &str) -> Self {
         Self::new(OrielStatus::InvalidArgument, format!("'{name}' {problem}"))
     }
@@ -93,7 +93,7 @@ pub(super) fn given<T>(parameter: Option<T>, name: &str) -> Result<T, Failure> {
     parameter.ok_or_else(|| Failure::argument(name, "is null"))
 }
 
-/// The text that a parameter points to.
+/// Returns the text that a parameter points to.
 ///
 /// # Safety
 /// It is null or a text that ends with a zero byte and lives as long as the result is used.
@@ -107,8 +107,8 @@ pub(super) unsafe fn text<'a>(parameter: *const c_char, name: &str) -> Result<&'
         .map_err(|_| Failure::argument(name, "is not valid UTF-8"))
 }
 
-/// A text for the host to read. A zero byte within, which C would take for its end, becomes a
-/// space.
+/// Returns a text for the host to read. A zero byte within, which C would take for its end, becomes
+/// a space.
 pub(super) fn c_text(text: impl Into<Vec<u8>>) -> CString {
     CString::new(text).unwrap_or_else(|error| {
         let mut bytes = error.into_vec();
@@ -120,7 +120,7 @@ pub(super) fn c_text(text: impl Into<Vec<u8>>) -> CString {
     })
 }
 
-/// A text for the host to dispose of.
+/// Returns a text for the host to dispose of.
 pub(super) fn into_raw(text: impl Into<Vec<u8>>) -> *mut c_char {
     c_text(text).into_raw()
 }

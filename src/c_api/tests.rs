@@ -14,7 +14,7 @@ use crate::snapshot::sample;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::null_mut;
 
-/// A call with a message: status and message.
+/// Returns a call with a message: status and message.
 fn with_message(call: impl FnOnce(Option<&mut *mut c_char>) -> OrielStatus) -> (OrielStatus, String) {
     // What a host leaves there has to be overwritten.
     let mut message = std::ptr::dangling_mut();
@@ -23,7 +23,7 @@ fn with_message(call: impl FnOnce(Option<&mut *mut c_char>) -> OrielStatus) -> (
     (status, taken(message))
 }
 
-/// A text that Oriel gave out, disposed of.
+/// Returns a text that Oriel gave out, disposed of.
 fn taken(text: *mut c_char) -> String {
     if text.is_null() {
         return String::new();
@@ -36,7 +36,7 @@ fn taken(text: *mut c_char) -> String {
     }
 }
 
-/// A text that belongs to an object.
+/// Returns a text that belongs to an object.
 fn borrowed<'a>(text: *const c_char) -> &'a str {
     assert!(!text.is_null());
     // SAFETY: the test keeps the object.

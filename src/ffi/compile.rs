@@ -88,7 +88,7 @@ pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), Str
     }
 }
 
-/// Can Oriel work in this process?
+/// True if Oriel can work in this process.
 ///
 /// # Errors
 /// It cannot; the message says which LLVM the process runs.
@@ -126,7 +126,7 @@ pub(crate) fn emit_ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<V
     unsafe { emit_ptx_raw(module.as_mut_ptr(), machine.as_mut_ptr()) }
 }
 
-/// The same by LLVM's pointers.
+/// Returns the same by LLVM's pointers.
 ///
 /// # Safety
 /// Both are live, and no other thread uses them or the module's context.

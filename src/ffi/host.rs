@@ -56,7 +56,7 @@ const _: () = assert!(size_of::<OrielRemark>() == 56);
 const NONE: u32 = u32::MAX;
 
 impl OrielRemark {
-    /// The texts live as long as the remark does.
+    /// Returns the texts live as long as the remark does.
     pub(super) fn of(remark: &Remark) -> Self {
         Self {
             kind: match remark.kind {
@@ -106,7 +106,7 @@ pub struct OrielRemarkPiece {
 const _: () = assert!(size_of::<OrielRemarkPiece>() == 32);
 
 impl OrielRemarkPiece {
-    /// The texts live as long as the piece does.
+    /// Returns the texts live as long as the piece does.
     pub(super) fn of(piece: &Piece) -> Self {
         Self {
             key: OrielText::from_static(piece.key.unwrap_or_default()),

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 include!("tables.rs");
 
-/// The slice that a pointer and a count stand for.
+/// Returns the slice that a pointer and a count stand for.
 ///
 /// # Safety
 /// `data` is valid for `count` records for as long as the result is used, or `count` is zero.
@@ -41,7 +41,7 @@ pub(super) unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
 }
 
 impl OrielSnapshot {
-    /// A view of the arrays.
+    /// Returns a view of the arrays.
     ///
     /// # Safety
     /// Every array is valid for its count, `blocks` and `instructions` for one more.
@@ -75,7 +75,7 @@ impl OrielSnapshot {
 }
 
 impl OrielPlan {
-    /// The pointers to a plan's arrays; valid as long as the plan is.
+    /// Returns the pointers to a plan's arrays; valid as long as the plan is.
     fn of(plan: &Plan) -> Self {
         Self {
             blocks: plan.blocks.as_ptr(),
@@ -227,12 +227,12 @@ fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) 
             || wants_code(options))
 }
 
-/// Does somebody want the report's line?
+/// True if somebody wants the report's line.
 fn wants_line(options: &Options) -> bool {
     options.report.is_some() || capture::wants_compilation()
 }
 
-/// Does somebody want the code that LLVM gets back?
+/// True if somebody wants the code that LLVM gets back.
 fn wants_code(options: &Options) -> bool {
     options.report_html.is_some() || capture::wants_compilation()
 }

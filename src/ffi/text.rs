@@ -11,7 +11,7 @@ pub struct OrielText {
 }
 
 impl OrielText {
-    /// A text for as long as the program runs.
+    /// Returns a text for as long as the program runs.
     pub const fn from_static(text: &'static str) -> Self {
         Self {
             data: text.as_ptr().cast(),
@@ -19,7 +19,7 @@ impl OrielText {
         }
     }
 
-    /// A text for the time of a call.
+    /// Returns a text for the time of a call.
     pub const fn borrowed(text: &str) -> Self {
         Self {
             data: text.as_ptr().cast(),
@@ -27,7 +27,7 @@ impl OrielText {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     ///
     /// # Safety
     /// `data` is valid for `length` bytes for as long as the result is used.
@@ -58,12 +58,12 @@ pub struct OrielSink {
 }
 
 impl OrielSink {
-    /// A sink that calls `write` with `context`.
+    /// Creates a sink that calls `write` with `context`.
     pub const fn new(context: *mut c_void, write: extern "C" fn(*mut c_void, OrielText)) -> Self {
         Self { context, write }
     }
 
-    /// A sink that appends to `text`, for as long as `text` is borrowed by nothing else.
+    /// Returns a sink that appends to `text`, for as long as `text` is borrowed by nothing else.
     pub fn into_string(text: &mut String) -> Self {
         extern "C" fn append(context: *mut c_void, text: OrielText) {
             // SAFETY: `context` is the string below, and the text lives for the call.

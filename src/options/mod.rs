@@ -69,7 +69,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The set of it alone.
+    /// Returns the set of it alone.
     const fn set(self) -> Profiles {
         match self {
             Self::Ptxas => Profiles::PTXAS,
@@ -133,12 +133,13 @@ pub struct Options {
     pub printing: Printing,
     /// Where each function's control flow is written for Graphviz.
     pub dot_directory: Option<PathBuf>,
-    /// Is there a warning of registers that may be read before they are written? None: in
+    /// True if there is a warning of registers that may be read before they are written. None: in
     /// [`Mode::Analyze`].
     pub warn_uninitialized: Option<bool>,
-    /// Is there a warning of stores to local memory that nothing reads? None: in [`Mode::Analyze`].
+    /// True if there is a warning of stores to local memory that nothing reads. None: in
+    /// [`Mode::Analyze`].
     pub warn_unread_stores: Option<bool>,
-    /// Is there a warning of kernels whose launch bounds leave too few registers? None: in
+    /// True if there is a warning of kernels whose launch bounds leave too few registers. None: in
     /// [`Mode::Analyze`].
     pub warn_launch_bounds: Option<bool>,
     /// Are Ori's phases checked by its verifier, and the result by LLVM's?
@@ -149,7 +150,7 @@ pub struct Options {
     pub report: Option<ReportTarget>,
     /// Where the report's HTML page is written.
     pub report_html: Option<Arc<SharedFile<PageWriter<File>>>>,
-    /// Is it measured what each phase does to size and pressure?
+    /// True if it is measured what each phase does to size and pressure.
     pub phase_effects: bool,
     /// Where each exported function is written.
     pub snapshot_directory: Option<PathBuf>,
@@ -158,8 +159,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Is there a warning if the launch bounds of a function leave too few registers? It has to
-    /// have some.
+    /// True if there is a warning if the launch bounds of a function leave too few registers. It
+    /// has to have some.
     pub fn warns_of_launch_bounds(&self, snapshot: &Snapshot<'_>) -> bool {
         self.warn_launch_bounds.unwrap_or(self.mode == Mode::Analyze)
             && snapshot.is_kernel()
@@ -184,8 +185,8 @@ impl Options {
         self.validate.unwrap_or(default)
     }
 
-    /// The phases that run over functions for a compute capability (times ten) at a stage, in
-    /// order.
+    /// Returns the phases that run over functions for a compute capability (times ten) at a stage,
+    /// in order.
     pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {
             Phases::None => false,
@@ -252,7 +253,7 @@ impl Options {
     }
 }
 
-/// The options in a line of text, with the shell's quoting.
+/// Returns the options in a line of text, with the shell's quoting.
 fn split_flags(flags: &str) -> Result<Vec<String>, String> {
     shlex::split(flags).ok_or_else(|| format!("unbalanced quotes in '{flags}'"))
 }

@@ -105,8 +105,8 @@ pub fn with_options<R>(options: Arc<Options>, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// The options that are in force on this thread: the process's (the environment's on top of [the
-/// base](set_base), then the command line's), or those of [`with_options`].
+/// Returns the options that are in force on this thread: the process's (the environment's on top of
+/// [the base](set_base), then the command line's), or those of [`with_options`].
 ///
 /// # Errors
 /// The environment's options are wrong.

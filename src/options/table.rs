@@ -269,7 +269,7 @@ pub fn specs() -> impl Iterator<Item = &'static OptionSpec> {
 /// The values of options that are on or off.
 const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];
 
-/// The value that `word` names; an error lists those that are allowed.
+/// Returns the value that `word` names; an error lists those that are allowed.
 fn choose<T: Copy>(word: &str, allowed: &[(&str, T)]) -> Result<T, String> {
     if let Some((_, value)) = allowed.iter().find(|(name, _)| *name == word) {
         return Ok(*value);
@@ -281,7 +281,7 @@ fn choose<T: Copy>(word: &str, allowed: &[(&str, T)]) -> Result<T, String> {
     ))
 }
 
-/// The directory that `value` names.
+/// Returns the directory that `value` names.
 fn directory(value: &str) -> Result<PathBuf, String> {
     if !std::path::Path::new(value).is_dir() {
         return Err(format!("'{value}' is no directory"));

@@ -47,7 +47,7 @@ pub fn from_one_based<E: EntityRef>(index: u32) -> Option<E> {
     index.checked_sub(1).map(|index| E::new(index as usize))
 }
 
-/// The ABI's one-based optional index of an entity.
+/// Returns the ABI's one-based optional index of an entity.
 pub fn to_one_based<E: EntityRef>(entity: Option<E>) -> u32 {
     entity.map_or(0, |entity| entity.index() as u32 + 1)
 }

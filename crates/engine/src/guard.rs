@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
 thread_local! {
-    /// Is this thread inside a guarded call?
+    /// True if this thread is inside a guarded call.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
     /// Where the guarded call panicked.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };

@@ -48,7 +48,7 @@ impl Fnv1a {
         words.iter().fold(self, |hash, &word| hash.word(word))
     }
 
-    /// The hash.
+    /// Returns the hash.
     pub const fn finish(self) -> u32 {
         self.0
     }
@@ -100,7 +100,7 @@ impl CodeHash {
         words.iter().fold(self, |hash, &word| hash.word(word))
     }
 
-    /// The hash.
+    /// Returns the hash.
     pub const fn finish(self) -> u32 {
         self.0
     }

@@ -111,7 +111,7 @@ fn median_of(samples: &[Sample], field: impl Fn(&Sample) -> u64) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// The medians of each time.
+/// Returns the medians of each time.
 pub fn medians(samples: &[Sample]) -> Sample {
     Sample {
         llvm_slot_indexes_ns: median_of(samples, |sample| sample.llvm_slot_indexes_ns),

@@ -29,7 +29,7 @@ pub enum Fault {
 pub struct Laboratory {
     /// Are live intervals compared with LLVM's?
     pub check_intervals: bool,
-    /// Is control flow compared with LLVM's?
+    /// True if control is flow compared with LLVM's.
     pub check_control_flow: bool,
     /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
     pub bench_repetitions: u32,
@@ -60,7 +60,8 @@ impl Laboratory {
         options.extension = Some(Arc::new(laboratory));
     }
 
-    /// Returns an editor after the script's edits; none if the script does not mention the function.
+    /// Returns an editor after the script's edits, or none if the script does not mention the
+    /// function.
     fn editor<'s>(&self, snapshot: &Snapshot<'s>) -> Result<Option<Editor<'s>>, String> {
         match &self.edit_script {
             None => Ok(Some(Editor::new(*snapshot))),

@@ -32,7 +32,7 @@ pub enum ControlFlowError {
 
 /// Questions that need the whole function.
 impl Function {
-    /// The predecessors of each block, in layout order, one for each edge.
+    /// Returns the predecessors of each block, in layout order, one for each edge.
     pub fn predecessors(&self) -> SecondaryMap<Block, Vec<Block>> {
         let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
         for &block in self.blocks() {
@@ -43,13 +43,13 @@ impl Function {
         predecessors
     }
 
-    /// The PHIs of a block.
+    /// Returns the PHIs of a block.
     pub fn phis(&self, block: Block) -> impl Iterator<Item = Instruction> + '_ {
         self.instructions(block)
             .take_while(|&instruction| self.operation(instruction) == Operation::Phi)
     }
 
-    /// The value that a PHI has for control that comes from `predecessor`.
+    /// Returns the value that a PHI has for control that comes from `predecessor`.
     pub fn phi_value(&self, phi: Instruction, predecessor: Block) -> Option<Operand> {
         let sources = self.sources(phi);
         (0..sources.len() / 2)
@@ -57,7 +57,7 @@ impl Function {
             .map(|pair| sources.get(2 * pair))
     }
 
-    /// The first instruction of a block that is no PHI.
+    /// Returns the first instruction of a block that is no PHI.
     pub fn first_non_phi(&self, block: Block) -> Option<Instruction> {
         self.instructions(block)
             .find(|&instruction| self.operation(instruction) != Operation::Phi)
@@ -219,8 +219,8 @@ impl Function {
         merged
     }
 
-    /// The only block that this one leads to, if it may be merged with it once nothing else leads
-    /// there.
+    /// Returns the only block that this one leads to, if it may be merged with it once nothing else
+    /// leads there.
     fn mergeable_successor(&self, block: Block) -> Option<Block> {
         let is_branch = self.operation(self.terminator(block)?) == Operation::Bra;
         let mut successors = self.successors(block);
@@ -401,7 +401,7 @@ impl Function {
         }
     }
 
-    /// The targets of a terminator, as operands, fall-through included.
+    /// Returns the targets of a terminator, as operands, fall-through included.
     pub fn target_operands(&self, terminator: Instruction) -> impl Iterator<Item = Operand> + '_ {
         self.sources(terminator).into_iter().filter(|operand| {
             matches!(

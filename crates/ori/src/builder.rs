@@ -10,7 +10,7 @@ use oriel_engine::entity::{Block, Instruction as MachineInstruction, Register};
 
 /// What can be given as a source.
 pub trait ToOperand {
-    /// The operand for it.
+    /// Returns the operand for it.
     fn to_operand(self, function: &mut Function) -> Operand;
 }
 
@@ -33,7 +33,7 @@ impl ToOperand for i64 {
 }
 
 impl Function {
-    /// A new register for values of a type, without a class of LLVM's.
+    /// Returns a new register for values of a type, without a class of LLVM's.
     ///
     /// # Panics
     /// There are no registers of its width: it is no type, or has eight bits.
@@ -60,7 +60,7 @@ pub struct Builder<'f> {
 }
 
 impl<'f> Builder<'f> {
-    /// A builder that begins at a place.
+    /// Creates a builder that begins at a place.
     pub fn new(function: &'f mut Function, position: Position) -> Self {
         Self {
             function,
@@ -69,7 +69,8 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// A builder in front of an instruction, whose place the new ones take: they get its location.
+    /// Returns a builder in front of an instruction, whose place the new ones take: they get its
+    /// location.
     pub fn before(function: &'f mut Function, instruction: Instruction) -> Self {
         let origin = function.origin(instruction);
         Self {
@@ -79,7 +80,7 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// The function.
+    /// Returns the function.
     pub fn function(&mut self) -> &mut Function {
         self.function
     }
@@ -133,12 +134,12 @@ impl<'f> Builder<'f> {
         self.binary(Operation::Shl, data_type, a, b)
     }
 
-    /// The bits of both.
+    /// Returns the bits of both.
     pub fn and(&mut self, data_type: DataType, a: impl ToOperand, b: impl ToOperand) -> Register {
         self.binary(Operation::And, data_type, a, b)
     }
 
-    /// A constant or the value of another register.
+    /// Returns a constant or the value of another register.
     pub fn mov(&mut self, data_type: DataType, source: impl ToOperand) -> Register {
         let source = source.to_operand(self.function);
         self.value(InstructionBuilder::new(Operation::Mov, data_type).source(source))
@@ -158,7 +159,7 @@ impl<'f> Builder<'f> {
         self.value(new.source(a).source(b).source(predicate))
     }
 
-    /// Does the comparison hold for integers of a type?
+    /// True if the comparison holds for integers of a type.
     pub fn isetp(
         &mut self,
         comparison: Comparison,
@@ -190,7 +191,7 @@ impl<'f> Builder<'f> {
         self.insert(new)
     }
 
-    /// The function returns.
+    /// Returns the function returns.
     pub fn ret(&mut self) -> Instruction {
         self.insert(InstructionBuilder::new(Operation::Ret, DataType::None))
     }

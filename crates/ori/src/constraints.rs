@@ -11,7 +11,7 @@ use DataType::{
     Tf32, U8, U16, U16x2, U32, U64,
 };
 
-/// Is an operand a result or a source?
+/// True if an operand is a result or a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The instruction writes it.
@@ -124,7 +124,7 @@ const WORD: OperandConstraint = OperandConstraint::Fixed(U32);
 const DATA: OperandConstraint = OperandConstraint::Data;
 const SOURCE: OperandConstraint = OperandConstraint::Source;
 
-/// The same type everywhere.
+/// Returns the same type everywhere.
 const fn uniform(data_types: &'static [DataType]) -> OperationConstraints {
     OperationConstraints {
         data_types,
@@ -167,7 +167,7 @@ impl OperationConstraints {
         Self { required, ..self }
     }
 
-    /// The operation's row.
+    /// Returns the operation's row.
     pub(crate) const fn of_operation(operation: Operation) -> Self {
         use Operation as O;
         const VARIANT: ModifierKinds = ModifierKinds::VARIANT;
@@ -336,8 +336,8 @@ impl Function {
         shape.expected(role, number)
     }
 
-    /// The type that the instruction reads or writes an operand as; none if it is no value, or of
-    /// an instruction that Ori does not know.
+    /// Returns the type that the instruction reads or writes an operand as, or none if it is no
+    /// value, or of an instruction that Ori does not know.
     pub fn operand_type(&self, instruction: Instruction, role: Role, number: usize) -> Option<DataType> {
         match self.expected(instruction, role, number) {
             Expected::Value(data_type) | Expected::LowPart(data_type) => {
@@ -348,7 +348,7 @@ impl Function {
     }
 }
 
-/// Can it have so many sources, beyond what the table of operations says?
+/// True if it can have so many sources, beyond what the table of operations says.
 pub(super) fn has_sound_count(operation: Operation, sources: usize) -> bool {
     match operation {
         Operation::Bra => sources != 2,

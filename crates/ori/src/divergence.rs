@@ -74,8 +74,8 @@ impl Divergence {
         analysis.found
     }
 
-    /// Does the register hold the same value in all lanes whenever one of its definitions is
-    /// executed?
+    /// True if the register holds the same value in all lanes whenever one of its definitions is
+    /// executed.
     pub fn is_uniform(&self, register: Register) -> bool {
         !self.registers.contains(register)
     }
@@ -104,12 +104,12 @@ impl Divergence {
         }
     }
 
-    /// May lanes part where the block ends?
+    /// True if lanes may part where the block ends.
     pub fn is_divergent_branch(&self, block: Block) -> bool {
         self.branches.contains(block)
     }
 
-    /// May the block be executed by a part of the warp while the rest is elsewhere?
+    /// True if the block may be executed by a part of the warp while the rest is elsewhere.
     pub fn is_divergent_control(&self, block: Block) -> bool {
         self.control.contains(block)
     }
@@ -186,7 +186,8 @@ fn origin_of_results(function: &Function, instruction: Instruction) -> Origin {
     }
 }
 
-/// Does a load give the same for the same address while the kernel runs, whichever thread loads?
+/// True if a load gives the same for the same address while the kernel runs, whichever thread
+/// loads.
 fn reads_constant_memory(function: &Function, instruction: Instruction) -> bool {
     let modifiers = function.modifiers(instruction);
     if matches!(modifiers.ordering, Ordering::Volatile | Ordering::RelaxedMmio) {
@@ -375,7 +376,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Is it a PHI that gives different values for different ways?
+    /// True if it is a PHI that gives different values for different ways.
     fn chooses_by_way(&self, instruction: Instruction) -> bool {
         if self.function.operation(instruction) != Operation::Phi {
             return false;
@@ -523,7 +524,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// The blocks of each cycle with several entries.
+/// Returns the blocks of each cycle with several entries.
 fn irreducible_cycles(flow: &ControlFlow) -> Vec<Vec<Block>> {
     let mut search = ComponentSearch::new();
     let mut cycles: Vec<Vec<Block>> = Vec::new();

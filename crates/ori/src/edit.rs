@@ -49,7 +49,7 @@ pub struct InstructionBuilder {
 }
 
 impl InstructionBuilder {
-    /// An instruction without operands.
+    /// Creates an instruction without operands.
     pub fn new(operation: Operation, data_type: DataType) -> Self {
         Self {
             operation,
@@ -66,7 +66,7 @@ impl InstructionBuilder {
         }
     }
 
-    /// A copy of an instruction, still without results.
+    /// Returns a copy of an instruction, still without results.
     pub fn copy_of(function: &Function, instruction: Instruction) -> Self {
         let data = &function.instructions[instruction];
         let made = InstructionFlags::NEW | InstructionFlags::CLONE;
@@ -457,7 +457,7 @@ impl Function {
 
 /// Registers, constants, blocks.
 impl Function {
-    /// A new register of the same kind as another.
+    /// Returns a new register of the same kind as another.
     ///
     /// # Panics
     /// There are as many registers as operand words can number.
@@ -468,7 +468,7 @@ impl Function {
         self.create_register(file, bits, class.expand())
     }
 
-    /// A new register.
+    /// Returns a new register.
     ///
     /// # Panics
     /// There are as many registers as operand words can number.
@@ -491,12 +491,12 @@ impl Function {
         })
     }
 
-    /// The operand for an integer.
+    /// Returns the operand for an integer.
     pub fn integer_operand(&mut self, value: i64) -> Operand {
         Operand::immediate(value).unwrap_or_else(|| self.constant_operand(Constant::Integer(value)))
     }
 
-    /// The operand for a binary32.
+    /// Returns the operand for a binary32.
     pub fn single_operand(&mut self, value: f32) -> Operand {
         self.constant_operand(Constant::Bits {
             kind: ConstantKind::Single,
@@ -506,7 +506,7 @@ impl Function {
         })
     }
 
-    /// The operand for a binary64.
+    /// Returns the operand for a binary64.
     pub fn double_operand(&mut self, value: f64) -> Operand {
         self.constant_operand(Constant::Bits {
             kind: ConstantKind::Double,
@@ -516,7 +516,7 @@ impl Function {
         })
     }
 
-    /// The operand for a constant.
+    /// Returns the operand for a constant.
     pub fn constant_operand(&mut self, constant: Constant) -> Operand {
         let constants = &mut self.constants;
         let id = *self
@@ -526,7 +526,7 @@ impl Function {
         Operand::constant(id)
     }
 
-    /// The operand for what the machine function describes.
+    /// Returns the operand for what the machine function describes.
     pub fn special_operand(&mut self, special: Special) -> Operand {
         let specials = &mut self.specials;
         let id = *self
@@ -547,7 +547,7 @@ impl Function {
         data.is_removed = true;
     }
 
-    /// The row of a memory access.
+    /// Returns the row of a memory access.
     pub fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
         let accesses = &mut self.accesses;
         *self
@@ -556,7 +556,7 @@ impl Function {
             .or_insert_with(|| accesses.push(access))
     }
 
-    /// A new block, which is nowhere in the layout yet.
+    /// Returns a new block, which is nowhere in the layout yet.
     pub fn create_block(&mut self, origin: Option<Block>) -> Block {
         assert!(
             self.blocks.len() < Operand::INDEX_LIMIT,
@@ -650,7 +650,7 @@ impl Function {
         }
     }
 
-    /// The head of the list that a slot belongs to.
+    /// Returns the head of the list that a slot belongs to.
     fn list_head(&mut self, slot: Slot) -> Option<&mut PackedOption<Slot>> {
         let SlotData {
             operand, instruction, ..

@@ -52,7 +52,7 @@ impl MemoryKinds {
     /// What other threads can reach.
     pub const VISIBLE: Self = Self::GLOBAL.union(Self::SHARED);
 
-    /// The kinds of memory that an address of a space may lie in and that are ever written.
+    /// Returns the kinds of memory that an address of a space may lie in and that are ever written.
     pub const fn of(space: AddressSpace) -> Self {
         match space {
             AddressSpace::Global => Self::GLOBAL,
@@ -65,7 +65,7 @@ impl MemoryKinds {
         }
     }
 
-    /// The numbers of the kinds in it.
+    /// Returns the numbers of the kinds in it.
     pub(super) fn indices(self) -> impl Iterator<Item = usize> {
         (0..Self::COUNT).filter(move |&kind| self.bits() >> kind & 1 != 0)
     }
@@ -94,7 +94,8 @@ pub enum MemoryRule {
 }
 
 impl MemoryRule {
-    /// The rule of an operation. No arm catches the rest: a new operation has to be put into a row.
+    /// Returns the rule of an operation. No arm catches the rest: a new operation has to be put
+    /// into a row.
     pub const fn of(operation: Operation) -> Self {
         use Operation as O;
         match operation {
@@ -146,8 +147,8 @@ impl MemoryRule {
 /// thread that has waited goes on to read what others wrote, so they count like the others.
 const WAITS: [&str; 2] = ["mbar_test_wait", "mbar_try_wait"];
 
-/// The effects of an instruction that Ori does not know, by what LLVM says of its opcode; `flags`
-/// says what inline assembly declares.
+/// Returns the effects of an instruction that Ori does not know, by what LLVM says of its opcode;
+/// `flags` says what inline assembly declares.
 pub fn unknown_effects(
     operation: Operation,
     opcode: &MachineOpcode,
@@ -216,7 +217,7 @@ impl Function {
         }
     }
 
-    /// Is an operand a register that the hardware changes by itself?
+    /// True if an operand is a register that the hardware changes by itself.
     fn is_counter(&self, operand: Operand) -> bool {
         match operand.kind() {
             OperandKind::Special(special) => match self.special_data(special) {
@@ -227,7 +228,7 @@ impl Function {
         }
     }
 
-    /// Is a load or store volatile or atomic by its modifiers?
+    /// True if a load is or store volatile or atomic by its modifiers.
     fn orders_others(&self, instruction: Instruction) -> bool {
         !matches!(
             self.modifiers(instruction).ordering,
@@ -235,7 +236,7 @@ impl Function {
         )
     }
 
-    /// May an instruction be removed if nothing uses its results?
+    /// True if an instruction may be removed if nothing uses its results.
     pub fn is_removable_if_unused(&self, instruction: Instruction) -> bool {
         let keeps = OperationFlags::WRITES
             | OperationFlags::SIDE_EFFECTS
@@ -248,7 +249,7 @@ impl Function {
     }
 }
 
-/// The kinds of memory that an instruction may read and write.
+/// Returns the kinds of memory that an instruction may read and write.
 pub fn memory_kinds(function: &Function, instruction: Instruction) -> (MemoryKinds, MemoryKinds) {
     let nothing = (MemoryKinds::empty(), MemoryKinds::empty());
     let all_if = |effects: OperationFlags, effect| {
@@ -280,7 +281,7 @@ pub fn memory_kinds(function: &Function, instruction: Instruction) -> (MemoryKin
     }
 }
 
-/// The kinds of memory that a load or store may read and write.
+/// Returns the kinds of memory that a load or store may read and write.
 fn accessed_kinds(function: &Function, instruction: Instruction) -> (MemoryKinds, MemoryKinds) {
     let modifiers = function.modifiers(instruction);
     let is_load = function.operation(instruction) == Operation::Ld;
@@ -331,7 +332,7 @@ mod tests {
         }
     }
 
-    /// The kinds that the first instruction reads and writes, and its effects.
+    /// Returns the kinds that the first instruction reads and writes, and its effects.
     fn first(line: &str) -> (MemoryKinds, MemoryKinds, OperationFlags) {
         let text = format!("kernel \"k\" sm_90 late {{\nbix0:\n    {line}\n    RET\n}}\n");
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));

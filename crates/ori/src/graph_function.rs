@@ -9,7 +9,7 @@ use oriel_engine::graph::testing::on_random_graphs;
 use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
 use oriel_random::Random;
 
-/// A function of empty blocks without terminators.
+/// Returns a function of empty blocks without terminators.
 pub fn empty_function(blocks: usize) -> Function {
     let mut function = Function::new(FunctionInfo {
         name: "test".to_owned(),
@@ -25,8 +25,9 @@ pub fn empty_function(blocks: usize) -> Function {
     function
 }
 
-/// A function with a block for each list of targets: none returns; one is gone to, by falling
-/// through where it comes next; of two the first is branched to; more are gone to by number.
+/// Returns a function with a block for each list of targets: none returns; one is gone to, by
+/// falling through where it comes next; of two the first is branched to; more are gone to by
+/// number.
 pub fn function(targets: &[&[usize]]) -> Function {
     let mut function = empty_function(targets.len());
     let predicate = function.create_register(RegisterFile::P, 1, None);
@@ -80,7 +81,8 @@ pub fn on_random_functions(mut test: impl FnMut(Function, &mut Random)) {
     });
 }
 
-/// A PHI at the start of a block with a new value from each predecessor; the PHI and its result.
+/// Returns a PHI at the start of a block with a new value from each predecessor; the PHI and its
+/// result.
 pub fn append_phi(function: &mut Function, block_number: usize, from: &[usize]) -> (Instruction, Register) {
     let result = function.create_register(RegisterFile::R, 32, None);
     let mut phi = InstructionBuilder::new(Operation::Phi, DataType::B32).result(Operand::register(result));
@@ -93,7 +95,7 @@ pub fn append_phi(function: &mut Function, block_number: usize, from: &[usize]) 
     (function.insert(Position::Start(block(block_number)), phi), result)
 }
 
-/// A block by number.
+/// Returns a block by number.
 pub fn block(number: usize) -> Block {
     Block::new(number)
 }

@@ -98,14 +98,14 @@ impl AssemblyOperands {
         self.early.iter().copied()
     }
 
-    /// Is a source tied to a result?
+    /// True if a source is tied to a result.
     pub fn is_tied(&self, source: usize, result: usize) -> bool {
         self.tied.contains(&(source, result))
     }
 }
 
 impl Function {
-    /// Is it inline assembly? What branches from there ends a block.
+    /// True if it is inline assembly. What branches from there ends a block.
     pub fn is_inline_assembly(&self, instruction: Instruction) -> bool {
         match self.operation(instruction) {
             Operation::InlineAsm => true,
@@ -127,8 +127,8 @@ impl Function {
                 .any(|result| result.as_register() == Some(register))
     }
 
-    /// A result of inline assembly that is written early and shares its register with a source that
-    /// is not tied to it.
+    /// Returns a result of inline assembly that is written early and shares its register with a
+    /// source that is not tied to it.
     pub(super) fn early_clobber_problem(&self, instruction: Instruction) -> Option<Register> {
         let operands = AssemblyOperands::of(self, instruction);
         let results = self.results(instruction);

@@ -50,7 +50,7 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// Can a word begin with it?
+/// True if a word can begin with it.
 fn starts_word(character: char) -> bool {
     character.is_ascii_alphabetic() || matches!(character, '_' | '$' | '.')
 }
@@ -59,12 +59,12 @@ fn continues_word(character: char) -> bool {
     starts_word(character) || character.is_ascii_digit()
 }
 
-/// Is it a word, so that it needs no quotes as a name?
+/// True if it is a word, so that it needs no quotes as a name.
 pub(super) fn is_word(name: &str) -> bool {
     name.starts_with(starts_word) && name.chars().all(continues_word)
 }
 
-/// All tokens, the last one [`Token::End`].
+/// Returns all tokens, the last one [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, TextPosition)>, ParseError> {
     let mut lexer = Lexer {
         rest: text,
@@ -104,7 +104,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// The length of what such characters make up, from a byte on.
+    /// Returns the length of what such characters make up, from a byte on.
     fn run(&self, from: usize, belongs: impl Fn(char) -> bool) -> usize {
         let rest = &self.rest[from..];
         rest.find(|character| !belongs(character)).unwrap_or(rest.len())
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// A word; two colons belong to it if it goes on behind them, as in `shared::cluster`.
+    /// Returns a word; two colons belong to it if it goes on behind them, as in `shared::cluster`.
     fn word(&mut self) -> &'a str {
         let mut length = self.run(0, continues_word);
         while self.rest[length..].starts_with("::") {
@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
         self.take(length)
     }
 
-    /// A number; after the `e` of a decimal one, a sign belongs to it.
+    /// Returns a number; after the `e` of a decimal one, a sign belongs to it.
     fn number(&mut self) -> &'a str {
         let belongs = |character: char| character.is_ascii_alphanumeric() || character == '.';
         let mut length = self.run(0, belongs);

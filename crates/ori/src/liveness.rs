@@ -79,17 +79,17 @@ impl Liveness {
         }
     }
 
-    /// The engine's intervals.
+    /// Returns the engine's intervals.
     pub fn intervals(&self) -> &LiveIntervals {
         &self.intervals
     }
 
-    /// Where a register holds which value.
+    /// Returns where a register holds which value.
     pub fn range(&self, register: Register) -> LiveRange<'_> {
         self.intervals.interval(register)
     }
 
-    /// The index of an instruction.
+    /// Returns the index of an instruction.
     ///
     /// # Panics
     /// It is in no block.
@@ -99,7 +99,7 @@ impl Liveness {
         self.intervals.indexes().instruction_index(position)
     }
 
-    /// Where a block begins and where it ends.
+    /// Returns where a block begins and where it ends.
     ///
     /// # Panics
     /// It is not in the layout.
@@ -112,35 +112,36 @@ impl Liveness {
         place.expect("the block is in the layout")
     }
 
-    /// Does a register hold a value that matters where a block begins?
+    /// True if a register holds a value that matters where a block begins.
     pub fn is_live_in(&self, register: Register, block: Block) -> bool {
         self.intervals.is_live_in(register, self.place(block))
     }
 
-    /// Does a register hold a value that matters where control leaves a block?
+    /// True if a register holds a value that matters where control leaves a block.
     pub fn is_live_out(&self, register: Register, block: Block) -> bool {
         self.intervals.is_live_out(register, self.place(block))
     }
 
-    /// Does a register hold a value that matters after an instruction?
+    /// True if a register holds a value that matters after an instruction.
     pub fn is_live_after(&self, register: Register, instruction: Instruction) -> bool {
         let query = self.range(register).query(self.index(instruction));
         query.value_out().is_some()
     }
 
-    /// The registers that are live where a block begins, ascending within each file.
+    /// Returns the registers that are live where a block begins, ascending within each file.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self.live_in.get_or_init(|| self.rows(Border::Start));
         rows.of(block).iter().copied()
     }
 
-    /// The registers that are live where control leaves a block, ascending within each file.
+    /// Returns the registers that are live where control leaves a block, ascending within each
+    /// file.
     pub fn live_out(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self.live_out.get_or_init(|| self.rows(Border::End));
         rows.of(block).iter().copied()
     }
 
-    /// The registers that are live at the given border of each block.
+    /// Returns the registers that are live at the given border of each block.
     fn rows(&self, border: Border) -> Rows<Block, Register> {
         let starts = &*self.intervals.indexes().block_starts();
         let mut pairs: Vec<(Block, Register)> = Vec::new();
@@ -172,9 +173,10 @@ impl Liveness {
     }
 }
 
-/// The first block from `from` on of which `is_behind` holds, as it does of all blocks behind it. The
-/// search takes longer steps from block to block (J. L. Bentley and A. C. Yao, "An Almost Optimal
-/// Algorithm for Unbounded Searching", IPL 5(3), 1976), since most segments are short.
+/// Returns the first block from `from` on of which `is_behind` holds, as it does of all blocks
+/// behind it. The search takes longer steps from block to block (J. L. Bentley and A. C. Yao, "An
+/// Almost Optimal Algorithm for Unbounded Searching", IPL 5(3), 1976), since most segments are
+/// short.
 fn first_block(starts: &[SlotIndex], from: usize, is_behind: impl Fn(SlotIndex) -> bool) -> usize {
     let (mut low, mut step) = (from, 1);
     while let Some(&start) = starts.get(low + step - 1)
@@ -194,7 +196,7 @@ enum Border {
     End,
 }
 
-/// Is a register live across the border of a block?
+/// True if a register is live across the border of a block.
 fn crosses_border(intervals: &LiveIntervals, register: Register) -> bool {
     let range = intervals.interval(register);
     match range.segments() {

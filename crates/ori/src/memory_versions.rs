@@ -103,8 +103,8 @@ impl MemoryVersions {
         MemoryVersion::from_u32(self.count - 1)
     }
 
-    /// The version of one kind of memory that an instruction reads; none if it does not read that
-    /// kind.
+    /// Returns the version of one kind of memory that an instruction reads, or none if it does not
+    /// read that kind.
     ///
     /// # Panics
     /// `kind` is not exactly one.
@@ -113,13 +113,13 @@ impl MemoryVersions {
         self.read[instruction][kind.bits().trailing_zeros() as usize].expand()
     }
 
-    /// Number of versions of all kinds.
+    /// Returns the number of versions of all kinds.
     pub fn count(&self) -> usize {
         self.count as usize
     }
 }
 
-/// The blocks where versions meet, by kind.
+/// Returns the blocks where versions meet, by kind.
 fn place_joins(function: &Function, flow: &ControlFlow) -> [NodeSet<Block>; MemoryKinds::COUNT] {
     let mut pending: [Vec<Block>; MemoryKinds::COUNT] = Default::default();
     for &block in flow.order.as_slice() {

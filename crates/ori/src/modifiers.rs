@@ -20,7 +20,7 @@ macro_rules! named {
             /// Every value but the first, in order.
             pub const ALL: &[Self] = &[$( Self::$variant, )*];
 
-            /// The name in text; empty if nothing is given.
+            /// Returns the name in text; empty if nothing is given.
             pub const fn name(self) -> &'static str {
                 match self {
                     Self::None => "",
@@ -28,7 +28,7 @@ macro_rules! named {
                 }
             }
 
-            /// The value with this name.
+            /// Returns the value with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.name() == name)
             }
@@ -377,7 +377,7 @@ pub struct Modifiers {
 const _: () = assert!(size_of::<Modifiers>() == 8);
 
 impl Modifiers {
-    /// The kinds and names of those that are given, in the order in which text has them.
+    /// Returns the kinds and names of those that are given, in the order in which text has them.
     pub fn given(self) -> impl Iterator<Item = (ModifierKinds, &'static str)> {
         let Self {
             flags,
@@ -428,7 +428,7 @@ impl ModifierFlags {
 }
 
 impl Comparison {
-    /// The comparison that holds exactly where this one does not.
+    /// Returns the comparison that holds exactly where this one does not.
     #[must_use]
     pub const fn inverse(self, is_float: bool) -> Self {
         match (self, is_float) {
@@ -456,7 +456,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison with the operands changed over.
+    /// Returns the comparison with the operands changed over.
     #[must_use]
     pub const fn swapped(self) -> Self {
         match self {

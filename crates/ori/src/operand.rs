@@ -87,43 +87,43 @@ impl Operand {
         Self(tag << TAG_SHIFT | index as u32)
     }
 
-    /// A data register.
+    /// Returns a data register.
     pub fn register(register: Register) -> Self {
         Self::with_index(REGISTER, register.index())
     }
 
-    /// A predicate register.
+    /// Returns a predicate register.
     pub fn predicate(register: Register) -> Self {
         Self::with_index(PREDICATE, register.index())
     }
 
-    /// An integer, if 24 bits hold it.
+    /// Returns an integer, if 24 bits hold it.
     pub fn immediate(value: i64) -> Option<Self> {
         let fits = (-(1 << (INDEX_BITS - 1))..1 << (INDEX_BITS - 1)).contains(&value);
         fits.then_some(Self(IMMEDIATE << TAG_SHIFT | value as u32 & INDEX_MASK))
     }
 
-    /// A constant of the function's table.
+    /// Returns a constant of the function's table.
     pub fn constant(constant: ConstantId) -> Self {
         Self::with_index(CONSTANT, constant.index())
     }
 
-    /// A block that is named.
+    /// Returns a block that is named.
     pub fn target(block: Block) -> Self {
         Self::with_index(TARGET, block.index())
     }
 
-    /// A block that control falls through to.
+    /// Returns a block that control falls through to.
     pub fn fall_through(block: Block) -> Self {
         Self::with_index(FALL_THROUGH, block.index())
     }
 
-    /// An operand that the machine function describes.
+    /// Returns an operand that the machine function describes.
     pub fn special(special: SpecialId) -> Self {
         Self::with_index(SPECIAL, special.index())
     }
 
-    /// The word.
+    /// Returns the word.
     pub const fn bits(self) -> u32 {
         self.0
     }
@@ -151,22 +151,22 @@ impl Operand {
         }
     }
 
-    /// The register of either file.
+    /// Returns the register of either file.
     pub fn as_register(self) -> Option<Register> {
         matches!(self.tag(), REGISTER | PREDICATE).then(|| Register::from_u32(self.index()))
     }
 
-    /// The block, named or fallen through to.
+    /// Returns the block, named or fallen through to.
     pub fn as_block(self) -> Option<Block> {
         matches!(self.tag(), TARGET | FALL_THROUGH).then(|| Block::from_u32(self.index()))
     }
 
-    /// Is it an integer in the word or a constant of the table?
+    /// True if it is an integer in the word or a constant of the table.
     pub const fn is_constant(self) -> bool {
         matches!(self.tag(), IMMEDIATE | CONSTANT)
     }
 
-    /// The same kind of operand, modifiers and all, with another register.
+    /// Creates the same kind of operand, modifiers and all, with another register.
     ///
     /// # Panics
     /// It is no register.
@@ -177,7 +177,7 @@ impl Operand {
         Self(new.0 | self.0 & MODIFIERS)
     }
 
-    /// The same way to reach a block, with another block.
+    /// Creates the same way to reach a block, with another block.
     ///
     /// # Panics
     /// It is no block.
@@ -187,22 +187,22 @@ impl Operand {
         Self::with_index(self.tag(), block.index())
     }
 
-    /// Is its sign turned?
+    /// True if its sign is turned.
     pub const fn is_negated(self) -> bool {
         self.0 & NEGATE != 0
     }
 
-    /// Is its sign dropped?
+    /// True if its sign is dropped.
     pub const fn is_absolute(self) -> bool {
         self.0 & ABSOLUTE != 0
     }
 
-    /// Are its bits complemented?
+    /// True if its bits are complemented.
     pub const fn is_complemented(self) -> bool {
         self.0 & COMPLEMENT != 0
     }
 
-    /// Does it carry a modifier?
+    /// True if it carries a modifier.
     pub const fn is_modified(self) -> bool {
         self.0 & MODIFIERS != 0
     }
@@ -225,7 +225,7 @@ impl Operand {
         Self(self.0 & !COMPLEMENT | if complement { COMPLEMENT } else { 0 })
     }
 
-    /// Is any value as good as another?
+    /// True if any value is as good as another.
     pub const fn is_undefined(self) -> bool {
         self.0 & UNDEFINED != 0
     }

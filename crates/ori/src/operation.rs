@@ -72,7 +72,7 @@ macro_rules! operations {
             /// Every operation, in order.
             pub const ALL: &[Self] = &[$( Self::$variant, )*];
 
-            /// The operation's row of the table.
+            /// Returns the operation's row of the table.
             pub const fn properties(self) -> &'static OperationProperties {
                 match self {
                     $( Self::$variant => &const {
@@ -229,7 +229,7 @@ operations! {
     Fabs "FABS" None, (1, 1), (1, 1), [FLAGS] [REMATERIALIZABLE];
     /// The value of `b` with the sign of `a`.
     Fcopysign "FCOPYSIGN" None, (1, 1), (2, 2), [] [];
-    /// Is it infinite?
+    /// True if it is infinite.
     Ftestinf "FTESTINF" None, (1, 1), (1, 1), [] [];
 
     // Comparisons, selection, conversion.
@@ -244,7 +244,7 @@ operations! {
     /// Between generic addresses and those of a space.
     Cvta "CVTA" None, (1, 1), (1, 1), [SPACE VARIANT] [REMATERIALIZABLE];
 
-    /// Does a generic address lie in a space?
+    /// True if a generic addresses lie in a space.
     Isspacep "ISSPACEP" None, (1, 1), (1, 1), [SPACE] [];
 
     // Movement.
@@ -349,7 +349,7 @@ impl Operation {
         self.properties().name
     }
 
-    /// The operation with this name.
+    /// Returns the operation with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -357,12 +357,12 @@ impl Operation {
             .find(|operation| operation.name() == name)
     }
 
-    /// Does it end a block?
+    /// True if it ends a block.
     pub const fn is_terminator(self) -> bool {
         self.flags().contains(OperationFlags::TERMINATOR)
     }
 
-    /// Does it describe variables only?
+    /// True if it describes variables only.
     pub const fn is_debug(self) -> bool {
         self.flags().contains(OperationFlags::DEBUG)
     }
@@ -372,12 +372,12 @@ impl Operation {
         self.flags().contains(OperationFlags::OPAQUE)
     }
 
-    /// May its first two sources change places?
+    /// True if its first two sources may change places.
     pub const fn is_commutative(self) -> bool {
         self.flags().contains(OperationFlags::COMMUTATIVE)
     }
 
-    /// Does it copy a register or a constant, bit for bit?
+    /// True if it copies a register or a constant, bit for bit.
     pub const fn is_copy(self) -> bool {
         self.flags().contains(OperationFlags::COPY)
     }

@@ -119,7 +119,7 @@ impl RegisterPressure {
         pressure
     }
 
-    /// The most units live at once in a block.
+    /// Returns the most units live at once in a block.
     pub fn of_block(&self, block: Block) -> Units {
         self.blocks[block.index()]
     }

@@ -32,7 +32,7 @@ pub struct InstructionText<'a> {
 }
 
 impl Function {
-    /// The function as text.
+    /// Returns the function as text.
     pub fn display(&self, options: PrintOptions) -> FunctionText<'_> {
         FunctionText {
             function: self,
@@ -40,7 +40,7 @@ impl Function {
         }
     }
 
-    /// One instruction as text, for messages.
+    /// Returns one instruction as text, for messages.
     pub fn display_instruction(&self, instruction: Instruction) -> InstructionText<'_> {
         InstructionText {
             function: self,
@@ -106,7 +106,7 @@ impl FunctionText<'_> {
     }
 }
 
-/// The flags that a function has if its header says nothing of them.
+/// Returns the flags that a function has if its header says nothing of them.
 pub(super) const fn implied_flags(stage: Stage) -> FunctionFlags {
     match stage {
         Stage::Ssa => FunctionFlags::SSA,
@@ -313,7 +313,7 @@ impl Function {
         Ok(())
     }
 
-    /// The number of the source that, with the next one, is printed as an address.
+    /// Returns the number of the source that, with the next one, is printed as an address.
     fn printed_address(&self, instruction: Instruction) -> Option<usize> {
         let sources = self.sources(instruction);
         let base = match self.operation(instruction) {
@@ -484,7 +484,7 @@ impl Function {
     }
 }
 
-/// The name of a constant's format, to which the width is added unless the name has it.
+/// Returns the name of a constant's format, to which the width is added unless the name has it.
 pub(super) const fn constant_kind_name(kind: ConstantKind) -> (&'static str, Option<u32>) {
     match kind {
         ConstantKind::Half => ("f16", Some(16)),
@@ -523,7 +523,7 @@ fn print_constant(constant: Constant, out: &mut Formatter<'_>) -> fmt::Result {
     write!(out, "(0x{:x})", u128::from(high) << 64 | u128::from(low))
 }
 
-/// An instruction's flag, by its name in text.
+/// Returns an instruction's flag, by its name in text.
 pub(super) fn instruction_flag(name: &str) -> Option<InstructionFlags> {
     InstructionFlags::all()
         .iter_names()

@@ -52,7 +52,7 @@ fn is_placed_apart(operation: Operation) -> bool {
             .intersects(OperationFlags::TERMINATOR | OperationFlags::CALL_SEQUENCE)
 }
 
-/// A function that the verifier accepts; the same seed gives the same one.
+/// Returns a function that the verifier accepts; the same seed gives the same one.
 pub fn random_function(seed: u64, stage: Stage) -> Function {
     let mut random = Random::new(seed, Stream::TestOri);
     let function = empty_function(seed, stage, &mut random);
@@ -506,7 +506,7 @@ impl Generator {
         self.function.create_register(file, data_type.bits() as u16, None)
     }
 
-    /// A register to define: a new one or, without SSA form, one that has a definition.
+    /// Returns a register to define: a new one or, without SSA form, one that has a definition.
     fn result(&mut self, block: Block, expected: Expected) -> Register {
         let bits = match expected {
             Expected::Value(data_type) => data_type.bits(),
@@ -520,7 +520,7 @@ impl Generator {
         self.new_register(DataType::of_bits(bits).expect("a width of registers"))
     }
 
-    /// A register that is defined at the end of a block so far.
+    /// Returns a register that is defined at the end of a block so far.
     fn register_source(&mut self, block: Block, has_width: impl Fn(u32) -> bool) -> Operand {
         let function = &self.function;
         let fitting: Vec<Register> = self.available[block.index()]

@@ -30,12 +30,12 @@ impl Units {
         Self(units)
     }
 
-    /// The units of one file.
+    /// Returns the units of one file.
     pub const fn of(self, file: RegisterFile) -> u32 {
         self.0[file as usize]
     }
 
-    /// The units of the data registers, uniform ones included.
+    /// Returns the units of the data registers, uniform ones included.
     pub const fn data(self) -> u32 {
         self.of(RegisterFile::R) + self.of(RegisterFile::Ur)
     }
@@ -48,7 +48,7 @@ impl Units {
         self.0[file as usize] -= units;
     }
 
-    /// The greater of both, for each file.
+    /// Returns the greater of both, for each file.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let mut most = self;
@@ -59,7 +59,7 @@ impl Units {
     }
 }
 
-/// How many units a register takes in its file.
+/// Returns how many units a register takes in its file.
 pub fn units_of(function: &Function, register: Register) -> u32 {
     let data = function.register(register);
     match data.file {
@@ -68,8 +68,8 @@ pub fn units_of(function: &Function, register: Register) -> u32 {
     }
 }
 
-/// The file that a register is counted in: with a divergence analysis, that of uniform registers if
-/// all threads of a warp have the same value in it.
+/// Returns the file that a register is counted in: with a divergence analysis, that of uniform
+/// registers if all threads of a warp have the same value in it.
 pub(crate) fn counted_file(
     function: &Function,
     register: Register,
@@ -116,17 +116,17 @@ impl<'a> RegisterSets<'a> {
         }
     }
 
-    /// The file that a register is counted in.
+    /// Returns the file that a register is counted in.
     pub fn file(&self, register: Register) -> RegisterFile {
         self.files[register.index()]
     }
 
-    /// The live registers of a file, in no order.
+    /// Returns the live registers of a file, in no order.
     pub fn live(&self, file: RegisterFile) -> &[Register] {
         &self.live[file as usize]
     }
 
-    /// Is a register live?
+    /// True if a register is live.
     pub fn contains(&self, register: Register) -> bool {
         let place = self.places[register.index()] as usize;
         self.live(self.file(register)).get(place) == Some(&register)
@@ -252,7 +252,7 @@ fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<It
     results.filter_map(Operand::as_register)
 }
 
-/// The registers that an instruction uses where it stands.
+/// Returns the registers that an instruction uses where it stands.
 fn used_registers(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
     let is_phi = function.operation(instruction) == Operation::Phi;
     let sources = function.sources(instruction).iter();

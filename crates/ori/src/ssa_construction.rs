@@ -112,7 +112,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// The register that holds a variable here; none: its value is undefined.
+    /// Returns the register that holds a variable here; none: its value is undefined.
     pub fn get(&self, variable: Variable) -> Option<Register> {
         self.current[variable].expand()
     }
@@ -254,7 +254,7 @@ impl<'a> SsaConstruction<'a> {
     }
 }
 
-/// A register of its own for a value that nothing defines, at the end of a block.
+/// Returns a register of its own for a value that nothing defines, at the end of a block.
 fn undefined_value(function: &mut Function, block: Block, data: &VariableData) -> Register {
     let register = data.create_register(function);
     let new = InstructionBuilder::new(Operation::ImplicitDef, data.data_type)

@@ -18,7 +18,8 @@ pub(super) struct Suffixes {
 /// Stands for a type that is not given where another one follows.
 const UNTYPED: &str = "untyped";
 
-/// The type that an operation has if at most one is written: predicates come out of comparisons.
+/// Returns the type that an operation has if at most one is written: predicates come out of
+/// comparisons.
 const fn implied_type(operation: Operation) -> DataType {
     match operation {
         Operation::Isetp | Operation::Fsetp | Operation::Ftestinf => DataType::B1,
@@ -47,7 +48,7 @@ impl Suffixes {
         Ok(())
     }
 
-    /// An operation and its suffixes; the error is what is wrong.
+    /// Returns an operation and its suffixes; the error is what is wrong.
     pub fn parse(word: &str) -> Result<(Operation, Self), String> {
         let (operation, mut rest) =
             split_operation(word).ok_or_else(|| format!("unknown operation `{word}`"))?;
@@ -117,8 +118,8 @@ impl Suffixes {
     }
 }
 
-/// The operation that a word begins with, and the suffixes behind it, dots included. Of `BAR` and
-/// `BAR.RED`, the longer.
+/// Returns the operation that a word begins with, and the suffixes behind it, dots included. Of
+/// `BAR` and `BAR.RED`, the longer.
 fn split_operation(word: &str) -> Option<(Operation, &str)> {
     (1..=2).rev().find_map(|parts| {
         let name = first_parts(word, parts)?;
@@ -126,7 +127,7 @@ fn split_operation(word: &str) -> Option<(Operation, &str)> {
     })
 }
 
-/// The first so many parts between dots.
+/// Returns the first so many parts between dots.
 fn first_parts(text: &str, parts: usize) -> Option<&str> {
     let mut ends = text.match_indices('.').map(|(at, _)| at).chain([text.len()]);
     ends.nth(parts - 1).map(|end| &text[..end])

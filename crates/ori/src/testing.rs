@@ -12,9 +12,9 @@ impl Function {
     }
 }
 
-/// Where two functions differ, as text. What the text form leaves out does not count: numbers of
-/// instructions and table rows, registers that nothing mentions, LLVM's register classes and the
-/// opcodes of instructions that Ori knows.
+/// Returns where two functions differ, as text. What the text form leaves out does not count:
+/// numbers of instructions and table rows, registers that nothing mentions, LLVM's register classes
+/// and the opcodes of instructions that Ori knows.
 pub fn difference(a: &Function, b: &Function) -> Option<String> {
     if a.info != b.info {
         return Some(format!("{:?}\n{:?}", a.info, b.info));

@@ -20,7 +20,7 @@ macro_rules! data_types {
             /// Every type, in order.
             pub const ALL: &[Self] = &[Self::None, $( Self::$variant, )*];
 
-            /// The name in text: PTX's.
+            /// Returns the name in text: PTX's.
             pub const fn name(self) -> &'static str {
                 match self {
                     Self::None => "",
@@ -44,7 +44,7 @@ macro_rules! data_types {
                 }
             }
 
-            /// How many values are packed into one.
+            /// Returns how many values are packed into one.
             pub const fn lanes(self) -> u32 {
                 match self {
                     Self::None => 0,
@@ -122,7 +122,7 @@ data_types! {
 }
 
 impl DataType {
-    /// The type with this name.
+    /// Returns the type with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -143,17 +143,17 @@ impl DataType {
         }
     }
 
-    /// Is it a floating-point type?
+    /// True if it is a floating-point type.
     pub const fn is_float(self) -> bool {
         matches!(self.class(), TypeClass::Float)
     }
 
-    /// Is it a signed integer type?
+    /// True if it is a signed integer type.
     pub const fn is_signed(self) -> bool {
         matches!(self.class(), TypeClass::Signed)
     }
 
-    /// The width of one lane in bits.
+    /// Returns the width of one lane in bits.
     pub const fn lane_bits(self) -> u32 {
         match self.lanes() {
             0 => 0,

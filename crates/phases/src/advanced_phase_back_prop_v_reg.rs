@@ -30,7 +30,7 @@ use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, PackedOption, Register, SecondaryMap};
 use oriel_ori::{Function, Instruction, Operation};
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut budget = context.options.knobs.budget(Knob::BackCopyPropBudget);
     let mut waiting = WaitingCopies {
@@ -71,7 +71,7 @@ struct WaitingCopies {
 }
 
 impl WaitingCopies {
-    /// The copy that waits for what an instruction defines.
+    /// Returns the copy that waits for what an instruction defines.
     fn waiting_for(&self, function: &Function, instruction: Instruction) -> Option<Instruction> {
         let mut results = function.results(instruction).iter();
         results.find_map(|result| self.copies[result.as_register()?].expand())

@@ -40,13 +40,13 @@ impl AnalysisCache {
         }
     }
 
-    /// The control flow of the function as it is.
+    /// Returns the control flow of the function as it is.
     pub fn control_flow(&mut self, function: &Function, options: &PhaseOptions) -> Rc<ControlFlow> {
         let make = || Rc::new(ControlFlow::analyze(function, options.traversal));
         Rc::clone(self.control_flow.get_or_insert_with(make))
     }
 
-    /// The liveness of the function as it is.
+    /// Returns the liveness of the function as it is.
     pub fn liveness(&mut self, function: &Function, options: &PhaseOptions) -> Rc<Liveness> {
         let flow = self.control_flow(function, options);
         let make = || Rc::new(Liveness::compute(function, &flow));
@@ -90,7 +90,7 @@ impl AnalysisCache {
     }
 }
 
-/// Have both the same edges and the same order? What else there is follows from these.
+/// True if both have the same edges and the same order. What else there is follows from these.
 fn is_same_flow(kept: &ControlFlow, made: &ControlFlow) -> bool {
     kept.graph == made.graph && kept.order.as_slice() == made.order.as_slice()
 }

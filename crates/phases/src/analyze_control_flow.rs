@@ -18,7 +18,7 @@
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let flow = context.control_flow(function);
     context.count("blocks", flow.order.len() as u64);

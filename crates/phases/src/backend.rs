@@ -53,8 +53,8 @@ static BACKENDS: [Backend; 7] = [
     backend(90, Hooks::GVN_CSE),
 ];
 
-/// Does the back end for a compute capability, times ten, provide what hooks stand for? GPUs older
-/// than all of the table have the oldest's.
+/// True if the back ends for a compute capability, times ten, provide what hooks stand for. GPUs
+/// older than all of the table have the oldest's.
 pub fn provides(sm: u32, hooks: Hooks) -> bool {
     let after = BACKENDS.partition_point(|backend| backend.first_sm <= sm);
     BACKENDS[after.saturating_sub(1)].hooks.contains(hooks)
@@ -82,7 +82,7 @@ pub fn packed_sm(sm: u32) -> u32 {
 /// The last packed number of GPUs whose immediates all have one form.
 pub const LAST_FIXED_IMMEDIATES: u32 = (5 << 12) - 1;
 
-/// The first capability that ptxas asks of a GPU's class: two instructions issue at once.
+/// Returns the first capability that ptxas asks of a GPU's class: two instructions issue at once.
 pub fn is_dual_issue(sm: u32) -> bool {
     (50..60).contains(&sm)
 }

@@ -168,7 +168,7 @@ struct StrongLiveness {
     live: EntityBitSet<Register>,
     /// Those of them that live across borders, and some that were live before.
     touched: Vec<(Register, Member)>,
-    /// Did the sets at the end of other blocks grow during a visit?
+    /// True if the sets ated the end of other blocks grow during a visit.
     changed: bool,
 }
 
@@ -286,8 +286,8 @@ impl StrongLiveness {
 /// liveness has two.
 const MATRIX_LIMIT: usize = 4 << 20;
 
-/// The instructions that nothing needs, in no order that matters; each of them can go only with
-/// those that use it.
+/// Returns the instructions that nothing needs, in no order that matters; each of them can go only
+/// with those that use it.
 pub(super) fn find_dead(
     function: &Function,
     flow: &ControlFlow,
@@ -315,7 +315,7 @@ fn find_dead_by_liveness(
     dead
 }
 
-/// The same from use to definition, without the sets at borders.
+/// Returns the same from use to definition, without the sets at borders.
 fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
     let mut needed = EntitySet::with_capacity(function.instruction_limit());
     let blocks = function.blocks().iter();
@@ -348,8 +348,8 @@ fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Ve
     code().filter(is_dead).collect()
 }
 
-/// The instructions that may go, found by `find` given those that have to stay: no more than the
-/// budget has left.
+/// Returns the instructions that may go, found by `find` given those that have to stay: no more
+/// than the budget has left.
 pub(super) fn within_budget(
     mut budget: Budget,
     find: impl Fn(&EntitySet<Instruction>) -> Vec<Instruction>,

@@ -19,7 +19,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::EntitySet;
 use oriel_ori::{Function, Instruction};
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let border = BorderRegisters::find(function);
     let budget = context.options.knobs.budget(Knob::OriPerformLiveDeadBudget);

@@ -89,7 +89,7 @@ pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> 
     })
 }
 
-/// Is it a load that may be left out if its value is known? Parameters of calls, and of the
+/// True if it is a load that may be left out if its value is known. Parameters of calls, and of the
 /// function if it is no kernel, stay: they lie among calls' own.
 fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
     let modifiers = function.modifiers(instruction);
@@ -97,14 +97,14 @@ fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
         && !matches!(modifiers.space, AddressSpace::DeviceParam | AddressSpace::None)
 }
 
-/// Does a load depend on what was written before? Not if its memory is never written, or not as
+/// True if a load depends on what was written before. Not if its memory is never written, or not as
 /// long as the kernel runs.
 pub(super) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
     let is_invariant = |access: &MemoryAccess| access.flags.contains(MemoryFlags::INVARIANT);
     !memory_kinds(function, load).0.is_empty() && !function.access(load).is_some_and(is_invariant)
 }
 
-/// The versions of memory, if the function has expressions that depend on them.
+/// Returns the versions of memory, if the function has expressions that depend on them.
 pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<MemoryVersions> {
     let depends = |instruction: Instruction| {
         function.operation(instruction) == Operation::Ld
@@ -116,8 +116,8 @@ pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<Me
     has_loads.then(|| MemoryVersions::compute(function, flow))
 }
 
-/// The registers whose value is the same wherever they are live: with one definition that comes
-/// before every use.
+/// Returns the registers whose value is the same wherever they are live: with one definition that
+/// comes before every use.
 pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
     let mut found = EntitySet::with_capacity(function.register_limit());
     let is_single = |&register: &Register| {
@@ -127,14 +127,14 @@ pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntityS
     found
 }
 
-/// May the first two sources change places? Not where the first has a type of its own.
+/// True if the first two sources may change places. Not where the first has a type of its own.
 pub(super) fn is_commutative(function: &Function, instruction: Instruction) -> bool {
     let operation = function.operation(instruction);
     let is_mixed = operation == Operation::Fadd && function.source_type(instruction) != DataType::None;
     operation.is_commutative() && !is_mixed
 }
 
-/// The register in a copy's source, if the copy leaves all of it as it is.
+/// Returns the register in a copy's source, if the copy leaves all of it as it is.
 pub(super) fn copied_register(function: &Function, instruction: Instruction) -> Option<Register> {
     let (source, result) = (function.source(instruction, 0), function.result(instruction, 0));
     let (source_register, result_register) = (source.as_register()?, result.as_register()?);
@@ -145,7 +145,7 @@ pub(super) fn copied_register(function: &Function, instruction: Instruction) -> 
     (!source.is_modified() && kind(source_register) == kind(result_register)).then_some(source_register)
 }
 
-/// The registers that an expression defines.
+/// Returns the registers that an expression defines.
 pub(super) fn result_registers(
     function: &Function,
     instruction: Instruction,

@@ -69,7 +69,7 @@ use values::Values;
 /// Iterations at most; each but the last removes an instruction or an edge.
 const ITERATIONS: u32 = 16;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     let is_open = knobs.is_on(Knob::GeneralOptimize)
@@ -85,7 +85,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     record.finish(function, context)
 }
 
-/// One walk and what it finds; was there anything?
+/// Returns one walk and what it finds; was there anything?
 pub(super) fn simplify_predicates(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
@@ -170,7 +170,7 @@ impl Decision {
         }
     }
 
-    /// The counter of what is done by it.
+    /// Returns the counter of what is done by it.
     const fn counter(self) -> &'static str {
         match self {
             Self::Redundant(_) => "redundant-computations",
@@ -276,7 +276,7 @@ impl PredicateSimplifier {
         Some(Decision::Redundant(pair))
     }
 
-    /// The number of the arm that a select is, as far as the tier looks.
+    /// Returns the number of the arm that a select is, as far as the tier looks.
     fn arm(&mut self, function: &Function, select: Instruction, anchor: Block) -> Option<usize> {
         let [first, second] = arms(function, select);
         let is_float = function.data_type(select).is_float();
@@ -301,7 +301,7 @@ impl PredicateSimplifier {
     }
 }
 
-/// Does nothing need an instruction?
+/// True if nothing needs an instruction.
 fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
     let results = function.results(instruction);
     let is_unused = |result: Operand| {

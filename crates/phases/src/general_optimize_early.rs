@@ -54,7 +54,7 @@ use targets::EqualTargets;
 /// Iterations for a block at most.
 const ITERATIONS: u32 = 1000;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     if knobs.is_on(Knob::DisableMergeEquivalentConditionalFlow) || !knobs.is_on(Knob::GeneralOptimize) {
@@ -139,7 +139,7 @@ impl Matcher {
         }
     }
 
-    /// The next match in a block; `next` is the first instruction that was not looked at.
+    /// Returns the next match in a block; `next` is the first instruction that was not looked at.
     fn find(&mut self, function: &Function, block: Block, next: &mut Option<Instruction>) -> Option<Match> {
         while let Some(instruction) = next.filter(|_| self.is_whole) {
             *next = function.next(instruction);

@@ -51,7 +51,7 @@ use oriel_ori::machine::takes_directly;
 use oriel_ori::{DataType, Function, Instruction, Modifiers, Operand, Operation, OperationFlags};
 use window::Window;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let is_reduced = function.info.flags.contains(FunctionFlags::OPT_SIZE);
     if is_reduced || context.optimization_level() <= 2 {
@@ -80,9 +80,9 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 }
 
 struct LatePropagator {
-    /// Are moves followed that have several uses?
+    /// True if moves are followed that have several uses.
     follows_shared: bool,
-    /// Does the window keep to the moves that the block begins with?
+    /// True if the window keeps to the moves that the block begins with.
     is_fixed: bool,
     window: Window,
     values: Values,
@@ -251,7 +251,7 @@ impl LatePropagator {
     }
 }
 
-/// Is it a move of a constant or of a register that the window takes?
+/// True if it is a move of a constant or of a register that the window takes.
 fn is_move(function: &Function, instruction: Instruction) -> bool {
     let is_copy = matches!(function.operation(instruction), Operation::Mov | Operation::Copy);
     is_copy
@@ -260,7 +260,7 @@ fn is_move(function: &Function, instruction: Instruction) -> bool {
             || registers_of_copy(function, instruction).is_some())
 }
 
-/// Does it compute in registers, with one result?
+/// True if it computes in registers, with one result.
 fn is_arithmetic(function: &Function, instruction: Instruction) -> bool {
     let other = OperationFlags::READS | OperationFlags::OPAQUE | OperationFlags::COPY;
     function.is_removable_if_unused(instruction)

@@ -8,7 +8,7 @@ use super::general_optimize::suite;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     match context.optimization_level() {
         0 | 1 => PhaseResult::Unchanged,

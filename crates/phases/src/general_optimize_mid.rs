@@ -72,7 +72,7 @@ const MOST_INDEXED_BYTES: i64 = 4096;
 /// Pieces of an object at most.
 const PIECE_LIMIT: usize = 256;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if own_objects(function).next().is_none() || !context.options.knobs.is_on(Knob::GeneralOptimize) {
         return PhaseResult::Unchanged;
@@ -101,7 +101,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     conversion.finish(context)
 }
 
-/// The objects whose contents are the function's own.
+/// Returns the objects whose contents are the function's own.
 fn own_objects(function: &Function) -> impl Iterator<Item = FrameObject> + '_ {
     let objects = function.stack_objects();
     let own = objects.filter(|(_, data)| !data.is_removed && !data.is_fixed);
@@ -267,7 +267,7 @@ impl Conversion {
         saved.sum()
     }
 
-    /// The objects that can and should be promoted, as far as costs tell.
+    /// Returns the objects that can and should be promoted, as far as costs tell.
     fn candidates(
         &mut self,
         function: &Function,
@@ -416,7 +416,7 @@ impl Conversion {
     }
 }
 
-/// The pieces of an object whose accesses have no index.
+/// Returns the pieces of an object whose accesses have no index.
 fn pieces_of_object(
     function: &Function,
     objects: &FrameObjects,

@@ -61,7 +61,7 @@ use oriel_ori::Function;
 /// which generations it is set is not known; they are as pure as other arithmetic.
 const HAS_EXTENDED_SCOPE: bool = true;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     let mode = Mode::dispatch(knobs.integer(Knob::EnableGvnCseMode), HAS_EXTENDED_SCOPE);

@@ -31,7 +31,7 @@ use oriel_ori::{
     ControlFlow, DataType, Function, InstructionBuilder, Liveness, Operand, Operation, Position, RegisterFile,
 };
 
-/// The entries of each cycle that has several.
+/// Returns the entries of each cycle that has several.
 pub(super) fn find(function: &Function, flow: &ControlFlow) -> Vec<Vec<Block>> {
     let mut search = ComponentSearch::new();
     let mut found = Vec::new();
@@ -134,8 +134,8 @@ fn build_dispatch(function: &mut Function, entries: &[Block], selectors: &[Regis
     blocks[0]
 }
 
-/// The block that belongs to the edges from one block to another: the first if it leads nowhere
-/// else, or a new one.
+/// Returns the block that belongs to the edges from one block to another: the first if it leads
+/// nowhere else, or a new one.
 fn block_of_edge(function: &mut Function, source: Block, target: Block) -> Block {
     let mut successors = function.successors(source);
     if (successors.next(), successors.next()) == (Some(target), None) {

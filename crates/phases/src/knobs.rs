@@ -23,7 +23,7 @@ pub enum KnobKind {
 }
 
 impl KnobKind {
-    /// The type name of ptxas.
+    /// Returns the type name of ptxas.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Switch => "OKT_NONE",
@@ -59,7 +59,7 @@ pub enum KnobValue {
 }
 
 impl KnobValue {
-    /// The kind that has such values.
+    /// Returns the kind that has such values.
     pub const fn kind(self) -> KnobKind {
         match self {
             Self::Switch(_) => KnobKind::Switch,
@@ -214,7 +214,7 @@ knobs! {
 }
 
 impl KnobSpec {
-    /// The name, each letter moved by thirteen places.
+    /// Returns the name, each letter moved by thirteen places.
     pub fn rot13(&self) -> String {
         rot13(self.name)
     }
@@ -230,7 +230,7 @@ fn rot13(name: &str) -> String {
 }
 
 impl Knob {
-    /// The knob's row.
+    /// Returns the knob's row.
     pub fn spec(self) -> &'static KnobSpec {
         &KNOBS[self as usize]
     }
@@ -275,12 +275,12 @@ impl Knobs {
         Ok(())
     }
 
-    /// The value of a knob.
+    /// Returns the value of a knob.
     pub fn value(&self, knob: Knob) -> KnobValue {
         self.values[knob as usize]
     }
 
-    /// Is a switch on?
+    /// True if a switch is on.
     ///
     /// # Panics
     /// The knob is no switch.
@@ -291,7 +291,7 @@ impl Knobs {
         }
     }
 
-    /// The value of an integer.
+    /// Returns the value of an integer.
     ///
     /// # Panics
     /// The knob is no integer.
@@ -313,7 +313,7 @@ impl Knobs {
         }
     }
 
-    /// The value of a number that need not be whole.
+    /// Returns the value of a number that need not be whole.
     ///
     /// # Panics
     /// The knob is no such number.
@@ -325,8 +325,8 @@ impl Knobs {
     }
 }
 
-/// The knobs that a name or number means: several that share a number, if phases read one knob of
-/// ptxas differently.
+/// Returns the knobs that a name or number means: several that share a number, if phases read one
+/// knob of ptxas differently.
 fn find(name: &str) -> Result<Vec<&'static KnobSpec>, String> {
     let plain = name.replace('-', "");
     let is_named = |spec: &&KnobSpec| {

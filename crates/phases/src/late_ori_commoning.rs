@@ -47,7 +47,7 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operand};
 use std::rc::Rc;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut set = WorkingSet::new(function, context);
     let mut replacement = Replacement::new(context.options.knobs.is_on(Knob::ForceLateCommoning));

@@ -112,7 +112,7 @@ use knobs::Knobs;
 use oriel_engine::graph::Traversal;
 use oriel_engine::live::pressure::DEFAULT_BUDGET;
 
-/// Did a phase change the function?
+/// True if a phase changed the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseResult {
     /// It is as it was.
@@ -122,7 +122,7 @@ pub enum PhaseResult {
 }
 
 impl PhaseResult {
-    /// The result of a phase that changed something or not.
+    /// Returns the result of a phase that changed something or not.
     pub const fn of(changed: bool) -> Self {
         if changed { Self::Changed } else { Self::Unchanged }
     }

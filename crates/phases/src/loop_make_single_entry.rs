@@ -32,7 +32,7 @@ use oriel_engine::graph::Loop;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut flow = context.control_flow(function);
     let mut changed = false;
@@ -77,7 +77,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(changed || preheaders != 0)
 }
 
-/// The sources of the edges that enter a loop, with repetitions.
+/// Returns the sources of the edges that enter a loop, with repetitions.
 fn entering_edges(flow: &ControlFlow, natural_loop: Loop) -> Vec<Block> {
     let header = flow.loops.header(natural_loop);
     let predecessors = flow.graph.predecessors(header).iter().copied();
@@ -86,7 +86,7 @@ fn entering_edges(flow: &ControlFlow, natural_loop: Loop) -> Vec<Block> {
         .collect()
 }
 
-/// Can all ways into a block be led elsewhere, if these blocks lead there?
+/// True if all ways can into a block be led elsewhere, if these blocks lead there.
 pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[Block]) -> bool {
     let is_known = |&block: &Block| {
         let terminator = function.terminator(block);

@@ -18,7 +18,8 @@ pub struct Manager<'a> {
     statistics: Statistics,
     remarks: Vec<Remark>,
     analyses: AnalysisCache,
-    /// Is the function at the fixed point of the suite, as the last phase that changed it left it?
+    /// True if the function is at the fixed point of the suite, as the last phase that changed it
+    /// left it.
     is_simplified: bool,
     /// How far the pipeline has come.
     pub(super) progress: Progress,
@@ -29,7 +30,8 @@ pub struct Manager<'a> {
 }
 
 impl<'a> Manager<'a> {
-    /// A manager for one function. Without `wants_remarks` phases do not spend time on remarks.
+    /// Creates a manager for one function. Without `wants_remarks` phases do not spend time on
+    /// remarks.
     pub fn new(options: &'a PhaseOptions, wants_remarks: bool) -> Self {
         Self {
             options,
@@ -88,17 +90,17 @@ impl<'a> Manager<'a> {
         self.analyses.check(phase, function, self.options)
     }
 
-    /// The control flow of the function as the last phase left it.
+    /// Returns the control flow of the function as the last phase left it.
     pub fn control_flow(&mut self, function: &Function) -> Rc<ControlFlow> {
         self.analyses.control_flow(function, self.options)
     }
 
-    /// The liveness of the function as the last phase left it.
+    /// Returns the liveness of the function as the last phase left it.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.analyses.liveness(function, self.options)
     }
 
-    /// How many weighted instructions the phases have added to have fewer registers.
+    /// Returns how many weighted instructions the phases have added to have fewer registers.
     pub fn allowance(&self) -> f64 {
         self.allowance
     }
@@ -139,7 +141,8 @@ impl PhaseContext<'_> {
         self.manager.statistics.add(self.phase, counter, amount);
     }
 
-    /// The result of a phase that did something so many times, which one of its counters has.
+    /// Returns the result of a phase that did something so many times, which one of its counters
+    /// has.
     pub(super) fn result_of(&mut self, counter: &'static str, amount: usize) -> PhaseResult {
         self.count(counter, amount as u64);
         PhaseResult::of(amount != 0)
@@ -166,12 +169,12 @@ impl PhaseContext<'_> {
         }
     }
 
-    /// The function's control flow as it is now.
+    /// Returns the function's control flow as it is now.
     pub fn control_flow(&mut self, function: &Function) -> Rc<ControlFlow> {
         self.manager.analyses.control_flow(function, self.options)
     }
 
-    /// The function's liveness as it is now.
+    /// Returns the function's liveness as it is now.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.liveness(function, self.options)
     }
@@ -188,8 +191,8 @@ impl PhaseContext<'_> {
         *self.manager.is_simplified = true;
     }
 
-    /// The level of optimisation, as phases gate themselves by it: LLVM's, but not above 1 once as
-    /// many phases have asked as knob 499 (OptBudget) allows.
+    /// Returns the level of optimisation, as phases gate themselves by it: LLVM's, but not above 1
+    /// once as many phases have asked as knob 499 (OptBudget) allows.
     pub fn optimization_level(&mut self) -> u32 {
         let level = self.options.optimization_level;
         match level > 1 && !self.manager.level_budget.spend() {

@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 /// So many times less often than another block does a block run that is cold beside it.
 pub const HOT_RATIO: u64 = 100;
 
-/// The blocks that are rarely run.
+/// Returns the blocks that are rarely run.
 pub fn cold_blocks(function: &Function) -> EntitySet<Block> {
     let is_cold = |&block: &Block| {
         let is_rare = is_colder(function.frequency(block), function.info.entry_frequency);
@@ -45,7 +45,7 @@ pub(super) fn is_colder(frequency: u64, beside: u64) -> bool {
     frequency != 0 && frequency.saturating_mul(HOT_RATIO) < beside
 }
 
-/// Does nothing follow the block, though it does not return?
+/// True if nothing follows the block, though it does not return.
 fn ends_the_thread(function: &Function, block: Block) -> bool {
     let Some(end) = function.terminator(block) else {
         return false;

@@ -5,8 +5,8 @@ use oriel_engine::entity::{Block, Register};
 use oriel_ori::{Function, Instruction, Operation};
 use std::collections::BTreeSet;
 
-/// The definitions of a register that reach the place before `next`, or the end of the block, found
-/// by going back along every path.
+/// Returns the definitions of a register that reach the place before `next`, or the end of the
+/// block, found by going back along every path.
 fn reaching(
     function: &Function,
     block: Block,

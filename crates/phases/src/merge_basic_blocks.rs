@@ -20,7 +20,7 @@
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if context.options.dont_merge_basic_blocks {
         return PhaseResult::Unchanged;

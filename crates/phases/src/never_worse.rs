@@ -33,8 +33,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The cost of a function with a budget of registers, from its liveness, which is not always
-    /// asked for.
+    /// Returns the cost of a function with a budget of registers, from its liveness, which is not
+    /// always asked for.
     pub fn of(
         function: &Function,
         flow: &ControlFlow,
@@ -62,7 +62,7 @@ impl Cost {
     }
 }
 
-/// The [weighted instructions](Cost::weighted_instructions) of a function.
+/// Returns the [weighted instructions](Cost::weighted_instructions) of a function.
 pub fn weighted_instructions(function: &Function, flow: &ControlFlow) -> f64 {
     let weights = BlockWeights::compute(function, flow);
     let of_block = |block| -> f64 {
@@ -75,7 +75,7 @@ pub fn weighted_instructions(function: &Function, flow: &ControlFlow) -> f64 {
     blocks.map(|&block| weights.of(block) * of_block(block)).sum()
 }
 
-/// How many instructions one counts.
+/// Returns how many instructions one counts.
 fn count_of(function: &Function, instruction: Instruction) -> f64 {
     let is_access = matches!(function.operation(instruction), Operation::Ld | Operation::St);
     if is_access && function.modifiers(instruction).space == AddressSpace::Local {
@@ -85,7 +85,7 @@ fn count_of(function: &Function, instruction: Instruction) -> f64 {
     }
 }
 
-/// Is an instruction one of PTX?
+/// True if an instruction is one of PTX.
 fn becomes_code(function: &Function, instruction: Instruction) -> bool {
     match function.operation(instruction) {
         Operation::Phi | Operation::ImplicitDef | Operation::Nop => false,
@@ -98,8 +98,8 @@ fn becomes_code(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-/// The [excess pressure](Cost::excess_pressure) of a function with a budget of registers, from its
-/// liveness, which is not always asked for.
+/// Returns the [excess pressure](Cost::excess_pressure) of a function with a budget of registers,
+/// from its liveness, which is not always asked for.
 pub fn excess_pressure(
     function: &Function,
     register_budget: u32,
@@ -123,8 +123,8 @@ pub(super) fn is_data(function: &Function, register: Register) -> bool {
     )
 }
 
-/// A bound of how many units are live at once: those that live across the border of a block,
-/// wherever, and those that are defined in the fullest block.
+/// Returns a bound of how many units are live at once: those that live across the border of a
+/// block, wherever, and those that are defined in the fullest block.
 pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
     let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut across = 0;

@@ -18,7 +18,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::Block;
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let cold = cold_blocks(function);
     let is_cold = |&block: &Block| cold.contains(block);

@@ -25,7 +25,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, SecondaryMap};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let flow = context.control_flow(function);
     let loops = &flow.loops;

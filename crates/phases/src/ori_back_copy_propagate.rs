@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(_: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     context.advance(Progress::BACK_COPY_PROPAGATED);
     PhaseResult::Unchanged

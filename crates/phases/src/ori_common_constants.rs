@@ -42,7 +42,7 @@ struct Leader {
     block: Block,
 }
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let flow = context.control_flow(function);
     let repeated = find_repeated(function, &flow);
@@ -112,7 +112,7 @@ fn find_repeated(function: &Function, flow: &ControlFlow) -> Vec<(Leader, Leader
     repeated
 }
 
-/// The register that an instruction gives a constant, and the bits.
+/// Returns the register that an instruction gives a constant, and the bits.
 fn constant_of(function: &Function, definition: Instruction) -> Option<(Register, u64)> {
     if function.operation(definition) != Operation::Mov || !function.is_removable_if_unused(definition) {
         return None;

@@ -54,7 +54,7 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::Function;
 use policy::Policy;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     marks::clear_marks(function);
     let mut policy = Policy::new(function, context);
@@ -70,7 +70,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(counts != marks::Counts::default())
 }
 
-/// The instance for SSA form, as a part of others; how many instructions went and uses were
+/// Returns the instance for SSA form, as a part of others; how many instructions went and uses were
 /// replaced.
 pub(super) fn propagate_in_ssa(function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
     marks::clear_marks(function);

@@ -7,7 +7,7 @@ use super::peephole::Peephole;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut peephole = Peephole::new(context);
     let applied = peephole.simplify_function(function, context);

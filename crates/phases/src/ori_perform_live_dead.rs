@@ -33,7 +33,7 @@ use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let (flow, removed_blocks) = rebuild_basic_blocks(function, RebuildMode::Full, context);
     let budget = context.options.knobs.budget(Knob::OriPerformLiveDeadBudget);

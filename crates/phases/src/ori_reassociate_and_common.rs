@@ -50,7 +50,7 @@ pub(super) use chain::fold_constants;
 use oriel_ori::{ControlFlow, Function, Instruction};
 use prefixes::{Prefix, Prefixes, build};
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     if !knobs.is_on(Knob::AllowReassociateCSE) {

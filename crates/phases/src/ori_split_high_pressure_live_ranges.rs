@@ -26,7 +26,7 @@ use super::ori_split_live_ranges::{Policy, split};
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let policy = Policy {
         budget: context.options.register_budget,

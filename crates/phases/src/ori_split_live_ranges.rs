@@ -63,13 +63,13 @@ pub(super) struct Policy {
     pub budget: u32,
     /// Is arithmetic done again?
     pub repeats_arithmetic: bool,
-    /// May a value be made anew in a deeper loop than where it was made first?
+    /// True if a value may be made anew in a deeper loop than where it was made first.
     pub enters_loops: bool,
     /// How often the whole function is gone through, at most.
     pub rounds: u32,
 }
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if !context.options.knobs.is_on(Knob::OriSplitLiveRanges) {
         return PhaseResult::Unchanged;
@@ -218,7 +218,8 @@ impl PreAnalysis {
         }
     }
 
-    /// Is the pressure too high somewhere between two positions of a block, the second excluded?
+    /// True if the pressure is too high somewhere between two positions of a block, the second
+    /// excluded.
     fn is_hot(&self, block: Block, from: u32, to: u32) -> bool {
         let record = &self.records[block];
         let first = record.first_hot as usize;
@@ -227,8 +228,8 @@ impl PreAnalysis {
             .is_some_and(|&position| position < to)
     }
 
-    /// The outermost loop around a block in which the pressure is low enough, and that does not
-    /// contain the definition; and the block before it.
+    /// Returns the outermost loop around a block in which the pressure is low enough, and that does
+    /// not contain the definition; and the block before it.
     fn cool_loop(&self, block: Block, home: Block) -> Option<(Loop, Block)> {
         let loops = &self.flow.loops;
         let is_cool = |inner: Loop| !self.hot_loops.contains(inner) && !loops.contains(inner, home);
@@ -515,7 +516,7 @@ impl Plan {
         self.groups.len() - 1
     }
 
-    /// The group whose value is made at the end of the block before a loop.
+    /// Returns the group whose value is made at the end of the block before a loop.
     fn group_of_loop(&mut self, function: &Function, inner: Loop, before: Block) -> usize {
         if let Some(&group) = self.of_loops.get(&inner) {
             return group;

@@ -22,7 +22,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{Function, OperandKind};
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut by_label = function.blocks().to_vec();
     // The entry stays first, and of two blocks with the same label the one that is first.
@@ -53,7 +53,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::Changed
 }
 
-/// The block that control falls through to.
+/// Returns the block that control falls through to.
 fn fall_through(function: &Function, block: Block) -> Option<Block> {
     let terminator = function.terminator(block)?;
     function

@@ -21,7 +21,7 @@ bitflags! {
 }
 
 impl Forms {
-    /// The form that functions have at a stage.
+    /// Returns the form that functions have at a stage.
     pub const fn at(stage: Stage) -> Self {
         match stage {
             Stage::Ssa => Self::SSA,
@@ -77,7 +77,8 @@ impl Phase {
     }
 }
 
-/// A row for a phase of ptxas that Oriel does not implement: it only keeps its position in the order.
+/// Returns a row for a phase of ptxas that Oriel does not implement: it only keeps its position in
+/// the order.
 const fn unimplemented(number: u16, name: &'static str) -> Phase {
     let mut phase = phase(number, name, Forms::empty(), nothing);
     phase.run = None;
@@ -101,7 +102,7 @@ fn nothing(_: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
 /// The last phase before PHI elimination.
 const LAST_SSA_PHASE: u16 = 65;
 
-/// A row for a phase with a number.
+/// Returns a row for a phase with a number.
 const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase {
     let stage = if number <= LAST_SSA_PHASE {
         Stage::Ssa
@@ -114,9 +115,9 @@ const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase
 }
 
 impl Phase {
-    /// A phase of a name, which runs at a stage if nothing else is asked for and accepts functions
-    /// of these forms. It is in no profile, needs no analysis and keeps none; [`Registry`] has an
-    /// example.
+    /// Creates a phase of a name, which runs at a stage if nothing else is asked for and accepts
+    /// functions of these forms. It is in no profile, needs no analysis and keeps none;
+    /// [`Registry`] has an example.
     pub const fn new(name: &'static str, stage: Stage, forms: Forms, run: Run) -> Self {
         Self {
             number: None,
@@ -165,7 +166,7 @@ impl Phase {
 
 const BOTH: Forms = Forms::SSA.union(Forms::LATE);
 
-/// The instances of OriPerformLiveDead differ in when they run, and in nothing else.
+/// Returns the instances of OriPerformLiveDead differ in when they run, and in nothing else.
 const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
     phase(number, name, BOTH, super::ori_perform_live_dead::run)
         .in_group("OriPerformLiveDead")
@@ -447,7 +448,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// The phases, in order.
+    /// Returns the phases, in order.
     pub fn phases(&self) -> impl Iterator<Item = &'static Phase> + '_ {
         self.phases.iter().copied()
     }
@@ -489,13 +490,13 @@ impl Registry {
     }
 }
 
-/// A row for a test.
+/// Returns a row for a test.
 #[cfg(test)]
 pub(super) const fn test_phase(run: Run) -> Phase {
     Phase::new("test", Stage::Ssa, BOTH, run)
 }
 
-/// The phases that a name means; more than one for a group.
+/// Returns the phases that a name means; more than one for a group.
 pub fn named(name: &str) -> impl Iterator<Item = &'static Phase> + '_ {
     PHASES.iter().filter(move |phase| phase.is_named(name))
 }

@@ -52,7 +52,7 @@ const MOST_BLOCKS: usize = 8;
 /// hundred.
 const MOST_WEIGHT_PERCENT: f64 = 6.0;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let least = LEAST_PEAK.min(context.options.register_budget);
     // The bound takes no liveness, and most functions stay below it.
@@ -113,7 +113,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The uses of a value outside of its block, by block; none if it is not to be computed again.
+    /// Returns the uses of a value outside of its block, by block, or none if it is not to be
+    /// computed again.
     fn uses_to_serve(&self, function: &Function, register: Register) -> Option<Vec<(Block, Users)>> {
         let definition = function.unique_definition(register)?;
         let home = function.block_of(definition)?;
@@ -170,7 +171,8 @@ impl Search<'_> {
     }
 }
 
-/// Is an instruction, or what its result goes into, part of what ptxas recognises a loop by?
+/// True if an instruction, is or what its result goes into, part of what ptxas recognises a loop
+/// by.
 fn controls_loop(function: &Function, user: Instruction) -> bool {
     let is_control =
         |instruction| matches!(function.operation(instruction), Operation::Phi | Operation::Isetp);
@@ -181,7 +183,7 @@ fn controls_loop(function: &Function, user: Instruction) -> bool {
     is_control(user) || results.any(|result| function.uses(result).any(|(next, _)| is_control(next)))
 }
 
-/// Is it cheaper to compute once more than to hold in a register?
+/// True if it is cheaper to compute once more than to hold in a register.
 fn is_cheap(function: &Function, definition: Instruction) -> bool {
     let [result] = function.results(definition).iter().collect::<SmallVec<[_; 2]>>()[..] else {
         return false;
@@ -205,7 +207,7 @@ fn is_cheap(function: &Function, definition: Instruction) -> bool {
     }
 }
 
-/// Does a conversion make a wider integer of a narrower one?
+/// True if a conversion makes a wider integer of a narrower one.
 fn is_widening(from: DataType, to: DataType) -> bool {
     let is_integer = |data_type| {
         matches!(

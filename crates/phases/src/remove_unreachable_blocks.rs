@@ -14,7 +14,7 @@
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     context.result_of("removed-blocks", function.remove_unreachable_blocks())
 }

@@ -13,7 +13,7 @@ use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     let seed = knobs.integer(Knob::InstructionOrderSeed) as u64;

@@ -31,7 +31,7 @@ impl Replacement {
         }
     }
 
-    /// How many instructions were replaced.
+    /// Returns how many instructions were replaced.
     pub fn replaced(&self) -> usize {
         self.replaced
     }
@@ -70,8 +70,8 @@ impl Replacement {
         true
     }
 
-    /// Can registers be live up to an instruction, from where on they may take the place of others?
-    /// They count as live then.
+    /// True if registers can be live up to an instruction, from where on they may take the place of
+    /// others. They count as live then.
     pub fn has_room(
         &mut self,
         function: &Function,

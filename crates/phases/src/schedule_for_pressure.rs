@@ -52,7 +52,7 @@ fn most_after(peak: u32) -> u32 {
     peak - peak.div_ceil(LEAST_GAIN)
 }
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let weights = Weights::of(function);
     if most_live(function, |register| weights.get(register) > 0) < LEAST_PEAK {

@@ -13,7 +13,7 @@ pub struct Selected {
 }
 
 impl Registry {
-    /// The phases in a list such as `OriPerformLiveDead,PlaceBlocksInSourceOrder@ssa`.
+    /// Returns the phases in a list such as `OriPerformLiveDead,PlaceBlocksInSourceOrder@ssa`.
     ///
     /// # Errors
     /// A name is unknown, the phase is not part of Oriel, or it does not accept the form of the
@@ -42,7 +42,7 @@ impl Registry {
         Ok(selected)
     }
 
-    /// The phases in a list of names, at whichever stage.
+    /// Returns the phases in a list of names, at whichever stage.
     ///
     /// # Errors
     /// No phase that can run has the name.
@@ -58,8 +58,8 @@ impl Registry {
         Ok(phases)
     }
 
-    /// The phases that come before one in the order, each at its own stage; of a group, before its
-    /// first.
+    /// Returns the phases that come before one in the order, each at its own stage; of a group,
+    /// before its first.
     ///
     /// # Errors
     /// No phase that can run has the name.
@@ -75,7 +75,7 @@ impl Registry {
             .collect())
     }
 
-    /// The phases of a name that can run.
+    /// Returns the phases of a name that can run.
     fn runnable<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'static Phase> + 'n {
         self.phases()
             .filter(move |phase| phase.run.is_some() && phase.is_named(name))

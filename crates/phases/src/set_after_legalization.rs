@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(_: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     context.advance(Progress::LEGALIZED);
     PhaseResult::Unchanged

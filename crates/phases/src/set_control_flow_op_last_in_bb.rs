@@ -19,7 +19,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::Block;
 use oriel_ori::{DataType, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut splits = 0;
     for mut block in function.blocks().to_vec() {
@@ -38,7 +38,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(splits + endings != 0)
 }
 
-/// The first instruction behind a control-flow operation; what only describes variables may stay.
+/// Returns the first instruction behind a control-flow operation; what only describes variables may
+/// stay.
 fn first_after_terminator(function: &Function, block: Block) -> Option<Instruction> {
     function
         .instructions(block)

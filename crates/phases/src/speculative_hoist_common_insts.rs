@@ -43,7 +43,7 @@ use std::rc::Rc;
 /// An expression and those in the other targets that are equal to it.
 type Equals = SmallVec<[Instruction; 2]>;
 
-/// The phase.
+/// Returns the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if !context.options.knobs.is_on(Knob::SpeculativeHoistCommonInsts) {
         return PhaseResult::Unchanged;
@@ -63,7 +63,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     context.result_of("hoisted-expressions", hoisting.hoisted)
 }
 
-/// The targets of a block, if nothing else leads to any of them.
+/// Returns the targets of a block, if nothing else leads to any of them.
 fn own_targets(flow: &ControlFlow, block: Block) -> SmallVec<[Block; 2]> {
     let mut targets = SmallVec::new();
     for &target in flow.graph.successors(block) {
@@ -134,8 +134,8 @@ impl Hoisting {
         }
     }
 
-    /// Is there room for the results in the block and all through the targets? They count as live
-    /// there then. Where the sources end earlier is not counted, so this is an upper bound.
+    /// True if there is room for the results in the block and all through the targets. They count
+    /// as live there then. Where the sources end earlier is not counted, so this is an upper bound.
     fn has_room(
         &mut self,
         function: &Function,
@@ -169,8 +169,8 @@ impl Hoisting {
     }
 }
 
-/// The expressions that all targets have, in an order in which each comes behind those that it is
-/// computed from.
+/// Returns the expressions that all targets have, in an order in which each comes behind those that
+/// it is computed from.
 fn common_expressions(
     function: &Function,
     versions: Option<&MemoryVersions>,
@@ -203,8 +203,8 @@ fn common_expressions(
     found.filter(|equals| equals.len() == targets.len()).collect()
 }
 
-/// The expressions of a block that could go to the end of its only predecessor, as far as what
-/// stands before them is concerned.
+/// Returns the expressions of a block that could go to the end of its only predecessor, as far as
+/// what stands before them is concerned.
 fn movable_expressions(function: &Function, block: Block) -> impl Iterator<Item = Instruction> + '_ {
     let barriers = OperationFlags::SIDE_EFFECTS
         | OperationFlags::CONVERGENT

@@ -30,7 +30,7 @@ impl Statistics {
         self.rows.iter().map(|row| (row.phase, row.time))
     }
 
-    /// A counter of a phase; zero if it did not run.
+    /// Returns a counter of a phase; zero if it did not run.
     pub fn counter(&self, phase: &str, counter: &str) -> u64 {
         let mut rows = self.iter().filter(|(name, _)| *name == phase);
         let counters = rows.next().map_or(&[][..], |(_, counters)| counters);
@@ -38,7 +38,7 @@ impl Statistics {
         values.next().map_or(0, |&(_, value)| value)
     }
 
-    /// Did no phase run?
+    /// True if no phase ran.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -62,7 +62,7 @@ pub(crate) fn run_named(
     (result, statistics, remarks)
 }
 
-/// The lines of an SSA kernel's body after a phase, at a level of optimisation.
+/// Returns the lines of an SSA kernel's body after a phase, at a level of optimisation.
 pub(crate) fn lines_after(name: &str, body: &str, knobs: &[&str], optimization_level: u32) -> Vec<String> {
     let text = format!("kernel \"k\" sm_80 ssa {{\n{body}}}\n");
     let mut function = parse_function(&text).expect("it is well formed");
@@ -153,7 +153,7 @@ pub(crate) fn edges(function: &Function) -> Vec<(usize, usize)> {
     function.blocks().iter().copied().flat_map(from).collect()
 }
 
-/// The PHIs' values by block and predecessor.
+/// Returns the PHIs' values by block and predecessor.
 pub(crate) fn phi_values(function: &Function) -> Vec<(Instruction, Vec<Operand>)> {
     let mut values: Vec<_> = function
         .blocks()

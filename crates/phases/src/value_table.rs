@@ -49,7 +49,7 @@ impl<T> Default for ValueTable<T> {
 }
 
 impl<T> ValueTable<T> {
-    /// The newest entry with these words, which have this hash.
+    /// Returns the newest entry with these words, which have this hash.
     pub fn find(&self, words: &[u32], hash: u32) -> Option<Value> {
         let first = self.buckets[self.bucket_of(hash)].expand();
         let mut chain = std::iter::successors(first, |&value| self.entries[value].next.expand());

@@ -12,7 +12,7 @@
 
 use super::words::GROUP_WORDS;
 
-/// The sources, of which each has the length of `dst`.
+/// Returns the sources, of which each has the length of `dst`.
 #[inline(always)]
 fn same_length<'source, const N: usize>(dst: &[u32], sources: [&'source [u32]; N]) -> [&'source [u32]; N] {
     sources.map(|source| {
@@ -76,8 +76,8 @@ fn first_change<const N: usize>(
     (length - rest.len()..length).find(|&word| changes(dst[word], sources.map(|source| source[word])) != 0)
 }
 
-/// Whether `changes` isn't zero in the half of a group that starts at word `START`. Half a group is
-/// the smallest register, which takes the fewest instructions to compare with zero.
+/// Returns whether `changes` isn't zero in the half of a group that starts at word `START`. Half a
+/// group is the smallest register, which takes the fewest instructions to compare with zero.
 #[inline(always)]
 fn half_changes<const START: usize, const N: usize>(
     words: &[u32; GROUP_WORDS],
@@ -91,8 +91,8 @@ fn half_changes<const START: usize, const N: usize>(
     found != 0
 }
 
-/// Applies `formula` from the group on that has the first word that it changes; whether there is
-/// one.
+/// Applies `formula` from the group on that has the first word that it changes and returns whether
+/// there is one.
 ///
 /// `changes` is not zero where `formula` differs from the word of `dst`.
 #[inline(always)]
@@ -115,7 +115,7 @@ pub fn or(dst: &mut [u32], source: &[u32]) {
     update(dst, [source], |d, [s]| d | s);
 }
 
-/// `dst |= source`; whether that changed a bit.
+/// `dst |= source` and returns whether that changed a bit.
 #[inline]
 pub fn or_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
     update_if_changed(dst, [source], |d, [s]| s & !d, |d, [s]| d | s)
@@ -127,7 +127,7 @@ pub fn and(dst: &mut [u32], source: &[u32]) {
     update(dst, [source], |d, [s]| d & s);
 }
 
-/// `dst &= source`; whether that changed a bit.
+/// `dst &= source` and returns whether that changed a bit.
 #[inline]
 pub fn and_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
     update_if_changed(dst, [source], |d, [s]| d & !s, |d, [s]| d & s)
@@ -139,7 +139,7 @@ pub fn and_not(dst: &mut [u32], source: &[u32]) {
     update(dst, [source], |d, [s]| d & !s);
 }
 
-/// `dst &= !source`; whether that changed a bit.
+/// `dst &= !source` and returns whether that changed a bit.
 #[inline]
 pub fn and_not_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
     update_if_changed(dst, [source], |d, [s]| d & s, |d, [s]| d & !s)
@@ -163,7 +163,7 @@ pub fn or_with_and_not(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &
     update(dst, [generate, input, kill], |d, [g, i, k]| d | g | (i & !k));
 }
 
-/// `dst |= gen | (input & !kill)`; whether that changed a bit.
+/// `dst |= gen | (input & !kill)` and returns whether that changed a bit.
 #[inline]
 pub fn or_with_and_not_if_changed(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) -> bool {
     update_if_changed(
@@ -174,25 +174,25 @@ pub fn or_with_and_not_if_changed(dst: &mut [u32], generate: &[u32], input: &[u3
     )
 }
 
-/// Whether every bit of `a` is in `b`.
+/// Returns whether every bit of `a` is in `b`.
 #[inline]
 pub fn is_subset_of(a: &[u32], b: &[u32]) -> bool {
     first_change(a, [b], |a, [b]| a & !b).is_none()
 }
 
-/// Whether some bit is in both.
+/// Returns whether some bit is in both.
 #[inline]
 pub fn intersects(a: &[u32], b: &[u32]) -> bool {
     first_change(a, [b], |a, [b]| a & b).is_some()
 }
 
-/// Whether no bit is set.
+/// Returns whether no bit is set.
 #[inline]
 pub fn is_empty(words: &[u32]) -> bool {
     first_change(words, [], |word, []| word).is_none()
 }
 
-/// How many bits are set.
+/// Returns how many bits are set.
 #[inline]
 pub fn count(words: &[u32]) -> usize {
     let (pairs, rest) = words.as_chunks::<2>();

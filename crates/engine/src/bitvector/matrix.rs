@@ -19,7 +19,7 @@ pub struct BitMatrix {
 }
 
 impl BitMatrix {
-    /// A matrix without members.
+    /// Creates a matrix without members.
     pub fn new(rows: usize, columns: usize) -> Self {
         let mut matrix = Self::default();
         matrix.reset(rows, columns);
@@ -35,38 +35,38 @@ impl BitMatrix {
         self.groups.resize(rows * self.row_groups, Group::default());
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[inline]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Where a row's groups are.
+    /// Returns where a row's groups are.
     #[inline]
     fn groups_of(&self, row: usize) -> Range<usize> {
         row * self.row_groups..(row + 1) * self.row_groups
     }
 
-    /// The words of a row.
+    /// Returns the words of a row.
     #[inline]
     pub fn row(&self, row: usize) -> &[u32] {
         bytemuck::cast_slice(&self.groups[self.groups_of(row)])
     }
 
-    /// The words of a row. Bits past the last column must stay zero.
+    /// Returns the words of a row. Bits past the last column must stay zero.
     #[inline]
     pub fn row_mut(&mut self, row: usize) -> &mut [u32] {
         let groups = self.groups_of(row);
         bytemuck::cast_slice_mut(&mut self.groups[groups])
     }
 
-    /// One row to write and another to read.
+    /// Returns one row to write and another to read.
     ///
     /// # Panics
     ///
@@ -79,7 +79,7 @@ impl BitMatrix {
         (bytemuck::cast_slice_mut(write), bytemuck::cast_slice(read))
     }
 
-    /// Adds the members of row `from` to row `to`; whether one was new.
+    /// Adds the members of row `from` to row `to` and returns whether one was new.
     #[inline]
     pub fn or_row_if_changed(&mut self, to: usize, from: usize) -> bool {
         if to == from {
@@ -89,26 +89,26 @@ impl BitMatrix {
         kernels::or_if_changed(to, from)
     }
 
-    /// Adds a column to a row; whether it was new.
+    /// Adds a column to a row and returns whether it was new.
     #[inline]
     pub fn insert(&mut self, row: usize, column: usize) -> bool {
         assert!(column < self.columns, "column {column} of {}", self.columns);
         words::insert(self.row_mut(row), column)
     }
 
-    /// Takes a column out of a row; whether it was in.
+    /// Takes a column out of a row and returns whether it was in.
     #[inline]
     pub fn remove(&mut self, row: usize, column: usize) -> bool {
         words::remove(self.row_mut(row), column)
     }
 
-    /// Whether a column is in a row.
+    /// Returns whether a column is in a row.
     #[inline]
     pub fn contains(&self, row: usize, column: usize) -> bool {
         words::contains(self.row(row), column)
     }
 
-    /// The columns of a row, ascending.
+    /// Returns the columns of a row, ascending.
     #[inline]
     pub fn iter(&self, row: usize) -> SetBits<'_> {
         SetBits::new(self.row(row))

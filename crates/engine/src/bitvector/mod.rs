@@ -62,13 +62,13 @@ pub struct BitVector {
 const _: () = assert!(size_of::<BitVector>() == 24);
 
 impl BitVector {
-    /// An empty set without room.
+    /// Creates an empty set without room.
     #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty set with room for the numbers below `bits`.
+    /// Creates an empty set with room for the numbers below `bits`.
     pub fn with_bits(bits: usize) -> Self {
         let mut set = Self::new();
         set.allocate(bits);
@@ -94,7 +94,7 @@ impl BitVector {
         self.groups.resize(count.div_ceil(GROUP_WORDS), Group::default());
     }
 
-    /// The words: number `n` is bit `n % 32` of word `n / 32`.
+    /// Returns the words: number `n` is bit `n % 32` of word `n / 32`.
     #[inline]
     pub fn words(&self) -> &[u32] {
         bytemuck::cast_slice(&self.groups)
@@ -115,7 +115,7 @@ impl BitVector {
         bytemuck::cast_slice_mut(&mut self.groups)
     }
 
-    /// Adds a number; whether it was new.
+    /// Adds a number and returns whether it was new.
     #[inline]
     pub fn insert(&mut self, number: usize) -> bool {
         let Some(cell) = self.cells_mut().get_mut(number / CELL_BITS) else {
@@ -133,7 +133,7 @@ impl BitVector {
         words::insert(self.words_mut(), number)
     }
 
-    /// Takes a number out; whether it was in.
+    /// Takes a number out and returns whether it was in.
     #[inline]
     pub fn remove(&mut self, number: usize) -> bool {
         let Some(cell) = self.cells_mut().get_mut(number / CELL_BITS) else {
@@ -144,7 +144,7 @@ impl BitVector {
         was_in
     }
 
-    /// Whether a number is in the set.
+    /// Returns whether a number is in the set.
     #[inline]
     pub fn contains(&self, number: usize) -> bool {
         let cell = self.cells().get(number / CELL_BITS);
@@ -189,7 +189,7 @@ impl BitVector {
         kernels::or(&mut self.words_mut()[..source.len()], source);
     }
 
-    /// Adds the members of `source`; whether one of them was new.
+    /// Adds the members of `source` and returns whether one of them was new.
     #[inline]
     pub fn or_if_changed(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let source = source.as_ref();
@@ -207,7 +207,7 @@ impl BitVector {
         }
     }
 
-    /// Keeps only what is in `source` too; whether that took something out.
+    /// Keeps only what is in `source` too and returns whether that took something out.
     #[inline]
     pub fn and_if_changed(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let (common, source, rest) = self.common(source.as_ref());
@@ -227,7 +227,7 @@ impl BitVector {
         kernels::and_not(common, source);
     }
 
-    /// Takes out the members of `source`; whether one was in.
+    /// Takes out the members of `source` and returns whether one was in.
     #[inline]
     pub fn and_not_if_changed(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let (common, source) = self.shared(source.as_ref());
@@ -272,7 +272,8 @@ impl BitVector {
         }
     }
 
-    /// Adds `generate` and what is in `input` but not in `kill`; whether something was new.
+    /// Adds `generate` and what is in `input` but not in `kill` and returns whether something was
+    /// new.
     #[inline]
     pub fn or_with_and_not_if_changed(
         &mut self,
@@ -313,19 +314,19 @@ impl BitVector {
         words::extract_bits(self.words(), range, out);
     }
 
-    /// Whether nothing is in the set.
+    /// Returns whether nothing is in the set.
     #[inline]
     pub fn is_empty(&self) -> bool {
         kernels::is_empty(self.words())
     }
 
-    /// How many numbers are in the set.
+    /// Returns how many numbers are in the set.
     #[inline]
     pub fn count(&self) -> usize {
         kernels::count(self.words())
     }
 
-    /// Whether everything in this set is in `other`.
+    /// Returns whether everything in this set is in `other`.
     #[inline]
     pub fn is_subset_of(&self, other: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let other = other.as_ref();
@@ -333,7 +334,7 @@ impl BitVector {
         kernels::is_subset_of(common, &other[..common.len()]) && kernels::is_empty(rest)
     }
 
-    /// Whether something is in both sets.
+    /// Returns whether something is in both sets.
     #[inline]
     pub fn intersects(&self, other: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let other = other.as_ref();
@@ -341,13 +342,13 @@ impl BitVector {
         kernels::intersects(&self.words()[..length], &other[..length])
     }
 
-    /// The smallest member.
+    /// Returns the smallest member.
     #[inline]
     pub fn first(&self) -> Option<usize> {
         words::next(self.words(), 0)
     }
 
-    /// The largest member.
+    /// Returns the largest member.
     #[inline]
     pub fn last(&self) -> Option<usize> {
         words::previous(self.words(), self.words().len() * WORD_BITS)
@@ -359,19 +360,19 @@ impl BitVector {
         words::next(self.words(), from)
     }
 
-    /// The largest member below `before`.
+    /// Returns the largest member below `before`.
     #[inline]
     pub fn previous(&self, before: usize) -> Option<usize> {
         words::previous(self.words(), before)
     }
 
-    /// The members, ascending.
+    /// Returns the members, ascending.
     #[inline]
     pub fn iter(&self) -> SetBits<'_> {
         SetBits::new(self.words())
     }
 
-    /// The words that this set and `other` both store.
+    /// Returns the words that this set and `other` both store.
     #[inline]
     fn shared<'other>(&mut self, other: &'other [u32]) -> (&mut [u32], &'other [u32]) {
         let words = self.words_mut();
@@ -379,7 +380,7 @@ impl BitVector {
         (&mut words[..length], &other[..length])
     }
 
-    /// The words that this set and `other` both store, and the rest of this set's.
+    /// Returns the words that this set and `other` both store, and the rest of this set's.
     #[inline]
     fn common<'other>(&mut self, other: &'other [u32]) -> (&mut [u32], &'other [u32], &mut [u32]) {
         let words = self.words_mut();
@@ -391,7 +392,7 @@ impl BitVector {
         (common, &other[..length], rest)
     }
 
-    /// The words up to the last that isn't zero.
+    /// Returns the words up to the last that isn't zero.
     fn significant_words(&self) -> &[u32] {
         let length = self
             .words()

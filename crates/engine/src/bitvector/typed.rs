@@ -21,15 +21,15 @@ macro_rules! for_each_operation {
             change {
                 /// Adds the members of `source`.
                 fn or(source);
-                /// Adds the members of `source`; whether one was new.
+                /// Adds the members of `source` and returns whether one was new.
                 fn or_if_changed(source) -> bool;
                 /// Keeps only what is in `source` too.
                 fn and(source);
-                /// Keeps only what is in `source` too; whether that took something out.
+                /// Keeps only what is in `source` too and returns whether that took something out.
                 fn and_if_changed(source) -> bool;
                 /// Takes out the members of `source`.
                 fn and_not(source);
-                /// Takes out the members of `source`; whether one was in.
+                /// Takes out the members of `source` and returns whether one was in.
                 fn and_not_if_changed(source) -> bool;
                 /// Takes out the members of `source` that are in, and adds those that are not.
                 fn xor(source);
@@ -37,18 +37,18 @@ macro_rules! for_each_operation {
                 fn assign_and(a, b);
                 /// Adds `generate` and what is in `input` but not in `kill`.
                 fn or_with_and_not(generate, input, kill);
-                /// Adds `generate` and what is in `input` but not in `kill`; whether something was
-                /// new.
+                /// Adds `generate` and what is in `input` but not in `kill` and returns whether
+                /// something was new.
                 fn or_with_and_not_if_changed(generate, input, kill) -> bool;
             }
             ask {
-                /// Whether nothing is in the set.
+                /// Returns whether nothing is in the set.
                 fn is_empty() -> bool;
-                /// How many entities are in the set.
+                /// Returns how many entities are in the set.
                 fn count() -> usize;
-                /// Whether everything in this set is in `other`.
+                /// Returns whether everything in this set is in `other`.
                 fn is_subset_of(other) -> bool;
-                /// Whether something is in both sets.
+                /// Returns whether something is in both sets.
                 fn intersects(other) -> bool;
             }
         }
@@ -104,31 +104,31 @@ macro_rules! operations_on_words {
 for_each_operation!(operations_on_words);
 
 impl<E: EntityRef> EntityBits<E> {
-    /// The words as a set of entities.
+    /// Returns the words as a set of entities.
     #[inline]
     pub fn new(words: &[u32]) -> &Self {
         Self::wrap_ref(words)
     }
 
-    /// The words as a set of entities.
+    /// Returns the words as a set of entities.
     #[inline]
     pub fn new_mut(words: &mut [u32]) -> &mut Self {
         Self::wrap_mut(words)
     }
 
-    /// Adds an entity, which must be within the width; whether it was new.
+    /// Adds an entity, which must be within the width and returns whether it was new.
     #[inline]
     pub fn insert(&mut self, entity: E) -> bool {
         words::insert(&mut self.words, entity.index())
     }
 
-    /// Takes an entity out; whether it was in.
+    /// Takes an entity out and returns whether it was in.
     #[inline]
     pub fn remove(&mut self, entity: E) -> bool {
         words::remove(&mut self.words, entity.index())
     }
 
-    /// Whether an entity is in the set.
+    /// Returns whether an entity is in the set.
     #[inline]
     pub fn contains(&self, entity: E) -> bool {
         words::contains(&self.words, entity.index())
@@ -152,13 +152,13 @@ impl<E: EntityRef> EntityBits<E> {
         words::next(&self.words, from.index()).map(E::new)
     }
 
-    /// The last member before `before`.
+    /// Returns the last member before `before`.
     #[inline]
     pub fn previous(&self, before: E) -> Option<E> {
         words::previous(&self.words, before.index()).map(E::new)
     }
 
-    /// The members, ascending.
+    /// Returns the members, ascending.
     #[inline]
     pub fn iter(&self) -> Entities<'_, E> {
         Entities {
@@ -245,13 +245,13 @@ macro_rules! operations_on_set {
 for_each_operation!(operations_on_set);
 
 impl<E: EntityRef> EntityBitSet<E> {
-    /// An empty set without room.
+    /// Creates an empty set without room.
     #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty set with room for the first `entities` entities.
+    /// Creates an empty set with room for the first `entities` entities.
     pub fn with_room(entities: usize) -> Self {
         EntityBitSet {
             bits: BitVector::with_bits(entities),
@@ -265,19 +265,19 @@ impl<E: EntityRef> EntityBitSet<E> {
         self.bits.allocate(entities);
     }
 
-    /// Adds an entity; whether it was new.
+    /// Adds an entity and returns whether it was new.
     #[inline]
     pub fn insert(&mut self, entity: E) -> bool {
         self.bits.insert(entity.index())
     }
 
-    /// Takes an entity out; whether it was in.
+    /// Takes an entity out and returns whether it was in.
     #[inline]
     pub fn remove(&mut self, entity: E) -> bool {
         self.bits.remove(entity.index())
     }
 
-    /// Whether an entity is in the set.
+    /// Returns whether an entity is in the set.
     #[inline]
     pub fn contains(&self, entity: E) -> bool {
         self.bits.contains(entity.index())
@@ -305,13 +305,13 @@ impl<E: EntityRef> EntityBitSet<E> {
         self.bits.assign(source);
     }
 
-    /// The first member.
+    /// Returns the first member.
     #[inline]
     pub fn first(&self) -> Option<E> {
         self.bits.first().map(E::new)
     }
 
-    /// The last member.
+    /// Returns the last member.
     #[inline]
     pub fn last(&self) -> Option<E> {
         self.bits.last().map(E::new)
@@ -323,13 +323,13 @@ impl<E: EntityRef> EntityBitSet<E> {
         self.bits.next(from.index()).map(E::new)
     }
 
-    /// The last member before `before`.
+    /// Returns the last member before `before`.
     #[inline]
     pub fn previous(&self, before: E) -> Option<E> {
         self.bits.previous(before.index()).map(E::new)
     }
 
-    /// The members, ascending.
+    /// Returns the members, ascending.
     #[inline]
     pub fn iter(&self) -> Entities<'_, E> {
         EntityBits::new(self.bits.words()).iter()
@@ -405,7 +405,7 @@ pub struct EntityBitMatrix<R, C> {
 }
 
 impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
-    /// A matrix without members, for `rows` and `columns` entities.
+    /// Creates a matrix without members, for `rows` and `columns` entities.
     pub fn new(rows: usize, columns: usize) -> Self {
         EntityBitMatrix {
             bits: BitMatrix::new(rows, columns),
@@ -418,19 +418,19 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
         self.bits.reset(rows, columns);
     }
 
-    /// The set of a row.
+    /// Returns the set of a row.
     #[inline]
     pub fn row(&self, row: R) -> &EntityBits<C> {
         EntityBits::new(self.bits.row(row.index()))
     }
 
-    /// The set of a row. It must not get members past the last column.
+    /// Returns the set of a row. It must not get members past the last column.
     #[inline]
     pub fn row_mut(&mut self, row: R) -> &mut EntityBits<C> {
         EntityBits::new_mut(self.bits.row_mut(row.index()))
     }
 
-    /// One row to write and another to read.
+    /// Returns one row to write and another to read.
     ///
     /// # Panics
     ///
@@ -441,25 +441,25 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
         (EntityBits::new_mut(write), EntityBits::new(read))
     }
 
-    /// Adds the members of row `from` to row `to`; whether one was new.
+    /// Adds the members of row `from` to row `to` and returns whether one was new.
     #[inline]
     pub fn or_row_if_changed(&mut self, to: R, from: R) -> bool {
         self.bits.or_row_if_changed(to.index(), from.index())
     }
 
-    /// Adds a column to a row; whether it was new.
+    /// Adds a column to a row and returns whether it was new.
     #[inline]
     pub fn insert(&mut self, row: R, column: C) -> bool {
         self.bits.insert(row.index(), column.index())
     }
 
-    /// Takes a column out of a row; whether it was in.
+    /// Takes a column out of a row and returns whether it was in.
     #[inline]
     pub fn remove(&mut self, row: R, column: C) -> bool {
         self.bits.remove(row.index(), column.index())
     }
 
-    /// Whether a column is in a row.
+    /// Returns whether a column is in a row.
     #[inline]
     pub fn contains(&self, row: R, column: C) -> bool {
         self.bits.contains(row.index(), column.index())

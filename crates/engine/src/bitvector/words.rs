@@ -33,19 +33,19 @@ pub(super) type Cell = u32;
 /// Bits of a cell.
 pub(super) const CELL_BITS: usize = Cell::BITS as usize;
 
-/// The bit of a number in its cell.
+/// Returns the bit of a number in its cell.
 #[inline]
 pub(super) fn cell_bit(number: usize) -> Cell {
     1 << (number % CELL_BITS)
 }
 
-/// The bit of a number in its word.
+/// Returns the bit of a number in its word.
 #[inline]
 fn bit(number: usize) -> u32 {
     1 << (number % WORD_BITS)
 }
 
-/// Adds a number; whether it was new.
+/// Adds a number and returns whether it was new.
 #[inline]
 pub fn insert(words: &mut [u32], number: usize) -> bool {
     let word = &mut words[number / WORD_BITS];
@@ -54,7 +54,7 @@ pub fn insert(words: &mut [u32], number: usize) -> bool {
     new
 }
 
-/// Takes a number out; whether it was in.
+/// Takes a number out and returns whether it was in.
 #[inline]
 pub fn remove(words: &mut [u32], number: usize) -> bool {
     let Some(word) = words.get_mut(number / WORD_BITS) else {
@@ -65,7 +65,7 @@ pub fn remove(words: &mut [u32], number: usize) -> bool {
     was_in
 }
 
-/// Whether a number is in the set.
+/// Returns whether a number is in the set.
 #[inline]
 pub fn contains(words: &[u32], number: usize) -> bool {
     words
@@ -140,7 +140,7 @@ pub fn next(words: &[u32], from: usize) -> Option<usize> {
     Some(found * WORD_BITS + words[found].trailing_zeros() as usize)
 }
 
-/// The largest member below `before`.
+/// Returns the largest member below `before`.
 #[inline]
 pub fn previous(words: &[u32], before: usize) -> Option<usize> {
     let highest = |position: usize, word: u32| position * WORD_BITS + word.ilog2() as usize;
@@ -190,7 +190,7 @@ impl<'a> SetBits<'a> {
     }
 }
 
-/// Two words as one.
+/// Returns two words as one.
 #[inline]
 fn join(&[low, high]: &[u32; 2]) -> u64 {
     u64::from(low) | u64::from(high) << WORD_BITS

@@ -47,7 +47,7 @@ impl Program {
         }
     }
 
-    /// The steps of a block that concern a variable, in order: is it written?
+    /// Returns the steps of a block that concern a variable, in order: is it written?
     fn writes(&self, block: Block, variable: usize) -> impl DoubleEndedIterator<Item = bool> {
         self.code[block].iter().filter_map(move |&step| match step {
             Step::Read(read) => (read == variable).then_some(false),
@@ -55,8 +55,8 @@ impl Program {
         })
     }
 
-    /// The definitions of the function in order: block and variable. The first [`TRACKED`] are
-    /// facts.
+    /// Returns the definitions of the function in order: block and variable. The first [`TRACKED`]
+    /// are facts.
     fn definitions(&self) -> Vec<(Block, usize)> {
         let mut definitions = Vec::new();
         for (block, code) in &self.code {
@@ -105,8 +105,8 @@ struct GenKill<const FORWARD: bool, const ON_EVERY_PATH: bool> {
 }
 
 impl<const FORWARD: bool, const ON_EVERY_PATH: bool> GenKill<FORWARD, ON_EVERY_PATH> {
-    /// A fact for each variable: its first step in the direction decides for a backward problem,
-    /// its last for a forward one. A read makes the fact, a write destroys it.
+    /// Returns a fact for each variable: its first step in the direction decides for a backward
+    /// problem, its last for a forward one. A read makes the fact, a write destroys it.
     fn of_variables(program: &Program) -> Self {
         let decided = |block, by_write| {
             let deciding = |&variable: &usize| {

@@ -11,7 +11,7 @@
 
 use super::{DominatorTree, Graph, Node, ReversePostorder};
 
-/// The edges whose target does not come after their source in `order`.
+/// Returns the edges whose target does not come after their source in `order`.
 pub fn retreating_edges<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,
@@ -25,7 +25,7 @@ pub fn retreating_edges<N: Node>(
     })
 }
 
-/// The edges whose target dominates their source.
+/// Returns the edges whose target dominates their source.
 pub fn back_edges<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,
@@ -34,8 +34,8 @@ pub fn back_edges<N: Node>(
     retreating_edges(graph, order).filter(|&(source, target)| dominators.dominates(target, source))
 }
 
-/// The edges that close a cycle which can be entered elsewhere than at their target; none exactly
-/// if the reachable part of the graph is reducible.
+/// Returns the edges that close a cycle which can be entered elsewhere than at their target; none
+/// exactly if the reachable part of the graph is reducible.
 pub fn irreducible_edges<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,

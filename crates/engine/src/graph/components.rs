@@ -20,7 +20,7 @@ pub struct ComponentSearch<N> {
 }
 
 impl<N: Node> ComponentSearch<N> {
-    /// A search with its memory still to come.
+    /// Creates a search with its memory still to come.
     pub fn new() -> Self {
         Self {
             entered: Vec::new(),
@@ -31,8 +31,8 @@ impl<N: Node> ComponentSearch<N> {
         }
     }
 
-    /// The components of more than one node of the part of `graph` that consists of `nodes`, for
-    /// which alone `is_inside` holds. A component comes before those that lead to it.
+    /// Returns the components of more than one node of the part of `graph` that consists of
+    /// `nodes`, for which alone `is_inside` holds. A component comes before those that lead to it.
     pub fn components(
         &mut self,
         graph: &impl Graph<Node = N>,
@@ -129,7 +129,7 @@ mod tests {
     use crate::entity::{Block, EntityRef};
     use crate::graph::testing::{Set, bit, members, on_random_graphs, set};
 
-    /// The nodes that `from` reaches by at least one edge inside.
+    /// Returns the nodes that `from` reaches by at least one edge inside.
     fn reached(graph: &impl Graph<Node = Block>, from: Block, inside: Set) -> Set {
         let mut reached: Set = 0;
         let mut pending = vec![from];

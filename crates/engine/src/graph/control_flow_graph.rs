@@ -13,7 +13,7 @@ pub struct ControlFlowGraph<N> {
 }
 
 impl<N: Node> ControlFlowGraph<N> {
-    /// The graph of `nodes` nodes with the given edges, each a source and a target.
+    /// Creates the graph of `nodes` nodes with the given edges, each a source and a target.
     ///
     /// # Panics
     ///
@@ -35,17 +35,17 @@ impl<N: Node> ControlFlowGraph<N> {
         }
     }
 
-    /// The targets of the edges out of a node.
+    /// Returns the targets of the edges out of a node.
     pub fn successors(&self, node: N) -> &[N] {
         self.successors.of(node)
     }
 
-    /// The sources of the edges into a node.
+    /// Returns the sources of the edges into a node.
     pub fn predecessors(&self, node: N) -> &[N] {
         self.predecessors.of(node)
     }
 
-    /// Number of edges.
+    /// Returns the number of edges.
     pub fn edge_count(&self) -> usize {
         self.successors.values().len()
     }

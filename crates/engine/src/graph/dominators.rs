@@ -51,7 +51,7 @@ impl<N: Node> Default for DominatorTree<N> {
 }
 
 impl<N: Node> DominatorTree<N> {
-    /// The tree of `graph`, of which `order` is an order.
+    /// Creates the tree of `graph`, of which `order` is an order.
     pub fn new(graph: &impl Graph<Node = N>, order: &ReversePostorder<N>) -> Self {
         let mut tree = Self::default();
         tree.compute(graph, order);
@@ -104,18 +104,18 @@ impl<N: Node> DominatorTree<N> {
         }
     }
 
-    /// Can the entry reach the node?
+    /// True if the entry can reach the node.
     pub fn is_reachable(&self, node: N) -> bool {
         let Subtree { first, end } = self.subtree[node.index()];
         first < end
     }
 
-    /// The immediate dominator; none for the entry and for unreachable nodes.
+    /// Returns the immediate dominator, or none for the entry and for unreachable nodes.
     pub fn immediate(&self, node: N) -> Option<N> {
         self.immediate[node.index()].expand()
     }
 
-    /// The nodes that a node dominates immediately, by their position in the order.
+    /// Returns the nodes that a node dominates immediately, by their position in the order.
     pub fn children(&self, node: N) -> impl Iterator<Item = N> {
         let Subtree { first, end } = self.subtree[node.index()];
         let mut next = first + 1;
@@ -126,31 +126,32 @@ impl<N: Node> DominatorTree<N> {
         })
     }
 
-    /// The nodes of the tree, each before those it dominates. Turned round, each comes after them.
+    /// Returns the nodes of the tree, each before those it dominates. Turned round, each comes
+    /// after them.
     pub fn preorder(&self) -> &[N] {
         &self.preorder
     }
 
-    /// The numbers of the nodes that a node dominates, its own first; empty for one that the root
-    /// does not reach.
+    /// Returns the numbers of the nodes that a node dominates, its own first; empty for one that
+    /// the root does not reach.
     #[inline]
     pub fn dominated(&self, node: N) -> Range<u32> {
         let Subtree { first, end } = self.subtree[node.index()];
         first..end
     }
 
-    /// A node's place in the preorder; none for an unreachable node.
+    /// Returns a node's place in the preorder, or none for an unreachable node.
     pub fn number(&self, node: N) -> Option<usize> {
         let Subtree { first, end } = self.subtree[node.index()];
         (first < end).then_some(first as usize)
     }
 
-    /// Does the entry reach all nodes?
+    /// True if the entry reaches all nodes.
     pub fn reaches_all(&self) -> bool {
         self.preorder.len() == self.subtree.len()
     }
 
-    /// A node and all that it dominates, in preorder; nothing for an unreachable node.
+    /// Returns a node and all that it dominates, in preorder; nothing for an unreachable node.
     pub fn subtree(&self, node: N) -> &[N] {
         let Subtree { first, end } = self.subtree[node.index()];
         &self.preorder[first as usize..end as usize]
@@ -169,8 +170,8 @@ impl<N: Node> DominatorTree<N> {
         outer != inner && self.dominates(outer, inner)
     }
 
-    /// The last node on the ways to both nodes that dominates them; none if one is unreachable.
-    /// Takes as many steps as the first node lies below the answer.
+    /// Returns the last node on the ways to both nodes that dominates them, or none if one is
+    /// unreachable. Takes as many steps as the first node lies below the answer.
     pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
         if !self.is_reachable(left) || !self.is_reachable(right) {
             return None;
@@ -182,7 +183,7 @@ impl<N: Node> DominatorTree<N> {
         Some(common)
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.immediate.capacity() * size_of::<PackedOption<N>>()
             + self.subtree.capacity() * size_of::<Subtree>()

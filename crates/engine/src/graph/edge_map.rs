@@ -19,12 +19,12 @@ pub struct EdgeMap<N> {
 }
 
 impl<N: Node + Hash> EdgeMap<N> {
-    /// The targets of a source in order of insertion.
+    /// Returns the targets of a source in order of insertion.
     pub fn find(&self, source: N) -> &[N] {
         self.targets.get(&source).map_or(&[], |targets| targets)
     }
 
-    /// Number of edges.
+    /// Returns the number of edges.
     pub fn edge_count(&self) -> usize {
         self.targets.values().map(SmallVec::len).sum()
     }

@@ -20,7 +20,7 @@ pub struct DominanceFrontier<N> {
 }
 
 impl<N: Node> DominanceFrontier<N> {
-    /// The frontiers of `graph`, whose dominator tree is `dominators`.
+    /// Creates the frontiers of `graph`, whose dominator tree is `dominators`.
     pub fn new(graph: &impl Graph<Node = N>, dominators: &DominatorTree<N>) -> Self {
         let mut pairs = Vec::new();
         // The last node that was put in each node's frontier.
@@ -45,7 +45,7 @@ impl<N: Node> DominanceFrontier<N> {
         Self { rows }
     }
 
-    /// The frontier of a node, by number; empty for unreachable nodes.
+    /// Returns the frontier of a node, by number; empty for unreachable nodes.
     pub fn of(&self, node: N) -> &[N] {
         self.rows.of(node)
     }

@@ -99,7 +99,8 @@ impl<G: Graph> Search<'_, G> {
         Update { changed, incomplete }
     }
 
-    /// Where the ways up the tree from two positions meet, if there are the steps to get there.
+    /// Returns where the ways up the tree from two positions meet, if there are the steps to get
+    /// there.
     fn intersect(&mut self, mut left: Position, mut right: Position) -> Position {
         while left != right && self.steps_left > 0 {
             self.steps_left -= 1;

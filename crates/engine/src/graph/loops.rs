@@ -44,7 +44,7 @@ struct Nest<N> {
 }
 
 impl<N: Node> LoopForest<N> {
-    /// The loops of `graph`.
+    /// Creates the loops of `graph`.
     pub fn new(
         graph: &impl Graph<Node = N>,
         order: &ReversePostorder<N>,
@@ -57,38 +57,38 @@ impl<N: Node> LoopForest<N> {
         search.number(order)
     }
 
-    /// Number of loops.
+    /// Returns the number of loops.
     pub fn len(&self) -> usize {
         self.loops.len()
     }
 
-    /// Is there no loop?
+    /// True if there is no loop.
     pub fn is_empty(&self) -> bool {
         self.loops.is_empty()
     }
 
-    /// All loops; a loop comes before the loops in it, and those beside each other by their
+    /// Returns all loops; a loop comes before the loops in it, and those beside each other by their
     /// headers' order.
     pub fn loops(&self) -> impl DoubleEndedIterator<Item = Loop> + ExactSizeIterator {
         self.loops.keys()
     }
 
-    /// The node through which the loop is entered.
+    /// Returns the node through which the loop is entered.
     pub fn header(&self, natural_loop: Loop) -> N {
         self.loops[natural_loop].header
     }
 
-    /// The next larger loop that contains this one.
+    /// Returns the next larger loop that contains this one.
     pub fn parent(&self, natural_loop: Loop) -> Option<Loop> {
         self.loops[natural_loop].parent.expand()
     }
 
-    /// How many loops contain the header: 1 for a loop that is in no other.
+    /// Returns how many loops contain the header: 1 for a loop that is in no other.
     pub fn depth(&self, natural_loop: Loop) -> usize {
         self.loops[natural_loop].depth as usize
     }
 
-    /// The loops directly in this one.
+    /// Returns the loops directly in this one.
     pub fn children(&self, natural_loop: Loop) -> impl Iterator<Item = Loop> {
         let end = self.loops[natural_loop].end;
         let mut next = Loop::new(natural_loop.index() + 1);
@@ -99,51 +99,51 @@ impl<N: Node> LoopForest<N> {
         })
     }
 
-    /// The nodes of a loop, those of loops in it included. The header is first; the loop's own
-    /// nodes, in the order's order, come before those of the loops in it.
+    /// Returns the nodes of a loop, those of loops in it included. The header is first; the loop's
+    /// own nodes, in the order's order, come before those of the loops in it.
     pub fn nodes(&self, natural_loop: Loop) -> &[N] {
         let Range { start, end } = self.loops[natural_loop].nodes;
         &self.nodes[start as usize..end as usize]
     }
 
-    /// The smallest loop that a node is in.
+    /// Returns the smallest loop that a node is in.
     pub fn innermost(&self, node: N) -> Option<Loop> {
         self.innermost[node.index()].expand()
     }
 
-    /// How many loops a node is in.
+    /// Returns how many loops a node is in.
     pub fn depth_of(&self, node: N) -> usize {
         self.innermost(node)
             .map_or(0, |natural_loop| self.depth(natural_loop))
     }
 
-    /// Is the node in the loop?
+    /// True if the node is in the loop.
     pub fn contains(&self, natural_loop: Loop, node: N) -> bool {
         self.innermost(node)
             .is_some_and(|inner| self.encloses(natural_loop, inner))
     }
 
-    /// Is `inner` the same loop or one in it?
+    /// True if `inner` is the same loop or one in it.
     pub fn encloses(&self, outer: Loop, inner: Loop) -> bool {
         outer <= inner && inner < self.loops[outer].end
     }
 
-    /// Is the node the header of a loop?
+    /// True if the node is the header of a loop.
     pub fn is_header(&self, node: N) -> bool {
         self.innermost(node)
             .is_some_and(|natural_loop| self.header(natural_loop) == node)
     }
 
-    /// The sources of the loop's back edges, with repetitions where there are several edges from
-    /// one.
+    /// Returns the sources of the loop's back edges, with repetitions where there are several edges
+    /// from one.
     pub fn latches(&self, graph: &impl Graph<Node = N>, natural_loop: Loop) -> impl Iterator<Item = N> {
         graph
             .predecessors(self.header(natural_loop))
             .filter(move |&predecessor| self.contains(natural_loop, predecessor))
     }
 
-    /// The edges from a node of the loop to one outside, in the order of [`nodes`](Self::nodes):
-    /// exiting nodes are their sources, exits their targets.
+    /// Returns the edges from a node of the loop to one outside, in the order of
+    /// [`nodes`](Self::nodes): exiting nodes are their sources, exits their targets.
     pub fn exit_edges(
         &self,
         graph: &impl Graph<Node = N>,
@@ -157,7 +157,8 @@ impl<N: Node> LoopForest<N> {
         })
     }
 
-    /// The only node outside that leads to the header, if its only edge is the one to the header.
+    /// Returns the only node outside that leads to the header, if its only edge is the one to the
+    /// header.
     pub fn preheader(&self, graph: &impl Graph<Node = N>, natural_loop: Loop) -> Option<N> {
         let mut outside = graph
             .predecessors(self.header(natural_loop))
@@ -261,7 +262,7 @@ impl<N: Node> Search<N> {
         }
     }
 
-    /// The outermost loop so far around a loop.
+    /// Returns the outermost loop so far around a loop.
     fn outermost(&mut self, mut of: Found) -> Found {
         while self.found[of].outer != of {
             let outer = self.found[of].outer;

@@ -69,32 +69,32 @@ pub trait Graph {
     /// How nodes are named.
     type Node: Node;
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     fn node_count(&self) -> usize;
 
-    /// Where execution begins. Not asked of a graph without nodes.
+    /// Returns where execution begins. Not asked of a graph without nodes.
     fn entry(&self) -> Self::Node;
 
-    /// Number of edges out of a node.
+    /// Returns the number of edges out of a node.
     fn successor_count(&self, node: Self::Node) -> usize;
 
-    /// The target of edge `index` out of a node; `index` is less than
+    /// Returns the target of edge `index` out of a node; `index` is less than
     /// [`successor_count`](Self::successor_count).
     fn successor(&self, node: Self::Node, index: usize) -> Self::Node;
 
-    /// Number of edges into a node.
+    /// Returns the number of edges into a node.
     fn predecessor_count(&self, node: Self::Node) -> usize;
 
-    /// The source of edge `index` into a node; `index` is less than
+    /// Returns the source of edge `index` into a node; `index` is less than
     /// [`predecessor_count`](Self::predecessor_count).
     fn predecessor(&self, node: Self::Node, index: usize) -> Self::Node;
 
-    /// All nodes.
+    /// Returns all nodes.
     fn nodes(&self) -> impl DoubleEndedIterator<Item = Self::Node> + ExactSizeIterator {
         (0..self.node_count()).map(Self::Node::new)
     }
 
-    /// The targets of all edges out of a node, with repetitions.
+    /// Returns the targets of all edges out of a node, with repetitions.
     fn successors(
         &self,
         node: Self::Node,
@@ -102,7 +102,7 @@ pub trait Graph {
         (0..self.successor_count(node)).map(move |index| self.successor(node, index))
     }
 
-    /// The sources of all edges into a node, with repetitions.
+    /// Returns the sources of all edges into a node, with repetitions.
     fn predecessors(
         &self,
         node: Self::Node,

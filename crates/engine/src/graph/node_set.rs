@@ -20,7 +20,7 @@ impl<N> Default for NodeSet<N> {
 }
 
 impl<N: EntityRef> NodeSet<N> {
-    /// The empty set of nodes below `bound`.
+    /// Creates the empty set of nodes below `bound`.
     pub fn new(bound: usize) -> Self {
         let mut set = Self::default();
         set.reset(bound);
@@ -42,7 +42,7 @@ impl<N: EntityRef> NodeSet<N> {
         }
     }
 
-    /// Is the node in the set?
+    /// True if the node is in the set.
     pub fn contains(&self, node: N) -> bool {
         self.words[node.index() / 64] >> (node.index() % 64) & 1 != 0
     }
@@ -65,7 +65,7 @@ impl<N: EntityRef> NodeSet<N> {
         there
     }
 
-    /// The first member whose number is `from` or more.
+    /// Returns the first member whose number is `from` or more.
     pub fn next(&self, from: usize) -> Option<N> {
         let mut index = from / 64;
         let mut word = self.words.get(index)? & (u64::MAX << (from % 64));
@@ -76,7 +76,7 @@ impl<N: EntityRef> NodeSet<N> {
         Some(N::new(index * 64 + word.trailing_zeros() as usize))
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }

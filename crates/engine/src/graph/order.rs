@@ -83,7 +83,7 @@ impl<N> Default for ReversePostorder<N> {
 }
 
 impl<N: Node> ReversePostorder<N> {
-    /// The order of `graph`.
+    /// Creates the order of `graph`.
     pub fn new(graph: &impl Graph<Node = N>, traversal: Traversal) -> Self {
         let mut order = Self::default();
         order.compute(graph, traversal);
@@ -110,37 +110,37 @@ impl<N: Node> ReversePostorder<N> {
         }
     }
 
-    /// The nodes in order, the entry first.
+    /// Returns the nodes in order, the entry first.
     pub fn as_slice(&self) -> &[N] {
         &self.order
     }
 
-    /// Number of nodes in the order.
+    /// Returns the number of nodes in the order.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Is there no node at all?
+    /// True if there is no node at all.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// The node at a position.
+    /// Returns the node at a position.
     pub fn node(&self, position: Position) -> N {
         self.order[position.index()]
     }
 
-    /// The position of a node; none if the entry does not reach it.
+    /// Returns the position of a node, or none if the entry does not reach it.
     pub fn position(&self, node: N) -> Option<Position> {
         self.position[node.index()].expand()
     }
 
-    /// Does the entry reach the node?
+    /// True if the entry reaches the node.
     pub fn is_reachable(&self, node: N) -> bool {
         self.position[node.index()].is_some()
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         let work = &self.work;
         (self.order.capacity() + work.stack.capacity()) * size_of::<N>()

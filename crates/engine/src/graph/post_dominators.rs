@@ -15,7 +15,7 @@ pub struct PostDominatorTree<N: Node> {
 }
 
 impl<N: Node> PostDominatorTree<N> {
-    /// The tree of `graph`.
+    /// Creates the tree of `graph`.
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let reversed = ReversedGraph::new(graph);
         let order = ReversePostorder::new(&reversed, Traversal::default());
@@ -25,19 +25,19 @@ impl<N: Node> PostDominatorTree<N> {
         }
     }
 
-    /// The immediate post-dominator; none if that is the end itself.
+    /// Returns the immediate post-dominator, or none if that is the end itself.
     pub fn immediate(&self, node: N) -> Option<N> {
         self.tree
             .immediate(node)
             .filter(|&dominator| dominator != self.exit)
     }
 
-    /// The nodes whose immediate post-dominator is `node`.
+    /// Returns the nodes whose immediate post-dominator is `node`.
     pub fn children(&self, node: N) -> impl Iterator<Item = N> {
         self.tree.children(node)
     }
 
-    /// The nodes that have no immediate post-dominator.
+    /// Returns the nodes that have no immediate post-dominator.
     pub fn roots(&self) -> impl Iterator<Item = N> {
         self.tree.children(self.exit)
     }
@@ -48,15 +48,15 @@ impl<N: Node> PostDominatorTree<N> {
         self.tree.dominates(after, before)
     }
 
-    /// The first node after both nodes that post-dominates them; none if they have only the end in
-    /// common.
+    /// Returns the first node after both nodes that post-dominates them, or none if they have only
+    /// the end in common.
     pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
         self.tree
             .nearest_common(left, right)
             .filter(|&common| common != self.exit)
     }
 
-    /// The dominator tree of the reversed graph, the exit included.
+    /// Returns the dominator tree of the reversed graph, the exit included.
     pub fn tree(&self) -> &DominatorTree<N> {
         &self.tree
     }

@@ -22,8 +22,8 @@ pub struct ReversedGraph<'a, G: Graph> {
 }
 
 impl<'a, G: Graph> ReversedGraph<'a, G> {
-    /// The reverse of `graph`. Linear in its size, except that where infinite loops branch off one
-    /// another, each walk that looks for a root may go through the nodes that follow.
+    /// Creates the reverse of `graph`. Linear in its size, except that where infinite loops branch
+    /// off one another, each walk that looks for a root may go through the nodes that follow.
     pub fn new(graph: &'a G) -> Self {
         let roots = Roots::new(graph).find();
         let mut is_root = NodeSet::new(graph.node_count());
@@ -37,14 +37,14 @@ impl<'a, G: Graph> ReversedGraph<'a, G> {
         }
     }
 
-    /// The node that stands for the end of execution. Its number is the number of nodes of the
-    /// graph.
+    /// Returns the node that stands for the end of execution. Its number is the number of nodes of
+    /// the graph.
     pub fn exit(&self) -> G::Node {
         G::Node::new(self.graph.node_count())
     }
 
-    /// The nodes that have an edge to the exit: those without successors by number, then those of
-    /// infinite loops.
+    /// Returns the nodes that have an edge to the exit: those without successors by number, then
+    /// those of infinite loops.
     pub fn roots(&self) -> &[G::Node] {
         &self.roots
     }
@@ -157,9 +157,9 @@ impl<'a, G: Graph> Roots<'a, G> {
         new
     }
 
-    /// The node that the walk from `start` comes to last. All that `start` reaches is without a
-    /// root: from where there is one `start` would have been found. `walked` is empty before and
-    /// after.
+    /// Returns the node that the walk from `start` comes to last. All that `start` reaches is
+    /// without a root: from where there is one `start` would have been found. `walked` is empty
+    /// before and after.
     fn furthest(&mut self, start: G::Node, walked: &mut NodeSet<G::Node>) -> G::Node {
         let mut visited = Vec::new();
         self.stack.push(start);

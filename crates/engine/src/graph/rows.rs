@@ -46,23 +46,23 @@ impl<K: EntityRef, V: EntityRef> Rows<K, V> {
         self.first.pop();
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     pub(crate) fn key_count(&self) -> usize {
         self.first.len().saturating_sub(1)
     }
 
-    /// The list of a key.
+    /// Returns the list of a key.
     pub fn of(&self, key: K) -> &[V] {
         let key = key.index();
         &self.values[self.first[key] as usize..self.first[key + 1] as usize]
     }
 
-    /// The length of the list of a key.
+    /// Returns the length of the list of a key.
     pub(crate) fn count(&self, key: K) -> usize {
         (self.first[key.index() + 1] - self.first[key.index()]) as usize
     }
 
-    /// All values, by key.
+    /// Returns all values, by key.
     pub(crate) fn values(&self) -> &[V] {
         &self.values
     }

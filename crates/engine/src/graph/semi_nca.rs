@@ -107,8 +107,8 @@ impl<N: Node> SemiNca<N> {
         }
     }
 
-    /// The vertex of least semidominator on the path from `vertex` up to the root of its tree in
-    /// the forest of vertices above `current`, compressing the path.
+    /// Returns the vertex of least semidominator on the path from `vertex` up to the root of its
+    /// tree in the forest of vertices above `current`, compressing the path.
     fn evaluate(&mut self, vertex: Preorder, current: Preorder) -> Preorder {
         if vertex <= current {
             return vertex;

@@ -8,24 +8,24 @@ use oriel_random::{Random, Stream};
 /// Nodes by number, as bits.
 pub type Set = u128;
 
-/// The set of one node.
+/// Returns the set of one node.
 pub fn bit(node: Block) -> Set {
     1 << node.index()
 }
 
-/// The nodes of a set, in order.
+/// Returns the nodes of a set, in order.
 pub fn members(set: Set) -> impl Iterator<Item = Block> {
     (0..Set::BITS as usize)
         .filter(move |&index| set >> index & 1 != 0)
         .map(Block::new)
 }
 
-/// The set of some nodes.
+/// Returns the set of some nodes.
 pub fn set(nodes: impl IntoIterator<Item = Block>) -> Set {
     nodes.into_iter().fold(0, |set, node| set | bit(node))
 }
 
-/// How many random graphs a test takes: `ORIEL_TEST_GRAPHS`, or a number that is quick.
+/// Returns how many random graphs a test takes: `ORIEL_TEST_GRAPHS`, or a number that is quick.
 pub fn graph_count() -> u64 {
     std::env::var("ORIEL_TEST_GRAPHS").map_or(3000, |count| {
         count.parse().expect("ORIEL_TEST_GRAPHS is a number of graphs")
@@ -50,7 +50,7 @@ pub fn on_random_graphs(mut test: impl FnMut(&ControlFlowGraph<Block>, &mut Rand
     }
 }
 
-/// The graph with edges between the given numbers, entered at 0.
+/// Returns the graph with edges between the given numbers, entered at 0.
 pub fn graph(nodes: usize, edges: &[(usize, usize)]) -> ControlFlowGraph<Block> {
     let edges = edges
         .iter()
@@ -58,7 +58,7 @@ pub fn graph(nodes: usize, edges: &[(usize, usize)]) -> ControlFlowGraph<Block> 
     ControlFlowGraph::new(nodes, Block::new(0), edges)
 }
 
-/// A small graph of a random kind. Half are numbered at random, entry included.
+/// Returns a small graph of a random kind. Half are numbered at random, entry included.
 pub fn random_graph(random: &mut Random) -> ControlFlowGraph<Block> {
     let (nodes, mut edges) = match random.weighted(&[1, 6, 3, 3, 1, 8]) {
         0 => (1, vec![(0, 0); random.index(3)]),
@@ -101,7 +101,7 @@ fn anything(random: &mut Random) -> Edges {
     (nodes, edges.collect())
 }
 
-/// A line, and a few edges besides.
+/// Returns a line, and a few edges besides.
 fn chain(random: &mut Random) -> Edges {
     let nodes = random.between(2, 40);
     let mut edges: Vec<_> = (1..nodes).map(|node| (node - 1, node)).collect();
@@ -198,7 +198,7 @@ impl Naive {
         naive
     }
 
-    /// Where a node leads to.
+    /// Returns where a node leads to.
     pub fn successors(&self, node: Block) -> Set {
         self.successors[node.index()]
     }
@@ -238,12 +238,12 @@ impl Naive {
         self.post_dominated[after.index()] & bit(before) != 0
     }
 
-    /// The dominators of a node.
+    /// Returns the dominators of a node.
     pub fn dominators(&self, node: Block) -> Set {
         self.dominators[node.index()]
     }
 
-    /// The post-dominators of a node.
+    /// Returns the post-dominators of a node.
     pub fn post_dominators(&self, node: Block) -> Set {
         self.post_dominators[node.index()]
     }
@@ -253,7 +253,7 @@ impl Naive {
         members(dominators).find(|&node| self.dominators(node) & dominators == dominators)
     }
 
-    /// The same of post-dominators.
+    /// Returns the same of post-dominators.
     pub fn lowest_post(&self, dominators: Set) -> Option<Block> {
         members(dominators).find(|&node| self.post_dominators(node) & dominators == dominators)
     }
@@ -287,7 +287,7 @@ impl Naive {
         true
     }
 
-    /// The roots of LLVM's post-dominator tree, found as `SemiNCAInfo::FindRoots` and
+    /// Returns the roots of LLVM's post-dominator tree, found as `SemiNCAInfo::FindRoots` and
     /// `RemoveRedundantRoots` of `GenericDomTreeConstruction.h` do.
     fn find_roots(&self) -> Set {
         let exits = set(members(self.all).filter(|&node| self.successors(node) == 0));

@@ -339,8 +339,8 @@ fn the_two_traversals_give_different_orders() {
     assert_eq!(by(Traversal::Recursive), [0, 2, 1, 3].map(block));
 }
 
-/// The reference's listing to the letter, but for the entry's mark, without which the entry has no
-/// number: a node on the stack is not pushed again.
+/// Returns the reference's listing to the letter, but for the entry's mark, without which the entry
+/// has no number: a node on the stack is not pushed again.
 fn order_as_printed(graph: &Cfg) -> Vec<Block> {
     let mut need_expand = set(graph.nodes());
     let mut in_stack = bit(graph.entry());

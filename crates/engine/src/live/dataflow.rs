@@ -92,7 +92,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// All registers with their bits.
+    /// Returns all registers with their bits.
     pub(super) fn members(&self) -> impl Iterator<Item = (BatchBit, Register)> + '_ {
         let general = self.general.iter().enumerate();
         let predicates = self.predicates.iter().enumerate();
@@ -161,7 +161,7 @@ impl BlockSegments {
         }
     }
 
-    /// The segment of a block, which gets one if it has none yet.
+    /// Returns the segment of a block, which gets one if it has none yet.
     #[inline]
     fn touch(&mut self, block: Block, indexes: &SlotIndexes) -> &mut Segment {
         let id = match self.at[block.index()].expand() {
@@ -182,22 +182,22 @@ impl BlockSegments {
         id
     }
 
-    /// Number of blocks that have a segment.
+    /// Returns the number of blocks that have a segment.
     pub(super) fn len(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The block of a segment.
+    /// Returns the block of a segment.
     pub(super) fn block(&self, id: SegmentId) -> Block {
         self.blocks[id.index()]
     }
 
-    /// The segment of a block, if it has one.
+    /// Returns the segment of a block, if it has one.
     pub(super) fn find(&self, block: Block) -> Option<SegmentId> {
         self.at[block.index()].expand()
     }
 
-    /// A segment.
+    /// Returns a segment.
     pub(super) fn get(&self, id: SegmentId) -> &Segment {
         self.table.get(id)
     }
@@ -260,7 +260,7 @@ impl Dataflow {
         self.propagate(problem);
     }
 
-    /// The web behind a bit of `web_bits`.
+    /// Returns the web behind a bit of `web_bits`.
     pub(super) fn web_at(&self, bit: BatchBit) -> WebId {
         self.webs[usize::from(bit.0)].expect("the bit is that of a web")
     }
@@ -328,7 +328,7 @@ impl Dataflow {
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.segments.memory_bytes() + self.pending.memory_bytes()
     }

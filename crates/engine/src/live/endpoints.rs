@@ -260,8 +260,8 @@ impl Endpoints {
         });
     }
 
-    /// The last read in `block` that the block's own definition does not reach. Blocks come in
-    /// descending order, and so do the uses of a register.
+    /// Returns the last read in `block` that the block's own definition does not reach. Blocks come
+    /// in descending order, and so do the uses of a register.
     fn last_read(&mut self, bit: BatchBit, block: Block, scan: &Scan) -> SlotIndex {
         let cursor = &mut self.cursors[usize::from(bit.0)];
         loop {
@@ -325,7 +325,7 @@ impl Endpoints {
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.pieces.capacity() * size_of::<Piece>() + size_of::<[Cursor; BITS]>()
     }
@@ -445,7 +445,7 @@ impl UseWalker {
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         (self.live_in.capacity() + self.live_out.capacity() + self.visited.capacity()) * size_of::<u32>()
             + self.pieces.capacity() * size_of::<(SlotIndex, SlotIndex)>()

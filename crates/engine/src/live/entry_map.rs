@@ -26,12 +26,12 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Did nothing move?
+    /// True if nothing moved.
     pub fn is_empty(&self) -> bool {
         self.moved.is_empty()
     }
 
-    /// The old numbers between which something moved, both included.
+    /// Returns the old numbers between which something moved, both included.
     pub fn window(&self) -> Option<(SlotIndex, SlotIndex)> {
         let first = self.moved.first()?.0;
         let last = self.moved.last()?.0;
@@ -41,7 +41,7 @@ impl Renumbering {
         ))
     }
 
-    /// Where an index is after the change.
+    /// Returns where an index is after the change.
     pub fn map(&self, index: SlotIndex) -> SlotIndex {
         match self.moved.binary_search_by_key(&index.base(), |&(old, _)| old) {
             Ok(position) => SlotIndex::new(self.moved[position].1, index.slot()),

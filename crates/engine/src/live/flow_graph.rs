@@ -23,7 +23,7 @@ pub struct FlowGraph {
 }
 
 impl FlowGraph {
-    /// The graph of `function`.
+    /// Creates the graph of `function`.
     pub fn new(function: &impl Function) -> Self {
         let mut graph = Self::default();
         graph.compute(function);
@@ -45,19 +45,19 @@ impl FlowGraph {
         self.order.compute(blocks, |block| function.block_number(block));
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn block_count(&self) -> usize {
         self.first.len().saturating_sub(1)
     }
 
-    /// The predecessors of a block.
+    /// Returns the predecessors of a block.
     #[inline]
     pub fn predecessors_of(&self, block: Block) -> &[Block] {
         let index = block.index();
         &self.predecessors[self.first[index] as usize..self.first[index + 1] as usize]
     }
 
-    /// The successors of a block, ascending.
+    /// Returns the successors of a block, ascending.
     #[inline]
     pub fn successors_of(&self, block: Block) -> &[Block] {
         self.successors.get_or_init(|| self.derive_successors()).of(block)
@@ -74,7 +74,7 @@ impl FlowGraph {
         successors
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         (self.first.capacity() + 2 * self.predecessors.capacity()) * size_of::<u32>()
             + self.order.memory_bytes()

@@ -12,22 +12,22 @@ use std::ops::Range;
 /// A function whose live intervals can be computed: blocks with their predecessors, and a list of
 /// what each instruction does to virtual registers.
 pub trait Function {
-    /// Number of blocks.
+    /// Returns the number of blocks.
     fn block_count(&self) -> usize;
 
-    /// The blocks that control comes to a block from, with repetitions.
+    /// Returns the blocks that control comes to a block from, with repetitions.
     fn predecessors(&self, block: Block) -> impl Iterator<Item = Block>;
 
-    /// Number of instructions.
+    /// Returns the number of instructions.
     fn instruction_count(&self) -> usize;
 
-    /// The instructions of a block.
+    /// Returns the instructions of a block.
     fn instruction_range(&self, block: Block) -> Range<usize>;
 
-    /// Number of virtual registers, unused ones included.
+    /// Returns the number of virtual registers, unused ones included.
     fn register_count(&self) -> usize;
 
-    /// Does the register belong to the predicates? They have sets of their own.
+    /// True if the register belongs to the predicates. They have sets of their own.
     fn is_predicate(&self, register: Register) -> bool;
 
     /// What each instruction does to registers, in the order of instructions and operands: all that
@@ -37,9 +37,9 @@ pub trait Function {
         list: &'a mut Vec<RegisterOperandRecord>,
     ) -> &'a [RegisterOperandRecord];
 
-    /// The operands of all registers with several definitions, in ascending order of register.
-    /// Those of one register begin with its definitions; values are numbered in their order, and
-    /// PHI values in the order in which searches from the uses come upon them.
+    /// Returns the operands of all registers with several definitions, in ascending order of
+    /// register. Those of one register begin with its definitions; values are numbered in their
+    /// order, and PHI values in the order in which searches from the uses come upon them.
     ///
     /// `operands` is the list of register operands. The default numbers values in layout order.
     fn chains<'a>(
@@ -51,18 +51,19 @@ pub trait Function {
         list
     }
 
-    /// Are there debug instructions? These have no position and never keep a register alive.
+    /// True if there are debug instructions. These have no position and never keep a register
+    /// alive.
     fn has_debug_instructions(&self) -> bool {
         false
     }
 
-    /// Is it a debug instruction? Only asked if there are any.
+    /// True if it is a debug instruction. Only asked if there are any.
     fn is_debug_instruction(&self, _instruction: Instruction) -> bool {
         false
     }
 
-    /// The block's number in the order in which PHI values are made: LLVM's number of it, which need
-    /// not follow the layout.
+    /// Returns the block's number in the order in which PHI values are made: LLVM's number of it,
+    /// which need not follow the layout.
     fn block_number(&self, block: Block) -> u32 {
         block.as_u32()
     }

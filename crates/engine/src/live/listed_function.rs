@@ -43,7 +43,7 @@ pub struct ListedFunction {
 }
 
 impl ListedFunction {
-    /// A function of so many registers, without blocks.
+    /// Creates a function of so many registers, without blocks.
     pub fn new(registers: usize) -> Self {
         Self {
             edges: Vec::new(),

@@ -24,7 +24,7 @@ pub struct LiveSegment {
 }
 
 impl LiveSegment {
-    /// Is `index` in the segment?
+    /// True if `index` is in the segment.
     pub fn contains(&self, index: SlotIndex) -> bool {
         self.start <= index && index < self.end
     }
@@ -66,7 +66,7 @@ pub struct OwnedLiveRange {
 }
 
 impl OwnedLiveRange {
-    /// The range, to be read.
+    /// Returns the range, to be read.
     pub fn as_range(&self) -> LiveRange<'_> {
         LiveRange {
             segments: &self.segments,
@@ -76,7 +76,7 @@ impl OwnedLiveRange {
 }
 
 impl LiveRange<'_> {
-    /// A copy that can be changed.
+    /// Returns a copy that can be changed.
     pub fn to_owned(&self) -> OwnedLiveRange {
         OwnedLiveRange {
             segments: self.segments.into(),
@@ -129,17 +129,17 @@ pub struct LiveIntervals {
 }
 
 impl LiveIntervals {
-    /// The numbering that the intervals refer to.
+    /// Returns the numbering that the intervals refer to.
     pub fn indexes(&self) -> &SlotIndexes {
         &self.indexes
     }
 
-    /// Number of registers, those without an interval included.
+    /// Returns the number of registers, those without an interval included.
     pub fn register_count(&self) -> usize {
         self.records.len()
     }
 
-    /// Does the register have an interval, be it empty? Registers have one if an instruction that
+    /// True if the register has an interval, be it empty. Registers have one if an instruction that
     /// is not a debug instruction mentions them.
     pub fn has_interval(&self, register: Register) -> bool {
         self.edited.contains_key(&register)
@@ -149,7 +149,7 @@ impl LiveIntervals {
                 .is_some_and(|record| !record.is_absent())
     }
 
-    /// The interval of a register; that of one without is empty.
+    /// Returns the interval of a register; that of one without is empty.
     pub fn interval(&self, register: Register) -> LiveRange<'_> {
         if !self.edited.is_empty()
             && let Some(range) = self.edited.get(&register)
@@ -172,7 +172,7 @@ impl LiveIntervals {
         }
     }
 
-    /// The registers that have an interval, in ascending order.
+    /// Returns the registers that have an interval, in ascending order.
     pub fn registers(&self) -> impl Iterator<Item = Register> + '_ {
         let count = self
             .edited
@@ -183,19 +183,19 @@ impl LiveIntervals {
             .filter(|&register| self.has_interval(register))
     }
 
-    /// The registers that some instruction reads where no definition reaches it on any path, or with
-    /// several values in code that the entry does not lead to, as they were computed. Such reads keep
-    /// nothing live.
+    /// Returns the registers that some instruction reads where no definition reaches it on any
+    /// path, or with several values in code that the entry does not lead to, as they were computed.
+    /// Such reads keep nothing live.
     pub fn unreached(&self) -> &[Register] {
         &self.unreached
     }
 
-    /// Number of segments of all intervals as they were computed.
+    /// Returns the number of segments of all intervals as they were computed.
     pub fn segment_count(&self) -> usize {
         self.segments.len()
     }
 
-    /// Bytes of memory held by the result.
+    /// Returns the bytes of memory held by the result.
     pub fn memory_bytes(&self) -> usize {
         self.indexes.memory_bytes()
             + self.records.capacity() * size_of::<IntervalRecord>()

@@ -64,12 +64,12 @@ pub struct LiveRangeCalc {
 }
 
 impl LiveRangeCalc {
-    /// An engine with the default bypass.
+    /// Creates an engine with the default bypass.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An engine with the given bypass.
+    /// Creates an engine with the given bypass.
     pub fn with_bypass(bypass: Bypass) -> Self {
         Self {
             bypass,

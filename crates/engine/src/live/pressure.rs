@@ -54,7 +54,7 @@ pub struct FilePressure {
 }
 
 impl FilePressure {
-    /// Every position at which the pressure changes, in ascending order.
+    /// Returns every position at which the pressure changes, in ascending order.
     pub fn points(&self) -> &[PressurePoint] {
         &self.points
     }
@@ -66,7 +66,7 @@ impl FilePressure {
             .map_or(0, |position| self.points[position].units)
     }
 
-    /// The most units live at once between `start` and `end`, the end not included.
+    /// Returns the most units live at once between `start` and `end`, the end not included.
     pub fn peak_between(&self, start: SlotIndex, end: SlotIndex) -> Peak {
         let mut peak = Peak {
             units: self.at(start),
@@ -87,7 +87,7 @@ impl FilePressure {
         peak
     }
 
-    /// The most units live at once anywhere.
+    /// Returns the most units live at once anywhere.
     pub fn peak(&self) -> Peak {
         self.points.iter().fold(Peak::default(), |peak, point| {
             if point.units > peak.units {
@@ -101,7 +101,8 @@ impl FilePressure {
         })
     }
 
-    /// The stretches in which the pressure is above `budget`, and the most units live in each.
+    /// Returns the stretches in which the pressure is above `budget`, and the most units live in
+    /// each.
     pub fn above(&self, budget: u32) -> Vec<(SlotIndex, SlotIndex, u32)> {
         let mut stretches: Vec<(SlotIndex, SlotIndex, u32)> = Vec::new();
         let mut open: Option<(SlotIndex, u32)> = None;
@@ -138,7 +139,7 @@ pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
 }
 
 impl Pressure {
-    /// The pressure of `intervals`, which are those of `snapshot`'s registers.
+    /// Creates the pressure of `intervals`, which are those of `snapshot`'s registers.
     pub fn new(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> Self {
         Self::of(intervals, |register| units_of(snapshot, register))
     }
@@ -158,7 +159,7 @@ impl Pressure {
         Self { general, predicate }
     }
 
-    /// The pressure of one file.
+    /// Returns the pressure of one file.
     pub fn file(&self, file: File) -> &FilePressure {
         match file {
             File::General => &self.general,
@@ -166,7 +167,7 @@ impl Pressure {
         }
     }
 
-    /// The peak of one file inside a block.
+    /// Returns the peak of one file inside a block.
     pub fn block_peak(&self, intervals: &LiveIntervals, file: File, block: Block) -> Peak {
         let (start, end) = intervals.indexes().block_range(block);
         self.file(file).peak_between(start, end)
@@ -197,7 +198,7 @@ fn accumulate(mut changes: Vec<(SlotIndex, i64)>) -> FilePressure {
 }
 
 impl LiveIntervals {
-    /// The registers of `file` that are live at `index`, in ascending order.
+    /// Returns the registers of `file` that are live at `index`, in ascending order.
     pub fn live_at(&self, snapshot: &Snapshot<'_>, file: File, index: SlotIndex) -> Vec<Register> {
         self.registers()
             .filter(|&register| {
@@ -206,7 +207,7 @@ impl LiveIntervals {
             .collect()
     }
 
-    /// The registers that make up the peak of `file`.
+    /// Returns the registers that make up the peak of `file`.
     pub fn live_at_peak(&self, snapshot: &Snapshot<'_>, pressure: &Pressure, file: File) -> Vec<Register> {
         match pressure.file(file).peak().index {
             Some(index) => self.live_at(snapshot, file, index),

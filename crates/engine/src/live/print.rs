@@ -53,7 +53,7 @@ impl fmt::Display for LiveInterval<'_> {
 }
 
 impl fmt::Display for LiveIntervals {
-    /// The interval of every register that has one, one a line.
+    /// Returns the interval of every register that has one, one a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for register in self.registers() {
             let range = self.interval(register);

@@ -18,22 +18,22 @@ pub struct LiveQuery {
 }
 
 impl LiveQuery {
-    /// The value that is live into the instruction; what it reads.
+    /// Returns the value that is live into the instruction; what it reads.
     pub fn value_in(&self) -> Option<ValueNumber> {
         self.early
     }
 
-    /// Does the live-in value end at the instruction?
+    /// True if the live-in value ends at the instruction.
     pub fn is_kill(&self) -> bool {
         self.kill
     }
 
-    /// Does the instruction define a value that nothing reads?
+    /// True if the instruction defines a value that nothing reads.
     pub fn is_dead_definition(&self) -> bool {
         self.end.is_some_and(SlotIndex::is_dead)
     }
 
-    /// The value that is live out of the instruction, be it defined there or live through.
+    /// Returns the value that is live out of the instruction, be it defined there or live through.
     pub fn value_out(&self) -> Option<ValueNumber> {
         if self.is_dead_definition() {
             None
@@ -47,24 +47,24 @@ impl LiveQuery {
         self.late
     }
 
-    /// The value that the instruction defines, dead or not.
+    /// Returns the value that the instruction defines, dead or not.
     pub fn value_defined(&self) -> Option<ValueNumber> {
         if self.early == self.late { None } else { self.late }
     }
 
-    /// Where the segment ends that leaves the instruction, or that ends at it.
+    /// Returns where the segment ends that leaves the instruction, or that ends at it.
     pub fn end_point(&self) -> Option<SlotIndex> {
         self.end
     }
 }
 
 impl<'a> LiveRange<'a> {
-    /// The segments, in ascending order.
+    /// Returns the segments, in ascending order.
     pub fn segments(&self) -> &'a [LiveSegment] {
         self.segments
     }
 
-    /// The values with their definitions; unused ones are left out.
+    /// Returns the values with their definitions; unused ones are left out.
     pub fn values(&self) -> impl Iterator<Item = (ValueNumber, SlotIndex)> + use<'a> {
         self.values
             .iter()
@@ -72,42 +72,42 @@ impl<'a> LiveRange<'a> {
             .filter_map(|(number, definition)| Some((ValueNumber::new(number), definition.expand()?)))
     }
 
-    /// Number of values, unused ones included.
+    /// Returns the number of values, unused ones included.
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
-    /// Where a value is defined; none if it is unused.
+    /// Returns where a value is defined, or none if it is unused.
     pub fn definition(&self, value: ValueNumber) -> Option<SlotIndex> {
         self.values[value.index()].expand()
     }
 
-    /// Is the value made where control flow merges, not by an instruction?
+    /// True if the value is made where control flow merges, not by an instruction.
     pub fn is_phi(&self, value: ValueNumber) -> bool {
         self.definition(value).is_some_and(SlotIndex::is_block)
     }
 
-    /// Is there no segment?
+    /// True if there is no segment.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
-    /// Where the first segment starts.
+    /// Returns where the first segment starts.
     pub fn start(&self) -> Option<SlotIndex> {
         self.segments.first().map(|segment| segment.start)
     }
 
-    /// Where the last segment ends.
+    /// Returns where the last segment ends.
     pub fn end(&self) -> Option<SlotIndex> {
         self.segments.last().map(|segment| segment.end)
     }
 
-    /// Does the range end before or at `index`?
+    /// True if the range ends before or at `index`.
     pub fn expired_at(&self, index: SlotIndex) -> bool {
         self.end().is_none_or(|end| end <= index)
     }
 
-    /// Does the range begin before `index`?
+    /// True if the range begins before `index`.
     pub fn begins_before(&self, index: SlotIndex) -> bool {
         self.start().is_some_and(|start| start < index)
     }
@@ -125,25 +125,25 @@ impl<'a> LiveRange<'a> {
         position + rest.iter().take_while(|segment| segment.end <= index).count()
     }
 
-    /// The segment that contains `index`.
+    /// Returns the segment that contains `index`.
     pub fn segment_containing(&self, index: SlotIndex) -> Option<&'a LiveSegment> {
         self.segments
             .get(self.find(index))
             .filter(|segment| segment.start <= index)
     }
 
-    /// Is a value live at `index`?
+    /// True if a value is live at `index`.
     pub fn live_at(&self, index: SlotIndex) -> bool {
         self.segment_containing(index).is_some()
     }
 
-    /// The value that is live at `index`.
+    /// Returns the value that is live at `index`.
     pub fn value_at(&self, index: SlotIndex) -> Option<ValueNumber> {
         self.segment_containing(index).map(|segment| segment.value)
     }
 
-    /// The value that is live just before `index`. For the end of a block this is the value live
-    /// out of it.
+    /// Returns the value that is live just before `index`. For the end of a block this is the value
+    /// live out of it.
     pub fn value_before(&self, index: SlotIndex) -> Option<ValueNumber> {
         // No position lies between an index and the one before it, so a segment that starts before
         // and ends at or behind `index` contains that one.
@@ -187,19 +187,19 @@ impl<'a> LiveRange<'a> {
         query
     }
 
-    /// Do the ranges share a position?
+    /// True if the ranges share a position.
     pub fn overlaps(&self, other: &LiveRange<'_>) -> bool {
         self.first_overlap(other, |_| false).is_some()
     }
 
-    /// Does the range share a position with `[start, end)`?
+    /// True if the range shares a position with `[start, end)`.
     pub fn overlaps_interval(&self, start: SlotIndex, end: SlotIndex) -> bool {
         debug_assert!(start < end, "an interval is not empty");
         let position = self.segments.partition_point(|segment| segment.start < end);
         position > 0 && self.segments[position - 1].end > start
     }
 
-    /// Do the ranges interfere, if overlaps that begin at a copy between the two are allowed?
+    /// True if the ranges interfere, if overlaps that begin at a copy between the two are allowed.
     ///
     /// `is_copy` says whether the instruction at an index is such a copy.
     pub fn overlaps_except_copies(
@@ -211,7 +211,7 @@ impl<'a> LiveRange<'a> {
             .is_some()
     }
 
-    /// Where the first overlap begins that `allowed` does not accept.
+    /// Returns where the first overlap begins that `allowed` does not accept.
     fn first_overlap(
         &self,
         other: &LiveRange<'_>,
@@ -254,7 +254,7 @@ impl<'a> LiveRange<'a> {
         })
     }
 
-    /// Is the range live at any of `indices`, which are in ascending order?
+    /// True if the range is live at any of `indices`, which are in ascending order.
     pub fn is_live_at_any(&self, indices: &[SlotIndex]) -> bool {
         let mut position = 0;
         indices.iter().any(|&index| {
@@ -275,23 +275,24 @@ impl<'a> LiveRange<'a> {
 }
 
 impl LiveIntervals {
-    /// Is the register live on entry to a block? A PHI value defined there counts as live-in.
+    /// True if the register is live on entry to a block. A PHI value defined there counts as
+    /// live-in.
     pub fn is_live_in(&self, register: Register, block: Block) -> bool {
         self.interval(register).live_at(self.indexes.block_start(block))
     }
 
-    /// Is the register live at the end of a block?
+    /// True if the register is live at the end of a block.
     pub fn is_live_out(&self, register: Register, block: Block) -> bool {
         self.live_out_value(register, block).is_some()
     }
 
-    /// The value that a register has at the end of a block.
+    /// Returns the value that a register has at the end of a block.
     pub fn live_out_value(&self, register: Register, block: Block) -> Option<ValueNumber> {
         self.interval(register)
             .value_before(self.indexes.block_end(block))
     }
 
-    /// The block that contains the whole range; none if it touches a block boundary.
+    /// Returns the block that contains the whole range, or none if it touches a block boundary.
     pub fn in_one_block(&self, register: Register) -> Option<Block> {
         let range = self.interval(register);
         let (start, end) = (range.start()?, range.end()?);
@@ -302,7 +303,7 @@ impl LiveIntervals {
         (self.indexes.block_at(end)? == block).then_some(block)
     }
 
-    /// Does a value flow into a PHI value of its range?
+    /// True if a value flows into a PHI value of its range.
     pub fn flows_into_phi(&self, register: Register, value: ValueNumber, snapshot: &Snapshot<'_>) -> bool {
         let range = self.interval(register);
         let mut phis = range.values().filter(|(_, definition)| definition.is_block());
@@ -322,7 +323,8 @@ impl LiveIntervals {
         self.interval(one).overlaps(&self.interval(other))
     }
 
-    /// The registers of `candidates` whose intervals share a position with that of `register`.
+    /// Returns the registers of `candidates` whose intervals share a position with that of
+    /// `register`.
     pub fn interfering<'a>(
         &'a self,
         register: Register,
@@ -334,7 +336,7 @@ impl LiveIntervals {
             .filter(move |&other| other != register && range.overlaps(&self.interval(other)))
     }
 
-    /// Would the two registers interfere if the copies between them were removed?
+    /// True if the two registers would interfere if the copies between them were removed.
     pub fn interfere_except_copies(&self, one: Register, other: Register, snapshot: &Snapshot<'_>) -> bool {
         let is_copy = |index: SlotIndex| {
             let Some(instruction) = self.indexes.instruction_at(index) else {

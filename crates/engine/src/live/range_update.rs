@@ -10,7 +10,7 @@ use super::value::ValueNumber;
 use crate::entity::{EntityRef, PackedOption};
 
 impl OwnedLiveRange {
-    /// A new value defined at `definition`, without a segment.
+    /// Returns a new value defined at `definition`, without a segment.
     pub fn new_value(&mut self, definition: SlotIndex) -> ValueNumber {
         let value = ValueNumber::new(self.values.len());
         self.values.push(definition.into());

@@ -61,7 +61,7 @@ pub(super) struct Resolver {
     set: Vec<u64>,
     /// Blocks that searches have been through.
     searched_blocks: usize,
-    /// Was there a read that no definition of its register reaches?
+    /// True if there was a read that no definition of its register reaches.
     has_unreached_read: bool,
 }
 
@@ -367,7 +367,7 @@ impl Resolver {
         );
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.arena.allocated_bytes()
             + self.reverse_postorder.memory_bytes()

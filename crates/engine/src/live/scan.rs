@@ -82,13 +82,13 @@ pub(super) struct RegisterState {
 const _: () = assert!(size_of::<RegisterState>() == 16);
 
 impl RegisterState {
-    /// Can the register be live across a block boundary other than the end of its definition's
-    /// block?
+    /// True if the register can be live across a block boundary other than the end of its
+    /// definition's block.
     pub(super) fn crosses_blocks(&self) -> bool {
         self.upward.is_some() || self.live_out.is_some()
     }
 
-    /// Does an instruction mention the register?
+    /// True if an instruction mentions the register.
     pub(super) fn is_mentioned(&self) -> bool {
         self.definition.is_some() || self.end.is_some() || self.crosses_blocks()
     }
@@ -115,8 +115,8 @@ const NOT_READ: u16 = OperandFlags::UNDEF.bits() | OperandFlags::INTERNAL_READ.b
 const DEBUG: u16 = OperandFlags::DEBUG.bits();
 const EARLY_CLOBBER: u16 = OperandFlags::EARLY_CLOBBER.bits();
 
-/// The slot at which an instruction reads `operand`: early if it is tied to an early-clobber
-/// definition.
+/// Returns the slot at which an instruction reads `operand`: early if it is tied to an
+/// early-clobber definition.
 pub fn use_slot(base: u32, operand: &OperandRecord, operands: &[OperandRecord]) -> SlotIndex {
     let early = operand.tied_to != 0
         && operands
@@ -125,23 +125,23 @@ pub fn use_slot(base: u32, operand: &OperandRecord, operands: &[OperandRecord]) 
     SlotIndex::new(base, if early { Slot::EarlyClobber } else { Slot::Register })
 }
 
-/// The slot at which an instruction defines `operand`.
+/// Returns the slot at which an instruction defines `operand`.
 pub(super) fn definition_slot(base: u32, operand: &OperandRecord) -> SlotIndex {
     let early = operand.flags & EARLY_CLOBBER != 0;
     SlotIndex::new(base, if early { Slot::EarlyClobber } else { Slot::Register })
 }
 
-/// Does the operand read its register?
+/// True if the operand reads its register.
 pub fn reads(operand: &OperandRecord) -> bool {
     operand.flags & (DEF | NOT_READ | DEBUG) == 0
 }
 
-/// Does the operand define its register?
+/// True if the operand defines its register.
 pub fn defines(operand: &OperandRecord) -> bool {
     operand.flags & DEF != 0
 }
 
-/// The slot at which an instruction with the number `base` reads or defines a register.
+/// Returns the slot at which an instruction with the number `base` reads or defines a register.
 pub(super) fn access_slot(base: u32, access: Access) -> SlotIndex {
     let early = matches!(access, Access::ReadEarly | Access::DefineEarly);
     SlotIndex::new(base, if early { Slot::EarlyClobber } else { Slot::Register })
@@ -406,12 +406,12 @@ impl Scan {
         }
     }
 
-    /// The web of a register, if it is one.
+    /// Returns the web of a register, if it is one.
     pub(super) fn web_of(&self, register: Register) -> Option<WebId> {
         self.web_of.get(register.index())?.expand()
     }
 
-    /// The definitions of a web with the ends of their pieces, last in layout order first.
+    /// Returns the definitions of a web with the ends of their pieces, last in layout order first.
     pub(super) fn definitions_of(&self, web: WebId) -> impl Iterator<Item = (SlotIndex, SlotIndex)> + '_ {
         let ScannedWeb { register, earlier } = self.webs[web.index()];
         let state = self.registers[register.index()];
@@ -422,7 +422,7 @@ impl Scan {
         last.into_iter().chain(earlier)
     }
 
-    /// The blocks that read a register on entry, last in layout order first.
+    /// Returns the blocks that read a register on entry, last in layout order first.
     pub(super) fn upward_uses_of(&self, state: RegisterState) -> impl Iterator<Item = UpwardUse> + '_ {
         std::iter::successors(state.upward.expand(), |id| {
             self.upward_uses[id.index()].previous.expand()
@@ -430,7 +430,7 @@ impl Scan {
         .map(|id| self.upward_uses[id.index()])
     }
 
-    /// The blocks that PHIs read a register from and that do not define it.
+    /// Returns the blocks that PHIs read a register from and that do not define it.
     pub(super) fn live_out_uses_of(&self, state: RegisterState) -> impl Iterator<Item = Block> + '_ {
         std::iter::successors(state.live_out.expand(), |id| {
             self.live_out_uses[id.index()].previous.expand()
@@ -438,7 +438,7 @@ impl Scan {
         .map(|id| self.live_out_uses[id.index()].block)
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.registers.capacity() * size_of::<RegisterState>()
             + self.upward_uses.capacity() * size_of::<UpwardUse>()

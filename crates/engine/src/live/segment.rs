@@ -73,7 +73,7 @@ impl BatchSet {
         self
     }
 
-    /// Is it the empty set?
+    /// True if it is the empty set.
     pub fn is_empty(&self) -> bool {
         self.general.iter().fold(self.predicate, |all, word| all | word) == 0
     }
@@ -81,7 +81,8 @@ impl BatchSet {
     /// Words of a set: the general ones, then that of the predicates.
     pub const WORDS: usize = GENERAL_WORDS + 1;
 
-    /// A word of the set; bit *b* of word *w* is the register with the batch bit 64·*w* + *b*.
+    /// Returns a word of the set; bit *b* of word *w* is the register with the batch bit 64·*w* +
+    /// *b*.
     pub fn word(&self, word: usize) -> u64 {
         if word < GENERAL_WORDS {
             self.general[word]
@@ -106,7 +107,7 @@ impl BatchSet {
         }
     }
 
-    /// Is the register in the set?
+    /// True if the register is in the set.
     pub fn contains(&self, bit: BatchBit) -> bool {
         let word = self
             .general
@@ -183,7 +184,7 @@ const _: () = {
 };
 
 impl Segment {
-    /// A record that stands for no block.
+    /// Creates a record that stands for no block.
     pub const fn empty() -> Self {
         Self {
             key: EMPTY_KEY,
@@ -198,7 +199,7 @@ impl Segment {
         }
     }
 
-    /// A record for the block that starts at `start`.
+    /// Creates a record for the block that starts at `start`.
     pub fn new(start: SlotIndex, instruction_count: u32) -> Self {
         Self {
             key: u64::from(start.number()),
@@ -207,7 +208,7 @@ impl Segment {
         }
     }
 
-    /// The key: the block's start index, or a sentinel.
+    /// Returns the key: the block's start index, or a sentinel.
     pub fn key(&self) -> u64 {
         self.key
     }
@@ -223,7 +224,7 @@ impl Segment {
         self.instruction_count
     }
 
-    /// How many registers of the batch are read for the last time in the block; known after
+    /// Returns how many registers of the batch are read for the last time in the block; known after
     /// endpoints were fixed.
     pub fn kill_count(&self) -> u32 {
         self.kill_count

@@ -29,7 +29,7 @@ pub struct SegmentTable {
     live: usize,
 }
 
-/// Where the probing for `key` begins.
+/// Returns where the probing for `key` begins.
 fn hash(key: u64) -> usize {
     ((key >> 4) ^ (key >> 9)) as usize
 }
@@ -67,17 +67,17 @@ impl SegmentTable {
         }
     }
 
-    /// Number of blocks in the table.
+    /// Returns the number of blocks in the table.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Is there no block?
+    /// True if there is no block.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// The segment of the block that starts at `start`, if it is there.
+    /// Returns the segment of the block that starts at `start`, if it is there.
     pub fn find(&self, start: SlotIndex) -> Option<SegmentId> {
         if self.slots.is_empty() {
             return None;
@@ -94,8 +94,8 @@ impl SegmentTable {
         None
     }
 
-    /// The segment of the block that starts at `start`; a new one if it has none yet. The flag says
-    /// whether it is new.
+    /// Returns the segment of the block that starts at `start`; a new one if it has none yet. The
+    /// flag says whether it is new.
     pub fn find_or_insert(&mut self, start: SlotIndex, instruction_count: u32) -> (SegmentId, bool) {
         if (self.segments.len() + 1) * 4 > self.slots.len() * 3 {
             self.rehash((self.slots.len() * 2).max(MINIMUM_CAPACITY));
@@ -127,17 +127,17 @@ impl SegmentTable {
         true
     }
 
-    /// A segment.
+    /// Returns a segment.
     pub fn get(&self, id: SegmentId) -> &Segment {
         &self.segments[id.index()]
     }
 
-    /// A segment, to be changed.
+    /// Returns a segment, to be changed.
     pub fn get_mut(&mut self, id: SegmentId) -> &mut Segment {
         &mut self.segments[id.index()]
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<PackedOption<SegmentId>>()
             + self.segments.capacity() * size_of::<Segment>()

@@ -39,7 +39,7 @@ impl SlotIndex {
     /// The first index of every function: the start of the entry block.
     pub const ZERO: Self = Self(0);
 
-    /// The index at `slot` of the entry numbered `base`, a multiple of four.
+    /// Creates the index at `slot` of the entry numbered `base`, a multiple of four.
     pub fn new(base: u32, slot: Slot) -> Self {
         debug_assert!(
             base.is_multiple_of(SLOT_COUNT),
@@ -48,22 +48,22 @@ impl SlotIndex {
         Self(base | slot as u32)
     }
 
-    /// An index from what [`number`](Self::number) returned.
+    /// Returns an index from what [`number`](Self::number) returned.
     pub const fn from_number(number: u32) -> Self {
         Self(number)
     }
 
-    /// The number of the entry plus that of the slot; orders indices.
+    /// Returns the number of the entry plus that of the slot; orders indices.
     pub const fn number(self) -> u32 {
         self.0
     }
 
-    /// The number of the entry that the index belongs to.
+    /// Returns the number of the entry that the index belongs to.
     pub const fn base(self) -> u32 {
         self.0 & !(SLOT_COUNT - 1)
     }
 
-    /// The slot.
+    /// Returns the slot.
     pub const fn slot(self) -> Slot {
         match self.0 & (SLOT_COUNT - 1) {
             0 => Slot::Block,
@@ -73,37 +73,37 @@ impl SlotIndex {
         }
     }
 
-    /// Is it a block boundary?
+    /// True if it is a block boundary.
     pub const fn is_block(self) -> bool {
         matches!(self.slot(), Slot::Block)
     }
 
-    /// Is it an early-clobber slot?
+    /// True if it is an early-clobber slot.
     pub const fn is_early_clobber(self) -> bool {
         matches!(self.slot(), Slot::EarlyClobber)
     }
 
-    /// Is it an ordinary register slot?
+    /// True if it is an ordinary register slot.
     pub const fn is_register(self) -> bool {
         matches!(self.slot(), Slot::Register)
     }
 
-    /// Is it the end of a dead definition?
+    /// True if it is the end of a dead definition.
     pub const fn is_dead(self) -> bool {
         matches!(self.slot(), Slot::Dead)
     }
 
-    /// The block slot of the same entry.
+    /// Returns the block slot of the same entry.
     pub const fn base_index(self) -> Self {
         Self(self.base())
     }
 
-    /// The dead slot of the same entry, as the last position that belongs to it.
+    /// Returns the dead slot of the same entry, as the last position that belongs to it.
     pub const fn boundary_index(self) -> Self {
         self.dead_slot()
     }
 
-    /// Where the entry defines and reads registers.
+    /// Returns where the entry defines and reads registers.
     pub const fn register_slot(self, early_clobber: bool) -> Self {
         let slot = if early_clobber {
             Slot::EarlyClobber
@@ -113,17 +113,17 @@ impl SlotIndex {
         Self(self.base() | slot as u32)
     }
 
-    /// Where a dead definition of the entry ends.
+    /// Returns where a dead definition of the entry ends.
     pub const fn dead_slot(self) -> Self {
         Self(self.base() | Slot::Dead as u32)
     }
 
-    /// Do both belong to one entry?
+    /// True if both belong to one entry.
     pub const fn is_same_instruction(self, other: Self) -> bool {
         self.base() == other.base()
     }
 
-    /// Does the entry come before that of `other`?
+    /// True if the entry comes before that of `other`.
     pub const fn is_earlier_instruction(self, other: Self) -> bool {
         self.base() < other.base()
     }

@@ -79,7 +79,7 @@ impl SlotIndexes {
         self.block_starts.push(SlotIndex::new(number, Slot::Block));
     }
 
-    /// Where each block begins, in layout order, and the end of the last one.
+    /// Returns where each block begins, in layout order, and the end of the last one.
     pub fn block_starts(&self) -> Cow<'_, [SlotIndex]> {
         match self.edited {
             None => Cow::Borrowed(&self.block_starts),
@@ -91,22 +91,22 @@ impl SlotIndexes {
         }
     }
 
-    /// Number of blocks that the numbering was computed for.
+    /// Returns the number of blocks that the numbering was computed for.
     pub(super) fn original_block_count(&self) -> usize {
         self.block_starts.len().saturating_sub(1)
     }
 
-    /// Was it changed since it was computed?
+    /// True if it was changed since it was computed.
     pub fn is_edited(&self) -> bool {
         self.edited.is_some()
     }
 
-    /// The first index.
+    /// Returns the first index.
     pub fn zero_index(&self) -> SlotIndex {
         SlotIndex::ZERO
     }
 
-    /// The index of the last entry, which is the end of the last block.
+    /// Returns the index of the last entry, which is the end of the last block.
     pub fn last_index(&self) -> SlotIndex {
         match &self.edited {
             Some(edited) => edited.last(),
@@ -114,14 +114,14 @@ impl SlotIndexes {
         }
     }
 
-    /// Does the instruction have an index? Debug and removed instructions have none.
+    /// True if the instruction has an index. Debug and removed instructions have none.
     pub fn has_index(&self, instruction: Instruction) -> bool {
         self.instruction_numbers
             .get(instruction.index())
             .is_some_and(|number| number & WITHOUT_ENTRY == 0)
     }
 
-    /// The block slot of an instruction.
+    /// Returns the block slot of an instruction.
     ///
     /// # Panics
     /// If the instruction has no index.
@@ -131,7 +131,8 @@ impl SlotIndexes {
         SlotIndex::new(number, Slot::Block)
     }
 
-    /// The index of the instruction itself, or of what comes before it in its block if it has none.
+    /// Returns the index of the instruction itself, or of what comes before it in its block if it
+    /// has none.
     ///
     /// For a removed instruction this is the entry that it had.
     pub fn index_at_or_before(&self, instruction: Instruction) -> SlotIndex {
@@ -139,8 +140,8 @@ impl SlotIndexes {
         SlotIndex::new(number & !WITHOUT_ENTRY, Slot::Block)
     }
 
-    /// The instruction at an index, whatever the slot; none for block boundaries and where the
-    /// instruction was removed.
+    /// Returns the instruction at an index, whatever the slot, or none for block boundaries and
+    /// where the instruction was removed.
     pub fn instruction_at(&self, index: SlotIndex) -> Option<Instruction> {
         if let Some(edited) = &self.edited {
             return edited.instruction_at(index);
@@ -154,8 +155,8 @@ impl SlotIndexes {
         (numbers.get(position) == Some(&index.base())).then(|| Instruction::new(first + position))
     }
 
-    /// The next index behind `index` that belongs to an instruction, with the same slot; the last
-    /// index if there is none.
+    /// Returns the next index behind `index` that belongs to an instruction, with the same slot;
+    /// the last index if there is none.
     pub fn next_instruction_index(&self, index: SlotIndex) -> SlotIndex {
         if let Some(edited) = &self.edited {
             return edited.next_instruction(index).unwrap_or_else(|| edited.last());
@@ -172,7 +173,7 @@ impl SlotIndexes {
         last
     }
 
-    /// The slot after `index`, in the next entry if it is the last of its entry.
+    /// Returns the slot after `index`, in the next entry if it is the last of its entry.
     pub fn next_slot(&self, index: SlotIndex) -> Option<SlotIndex> {
         if !index.is_dead() {
             return Some(SlotIndex::from_number(index.number() + 1));
@@ -180,7 +181,7 @@ impl SlotIndexes {
         self.next_entry(index)
     }
 
-    /// The slot before `index`, in the previous entry if it is the first of its entry.
+    /// Returns the slot before `index`, in the previous entry if it is the first of its entry.
     pub fn previous_slot(&self, index: SlotIndex) -> Option<SlotIndex> {
         if !index.is_block() {
             return Some(SlotIndex::from_number(index.number() - 1));
@@ -188,7 +189,7 @@ impl SlotIndexes {
         self.previous_entry(index).map(SlotIndex::dead_slot)
     }
 
-    /// The block slot of the entry behind that of `index`.
+    /// Returns the block slot of the entry behind that of `index`.
     pub fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
         match &self.edited {
             Some(edited) => edited.next_entry(index),
@@ -197,7 +198,7 @@ impl SlotIndexes {
         }
     }
 
-    /// The block slot of the entry before that of `index`.
+    /// Returns the block slot of the entry before that of `index`.
     pub fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
         match &self.edited {
             Some(edited) => edited.previous_entry(index),
@@ -207,7 +208,7 @@ impl SlotIndexes {
         }
     }
 
-    /// The start of a block.
+    /// Returns the start of a block.
     pub fn block_start(&self, block: Block) -> SlotIndex {
         match &self.edited {
             Some(edited) => edited.block_start(block),
@@ -215,7 +216,7 @@ impl SlotIndexes {
         }
     }
 
-    /// The end of a block: the index past the last one that belongs to it.
+    /// Returns the end of a block: the index past the last one that belongs to it.
     pub fn block_end(&self, block: Block) -> SlotIndex {
         match &self.edited {
             Some(edited) => edited.block_end(block),
@@ -228,14 +229,14 @@ impl SlotIndexes {
         (self.block_start(block), self.block_end(block))
     }
 
-    /// The last index that belongs to a block: the dead slot of its last entry.
+    /// Returns the last index that belongs to a block: the dead slot of its last entry.
     pub fn block_last(&self, block: Block) -> SlotIndex {
         self.previous_slot(self.block_end(block))
             .expect("a block's end is never the first entry")
     }
 
-    /// The block that an index falls in. A block boundary belongs to the block that starts there;
-    /// the last index belongs to none.
+    /// Returns the block that an index falls in. A block boundary belongs to the block that starts
+    /// there; the last index belongs to none.
     pub fn block_at(&self, index: SlotIndex) -> Option<Block> {
         if index.base_index() >= self.last_index() {
             return None;
@@ -249,8 +250,8 @@ impl SlotIndexes {
         }
     }
 
-    /// The block that contains the position just before `index`, as a use at `index` belongs to it:
-    /// for a block's end, that block.
+    /// Returns the block that contains the position just before `index`, as a use at `index`
+    /// belongs to it: for a block's end, that block.
     pub fn block_before(&self, index: SlotIndex) -> Option<Block> {
         if !index.is_block() {
             return self.block_at(index);
@@ -258,7 +259,7 @@ impl SlotIndexes {
         self.previous_entry(index).and_then(|entry| self.block_at(entry))
     }
 
-    /// Every entry with the instruction that it belongs to, in order.
+    /// Returns every entry with the instruction that it belongs to, in order.
     pub fn entries(&self) -> Vec<(SlotIndex, PackedOption<Instruction>)> {
         if let Some(edited) = &self.edited {
             return edited.entries();
@@ -276,7 +277,7 @@ impl SlotIndexes {
         entries
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         (self.block_starts.capacity()
             + self.instruction_numbers.capacity()
@@ -301,7 +302,7 @@ impl SlotIndexes {
 }
 
 impl fmt::Display for SlotIndexes {
-    /// One line an entry.
+    /// Returns one line an entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, instruction) in self.entries() {
             match instruction.expand() {
@@ -313,8 +314,8 @@ impl fmt::Display for SlotIndexes {
     }
 }
 
-/// The block that contains `index`, which is no block boundary. Tries `hint` and its neighbour
-/// first.
+/// Returns the block that contains `index`, which is no block boundary. Tries `hint` and its
+/// neighbour first.
 pub(super) fn block_of(starts: &[SlotIndex], index: SlotIndex, hint: Block) -> Block {
     for candidate in [hint.index(), hint.index() + 1] {
         if candidate + 1 < starts.len() && starts[candidate] < index && index < starts[candidate + 1] {

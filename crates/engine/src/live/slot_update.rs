@@ -144,7 +144,7 @@ impl SlotIndexes {
         moved
     }
 
-    /// How many entries insertions had to move so far.
+    /// Returns how many entries insertions had to move so far.
     pub fn renumbered_entries(&self) -> u64 {
         self.edited.as_ref().map_or(0, |edited| edited.renumbered)
     }
@@ -265,7 +265,7 @@ impl Renumbering {
     }
 }
 
-/// A window of 2^`bits` numbers may be filled to this share of its positions. It falls by a
+/// Returns a window of 2^`bits` numbers may be filled to this share of its positions. It falls by a
 /// constant factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two
 /// Simplified Algorithms for Maintaining Order in a List", 2002), so that a wide window, once
 /// spread, stays out of the way for many insertions.

@@ -47,7 +47,7 @@ pub fn read(register: u32) -> OperandRecord {
     operand(register, OperandFlags::empty())
 }
 
-/// A register operand with flags.
+/// Returns a register operand with flags.
 pub fn operand(register: u32, flags: OperandFlags) -> OperandRecord {
     OperandRecord {
         kind: OperandKind::Register as u8,
@@ -57,7 +57,7 @@ pub fn operand(register: u32, flags: OperandFlags) -> OperandRecord {
     }
 }
 
-/// A block operand.
+/// Returns a block operand.
 pub fn from(block: u32) -> OperandRecord {
     OperandRecord {
         kind: OperandKind::Block as u8,
@@ -67,7 +67,7 @@ pub fn from(block: u32) -> OperandRecord {
 }
 
 impl TestFunction {
-    /// A function of so many registers, without blocks.
+    /// Creates a function of so many registers, without blocks.
     pub fn new(registers: usize) -> Self {
         let class = |bits, file: RegisterFile| RegisterClassRecord {
             bits,
@@ -191,7 +191,8 @@ impl TestFunction {
         }
     }
 
-    /// The finished function with its instructions in another order, given by their old positions.
+    /// Returns the finished function with its instructions in another order, given by their old
+    /// positions.
     pub fn permuted(&self, order: &[usize]) -> Self {
         let mut result = self.clone();
         result.instructions.clear();
@@ -238,8 +239,8 @@ impl TestFunction {
         self.finish(|| 0)
     }
 
-    /// The function with operands of `register` renamed to what `owner` says for their slot, and
-    /// with `registers` registers.
+    /// Returns the function with operands of `register` renamed to what `owner` says for their
+    /// slot, and with `registers` registers.
     pub fn renamed(
         &self,
         register: Register,
@@ -281,7 +282,7 @@ impl TestFunction {
         result.relist()
     }
 
-    /// The function without the copy `instruction`, `source` renamed to `result`.
+    /// Returns the function without the copy `instruction`, `source` renamed to `result`.
     pub fn joined(&self, result: Register, source: Register, instruction: Instruction) -> Self {
         let mut joined = self.clone();
         let first = self.instructions[instruction.index()].first_operand as usize;
@@ -297,7 +298,7 @@ impl TestFunction {
         joined.relist()
     }
 
-    /// A view of the function.
+    /// Returns a view of the function.
     pub fn snapshot(&self) -> Snapshot<'_> {
         Snapshot::new(SnapshotArrays {
             function: &self.function,
@@ -337,7 +338,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a limit, which is not zero.
+    /// Returns a number below a limit, which is not zero.
     pub fn below(&mut self, limit: u32) -> u32 {
         (self.word() % u64::from(limit)) as u32
     }
@@ -348,8 +349,8 @@ impl Random {
     }
 }
 
-/// A random function: any control flow over blocks that the entry reaches, any mix of registers
-/// with no, one and several definitions, reads that no definition reaches included.
+/// Returns a random function: any control flow over blocks that the entry reaches, any mix of
+/// registers with no, one and several definitions, reads that no definition reaches included.
 pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length: u32) -> TestFunction {
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); blocks as usize];
     for block in 1..blocks {
@@ -450,7 +451,7 @@ fn random_operands(
     operands
 }
 
-/// Which slots a register covers, by definition: one flag for each slot of each entry.
+/// Returns which slots a register covers, by definition: one flag for each slot of each entry.
 ///
 /// None if the register has several definitions and a read that none of them reaches: no value can
 /// be named there, and what LLVM makes of it depends on the order of uses.
@@ -536,7 +537,7 @@ pub fn covered_slots(
     Some(covered)
 }
 
-/// The blocks at whose end a definition may have happened.
+/// Returns the blocks at whose end a definition may have happened.
 fn reached_blocks(
     snapshot: &Snapshot<'_>,
     defined: &[bool],
@@ -577,7 +578,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// A random function of so many instructions.
+    /// Returns a random function of so many instructions.
     pub fn generate(seed: u64, instructions: u32) -> TestFunction {
         let mut kernel = Self {
             random: Random(seed),

@@ -71,8 +71,8 @@ const _: () = {
 };
 
 impl VNInfo {
-    /// The PHI value `value` of `block`, live from `start` to `kill` or, if it leaves the block, to
-    /// `end`.
+    /// Creates the PHI value `value` of `block`, live from `start` to `kill` or, if it leaves the
+    /// block, to `end`.
     pub(super) fn new(
         value: ValueNumber,
         block: Block,
@@ -103,17 +103,17 @@ impl VNInfo {
         }
     }
 
-    /// The block where the value is defined.
+    /// Returns the block where the value is defined.
     pub fn block(&self) -> Block {
         Block::from_u32(self.block)
     }
 
-    /// The value's number in its range.
+    /// Returns the value's number in its range.
     pub fn value(&self) -> ValueNumber {
         ValueNumber::from_u32(self.value)
     }
 
-    /// The piece that the value covers from the block's start.
+    /// Returns the piece that the value covers from the block's start.
     pub fn piece(&self) -> (SlotIndex, SlotIndex) {
         let piece = &self.endpoints.items[0];
         (
@@ -122,7 +122,7 @@ impl VNInfo {
         )
     }
 
-    /// Does the value end in the block?
+    /// True if the value ends in the block.
     pub fn is_killed(&self) -> bool {
         self.kills.size as u32 != 0
     }

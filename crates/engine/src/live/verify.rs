@@ -77,7 +77,7 @@ struct DefsAndUses {
 }
 
 impl LiveIntervals {
-    /// All findings, in ascending order of register.
+    /// Returns all findings, in ascending order of register.
     ///
     /// The numbering must be fresh. A read that no definition reaches is a finding, though LLVM
     /// accepts such code where a path with a definition exists.

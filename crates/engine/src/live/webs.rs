@@ -162,13 +162,13 @@ impl Webs {
         true
     }
 
-    /// The definitions of `web` in ascending order.
+    /// Returns the definitions of `web` in ascending order.
     pub(super) fn definitions(&self, web: WebId) -> &[WebDefinition] {
         let Web { first, count, .. } = self.webs[web.index()];
         &self.definitions[first as usize..(first + count) as usize]
     }
 
-    /// Number of the PHI value of `web`: the one behind those of its definitions.
+    /// Returns the number of the PHI value of `web`: the one behind those of its definitions.
     pub(super) fn phi_value(&self, web: WebId) -> ValueNumber {
         ValueNumber::from_u32(self.webs[web.index()].count)
     }
@@ -215,7 +215,7 @@ impl Webs {
         }
     }
 
-    /// The webs that have a PHI value in the block of `segment`.
+    /// Returns the webs that have a PHI value in the block of `segment`.
     pub(super) fn phis(&self, segment: SegmentId) -> &BatchSet {
         &self.phis[segment.index()]
     }
@@ -225,7 +225,7 @@ impl Webs {
         &self.sources[web.first_source as usize..][..web.source_count as usize]
     }
 
-    /// The value of `web` at the start of `block`, where it is live.
+    /// Returns the value of `web` at the start of `block`, where it is live.
     pub(super) fn value_at_start(
         &self,
         web: WebId,
@@ -244,7 +244,7 @@ impl Webs {
             .map_or(ValueNumber::ZERO, |source| source.value)
     }
 
-    /// The value of `web` at the end of `block`, where it is live.
+    /// Returns the value of `web` at the end of `block`, where it is live.
     pub(super) fn value_at_end(
         &self,
         web: WebId,
@@ -258,7 +258,7 @@ impl Webs {
             .map_or(ValueNumber::ZERO, |source| source.value)
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.definitions.capacity() * size_of::<WebDefinition>()
             + self.webs.capacity() * size_of::<Web>()

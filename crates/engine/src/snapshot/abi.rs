@@ -98,7 +98,7 @@ macro_rules! c_enum {
             /// Every value, in the ABI's order.
             pub const ALL: &[Self] = &[$( Self::$variant, )*];
 
-            /// The value with this number in the ABI, if there is one.
+            /// Returns the value with this number in the ABI, if there is one.
             pub const fn from_abi(number: u32) -> Option<Self> {
                 match number {
                     $( $value => Some(Self::$variant), )*
@@ -119,7 +119,7 @@ const _: () = {
 };
 
 impl Stage {
-    /// The name used in reports, file names and messages.
+    /// Returns the name used in reports, file names and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ssa => "ssa",

@@ -338,8 +338,8 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Every register with several definitions is marked and has all its operands listed, each
-    /// once.
+    /// Returns every register with several definitions is marked and has all its operands listed,
+    /// each once.
     fn check_chains(&self) -> Checked {
         let arrays = self.arrays();
         let mut operands = Vec::new();
@@ -399,7 +399,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// A definition, then pairs of register (or nothing) and block.
+/// Returns a definition, then pairs of register (or nothing) and block.
 fn is_well_formed_phi(operands: &[super::abi::OperandRecord]) -> bool {
     let Some((definition, incoming)) = operands.split_first() else {
         return false;

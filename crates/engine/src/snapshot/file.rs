@@ -72,7 +72,7 @@ macro_rules! for_each_array {
 }
 
 impl Snapshot<'_> {
-    /// The snapshot as a file's bytes.
+    /// Returns the snapshot as a file's bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let arrays = self.arrays();
         let mut bytes = Vec::new();
@@ -118,8 +118,8 @@ impl Snapshot<'_> {
         })
     }
 
-    /// The usual name of this snapshot's file: function and stage, and a checksum of module and
-    /// function where the name alone is no file name.
+    /// Returns the usual name of this snapshot's file: function and stage, and a checksum of module
+    /// and function where the name alone is no file name.
     pub fn file_name(&self) -> String {
         const LONGEST: usize = 80;
         let name = self.name();

@@ -4,7 +4,7 @@ use super::file::FileError;
 use super::owned::OwnedSnapshot;
 use oriel_random::{Random, Stream};
 
-/// A damaged copy of a snapshot file's `bytes`, the same for the same `seed`.
+/// Returns a damaged copy of a snapshot file's `bytes`, the same for the same `seed`.
 ///
 /// Half of the copies get a correct checksum again, so that what is behind it is tested too.
 pub fn damaged(bytes: &[u8], seed: u64) -> Vec<u8> {

@@ -32,7 +32,7 @@ pub struct OwnedSnapshot {
 }
 
 impl OwnedSnapshot {
-    /// A copy of what `snapshot` borrows.
+    /// Returns a copy of what `snapshot` borrows.
     pub fn copy_of(snapshot: &Snapshot<'_>) -> Self {
         let arrays = snapshot.arrays();
         Self {
@@ -57,7 +57,7 @@ impl OwnedSnapshot {
         }
     }
 
-    /// The arrays as slices; the sentinels of `blocks` and `instructions` have to be there.
+    /// Returns the arrays as slices; the sentinels of `blocks` and `instructions` have to be there.
     pub fn view(&self) -> Snapshot<'_> {
         Snapshot::new(SnapshotArrays {
             function: &self.function,

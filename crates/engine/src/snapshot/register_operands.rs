@@ -11,7 +11,8 @@ use super::view::SnapshotArrays;
 use crate::entity::{Block, EntityRef, Instruction, Register};
 
 impl RegisterOperandRecord {
-    /// The record of an access to `register`, or of the block that a PHI's operand comes from.
+    /// Creates the record of an access to `register`, or of the block that a PHI's operand comes
+    /// from.
     pub fn new(index: u32, instruction: Instruction, access: Access) -> Self {
         Self {
             index,
@@ -19,19 +20,19 @@ impl RegisterOperandRecord {
         }
     }
 
-    /// The register.
+    /// Returns the register.
     #[inline]
     pub fn register(&self) -> Register {
         Register::from_u32(self.index)
     }
 
-    /// The block, behind a read by a PHI.
+    /// Returns the block, behind a read by a PHI.
     #[inline]
     pub fn block(&self) -> Block {
         Block::from_u32(self.index)
     }
 
-    /// The instruction.
+    /// Returns the instruction.
     #[inline]
     pub fn instruction(&self) -> Instruction {
         Instruction::from_u32(self.place >> ACCESS_BITS)
@@ -48,7 +49,7 @@ impl RegisterOperandRecord {
 }
 
 impl Access {
-    /// Does the instruction define the register?
+    /// True if the instruction defines the register.
     #[inline]
     pub fn is_definition(self) -> bool {
         matches!(self, Self::Define | Self::DefineEarly)
@@ -86,7 +87,7 @@ impl SnapshotArrays<'_> {
         }
     }
 
-    /// The operands of the instruction of `record`, before which that of `next` begins.
+    /// Returns the operands of the instruction of `record`, before which that of `next` begins.
     fn operands_between(&self, record: &InstructionRecord, next: &InstructionRecord) -> &[OperandRecord] {
         &self.operands[record.first_operand as usize..next.first_operand as usize]
     }

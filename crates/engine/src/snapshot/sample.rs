@@ -45,7 +45,7 @@ fn block(index: u32) -> OperandRecord {
     }
 }
 
-/// A loop that counts to ten:
+/// Returns a loop that counts to ten:
 ///
 /// ```text
 /// bb.0: -> bb.1

@@ -49,7 +49,7 @@ fn damaged_files_are_refused_or_usable() {
     assert!(accepted > 0, "some damage is harmless, such as another immediate");
 }
 
-/// Does the check refuse the sample with this damage, naming the place?
+/// True if the check refuses the sample with this damage, naming the place.
 fn refuses(place: &str, damage: impl FnOnce(&mut OwnedSnapshot)) {
     let mut snapshot = counting_loop();
     damage(&mut snapshot);

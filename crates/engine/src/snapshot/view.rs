@@ -71,7 +71,7 @@ pub struct Snapshot<'a> {
 }
 
 impl<'a> Snapshot<'a> {
-    /// A view of `arrays`.
+    /// Creates a view of `arrays`.
     pub fn new(arrays: SnapshotArrays<'a>) -> Self {
         debug_assert!(
             !arrays.blocks.is_empty() && !arrays.instructions.is_empty(),
@@ -80,12 +80,12 @@ impl<'a> Snapshot<'a> {
         Self { arrays }
     }
 
-    /// The records themselves, for code that walks them at full speed.
+    /// Returns the records themselves, for code that walks them at full speed.
     pub fn arrays(&self) -> &SnapshotArrays<'a> {
         &self.arrays
     }
 
-    /// The snapshot with its register operands listed; `list` holds them if they were not.
+    /// Returns the snapshot with its register operands listed; `list` holds them if they were not.
     pub fn with_register_operands<'b>(&self, list: &'b mut Vec<RegisterOperandRecord>) -> Snapshot<'b>
     where
         'a: 'b,
@@ -98,90 +98,90 @@ impl<'a> Snapshot<'a> {
         Snapshot { arrays }
     }
 
-    /// The record of the function.
+    /// Returns the record of the function.
     pub fn function(&self) -> &'a FunctionRecord {
         self.arrays.function
     }
 
-    /// A name. Bytes that are not UTF-8 are replaced.
+    /// Returns a name. Bytes that are not UTF-8 are replaced.
     pub fn string(&self, string: StringRecord) -> std::borrow::Cow<'a, str> {
         let start = string.offset as usize;
         String::from_utf8_lossy(&self.arrays.strings[start..start + string.length as usize])
     }
 
-    /// The function's name.
+    /// Returns the function's name.
     pub fn name(&self) -> std::borrow::Cow<'a, str> {
         self.string(self.function().name)
     }
 
-    /// The name of the module that contains the function.
+    /// Returns the name of the module that contains the function.
     pub fn module_name(&self) -> std::borrow::Cow<'a, str> {
         self.string(self.function().module)
     }
 
-    /// Where in code generation the function was exported.
+    /// Returns where in code generation the function was exported.
     pub fn stage(&self) -> Stage {
         Stage::from_abi(self.function().stage).expect("the stage of a checked snapshot is valid")
     }
 
-    /// The function's properties.
+    /// Returns the function's properties.
     pub fn flags(&self) -> FunctionFlags {
         FunctionFlags::from_bits_truncate(self.function().flags)
     }
 
-    /// Is it an entry point?
+    /// True if it is an entry point.
     pub fn is_kernel(&self) -> bool {
         self.flags().contains(FunctionFlags::KERNEL)
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn block_count(&self) -> usize {
         self.arrays.blocks.len() - 1
     }
 
-    /// Number of instructions, debug instructions included.
+    /// Returns the number of instructions, debug instructions included.
     pub fn instruction_count(&self) -> usize {
         self.arrays.instructions.len() - 1
     }
 
-    /// Number of virtual registers, unused ones included.
+    /// Returns the number of virtual registers, unused ones included.
     pub fn register_count(&self) -> usize {
         self.arrays.registers.len()
     }
 
-    /// All blocks in layout order.
+    /// Returns all blocks in layout order.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + use<> {
         (0..self.block_count()).map(Block::new)
     }
 
-    /// All instructions in layout order.
+    /// Returns all instructions in layout order.
     pub fn instructions(&self) -> impl DoubleEndedIterator<Item = Instruction> + ExactSizeIterator + use<> {
         (0..self.instruction_count()).map(Instruction::new)
     }
 
-    /// All virtual registers.
+    /// Returns all virtual registers.
     pub fn registers(&self) -> impl DoubleEndedIterator<Item = Register> + ExactSizeIterator + use<> {
         (0..self.register_count()).map(Register::new)
     }
 
-    /// The record of a block.
+    /// Returns the record of a block.
     pub fn block(&self, block: Block) -> &'a BlockRecord {
         &self.arrays.blocks[block.index()]
     }
 
-    /// A block's flags.
+    /// Returns a block's flags.
     pub fn block_flags(&self, block: Block) -> BlockFlags {
         BlockFlags::from_bits_truncate(self.block(block).flags)
     }
 
-    /// The instructions of a block, as indices.
+    /// Returns the instructions of a block, as indices.
     pub fn instruction_range(&self, block: Block) -> Range<usize> {
         let index = block.index();
         self.arrays.blocks[index].first_instruction as usize
             ..self.arrays.blocks[index + 1].first_instruction as usize
     }
 
-    /// The instructions of a block.
+    /// Returns the instructions of a block.
     pub fn instructions_of(
         &self,
         block: Block,
@@ -189,14 +189,14 @@ impl<'a> Snapshot<'a> {
         self.instruction_range(block).map(Instruction::new)
     }
 
-    /// The edges that leave a block.
+    /// Returns the edges that leave a block.
     pub fn edges(&self, block: Block) -> &'a [EdgeRecord] {
         let index = block.index();
         &self.arrays.edges[self.arrays.blocks[index].first_successor as usize
             ..self.arrays.blocks[index + 1].first_successor as usize]
     }
 
-    /// The successors of a block, with repetitions.
+    /// Returns the successors of a block, with repetitions.
     pub fn successors(
         &self,
         block: Block,
@@ -206,7 +206,7 @@ impl<'a> Snapshot<'a> {
             .map(|edge| Block::new(edge.block as usize))
     }
 
-    /// The predecessors of a block, with repetitions, in the order of LLVM's list.
+    /// Returns the predecessors of a block, with repetitions, in the order of LLVM's list.
     pub fn predecessors(
         &self,
         block: Block,
@@ -218,7 +218,7 @@ impl<'a> Snapshot<'a> {
             .map(|&block| Block::new(block as usize))
     }
 
-    /// An instruction.
+    /// Returns an instruction.
     pub fn instruction(&self, instruction: Instruction) -> InstructionRef<'a> {
         InstructionRef {
             snapshot: *self,
@@ -227,53 +227,53 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// An opcode.
+    /// Returns an opcode.
     pub fn opcode(&self, opcode: Opcode) -> &'a OpcodeRecord {
         &self.arrays.opcodes[opcode.index()]
     }
 
-    /// The class of a register.
+    /// Returns the class of a register.
     pub fn register_class(&self, register: Register) -> RegisterClass {
         RegisterClass::new(self.arrays.registers[register.index()].register_class as usize)
     }
 
-    /// The record of a register class.
+    /// Returns the record of a register class.
     pub fn class(&self, class: RegisterClass) -> &'a RegisterClassRecord {
         &self.arrays.register_classes[class.index()]
     }
 
-    /// The register file that a register belongs to.
+    /// Returns the register file that a register belongs to.
     pub fn register_file(&self, register: Register) -> RegisterFile {
         RegisterFile::from_abi(self.class(self.register_class(register)).file)
             .expect("the register file of a checked snapshot is valid")
     }
 
-    /// The record of a constant.
+    /// Returns the record of a constant.
     pub fn constant(&self, constant: Constant) -> &'a ConstantRecord {
         &self.arrays.constants[constant.index()]
     }
 
-    /// The record of a symbol.
+    /// Returns the record of a symbol.
     pub fn symbol(&self, symbol: Symbol) -> &'a SymbolRecord {
         &self.arrays.symbols[symbol.index()]
     }
 
-    /// The record of a stack object.
+    /// Returns the record of a stack object.
     pub fn frame_object(&self, object: FrameObject) -> &'a FrameObjectRecord {
         &self.arrays.frame_objects[object.index()]
     }
 
-    /// The record of a source position.
+    /// Returns the record of a source position.
     pub fn location(&self, location: Location) -> &'a LocationRecord {
         &self.arrays.locations[location.index()]
     }
 
-    /// The record of a source variable.
+    /// Returns the record of a source variable.
     pub fn variable(&self, variable: Variable) -> &'a VariableRecord {
         &self.arrays.variables[variable.index()]
     }
 
-    /// The record of a physical register.
+    /// Returns the record of a physical register.
     pub fn physical_register(&self, register: PhysicalRegister) -> &'a PhysicalRegisterRecord {
         &self.arrays.physical_registers[register.index()]
     }
@@ -288,22 +288,22 @@ pub struct InstructionRef<'a> {
 }
 
 impl<'a> InstructionRef<'a> {
-    /// The function that it is in.
+    /// Returns the function that it is in.
     pub fn snapshot(&self) -> Snapshot<'a> {
         self.snapshot
     }
 
-    /// Which instruction this is.
+    /// Returns which instruction this is.
     pub fn id(&self) -> Instruction {
         self.instruction
     }
 
-    /// The instruction's record.
+    /// Returns the instruction's record.
     pub fn record(&self) -> &'a InstructionRecord {
         self.record
     }
 
-    /// The instruction's opcode.
+    /// Returns the instruction's opcode.
     pub fn opcode(&self) -> Opcode {
         Opcode::new(self.record.opcode as usize)
     }
@@ -313,7 +313,7 @@ impl<'a> InstructionRef<'a> {
         self.snapshot.string(self.snapshot.opcode(self.opcode()).name)
     }
 
-    /// The flags of the opcode.
+    /// Returns the flags of the opcode.
     pub fn opcode_flags(&self) -> OpcodeFlags {
         OpcodeFlags::from_bits_truncate(self.snapshot.opcode(self.opcode()).flags)
     }
@@ -328,24 +328,24 @@ impl<'a> InstructionRef<'a> {
         self.opcode_flags().contains(OpcodeFlags::DEBUG)
     }
 
-    /// Where in the source it comes from.
+    /// Returns where in the source it comes from.
     pub fn location(&self) -> Option<Location> {
         from_one_based(self.record.location)
     }
 
-    /// The operand records.
+    /// Returns the operand records.
     pub fn operand_records(&self) -> &'a [OperandRecord] {
         let arrays = &self.snapshot.arrays;
         let next = &arrays.instructions[self.instruction.index() + 1];
         &arrays.operands[self.record.first_operand as usize..next.first_operand as usize]
     }
 
-    /// The operands.
+    /// Returns the operands.
     pub fn operands(&self) -> impl DoubleEndedIterator<Item = OperandRef<'a>> + ExactSizeIterator + use<'a> {
         self.operand_records().iter().map(|record| OperandRef { record })
     }
 
-    /// The memory accesses.
+    /// Returns the memory accesses.
     pub fn memory_operands(&self) -> &'a [MemoryOperandRecord] {
         let arrays = &self.snapshot.arrays;
         let next = &arrays.instructions[self.instruction.index() + 1];
@@ -360,7 +360,7 @@ pub struct OperandRef<'a> {
 }
 
 impl<'a> OperandRef<'a> {
-    /// The operand's record.
+    /// Returns the operand's record.
     pub fn record(&self) -> &'a OperandRecord {
         self.record
     }
@@ -371,39 +371,39 @@ impl<'a> OperandRef<'a> {
             .expect("the operand kinds of a checked snapshot are valid")
     }
 
-    /// The operand's flags.
+    /// Returns the operand's flags.
     pub fn flags(&self) -> OperandFlags {
         OperandFlags::from_bits_truncate(self.record.flags)
     }
 
-    /// The virtual register, if it is one.
+    /// Returns the virtual register, if it is one.
     pub fn register(&self) -> Option<Register> {
         (self.kind() == OperandKind::Register).then(|| Register::new(self.record.index as usize))
     }
 
-    /// The register that the instruction writes here.
+    /// Returns the register that the instruction writes here.
     pub fn definition(&self) -> Option<Register> {
         self.register()
             .filter(|_| self.flags().contains(OperandFlags::DEF))
     }
 
-    /// The register that the instruction reads here; undef and debug operands read nothing.
+    /// Returns the register that the instruction reads here; undef and debug operands read nothing.
     pub fn reading_use(&self) -> Option<Register> {
         let not_read = OperandFlags::DEF | OperandFlags::UNDEF | OperandFlags::DEBUG;
         self.register().filter(|_| !self.flags().intersects(not_read))
     }
 
-    /// The immediate value, if it is one.
+    /// Returns the immediate value, if it is one.
     pub fn immediate(&self) -> Option<i64> {
         (self.kind() == OperandKind::Immediate).then_some(self.record.value)
     }
 
-    /// The block, if it is one.
+    /// Returns the block, if it is one.
     pub fn block(&self) -> Option<Block> {
         (self.kind() == OperandKind::Block).then(|| Block::new(self.record.index as usize))
     }
 
-    /// The operand number, counted from zero, that this one is tied to.
+    /// Returns the operand number, counted from zero, that this one is tied to.
     pub fn tied_to(&self) -> Option<usize> {
         (self.record.tied_to as usize).checked_sub(1)
     }

@@ -13,7 +13,7 @@ pub struct ComputeCapability {
 }
 
 impl ComputeCapability {
-    /// The number behind `sm_`: 90 for 9.0.
+    /// Returns the number behind `sm_`: 90 for 9.0.
     pub fn sm(self) -> u32 {
         10 * self.major + self.minor
     }
@@ -44,7 +44,7 @@ pub struct PtxTarget {
 }
 
 impl PtxTarget {
-    /// The target of a module, from its `.target` directive.
+    /// Returns the target of a module, from its `.target` directive.
     pub fn of_ptx(ptx: &str) -> Option<Self> {
         let directive = ptx.lines().find_map(|line| line.trim().strip_prefix(".target"))?;
         directive
@@ -54,7 +54,7 @@ impl PtxTarget {
             .find_map(|word| word.trim().parse().ok())
     }
 
-    /// Does the driver accept it for a device of this capability?
+    /// True if the driver accepts it for a device of this capability.
     pub fn runs_on(self, device: ComputeCapability) -> bool {
         match self.portability {
             Portability::Forward => device >= self.capability,

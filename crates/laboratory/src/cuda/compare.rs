@@ -58,7 +58,7 @@ pub fn compare(
     buffers.chain(variables).collect()
 }
 
-/// The first byte that differs, or that only one of them has.
+/// Returns the first byte that differs, or that only one of them has.
 fn compare_bytes(expected: &[u8], actual: &[u8]) -> Agreement {
     let longest = expected.len().max(actual.len());
     let Some(index) = (0..longest).find(|&index| expected.get(index) != actual.get(index)) else {

@@ -37,7 +37,7 @@ impl<'d> Context<'d> {
         Ok(self.api)
     }
 
-    /// The compute capability of its device.
+    /// Returns the compute capability of its device.
     pub fn compute_capability(&self) -> ComputeCapability {
         self.capability
     }
@@ -88,7 +88,7 @@ impl<'d> Context<'d> {
         })
     }
 
-    /// The contents of device memory; refused by the driver where there is none.
+    /// Returns the contents of device memory; refused by the driver where there is none.
     pub(super) fn read(&self, address: DeviceAddress, bytes: usize) -> Result<Vec<u8>, CudaError> {
         let mut contents = vec![0; bytes];
         // SAFETY: `contents` has room for what is copied, and the copy is complete when the call
@@ -121,7 +121,7 @@ pub struct DeviceBuffer<'c> {
 }
 
 impl DeviceBuffer<'_> {
-    /// The address of its first byte, as kernels see it: a multiple of 256.
+    /// Returns the address of its first byte, as kernels see it: a multiple of 256.
     pub fn address(&self) -> u64 {
         self.address
     }

@@ -35,7 +35,7 @@ pub struct DeviceResult {
 }
 
 impl DeviceResult {
-    /// A hash of everything that memory holds.
+    /// Returns a hash of everything that memory holds.
     pub fn hash(&self) -> u64 {
         hash_buffers(self.buffers.iter().chain(&self.variables))
     }
@@ -102,8 +102,8 @@ pub fn run_described_on_device(
     })
 }
 
-/// The global variables of a module. Addresses of functions and variables, where an initial value
-/// has them, differ from load to load and are blanked.
+/// Returns the global variables of a module. Addresses of functions and variables, where an initial
+/// value has them, differ from load to load and are blanked.
 fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
     let mut results = Vec::new();
     let variables = module.declared().variables.iter();

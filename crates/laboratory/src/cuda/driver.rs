@@ -47,7 +47,7 @@ impl Driver {
         Ok(Self { api })
     }
 
-    /// How many devices there are.
+    /// Returns how many devices there are.
     ///
     /// # Errors
     /// The driver refuses.
@@ -58,7 +58,7 @@ impl Driver {
         Ok(u32::try_from(count).unwrap_or(0))
     }
 
-    /// A device, counted from zero.
+    /// Returns a device, counted from zero.
     ///
     /// # Errors
     /// There is no such device.

@@ -75,7 +75,7 @@ impl<'c> Module<'c> {
         &self.declared
     }
 
-    /// A kernel by its name in the PTX.
+    /// Returns a kernel by its name in the PTX.
     ///
     /// # Errors
     /// There is none.
@@ -98,8 +98,8 @@ impl<'c> Module<'c> {
         })
     }
 
-    /// A global variable by its name in the PTX; `None` where the driver does not make it known, as
-    /// it may with one that no other module can name.
+    /// Returns a global variable by its name in the PTX; `None` where the driver does not make it
+    /// known, as it may with one that no other module can name.
     ///
     /// # Errors
     /// The driver refuses.

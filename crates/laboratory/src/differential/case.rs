@@ -61,7 +61,7 @@ impl Case<'_> {
         fs::write(folder.join("README"), self.readme(input))
     }
 
-    /// The input that shows the failure; what takes no run shows it on any.
+    /// Returns the input that shows the failure; what takes no run shows it on any.
     fn input(&self) -> Option<&Input> {
         let input = self
             .failure

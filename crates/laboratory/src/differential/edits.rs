@@ -172,7 +172,7 @@ fn writes(function: &Function, instruction: Instruction) -> bool {
     function.effects(instruction).contains(OperationFlags::WRITES)
 }
 
-/// The instructions before one in its block, nearest first.
+/// Returns the instructions before one in its block, nearest first.
 pub(super) fn before(
     function: &Function,
     instruction: Instruction,
@@ -205,7 +205,7 @@ pub(super) fn merge_loads(function: &mut Function, instruction: Instruction) -> 
     replace_by_copy(function, instruction, function.result(earlier, 0))
 }
 
-/// A copy of a register takes the place of an instruction with one result.
+/// Returns a copy of a register takes the place of an instruction with one result.
 pub(super) fn replace_by_copy(function: &mut Function, instruction: Instruction, source: Operand) -> bool {
     let result = function.result(instruction, 0);
     let Some(data_type) = result.as_register().and_then(|it| type_of(function, it)) else {
@@ -380,7 +380,7 @@ pub(super) fn wrong_rounding(function: &mut Function, instruction: Instruction) 
     true
 }
 
-/// Is it an access to memory that threads see, or to the stack?
+/// True if it is an access to memory that threads see, or to the stack.
 fn accesses_data(function: &Function, instruction: Instruction) -> bool {
     matches!(
         function.operation(instruction),

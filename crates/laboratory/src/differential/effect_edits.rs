@@ -8,7 +8,8 @@ use oriel_ori::{
     OperationFlags, Ordering, Position, Scope,
 };
 
-/// Is it inline assembly, or an opcode that Ori does not know, with effects beside its results?
+/// True if it is inline assembly, or an opcode that Ori does not know, with effects beside its
+/// results.
 fn is_opaque_effect(function: &Function, instruction: Instruction) -> bool {
     let effects = OperationFlags::SIDE_EFFECTS | OperationFlags::WRITES;
     let emits_nothing = OpcodeFlags::POSITION | OpcodeFlags::META;
@@ -20,7 +21,7 @@ fn is_opaque_effect(function: &Function, instruction: Instruction) -> bool {
             || opcode.is_none_or(|opcode| !opcode.flags.intersects(emits_nothing)))
 }
 
-/// Is it something that stays in order with its like?
+/// True if it is something that stays in order with its like.
 fn is_ordered(function: &Function, instruction: Instruction) -> bool {
     is_opaque_effect(function, instruction)
         || matches!(
@@ -29,7 +30,7 @@ fn is_ordered(function: &Function, instruction: Instruction) -> bool {
         )
 }
 
-/// Do two instructions do the same with the same operands?
+/// True if two instructions do the same with the same operands.
 fn are_alike(function: &Function, first: Instruction, second: Instruction) -> bool {
     let opcode = |it| function.machine_opcode(it).map(|opcode| opcode.name.clone());
     function.operation(first) == function.operation(second)
@@ -50,7 +51,7 @@ pub(super) fn swap_effects(function: &mut Function, instruction: Instruction) ->
     move_above(function, instruction, is_ordered)
 }
 
-/// Is it a load that sees what other threads, and effects, do?
+/// True if it is a load that sees what other threads, and effects, do.
 fn is_changing_load(function: &Function, instruction: Instruction) -> bool {
     let space = function.modifiers(instruction).space;
     function.operation(instruction) == Operation::Ld
@@ -99,7 +100,7 @@ pub(super) fn drop_effect(function: &mut Function, instruction: Instruction) -> 
     true
 }
 
-/// The sources of inline assembly that registers give it, without those that results share.
+/// Returns the sources of inline assembly that registers give it, without those that results share.
 fn inputs(function: &Function, instruction: Instruction) -> Vec<usize> {
     let constraints = constraints(function, instruction).unwrap_or_default();
     let plain = constraints

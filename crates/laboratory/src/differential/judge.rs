@@ -14,7 +14,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// The failure that a sequence has on a subject, if it is of the kind that is looked for.
+    /// Returns the failure that a sequence has on a subject, if it is of the kind that is looked
+    /// for.
     pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Failure> {
         self.attempts = self.attempts.checked_sub(1)?;
         if subject

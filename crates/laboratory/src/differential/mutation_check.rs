@@ -155,7 +155,7 @@ pub fn mutation_check(
     (counts, None)
 }
 
-/// Every instruction, with the number of its function.
+/// Returns every instruction, with the number of its function.
 fn places(subject: &Subject) -> Vec<(usize, Instruction)> {
     let mut places = Vec::new();
     for (number, function) in subject.functions.iter().enumerate() {
@@ -191,7 +191,7 @@ impl MutationTrial<'_> {
         }
     }
 
-    /// Does the validator prove that the edit changes nothing?
+    /// True if the validator proves that the edit changes nothing.
     fn is_proved(&self, function: &Function, edited: &Function) -> bool {
         let of_function = |snapshot: &&OwnedSnapshot| {
             let view = snapshot.view();

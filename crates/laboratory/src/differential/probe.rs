@@ -15,9 +15,9 @@ use oriel_ori::{
     Comparison, DataType, Function, Instruction, InstructionBuilder, Modifiers, Operand, Operation, Position,
 };
 
-/// Is an edited instruction executed on one of the inputs, with another result than it had before
-/// the edit? Of one whose results cannot be compared, such as a store or a copy that moves, it is
-/// enough that it is executed.
+/// True if an edited is instruction executed on one of the inputs, with another result than it had
+/// before the edit. Of one whose results cannot be compared, such as a store or a copy that moves,
+/// it is enough that it is executed.
 pub(super) fn makes_a_difference(
     subject: &Subject,
     inputs: &[Input],
@@ -48,7 +48,7 @@ fn trap_before(function: &mut Function, instruction: Instruction) {
     function.insert(Position::Before(at), trap);
 }
 
-/// The first instruction behind the PHIs of the block of one of them.
+/// Returns the first instruction behind the PHIs of the block of one of them.
 fn after_phis(function: &Function, phi: Instruction) -> Instruction {
     let block = function.block_of(phi).expect("the PHI is in a block");
     function.first_non_phi(block).expect("a block has a terminator")

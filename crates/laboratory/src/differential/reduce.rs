@@ -10,7 +10,7 @@ use oriel_interpreter::Limits;
 /// Attempts at a reduction, at most: each runs the functions twice.
 const ATTEMPTS: usize = 3000;
 
-/// The smallest subject and sequence found that go wrong in the same way.
+/// Returns the smallest subject and sequence found that go wrong in the same way.
 ///
 /// # Panics
 /// The failure is none of this subject and sequence.

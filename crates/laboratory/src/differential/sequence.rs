@@ -57,7 +57,7 @@ impl Sequence {
 /// The most phases of a random list.
 const LONGEST: usize = 8;
 
-/// The lists to take functions of a stage through: each phase that accepts them alone, the
+/// Returns the lists to take functions of a stage through: each phase that accepts them alone, the
 /// pipeline, which is the phases of that stage in ptxas' order, and `random` lists that follow from
 /// the seed, with repetitions. `is_wanted` narrows down which phases there are.
 pub fn sequences(

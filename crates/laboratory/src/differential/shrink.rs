@@ -105,7 +105,7 @@ fn drop_instructions(subject: &mut Subject, number: usize, sequence: &Sequence, 
     }
 }
 
-/// The instructions that may go.
+/// Returns the instructions that may go.
 fn candidates(function: &Function) -> Vec<Instruction> {
     let blocks = function.blocks().iter();
     let all = blocks.flat_map(|&block| function.instructions(block));

@@ -50,7 +50,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Where two contents differ first, in words.
+    /// Returns where two contents differ first, in words.
     pub fn difference(&self, other: &Self) -> Option<String> {
         for (a, b) in self.buffers.iter().zip(&other.buffers) {
             if a == b {
@@ -122,12 +122,12 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// The inputs that the functions run on without a fault.
+    /// Returns the inputs that the functions run on without a fault.
     pub fn usable_inputs(&self) -> usize {
         self.runs.iter().filter(|run| run.is_ok()).count()
     }
 
-    /// The most steps that what is compared with it may take on any input.
+    /// Returns the most steps that what is compared with it may take on any input.
     pub(super) fn most_steps(&self) -> u64 {
         let runs = self.runs.iter().flatten();
         runs.map(|(_, limits)| limits.steps).max().unwrap_or(0)
@@ -140,7 +140,7 @@ impl Baseline {
 }
 
 impl Subject {
-    /// The stage of its functions.
+    /// Returns the stage of its functions.
     pub fn stage(&self) -> Stage {
         self.functions[0].info.stage
     }

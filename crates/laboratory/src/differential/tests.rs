@@ -71,7 +71,7 @@ fn subject(text: &str) -> Subject {
     }
 }
 
-/// A wrong edit of the definition of a register.
+/// Returns a wrong edit of the definition of a register.
 fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
     let function = &subject.functions[0];
     let definition = function.unique_definition(Register::from_u32(result));
@@ -82,8 +82,8 @@ fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
     })])
 }
 
-/// One wrong edit, with no more inputs than the subject has; the validator must not prove what a
-/// run tells.
+/// Returns one wrong edit, with no more inputs than the subject has; the validator must not prove
+/// what a run tells.
 fn mutate(
     subject: &Subject,
     baseline: &Baseline,

@@ -18,7 +18,7 @@ macro_rules! edit_kinds {
             /// Every kind.
             pub const ALL: &[Self] = &[$( Self::$variant, )*];
 
-            /// The name in options and output.
+            /// Returns the name in options and output.
             pub const fn name(self) -> &'static str {
                 match self {
                     $( Self::$variant => $name, )*
@@ -116,7 +116,7 @@ edit_kinds! {
 }
 
 impl EditKind {
-    /// The kind of a name.
+    /// Returns the kind of a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }

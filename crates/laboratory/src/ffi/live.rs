@@ -25,7 +25,7 @@ pub struct OrielLiveIntervals {
 }
 
 impl OrielLiveIntervals {
-    /// A view of the arrays.
+    /// Returns a view of the arrays.
     ///
     /// # Safety
     /// Every array is valid for its count, `block_starts` for one more, as long as the view lives.
@@ -43,7 +43,7 @@ impl OrielLiveIntervals {
     }
 }
 
-/// Do the options ask for an interval that is wrong?
+/// True if the options ask for an interval that is wrong.
 pub(super) fn has_wrong_interval() -> bool {
     Laboratory::in_force().is_some_and(|laboratory| laboratory.fault == Some(Fault::WrongInterval))
 }

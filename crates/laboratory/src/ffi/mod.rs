@@ -12,7 +12,7 @@ mod updates;
 pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;
 
-/// The slice that a pointer and a count stand for.
+/// Returns the slice that a pointer and a count stand for.
 ///
 /// # Safety
 /// `data` is valid for `count` records for as long as the result is used, or `count` is zero.

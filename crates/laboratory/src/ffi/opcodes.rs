@@ -25,7 +25,7 @@ pub struct LlvmOpcode {
     pub flags: OpcodeFlags,
 }
 
-/// Every opcode of the NVPTX target, which has to be initialised.
+/// Returns every opcode of the NVPTX target, which has to be initialised.
 pub fn llvm_opcodes() -> Vec<LlvmOpcode> {
     let mut text = String::new();
     // SAFETY: the sink's string lives until the call returns, and the call keeps nothing.

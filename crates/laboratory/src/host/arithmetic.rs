@@ -7,7 +7,7 @@
 /// A function of up to four arguments, each in the low bits of its word.
 pub(super) type Compute = fn(&[u64; 4]) -> u64;
 
-/// The function of an intrinsic, by its name without `llvm.`.
+/// Returns the function of an intrinsic, by its name without `llvm.`.
 pub(super) fn find(name: &str) -> Option<Compute> {
     let entry = INTRINSICS.iter().find(|(known, _)| *known == name)?;
     Some(entry.1)
@@ -225,22 +225,22 @@ fn i32_result(value: i32) -> u64 {
     u64::from(value as u32)
 }
 
-/// The low 32 bits.
+/// Returns the low 32 bits.
 fn low(word: u64) -> u64 {
     word & 0xffff_ffff
 }
 
-/// The low 32 bits as a signed number.
+/// Returns the low 32 bits as a signed number.
 fn signed(word: u64) -> i64 {
     i64::from(word as i32)
 }
 
-/// The low 24 bits as a signed number.
+/// Returns the low 24 bits as a signed number.
 fn signed_24(word: u64) -> i64 {
     i64::from((word as i32) << 8 >> 8)
 }
 
-/// The smaller number; a NaN counts as missing, and -0 as smaller than +0.
+/// Returns the smaller number; a NaN counts as missing, and -0 as smaller than +0.
 fn minimum_f32(left: f32, right: f32) -> f32 {
     match (left.is_nan(), right.is_nan()) {
         (true, _) => right,
@@ -267,7 +267,7 @@ fn maximum_f64(left: f64, right: f64) -> f64 {
     -minimum_f64(-left, -right)
 }
 
-/// The `.NaN` forms: a NaN if there is one.
+/// Returns the `.NaN` forms: a NaN if there is one.
 fn or_nan(left: f32, right: f32, otherwise: fn(f32, f32) -> f32) -> f32 {
     if left.is_nan() || right.is_nan() {
         f32::NAN

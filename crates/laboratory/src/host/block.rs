@@ -328,7 +328,8 @@ impl Block<'_> {
         }
     }
 
-    /// The positions of the threads whose request is accepted, with what `accept` makes of it.
+    /// Returns the positions of the threads whose request is accepted, with what `accept` makes of
+    /// it.
     fn waiting<T>(&self, accept: impl Fn(Request) -> Option<T>) -> Vec<(usize, T)> {
         let threads = self.threads.iter().enumerate();
         threads
@@ -426,7 +427,7 @@ impl Block<'_> {
         !waiting.is_empty()
     }
 
-    /// How many of the threads have not ended.
+    /// Returns how many of the threads have not ended.
     fn live(&self, positions: std::ops::Range<usize>) -> u32 {
         let threads = &self.threads[positions];
         threads
@@ -435,7 +436,7 @@ impl Block<'_> {
             .count() as u32
     }
 
-    /// The lanes that have not ended of the warp that starts at a position.
+    /// Returns the lanes that have not ended of the warp that starts at a position.
     fn live_lanes(&self, start: usize) -> u32 {
         let end = (start + WARP_SIZE).min(self.threads.len());
         (start..end).fold(0, |mask, position| {

@@ -13,9 +13,9 @@ pub(super) enum Combine {
     None,
     /// How many are true.
     Count,
-    /// Are all true?
+    /// True if all are true.
     All,
-    /// Is one true?
+    /// True if one is true.
     Any,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct BarrierRequest {
 }
 
 impl Barrier {
-    /// The request that a call's arguments make: number, count if it is counted, predicate if
-    /// predicates are combined.
+    /// Returns the request that a call's arguments make: number, count if it is counted, predicate
+    /// if predicates are combined.
     pub(super) fn request(self, arguments: &[u64]) -> BarrierRequest {
         let predicate = arguments[1 + usize::from(self.counted)] & 1 == 1;
         BarrierRequest {
@@ -54,7 +54,7 @@ impl Barrier {
     }
 }
 
-/// The result of a barrier for all its threads.
+/// Returns the result of a barrier for all its threads.
 pub(super) fn combine(how: Combine, predicates: impl Iterator<Item = bool>) -> Results {
     let (mut count, mut total) = (0, 0);
     for predicate in predicates {
@@ -105,7 +105,7 @@ pub(super) enum WarpOperation {
     Ballot,
     VoteAll,
     VoteAny,
-    /// Are all predicates the same?
+    /// True if all predicates are the same.
     VoteUniform,
     /// The mask of lanes with the same value.
     MatchAny,
@@ -125,7 +125,8 @@ pub(super) struct WarpRequest {
 }
 
 impl WarpRequest {
-    /// The request that a call's arguments make. The mask comes first, but last in a reduction.
+    /// Creates the request that a call's arguments make. The mask comes first, but last in a
+    /// reduction.
     pub(super) fn new(operation: WarpOperation, arguments: &[u64; 4]) -> Self {
         let [first, second, third, fourth] = *arguments;
         let (mask, values) = match operation {
@@ -140,7 +141,7 @@ impl WarpRequest {
     }
 }
 
-/// The result for each of the lanes that arrived at the same operation with the same mask.
+/// Returns the result for each of the lanes that arrived at the same operation with the same mask.
 pub(super) fn complete(operation: WarpOperation, lanes: &[(u32, WarpRequest)]) -> Vec<Results> {
     let mask = lanes.iter().fold(0, |mask, (lane, _)| mask | 1u32 << lane);
     let value_of = |lane: u32| {
@@ -186,7 +187,8 @@ pub(super) fn complete(operation: WarpOperation, lanes: &[(u32, WarpRequest)]) -
     lanes.iter().map(result).collect()
 }
 
-/// The lane that a shuffle reads from, and whether that was in its segment; PTX ISA, `shfl.sync`.
+/// Returns the lane that a shuffle reads from, and whether that was in its segment; PTX ISA,
+/// `shfl.sync`.
 fn source_lane(shuffle: Shuffle, lane: u32, offset: u32, clamp_and_segment: u32) -> (u32, bool) {
     let offset = offset & 31;
     let clamp = clamp_and_segment & 31;
@@ -225,7 +227,7 @@ fn reduce(reduction: Reduction, left: u32, right: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// The results of a full warp whose lane `l` has the value `100 + l`.
+    /// Returns the results of a full warp whose lane `l` has the value `100 + l`.
     fn shuffled(shuffle: Shuffle, offset: u64, clamp_and_segment: u64) -> Vec<Results> {
         let operation = WarpOperation::Shuffle(shuffle);
         let lanes: Vec<_> = (0..32)

@@ -31,8 +31,8 @@ struct HostKernel {
     parameter_bytes: Vec<usize>,
 }
 
-/// A machine for the processor that this process runs on, without extensions: no fused multiply-add
-/// that could replace a multiplication and an addition.
+/// Returns a machine for the processor that this process runs on, without extensions: no fused
+/// multiply-add that could replace a multiplication and an addition.
 fn host_machine() -> Result<(TargetTriple, TargetMachine), HostError> {
     Target::initialize_native(&InitializationConfig::default()).map_err(HostError::Module)?;
     let triple = TargetMachine::get_default_triple();

@@ -143,7 +143,7 @@ const CARRY_CHAIN: &str = "add.cc.u32 $0, $0, $9; addc.cc.u32 $1, $1, $10; addc.
     addc.cc.u32 $7, $7, $16; addc.u32 $8, 0, 0;";
 
 impl Assembly {
-    /// The inline assembly that an instruction calls, if it does.
+    /// Returns the inline assembly that an instruction calls, if it does.
     pub(super) fn of_call(call: InstructionValue<'_>) -> Option<Self> {
         let text = call.print_to_string().to_string();
         let (_, callee) = text.split_once(" asm ")?;
@@ -155,14 +155,14 @@ impl Assembly {
         })
     }
 
-    /// A name for the function that does the same: characters that LLVM's syntax needs escaped are
-    /// left out.
+    /// Returns a name for the function that does the same: characters that LLVM's syntax needs
+    /// escaped are left out.
     pub(super) fn name(&self) -> String {
         let kept = |text: &str| text.replace(['"', '\\'], "");
         format!("{}|{}", kept(&self.template), kept(&self.constraints))
     }
 
-    /// A module with the function that does the same, under the given name.
+    /// Returns a module with the function that does the same, under the given name.
     pub(super) fn module(&self, name: &str) -> Option<String> {
         let known = KNOWN
             .iter()

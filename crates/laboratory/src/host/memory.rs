@@ -31,8 +31,8 @@ impl AlignedBytes {
         copy
     }
 
-    /// The address of the first byte. Compiled code may read and write from there on until the next
-    /// call of a method of this value.
+    /// Returns the address of the first byte. Compiled code may read and write from there on until
+    /// the next call of a method of this value.
     pub(super) fn address(&mut self) -> u64 {
         self.chunks.as_mut_ptr().expose_provenance() as u64
     }
@@ -55,7 +55,7 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// All buffers with their initial contents, each at a multiple of [`BUFFER_ALIGNMENT`].
+    /// Creates all buffers with their initial contents, each at a multiple of [`BUFFER_ALIGNMENT`].
     pub fn new(description: &LaunchDescription) -> Self {
         let buffers = description.buffers().iter();
         Self {
@@ -65,7 +65,7 @@ impl HostMemory {
         }
     }
 
-    /// The address of each buffer's first byte, by number.
+    /// Returns the address of each buffer's first byte, by number.
     pub(super) fn addresses(&mut self) -> Vec<u64> {
         self.buffers.iter_mut().map(AlignedBytes::address).collect()
     }

@@ -18,7 +18,7 @@ pub(super) enum Operation {
     Warp(WarpOperation),
     /// The mask of lanes that are here together.
     ActiveMask,
-    /// Is an address in the window of a memory?
+    /// True if an address is in the window of a memory.
     IsInMemory(Memory),
     /// The kernel gives up.
     Trap,
@@ -64,8 +64,8 @@ pub(super) enum LaneMask {
     AboveOrEqual,
 }
 
-/// The operation of an intrinsic, if there is one; the intrinsics that every target has are left to
-/// LLVM.
+/// Returns the operation of an intrinsic, if there is one; the intrinsics that every target has are
+/// left to LLVM.
 pub(super) fn find(name: &str) -> Option<Operation> {
     let name = name.strip_prefix("llvm.")?;
     if let Some(compute) = arithmetic::find(name) {

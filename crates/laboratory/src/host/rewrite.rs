@@ -112,7 +112,7 @@ fn is_declaration(function: FunctionValue<'_>) -> bool {
     function.count_basic_blocks() == 0
 }
 
-/// All instructions, collected because they may be replaced.
+/// Returns all instructions, collected because they may be replaced.
 fn instructions(function: FunctionValue<'_>) -> Vec<InstructionValue<'_>> {
     let blocks = function.get_basic_block_iter();
     blocks.flat_map(|block| block.get_instructions()).collect()

@@ -28,7 +28,7 @@ fn run(ir: &str, blocks: u32) -> Result<(Vec<u32>, HostStatistics), HostError> {
     Ok((output, statistics))
 }
 
-/// A kernel that stores `%value`, which `body` computes from the thread's index `%tid`.
+/// Returns a kernel that stores `%value`, which `body` computes from the thread's index `%tid`.
 fn kernel(body: &str) -> String {
     format!(
         "define ptx_kernel void @k(ptr addrspace(1) %out) {{

@@ -20,7 +20,7 @@ pub(super) struct Wrappers<'a, 'context> {
     builder: Builder<'context>,
 }
 
-/// A problem of the builder's is one of this code's; it has no other cause.
+/// Returns a problem of the builder's is one of this code's; it has no other cause.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("operands of the right types, and a position")
 }
@@ -189,7 +189,7 @@ impl<'a, 'context> Wrappers<'a, 'context> {
         built(self.builder.build_return(None));
     }
 
-    /// The bytes that each parameter of a kernel takes.
+    /// Returns the bytes that each parameter of a kernel takes.
     pub(super) fn parameter_bytes(&self, kernel: FunctionValue<'context>) -> Vec<usize> {
         let parameters = kernel.get_param_iter().enumerate();
         parameters
@@ -205,7 +205,7 @@ impl<'a, 'context> Wrappers<'a, 'context> {
     }
 }
 
-/// The attribute that makes a parameter a copy of what the caller's pointer points to.
+/// Returns the attribute that makes a parameter a copy of what the caller's pointer points to.
 fn by_value_type(function: FunctionValue<'_>, index: u32) -> Option<Attribute> {
     function.get_enum_attribute(
         AttributeLoc::Param(index),

@@ -285,8 +285,8 @@ mod tests {
         }
     }
 
-    /// A loop with a register of three values, one of one value, an empty one and one that is not
-    /// there.
+    /// Returns a loop with a register of three values, one of one value, an empty one and one that
+    /// is not there.
     fn sample() -> TestFunction {
         let mut function = TestFunction::new(4);
         function.block(&[1]);

@@ -90,7 +90,7 @@ impl Editor<'_> {
         block.index() >= self.snapshot.block_count()
     }
 
-    /// Does another block lead to `block`?
+    /// True if another block leads to `block`.
     fn is_reached(&self, block: Block) -> bool {
         let mut others = self.order.iter().filter(|&&other| other != block);
         others.any(|&other| self.has_edge(other, block))

@@ -164,7 +164,7 @@ pub struct Editor<'a> {
 }
 
 impl<'a> Editor<'a> {
-    /// An editor of `snapshot`, with no edits yet.
+    /// Creates an editor of `snapshot`, with no edits yet.
     pub fn new(snapshot: Snapshot<'a>) -> Self {
         let node = |instruction| NodeData {
             origin: Origin::Input(instruction),
@@ -193,22 +193,22 @@ impl<'a> Editor<'a> {
         self.snapshot
     }
 
-    /// The node of an input instruction.
+    /// Returns the node of an input instruction.
     pub fn node(&self, instruction: Instruction) -> Node {
         Node::new(instruction.index())
     }
 
-    /// The blocks in layout order.
+    /// Returns the blocks in layout order.
     pub fn layout(&self) -> &[Block] {
         &self.order
     }
 
-    /// The instructions of a block, in order.
+    /// Returns the instructions of a block, in order.
     pub fn nodes_of(&self, block: Block) -> &[Node] {
         &self.blocks[block].nodes
     }
 
-    /// Where a node is.
+    /// Returns where a node is.
     ///
     /// # Errors
     /// It was deleted.
@@ -221,7 +221,7 @@ impl<'a> Editor<'a> {
         Err(EditError::Deleted)
     }
 
-    /// The input instruction that a node is or copies.
+    /// Returns the input instruction that a node is or copies.
     pub fn source(&self, node: Node) -> Option<Instruction> {
         match self.nodes[node].origin {
             Origin::Input(instruction) | Origin::Clone(instruction) => Some(instruction),
@@ -250,7 +250,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// A node's operands as they are now.
+    /// Returns a node's operands as they are now.
     pub fn operands(&self, node: Node) -> &[OperandRecord] {
         let data = &self.nodes[node];
         match (&data.operands, &data.origin) {
@@ -262,7 +262,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// A node's operands, to be changed.
+    /// Returns a node's operands, to be changed.
     pub(super) fn operands_mut(&mut self, node: Node) -> &mut Vec<OperandRecord> {
         let data = &mut self.nodes[node];
         data.operands.get_or_insert_with(|| match data.origin {
@@ -273,7 +273,7 @@ impl<'a> Editor<'a> {
         })
     }
 
-    /// A new register of a class.
+    /// Returns a new register of a class.
     pub fn new_register(&mut self, class: RegisterClass) -> Register {
         self.new_registers.push(class);
         Register::new(self.snapshot.register_count() + self.new_registers.len() - 1)
@@ -285,7 +285,7 @@ impl<'a> Editor<'a> {
         self.removed_frame_objects.push(object);
     }
 
-    /// The class of an old or new register.
+    /// Returns the class of an old or new register.
     pub fn register_class(&self, register: Register) -> RegisterClass {
         match register.index().checked_sub(self.snapshot.register_count()) {
             None => self.snapshot.register_class(register),
@@ -430,7 +430,7 @@ impl<'a> Editor<'a> {
         index
     }
 
-    /// The plan that makes the edits.
+    /// Returns the plan that makes the edits.
     pub fn finish(&self) -> Plan {
         let mut plan = Plan {
             new_registers: self.new_registers.iter().map(|class| class.as_u32()).collect(),
@@ -463,7 +463,7 @@ impl<'a> Editor<'a> {
         plan
     }
 
-    /// The plan's number of each block: new blocks that were dropped again leave no gap.
+    /// Returns the plan's number of each block: new blocks that were dropped again leave no gap.
     fn block_numbers(&self) -> SecondaryMap<Block, u32> {
         let mut numbers = SecondaryMap::new();
         let input = self.snapshot.block_count();
@@ -524,8 +524,8 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// The operands of an input instruction in a form that a plan can give back: what has no form of
-/// its own refers to the original.
+/// Returns the operands of an input instruction in a form that a plan can give back: what has no
+/// form of its own refers to the original.
 fn editable_operands(snapshot: &Snapshot<'_>, instruction: Instruction) -> Vec<OperandRecord> {
     let records = snapshot.instruction(instruction).operands();
     let editable = |(number, operand): (usize, oriel_engine::snapshot::OperandRef<'_>)| match operand.kind() {

@@ -10,7 +10,7 @@ use oriel_ori::plan::Plan;
 use oriel_ori::plan::abi::PlanAction;
 use oriel_random::{Random, Stream};
 
-/// A plan that the shim has to refuse: its first instruction does not exist.
+/// Returns a plan that the shim has to refuse: its first instruction does not exist.
 pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
     let mut plan = Plan::identity(snapshot);
     if let Some(first) = plan.instructions.first_mut() {
@@ -19,8 +19,8 @@ pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
     plan
 }
 
-/// A well-formed plan that LLVM's verifier refuses: the edits, and in every block, in front of its
-/// terminators or at its end, a new register whose definition is marked as undefined.
+/// Returns a well-formed plan that LLVM's verifier refuses: the edits, and in every block, in front
+/// of its terminators or at its end, a new register whose definition is marked as undefined.
 pub fn unverifiable(mut editor: Editor<'_>) -> Plan {
     let snapshot = editor.snapshot();
     let classes = snapshot.arrays().register_classes;
@@ -55,8 +55,8 @@ pub fn unverifiable(mut editor: Editor<'_>) -> Plan {
     plan
 }
 
-/// A damaged plan, the same for the same `seed`: an identity plan, or one with every instruction
-/// rewritten to itself, with up to six random changes.
+/// Returns a damaged plan, the same for the same `seed`: an identity plan, or one with every
+/// instruction rewritten to itself, with up to six random changes.
 pub fn mutated(snapshot: &Snapshot<'_>, seed: u64) -> Plan {
     let mut random = Random::new(seed, Stream::PlanMutation);
     let mut plan = Plan::identity(snapshot);
@@ -134,7 +134,7 @@ fn spell_out(plan: &mut Plan, snapshot: &Snapshot<'_>) {
     }
 }
 
-/// A number near what it replaces, or far off.
+/// Returns a number near what it replaces, or far off.
 fn other_number(old: u32, random: &mut Random) -> u32 {
     match random.below(6) {
         0 => old.wrapping_add(1),

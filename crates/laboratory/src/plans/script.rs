@@ -372,7 +372,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The register that the input's operand `INSTRUCTION.NUMBER` is.
+    /// Returns the register that the input's operand `INSTRUCTION.NUMBER` is.
     fn input_register(&self, word: &str) -> Option<Register> {
         let (instruction, number) = word.rsplit_once('.')?;
         let source = self.editor.source(self.node(instruction).ok()?)?;
@@ -385,7 +385,7 @@ impl Interpreter<'_> {
         is_register.then(|| Register::from_u32(record.index))
     }
 
-    /// A register, a block, an immediate, or `INSTRUCTION.NUMBER`: what that operand is.
+    /// Returns a register, a block, an immediate, or `INSTRUCTION.NUMBER`: what that operand is.
     fn operand(&mut self, word: &str) -> CommandResult<Operand> {
         if word.starts_with('%') || self.input_register(word).is_some() {
             return Ok(Operand::Use(self.register(word)?));

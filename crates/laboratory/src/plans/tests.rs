@@ -21,7 +21,7 @@ fn block(index: usize) -> Block {
     Block::new(index)
 }
 
-/// The block operands of a plan's PHI.
+/// Returns the block operands of a plan's PHI.
 fn incoming(plan: &Plan) -> Vec<u32> {
     let at = plan
         .instructions

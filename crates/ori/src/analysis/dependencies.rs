@@ -64,7 +64,7 @@ pub struct DependencyGraph {
 }
 
 impl DependencyGraph {
-    /// The dependencies between the instructions of a block.
+    /// Returns the dependencies between the instructions of a block.
     pub fn compute(function: &Function, block: Block) -> Self {
         let mut builder = GraphBuilder::default();
         for instruction in function.instructions(block) {
@@ -77,12 +77,12 @@ impl DependencyGraph {
         builder.graph
     }
 
-    /// The nodes, in the order of their instructions.
+    /// Returns the nodes, in the order of their instructions.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = DependencyNode> + ExactSizeIterator + use<> {
         self.instructions.keys()
     }
 
-    /// The instruction of a node.
+    /// Returns the instruction of a node.
     pub fn instruction(&self, node: DependencyNode) -> Instruction {
         self.instructions[node]
     }
@@ -97,7 +97,8 @@ impl DependencyGraph {
         &self.predecessors[node]
     }
 
-    /// The order in which the nodes come if each time `choose` picks one of those that can be next.
+    /// Returns the order in which the nodes come if each time `choose` picks one of those that can
+    /// be next.
     ///
     /// # Panics
     /// `choose` gives a number that is not below the length of what it is given.
@@ -285,7 +286,7 @@ impl GraphBuilder {
     }
 }
 
-/// Where a load or store accesses memory, if it does nothing else.
+/// Returns where a load or store accesses memory, if it does nothing else.
 fn plain_place(function: &Function, instruction: Instruction) -> Option<MemoryAccess> {
     let is_plain = matches!(function.operation(instruction), Operation::Ld | Operation::St)
         && matches!(
@@ -303,7 +304,7 @@ fn conflict(one: &Accesses, other: &Accesses) -> bool {
     meets && !are_disjoint(one.place, other.place)
 }
 
-/// Are these known to be different bytes?
+/// True if these are known to be different bytes.
 fn are_disjoint(one: Option<MemoryAccess>, other: Option<MemoryAccess>) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         return false;

@@ -35,7 +35,7 @@ pub struct InterferenceGraph {
 }
 
 impl InterferenceGraph {
-    /// The graph of the registers of a file.
+    /// Returns the graph of the registers of a file.
     pub fn compute(function: &Function, liveness: &Liveness, file: RegisterFile) -> Self {
         let mut graph = Self::without_edges(function, file);
         let mut walk = BlockWalk::new(function, liveness);
@@ -125,12 +125,12 @@ impl InterferenceGraph {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> RegisterFile {
         self.file
     }
 
-    /// The registers of the graph, those without neighbors included.
+    /// Returns the registers of the graph, those without neighbors included.
     pub fn registers(&self) -> impl Iterator<Item = Register> + '_ {
         self.registers.values().copied()
     }
@@ -144,13 +144,13 @@ impl InterferenceGraph {
         }
     }
 
-    /// The registers that interfere with one, in order of their numbers.
+    /// Returns the registers that interfere with one, in order of their numbers.
     pub fn neighbors(&self, register: Register) -> impl Iterator<Item = Register> + '_ {
         let row = self.node(register).map(|node| self.rows.row(node).iter());
         row.into_iter().flatten().map(|node| self.registers[node])
     }
 
-    /// How many registers interfere with one.
+    /// Returns how many registers interfere with one.
     pub fn degree(&self, register: Register) -> usize {
         self.node(register).map_or(0, |node| self.rows.row(node).count())
     }
@@ -215,7 +215,7 @@ impl<'a> InterferenceTest<'a> {
                 || self.is_live_at_other_definition(other, one))
     }
 
-    /// Does `register` matter where `defined` gets a value that is not copied from `register`?
+    /// True if `register` matters where `defined` gets a value that is not copied from `register`.
     fn is_live_at_other_definition(&self, register: Register, defined: Register) -> bool {
         self.definitions_where_live(register, defined).any(|definition| {
             let is_copy = self.function.operation(definition).is_copy();
@@ -224,12 +224,12 @@ impl<'a> InterferenceTest<'a> {
         })
     }
 
-    /// Does `register` matter where `defined` gets a value?
+    /// True if `register` matters where `defined` gets a value.
     fn is_live_at_definition(&self, register: Register, defined: Register) -> bool {
         self.definitions_where_live(register, defined).next().is_some()
     }
 
-    /// The definitions of `defined` where `register` matters.
+    /// Returns the definitions of `defined` where `register` matters.
     fn definitions_where_live(
         &self,
         register: Register,
@@ -266,7 +266,7 @@ impl<'a> InterferenceTest<'a> {
                 .any(|source| read_register(source) == Some(register))
     }
 
-    /// Does a register hold a value that matters after an instruction of a block?
+    /// True if a register holds a value that matters after an instruction of a block.
     pub fn is_live_after(&self, register: Register, instruction: Instruction, block: Block) -> bool {
         let after = self.positions[instruction];
         let next = |references: &mut dyn Iterator<Item = Instruction>| {

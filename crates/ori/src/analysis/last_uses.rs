@@ -57,7 +57,7 @@ impl LastUses {
             .contains(function.source_slot(instruction, source).index())
     }
 
-    /// How many operands are.
+    /// Returns how many operands are.
     pub fn count(&self) -> usize {
         self.slots.count()
     }

@@ -35,7 +35,7 @@ fn kind_of(file: RegisterFile) -> usize {
     }
 }
 
-/// The units that a kind of register may have live at once.
+/// Returns the units that a kind of register may have live at once.
 fn budget_of(kind: usize, register_budget: u32) -> u32 {
     match kind {
         0 => register_budget,
@@ -73,7 +73,7 @@ pub struct RangeExtension {
     kind: usize,
     units: u32,
     peak: u32,
-    /// Did the walk end before the limit?
+    /// True if the walk ended before the limit.
     is_whole: bool,
     spans: SmallVec<[Span; 4]>,
 }
@@ -90,26 +90,27 @@ struct Span {
 }
 
 impl RangeExtension {
-    /// Is the register live there anyway?
+    /// True if the register is live there anyway.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty() && self.is_whole
     }
 
-    /// The units that the fullest point on the way would hold, of the register's kind (data or
-    /// predicates); zero if the register is live there anyway, and none if it is too far to tell.
+    /// Returns the units that the fullest point on the way would hold, of the register's kind (data
+    /// or predicates); zero if the register is live there anyway, and none if it is too far to
+    /// tell.
     pub fn peak(&self) -> Option<u32> {
         self.is_whole.then_some(self.peak)
     }
 
-    /// Is there room for the register on the whole way? `register_budget` is for data registers;
-    /// predicates have as many as the hardware.
+    /// True if there is room for the register on the whole way. `register_budget` is for data
+    /// registers; predicates have as many as the hardware.
     pub fn fits(&self, register_budget: u32) -> bool {
         self.is_whole && self.peak <= budget_of(self.kind, register_budget)
     }
 }
 
 impl PressureMap {
-    /// The map of a function as it is.
+    /// Creates the map of a function as it is.
     pub fn new(function: &Function, flow: Rc<ControlFlow>, liveness: Rc<Liveness>) -> Self {
         let mut map = Self {
             at: vec![Counts::default(); function.instruction_limit()],
@@ -145,12 +146,13 @@ impl PressureMap {
         map
     }
 
-    /// The most data units at any point of a block.
+    /// Returns the most data units at any point of a block.
     pub fn highest_in(&self, block: Block) -> u32 {
         self.highest[block.index()][0]
     }
 
-    /// Is there room for registers, all of them at once, from the start of a block to its end?
+    /// True if there is room for registers, all of them at once, from the start of a block to its
+    /// end.
     pub fn fits_through(
         &self,
         function: &Function,
@@ -355,8 +357,9 @@ impl PressureMap {
         u64::from(u32::MAX) << 32 | u64::from(u32::MAX - steps)
     }
 
-    /// The units where an instruction's results are defined; of one made after the map, those of
-    /// the older one before it, which are as many if it defines nothing that the map knows.
+    /// Returns the units where an instruction's results are defined; of one made after the map,
+    /// those of the older one before it, which are as many if it defines nothing that the map
+    /// knows.
     fn counts_at(&self, function: &Function, instruction: Instruction) -> Counts {
         let before = std::iter::successors(Some(instruction), |&next| function.previous(next));
         let mut known = before
@@ -381,7 +384,7 @@ fn code_behind(function: &Function, instruction: Instruction) -> Option<Instruct
         .find(|&next| !function.operation(next).is_debug())
 }
 
-/// The instructions of a span but those for debuggers.
+/// Returns the instructions of a span but those for debuggers.
 fn instructions_of(function: &Function, span: Span) -> impl Iterator<Item = Instruction> + '_ {
     let first = span.from.or_else(|| function.first(span.block));
     let all = std::iter::successors(first, |&next| function.next(next));
@@ -401,7 +404,7 @@ struct Mention {
 struct Mentions(SmallVec<[Mention; 16]>);
 
 impl Mentions {
-    /// Those in the function, and a new user; none if there are too many.
+    /// Returns those in the function, and a new user, or none if there are too many.
     fn of(function: &Function, register: Register, user: Instruction) -> Option<Self> {
         let uses = function.uses(register).filter(|&(user, number)| {
             let operation = function.operation(user);
@@ -452,7 +455,8 @@ mod tests {
         PressureMap::new(function, flow, liveness)
     }
 
-    /// The most units at points where a function has more than another, of the same instructions.
+    /// Returns the most units at points where a function has more than another, of the same
+    /// instructions.
     fn fullest_raised(before: &PressureMap, after: &PressureMap, kind: usize) -> u32 {
         let points = before
             .at

@@ -24,7 +24,7 @@ impl BlockWeights {
     /// Runs of a loop for each time that it is entered, where frequencies are not known.
     const TRIPS: f64 = 10.0;
 
-    /// The weights of a function's blocks.
+    /// Returns the weights of a function's blocks.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
         let entry = function.info.entry_frequency;
         let all_known = entry != 0
@@ -71,8 +71,8 @@ impl SpillCost {
     }
 }
 
-/// The costs of all registers. PHIs cost nothing by themselves: both sides of one are one place in
-/// memory.
+/// Returns the costs of all registers. PHIs cost nothing by themselves: both sides of one are one
+/// place in memory.
 pub fn spill_costs(
     function: &Function,
     liveness: &Liveness,
@@ -152,8 +152,8 @@ pub struct ReloadCandidate {
     pub hoisted: Option<Block>,
 }
 
-/// Where a spilled register may be loaded: once for each block that uses it before it defines it. A
-/// store goes behind each definition.
+/// Returns where a spilled register may be loaded: once for each block that uses it before it
+/// defines it. A store goes behind each definition.
 pub fn reload_candidates(
     function: &Function,
     flow: &ControlFlow,

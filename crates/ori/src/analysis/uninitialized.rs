@@ -10,7 +10,7 @@
 use crate::{Function, Liveness};
 use oriel_engine::entity::Register;
 
-/// The registers that may be read before they are written, ascending.
+/// Returns the registers that may be read before they are written, ascending.
 pub fn uninitialized_registers(function: &Function, liveness: &Liveness) -> Vec<Register> {
     if function.blocks().is_empty() {
         return Vec::new();

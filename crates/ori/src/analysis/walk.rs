@@ -4,7 +4,7 @@ use crate::{Function, Instruction, Liveness, Operand, Operation};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
 
-/// The register that an operand reads; none if its value does not matter.
+/// Returns the register that an operand reads, or none if its value does not matter.
 pub(super) fn read_register(operand: Operand) -> Option<Register> {
     operand.as_register().filter(|_| !operand.is_undefined())
 }
@@ -17,7 +17,7 @@ pub struct BlockWalk<'a> {
 }
 
 impl<'a> BlockWalk<'a> {
-    /// A walk over the function that `liveness` is of.
+    /// Creates a walk over the function that `liveness` is of.
     pub fn new(function: &'a Function, liveness: &'a Liveness) -> Self {
         Self {
             function,

@@ -19,7 +19,7 @@ fn parse(header: &str, body: &str) -> Function {
     function
 }
 
-/// The divergent registers of a kernel's body, by number.
+/// Returns the divergent registers of a kernel's body, by number.
 fn divergent(form: &str, body: &str) -> Vec<u32> {
     let function = parse(&format!("kernel \"k\" sm_80 {form}"), body);
     let divergence = analyze(&function);

@@ -11,7 +11,7 @@ impl Function {
         &self.layout
     }
 
-    /// The block where the function begins.
+    /// Returns the block where the function begins.
     ///
     /// # Panics
     /// The function has no blocks.
@@ -19,7 +19,7 @@ impl Function {
         self.layout[0]
     }
 
-    /// Is it in the layout?
+    /// True if it is in the layout.
     pub fn is_placed(&self, block: Block) -> bool {
         self.blocks[block].is_placed
     }
@@ -34,13 +34,13 @@ impl Function {
         self.blocks[block].frequency
     }
 
-    /// Does something beside the function's branches refer to it?
+    /// True if something besides the function's branches refer to it.
     pub fn is_address_taken(&self, block: Block) -> bool {
         self.blocks[block].is_address_taken
     }
 
-    /// The instructions of a block, in order. It may be edited once the iterator has moved on from
-    /// it.
+    /// Returns the instructions of a block, in order. It may be edited once the iterator has moved
+    /// on from it.
     pub fn instructions(&self, block: Block) -> Instructions<'_> {
         let data = &self.blocks[block];
         Instructions {
@@ -50,32 +50,32 @@ impl Function {
         }
     }
 
-    /// The first instruction of a block.
+    /// Returns the first instruction of a block.
     pub fn first(&self, block: Block) -> Option<Instruction> {
         self.blocks[block].first.expand()
     }
 
-    /// The last instruction of a block.
+    /// Returns the last instruction of a block.
     pub fn last(&self, block: Block) -> Option<Instruction> {
         self.blocks[block].last.expand()
     }
 
-    /// The one before it in its block.
+    /// Returns the one before it in its block.
     pub fn previous(&self, instruction: Instruction) -> Option<Instruction> {
         self.instructions[instruction].previous.expand()
     }
 
-    /// The one after it in its block.
+    /// Returns the one after it in its block.
     pub fn next(&self, instruction: Instruction) -> Option<Instruction> {
         self.instructions[instruction].next.expand()
     }
 
-    /// The block that it is in; none once it was removed.
+    /// Returns the block that it is in; none once it was removed.
     pub fn block_of(&self, instruction: Instruction) -> Option<Block> {
         self.instructions[instruction].block.expand()
     }
 
-    /// The instruction that ends a block, which is its last but for debug instructions.
+    /// Returns the instruction that ends a block, which is its last but for debug instructions.
     pub fn terminator(&self, block: Block) -> Option<Instruction> {
         self.instructions(block)
             .rev()
@@ -83,7 +83,8 @@ impl Function {
             .filter(|&instruction| self.operation(instruction).is_terminator())
     }
 
-    /// The blocks that control can go to from here, with repetitions, as the terminator has them.
+    /// Returns the blocks that control can go to from here, with repetitions, as the terminator has
+    /// them.
     pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         self.terminator(block)
             .into_iter()

@@ -46,7 +46,7 @@ impl RegisterFile {
     /// Every file, in order.
     pub const ALL: [Self; 5] = [Self::R, Self::Ur, Self::P, Self::Up, Self::B];
 
-    /// The name in text.
+    /// Returns the name in text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::R => "R",
@@ -57,7 +57,7 @@ impl RegisterFile {
         }
     }
 
-    /// Does it hold predicates?
+    /// True if it holds predicates.
     pub const fn is_predicate(self) -> bool {
         matches!(self, Self::P | Self::Up)
     }
@@ -145,7 +145,7 @@ pub struct StackObject {
     pub alignment: u32,
     /// Does the caller lay it out, and what is in it?
     pub is_fixed: bool,
-    /// Is it no longer part of the function?
+    /// True if it is no longer part of the function.
     pub is_removed: bool,
 }
 
@@ -243,7 +243,7 @@ const _: () = assert!(size_of::<SlotData>() == 16);
 pub(crate) struct BlockData {
     pub first: PackedOption<Instruction>,
     pub last: PackedOption<Instruction>,
-    /// Is it in the layout?
+    /// True if it is in the layout.
     pub is_placed: bool,
     /// The input block that a new one takes its name and alignment from.
     pub origin: Option<Block>,

@@ -13,12 +13,12 @@ impl Function {
         self.instructions[instruction].operation
     }
 
-    /// The type that it computes in.
+    /// Returns the type that it computes in.
     pub fn data_type(&self, instruction: Instruction) -> DataType {
         self.instructions[instruction].data_type
     }
 
-    /// The type of its sources, or of what lies in memory, if that is another.
+    /// Returns the type of its sources, or of what lies in memory, if that is another.
     pub fn source_type(&self, instruction: Instruction) -> DataType {
         self.instructions[instruction].source_type
     }
@@ -33,12 +33,12 @@ impl Function {
         self.instructions[instruction].flags
     }
 
-    /// The machine instruction that it was made from, or whose place it takes.
+    /// Returns the machine instruction that it was made from, or whose place it takes.
     pub fn origin(&self, instruction: Instruction) -> Option<MachineInstruction> {
         self.instructions[instruction].origin.expand()
     }
 
-    /// All machine instructions that it was made from: several for branches.
+    /// Returns all machine instructions that it was made from: several for branches.
     pub fn origins(&self, instruction: Instruction) -> impl Iterator<Item = MachineInstruction> + use<> {
         let data = &self.instructions[instruction];
         let first = data.origin.expand().map_or(0, MachineInstruction::index);

@@ -80,7 +80,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// A function without blocks.
+    /// Creates a function without blocks.
     pub fn new(info: FunctionInfo) -> Self {
         Self {
             info,
@@ -112,7 +112,7 @@ impl Function {
         self.blocks.len()
     }
 
-    /// Number of registers, unused ones included: the size of tables over registers.
+    /// Returns the number of registers, unused ones included: the size of tables over registers.
     pub fn register_limit(&self) -> usize {
         self.registers.len()
     }

@@ -29,7 +29,7 @@ impl Function {
         Operands(&self.slots.as_values_slice()[middle..end])
     }
 
-    /// The place of one of its sources in the pool.
+    /// Returns the place of one of its sources in the pool.
     ///
     /// # Panics
     /// It has fewer.
@@ -39,7 +39,7 @@ impl Function {
         Slot::new(middle + number)
     }
 
-    /// One of its results.
+    /// Returns one of its results.
     ///
     /// # Panics
     /// It has fewer.
@@ -47,7 +47,7 @@ impl Function {
         self.results(instruction).get(number)
     }
 
-    /// One of its sources.
+    /// Returns one of its sources.
     ///
     /// # Panics
     /// It has fewer.
@@ -55,7 +55,8 @@ impl Function {
         self.sources(instruction).get(number)
     }
 
-    /// An integer that an operand stands for: an immediate, or an integer of the constant table.
+    /// Returns an integer that an operand stands for: an immediate, or an integer of the constant
+    /// table.
     pub fn integer(&self, operand: Operand) -> Option<i64> {
         match operand.kind() {
             OperandKind::Immediate(value) => Some(i64::from(value)),
@@ -67,7 +68,7 @@ impl Function {
         }
     }
 
-    /// The bits of a constant operand, the low 64 of them.
+    /// Returns the bits of a constant operand, the low 64 of them.
     pub fn constant_bits(&self, operand: Operand) -> Option<u64> {
         match operand.kind() {
             OperandKind::Constant(constant) => match self.constants[constant] {
@@ -78,12 +79,12 @@ impl Function {
         }
     }
 
-    /// A constant of the table.
+    /// Returns a constant of the table.
     pub fn constant_data(&self, constant: ConstantId) -> Constant {
         self.constants[constant]
     }
 
-    /// An operand that the machine function describes.
+    /// Returns an operand that the machine function describes.
     pub fn special_data(&self, special: SpecialId) -> Special {
         self.specials[special]
     }
@@ -93,7 +94,7 @@ impl Function {
         self.stack_objects.iter()
     }
 
-    /// One of the objects on the thread's stack.
+    /// Returns one of the objects on the thread's stack.
     ///
     /// # Panics
     /// There is none of this number.
@@ -101,7 +102,7 @@ impl Function {
         &self.stack_objects[object]
     }
 
-    /// The name of a symbol.
+    /// Returns the name of a symbol.
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
         &self.symbols[symbol]
     }
@@ -109,17 +110,17 @@ impl Function {
 
 /// Registers.
 impl Function {
-    /// All registers.
+    /// Returns all registers.
     pub fn registers(&self) -> impl DoubleEndedIterator<Item = Register> + ExactSizeIterator + use<> {
         (0..self.registers.len()).map(Register::new)
     }
 
-    /// A register.
+    /// Returns a register.
     pub fn register(&self, register: Register) -> &RegisterData {
         &self.registers[register]
     }
 
-    /// The operand for a register, of whichever file it is.
+    /// Returns the operand for a register, of whichever file it is.
     pub fn register_operand(&self, register: Register) -> Operand {
         if self.registers[register].file.is_predicate() {
             Operand::predicate(register)
@@ -128,7 +129,8 @@ impl Function {
         }
     }
 
-    /// The instructions that define a register, and the number of the result, latest added first.
+    /// Returns the instructions that define a register, and the number of the result, latest added
+    /// first.
     pub fn definitions(&self, register: Register) -> References<'_> {
         References {
             function: self,
@@ -136,7 +138,8 @@ impl Function {
         }
     }
 
-    /// The instructions that use a register, and the number of the source, latest added first.
+    /// Returns the instructions that use a register, and the number of the source, latest added
+    /// first.
     pub fn uses(&self, register: Register) -> References<'_> {
         References {
             function: self,
@@ -144,7 +147,7 @@ impl Function {
         }
     }
 
-    /// The only instruction that defines a register.
+    /// Returns the only instruction that defines a register.
     pub fn unique_definition(&self, register: Register) -> Option<Instruction> {
         let mut definitions = self.definitions(register);
         match (definitions.next(), definitions.next()) {
@@ -153,7 +156,7 @@ impl Function {
         }
     }
 
-    /// Does nothing use it?
+    /// True if nothing uses it.
     pub fn is_unused(&self, register: Register) -> bool {
         self.registers[register].uses.is_none()
     }
@@ -164,17 +167,17 @@ impl Function {
 pub struct Operands<'a>(&'a [SlotData]);
 
 impl<'a> Operands<'a> {
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Are there none?
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// One of them.
+    /// Returns one of them.
     ///
     /// # Panics
     /// There are fewer.

@@ -72,14 +72,14 @@ pub(super) fn best_mapping(
     })
 }
 
-/// Is a constant a float exactly where the instruction reads one?
+/// True if a constant is a float exactly where the instruction reads one.
 fn is_of_same_class(function: &Function, instruction: Instruction, number: usize, constant: Operand) -> bool {
     let data_type = function.operand_type(instruction, Role::Source, number);
     data_type.is_some_and(|data_type| data_type.is_float() == function.integer(constant).is_none())
 }
 
-/// Does LLVM have an opcode for an instruction with `operand` as source `number`, so that no other
-/// instruction is needed for it than for what is there now?
+/// True if LLVM has an opcode for an instruction with `operand` as source `number`, so that no
+/// other instruction is needed for it than for what is there now.
 pub fn takes_directly(
     function: &Function,
     instruction: Instruction,
@@ -114,7 +114,7 @@ pub fn takes_directly(
     moves(&sources).is_some_and(|after| after <= before)
 }
 
-/// Does LLVM have an opcode for an instruction, so that no other is needed for it?
+/// True if LLVM has an opcode for an instruction, so that no other is needed for it.
 pub fn has_machine_opcode(function: &Function, new: &InstructionBuilder) -> bool {
     let written = Written {
         description: Description {
@@ -128,7 +128,8 @@ pub fn has_machine_opcode(function: &Function, new: &InstructionBuilder) -> bool
     best_mapping(function, new.operation, &written).is_some_and(|best| best.moves == 0)
 }
 
-/// How many constants have to go into registers for `mapping` to fit; none if it does not.
+/// Returns how many constants have to go into registers for `mapping` to fit, or none if it does
+/// not.
 fn moves_needed(function: &Function, mapping: &OpcodeMapping, written: &Written<'_>) -> Option<usize> {
     let counts_fit = mapping.result_count() == written.results.len()
         && written.sources.len() >= mapping.source_count()
@@ -197,7 +198,7 @@ pub(super) fn fit(
     }
 }
 
-/// Is it a constant that an operand of so many bits can be?
+/// True if it is a constant that an operand of so many bits can be.
 fn is_constant(function: &Function, mapping: &OpcodeMapping, operand: Operand, width: u8) -> bool {
     if let Some(value) = function.integer(operand) {
         return !is_of_floats(mapping) && integer_fits(value, width);

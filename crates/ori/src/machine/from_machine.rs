@@ -303,7 +303,7 @@ impl<'a> Importer<'a> {
         self.function.insert(Position::End(block), new);
     }
 
-    /// An instruction with everything but operands.
+    /// Returns an instruction with everything but operands.
     fn start(
         &mut self,
         instruction: MachineInstruction,
@@ -394,7 +394,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// A result and `sources` registers, of the type that the result's register has.
+    /// Returns a result and `sources` registers, of the type that the result's register has.
     fn read_plain(
         &mut self,
         instruction: MachineInstruction,
@@ -465,7 +465,7 @@ impl<'a> Importer<'a> {
         register.undefined(is_undefined)
     }
 
-    /// The operand for a machine operand of any kind.
+    /// Returns the operand for a machine operand of any kind.
     fn operand(&mut self, instruction: MachineInstruction, number: usize, record: &OperandRecord) -> Operand {
         let index = record.index as usize;
         match OperandKind::from_abi(u32::from(record.kind)) {
@@ -501,7 +501,8 @@ impl<'a> Importer<'a> {
         operand
     }
 
-    /// An operand that only the machine instruction can describe; there is never a second of it.
+    /// Returns an operand that only the machine instruction can describe; there is never a second
+    /// of it.
     fn machine_operand(&mut self, instruction: MachineInstruction, number: usize) -> Operand {
         if self.function.specials.len() >= Operand::INDEX_LIMIT {
             self.too_many_specials = true;
@@ -517,7 +518,7 @@ impl<'a> Importer<'a> {
 
 /// The ends of blocks.
 impl Importer<'_> {
-    /// The terminator of `block`, which the machine instructions `end` make up.
+    /// Returns the terminator of `block`, which the machine instructions `end` make up.
     fn import_end(&mut self, block: Block, end: &[MachineInstruction]) -> Result<(), ImportError> {
         let next = Block::new(block.index() + 1);
         let fall_through = || Operand::fall_through(next);
@@ -605,13 +606,13 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// One operand of a branch.
+    /// Returns one operand of a branch.
     fn only_operand(&mut self, instruction: MachineInstruction, number: usize) -> Operand {
         let records = self.snapshot.instruction(instruction).operand_records();
         self.operand(instruction, number, &records[number])
     }
 
-    /// Do a block's branches lead where its edges lead?
+    /// True if a block's branches lead where its edges lead.
     fn check_edges(&self, block: Block, targets: impl Iterator<Item = Block>) -> Result<(), ImportError> {
         let mut named: smallvec::SmallVec<[Block; 4]> = targets.collect();
         let mut edges: smallvec::SmallVec<[Block; 4]> = self.snapshot.successors(block).collect();
@@ -635,7 +636,7 @@ fn is_definition(record: &OperandRecord) -> bool {
     has_flags(record, OperandFlags::DEF)
 }
 
-/// Is it a virtual register, written or read, and nothing special about it?
+/// True if it is a virtual register, written or read, and nothing special about it.
 fn is_register(record: &OperandRecord, written: bool) -> bool {
     let special = OperandFlags::IMPLICIT
         | OperandFlags::EARLY_CLOBBER
@@ -648,7 +649,7 @@ fn is_register(record: &OperandRecord, written: bool) -> bool {
         && !(written && has_flags(record, OperandFlags::UNDEF))
 }
 
-/// Are the operands what the mapping says?
+/// True if the operands are what the mapping says.
 fn fits(function: &Function, mapping: &OpcodeMapping, records: &[OperandRecord]) -> bool {
     let has_bits = |record: &OperandRecord, bits: u8| {
         function.registers[Register::from_u32(record.index)].bits == u16::from(bits)

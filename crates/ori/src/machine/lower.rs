@@ -34,7 +34,7 @@ const LIVENESS: OperandFlags = OperandFlags::KILL
     .union(OperandFlags::DEAD)
     .union(OperandFlags::RENAMABLE);
 
-/// Is `new` what operand `number` of `origin` is?
+/// True if `new` is what operand `number` of `origin` is.
 pub(super) fn is_same(
     new: &OperandRecord,
     old: &OperandRecord,
@@ -53,7 +53,7 @@ pub(super) fn is_same(
 type Input<'a> = Option<(MachineInstruction, usize, &'a OperandRecord)>;
 
 impl Exporter<'_> {
-    /// The machine instruction for an instruction that is no terminator.
+    /// Returns the machine instruction for an instruction that is no terminator.
     pub(super) fn lower(&mut self, instruction: Instruction) -> Result<Lowered, ExportError> {
         let function = self.function;
         let results: SmallVec<[Operand; 2]> = function.results(instruction).iter().collect();
@@ -93,7 +93,7 @@ impl Exporter<'_> {
             .ok_or(ExportError::NoOpcode(instruction, operation))
     }
 
-    /// The operations whose opcodes take registers of every class.
+    /// Returns the operations whose opcodes take registers of every class.
     fn lower_plain(&mut self, operation: Operation, written: &Written<'_>) -> Option<Lowered> {
         let opcode = match operation {
             Operation::Copy => "COPY",
@@ -122,7 +122,7 @@ impl Exporter<'_> {
         })
     }
 
-    /// The operands of the origin with results and sources in the places of its own.
+    /// Returns the operands of the origin with results and sources in the places of its own.
     pub(super) fn lower_opaque(
         &mut self,
         origin: MachineInstruction,
@@ -159,8 +159,8 @@ impl Exporter<'_> {
         })
     }
 
-    /// The operands for `mapping`; constants that need it are moved into registers first. What stands
-    /// in the origin's place already needs no second look.
+    /// Returns the operands for `mapping`; constants that need it are moved into registers first.
+    /// What stands in the origin's place already needs no second look.
     fn write(
         &mut self,
         mapping: &'static OpcodeMapping,
@@ -257,7 +257,8 @@ impl Exporter<'_> {
         Some(register_record(register, OperandFlags::empty()))
     }
 
-    /// The record of an operand; none if only the input could provide it and it is not there.
+    /// Returns the record of an operand, or none if only the input could provide it and it is not
+    /// there.
     pub(super) fn record(
         &mut self,
         operand: Operand,

@@ -53,12 +53,12 @@ impl OpcodeMapping {
         &OPERANDS[range(self.operands)]
     }
 
-    /// How many results it has.
+    /// Returns how many results it has.
     pub fn result_count(&self) -> usize {
         usize::from(self.results)
     }
 
-    /// How many sources it has; a load may have one more.
+    /// Returns how many sources it has; a load may have one more.
     pub fn source_count(&self) -> usize {
         usize::from(self.sources)
     }
@@ -98,12 +98,12 @@ impl OpcodeMapping {
     }
 }
 
-/// Every mapping.
+/// Returns every mapping.
 pub fn all_mappings() -> impl Iterator<Item = &'static OpcodeMapping> {
     MAPPINGS.iter()
 }
 
-/// The mapping of an opcode.
+/// Returns the mapping of an opcode.
 pub fn mapping_named(name: &str) -> Option<&'static OpcodeMapping> {
     slots_of(name, BY_NAME.len())
         .map(|slot| BY_NAME[slot])
@@ -112,7 +112,7 @@ pub fn mapping_named(name: &str) -> Option<&'static OpcodeMapping> {
         .find(|mapping| mapping.name() == name)
 }
 
-/// The mappings of an operation and type, best first.
+/// Returns the mappings of an operation and type, best first.
 pub fn mappings_of(
     operation: Operation,
     data_type: DataType,

@@ -54,12 +54,12 @@ pub enum Encoding {
 }
 
 impl OperandClass {
-    /// Does it become a result?
+    /// True if it becomes a result.
     pub const fn is_result(self) -> bool {
         matches!(self, Self::Result(_))
     }
 
-    /// Does it become a source?
+    /// True if it becomes a source.
     pub const fn is_source(self) -> bool {
         !matches!(self, Self::Result(_) | Self::Modifier(_) | Self::UsedBytes)
     }
@@ -182,7 +182,7 @@ fn number_of<T: PartialEq>(values: &[(i64, T)], value: T) -> Option<i64> {
     values.iter().find(|entry| entry.1 == value).map(|entry| entry.0)
 }
 
-/// The type of this class and width, if there is one that memory holds.
+/// Returns the type of this class and width, if there is one that memory holds.
 fn memory_type(class: TypeClass, bits: u32) -> Option<DataType> {
     let of_class = |data_type: &&DataType| {
         data_type.class() == class && data_type.bits() == bits && data_type.lanes() == 1
@@ -192,7 +192,7 @@ fn memory_type(class: TypeClass, bits: u32) -> Option<DataType> {
     DataType::ALL.iter().filter(plain).find(of_class).copied()
 }
 
-/// The number of LLVM's comparison of integers.
+/// Returns the number of LLVM's comparison of integers.
 fn integer_comparison(number: i64, bits: u32) -> Option<(Comparison, DataType)> {
     let class = match number {
         0 | 1 => TypeClass::Bits,
@@ -255,8 +255,8 @@ impl Encoding {
         Some(())
     }
 
-    /// The number of the modifier in `description`, where `fixed` is what the mapping says by itself;
-    /// none if LLVM has no number for it.
+    /// Returns the number of the modifier in `description`, where `fixed` is what the mapping says
+    /// by itself, or none if LLVM has no number for it.
     pub fn encode(self, description: &Description, fixed: &Modifiers) -> Option<i64> {
         let modifiers = &description.modifiers;
         let has = |flag: ModifierFlags| modifiers.flags.contains(flag) && !fixed.flags.contains(flag);

@@ -50,7 +50,8 @@ pub enum ExportError {
     NoTerminator(usize),
 }
 
-/// The plan that makes the machine function what `function` is, which was made from `snapshot`.
+/// Returns the plan that makes the machine function what `function` is, which was made from
+/// `snapshot`.
 ///
 /// # Errors
 /// LLVM has no instructions for something in it.
@@ -136,8 +137,8 @@ impl<'a> Exporter<'a> {
         self.plan
     }
 
-    /// The objects that LLVM shall take off the stack: those that the input has, and that have a
-    /// size.
+    /// Returns the objects that LLVM shall take off the stack: those that the input has, and that
+    /// have a size.
     fn removed_frame_objects(&self) -> Vec<u32> {
         let stays = FrameFlags::DEAD | FrameFlags::VARIABLE_SIZE;
         let records = self.snapshot.arrays().frame_objects;
@@ -228,7 +229,7 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// May `instruction` stand for `origin`? Made ones only if nothing else does.
+    /// True if `instruction` may stand for `origin`. Made ones only if nothing else does.
     fn claim(&mut self, origin: MachineInstruction, instruction: Instruction) -> bool {
         let is_new = self.function.flags(instruction).contains(InstructionFlags::NEW);
         let was_claimed = self.claimed.replace(origin.index(), true);
@@ -299,7 +300,7 @@ impl Exporter<'_> {
         self.readings[record.opcode as usize]
     }
 
-    /// Has `instruction` this opcode, given by name or mnemonic?
+    /// True if `instruction` has this opcode, given by name or mnemonic.
     fn is_opcode(&self, instruction: MachineInstruction, opcode: &str) -> bool {
         let record = self
             .snapshot
@@ -327,7 +328,7 @@ impl Exporter<'_> {
         Some(number)
     }
 
-    /// A new register of the class of this file and width.
+    /// Returns a new register of the class of this file and width.
     pub(super) fn new_register(&mut self, file: RegisterFile, bits: u16) -> Option<u32> {
         let wanted = match file {
             RegisterFile::R | RegisterFile::Ur => MachineFile::General,
@@ -383,7 +384,7 @@ impl Exporter<'_> {
     }
 }
 
-/// The constant of a record.
+/// Returns the constant of a record.
 pub(super) fn constant_of(record: &ConstantRecord) -> Constant {
     Constant::Bits {
         kind: ConstantKind::from_abi(record.kind).unwrap_or(ConstantKind::Other),
@@ -427,7 +428,8 @@ impl Exporter<'_> {
         self.add_merged(instruction);
     }
 
-    /// The machine branch of a kind among the instructions that `instruction` was made from.
+    /// Returns the machine branch of a kind among the instructions that `instruction` was made
+    /// from.
     fn origin_of_kind(
         &self,
         instruction: Instruction,

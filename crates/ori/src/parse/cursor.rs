@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
         self.tokens[self.next].1
     }
 
-    /// The next token; the last one again and again.
+    /// Returns the next token; the last one again and again.
     pub(super) fn take(&mut self) -> Token<'a> {
         let token = self.peek().clone();
         self.next = (self.next + 1).min(self.tokens.len() - 1);
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name: a word or in quotes.
+    /// Returns a name: a word or in quotes.
     pub(super) fn expect_name(&mut self, expected: &str) -> Result<String> {
         match self.take_quoted() {
             Some(name) => Ok(name),
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         Some(name)
     }
 
-    /// An integer without sign, in tens or, with `0x`, in sixteens.
+    /// Returns an integer without sign, in tens or, with `0x`, in sixteens.
     pub(super) fn expect_unsigned<T: TryFrom<u128>>(&mut self, expected: &str) -> Result<T> {
         let value = match self.peek() {
             Token::Number(text) => match text.strip_prefix("0x") {
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An integer that an operand can be. Sixteens may fill all 64 bits.
+    /// Returns an integer that an operand can be. Sixteens may fill all 64 bits.
     pub(super) fn expect_integer(&mut self) -> Result<i64> {
         const EXPECTED: &str = "an integer of 64 bits";
         let is_negative = self.take_symbol('-');
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The number that is next, and whether a minus sign is before it.
+    /// Returns the number that is next, and whether a minus sign is before it.
     pub(super) fn peek_signed_number(&self) -> Option<(bool, &'a str)> {
         let is_negative = *self.peek() == Token::Symbol('-');
         match self.tokens.get(self.next + usize::from(is_negative)) {
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Is it at a sign?
+    /// True if it is at a sign.
     pub(super) fn at_offset(&self) -> bool {
         matches!(self.peek(), Token::Symbol('+' | '-'))
     }
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
         self.expect_integer()
     }
 
-    /// An index of entities, after whatever names their kind.
+    /// Returns an index of entities, after whatever names their kind.
     pub(super) fn index(&self, digits: &str, position: TextPosition) -> Result<usize> {
         match digits.parse() {
             Ok(index) if index < self.index_limit => Ok(index),
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The block, if the next word is one.
+    /// Returns the block, if the next word is one.
     pub(super) fn peek_block(&self) -> Result<Option<Block>> {
         let digits = self.peek_word().and_then(|word| word.strip_prefix("bix"));
         match digits {

@@ -26,7 +26,7 @@ use oriel_engine::snapshot::abi::{FunctionFlags, OpcodeFlags, Stage};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
-/// All functions of a text, in order.
+/// Returns all functions of a text, in order.
 pub fn parse_functions(text: &str) -> Result<Vec<Function>, ParseError> {
     let mut parser = Parser::new(text)?;
     let mut functions = Vec::new();
@@ -39,7 +39,7 @@ pub fn parse_functions(text: &str) -> Result<Vec<Function>, ParseError> {
     }
 }
 
-/// The one function of a text.
+/// Returns the one function of a text.
 ///
 /// # Errors
 /// The text is no Ori, or has not exactly one function.
@@ -59,7 +59,7 @@ pub fn parse_function(text: &str) -> Result<Function, ParseError> {
 
 type Result<T, E = ParseError> = std::result::Result<T, E>;
 
-/// The flag with this name; any case, so that text has it in small letters.
+/// Returns the flag with this name; any case, so that text has it in small letters.
 fn flag<F: bitflags::Flags>(name: &str) -> Option<F> {
     let named = F::FLAGS
         .iter()
@@ -464,7 +464,7 @@ impl FunctionParser<'_, '_> {
     }
 }
 
-/// The operand with the tag that its register's file asks for.
+/// Returns the operand with the tag that its register's file asks for.
 fn with_file(function: &Function, operand: Operand) -> Operand {
     match operand.as_register() {
         Some(register) => function

@@ -33,7 +33,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// Is it at the end of the operands?
+    /// True if it is at the end of the operands.
     fn at_attribute(&self) -> bool {
         match self.parser.peek() {
             Token::Newline | Token::End | Token::Symbol('}' | '@') => true,
@@ -43,7 +43,8 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// An address, `[%5+8]`, is two sources; a list, `[%1, bix0]`, groups what belongs together.
+    /// Returns an address, `[%5+8]`, is two sources; a list, `[%1, bix0]`, groups what belongs
+    /// together.
     fn parse_bracket(&mut self, new: &mut InstructionBuilder) -> Result<()> {
         self.parser.expect_symbol('[')?;
         let first = self.parse_operand()?;
@@ -67,7 +68,7 @@ impl FunctionParser<'_, '_> {
         self.parser.expect_symbol(']')
     }
 
-    /// An operand with what stands before it: `undef`, then `-`, `|`, and `~` or `!`.
+    /// Returns an operand with what stands before it: `undef`, then `-`, `|`, and `~` or `!`.
     fn parse_operand(&mut self) -> Result<Operand> {
         let is_undefined = self.parser.take_word("undef");
         let is_negated =
@@ -157,7 +158,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// A word, and numbers in parentheses that each index a table.
+    /// Returns a word, and numbers in parentheses that each index a table.
     pub(super) fn parse_numbers<const COUNT: usize>(&mut self) -> Result<[u32; COUNT]> {
         self.parser.take();
         self.parser.expect_symbol('(')?;
@@ -172,7 +173,7 @@ impl FunctionParser<'_, '_> {
         Ok(numbers)
     }
 
-    /// An index into a table of the snapshot. The greatest number stands for none there.
+    /// Returns an index into a table of the snapshot. The greatest number stands for none there.
     pub(super) fn expect_machine_index(&mut self) -> Result<u32> {
         let position = self.parser.position();
         match self.parser.expect_unsigned("a number")? {
@@ -181,7 +182,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// The bits of a number: `f32(0x7fc00000)`, `i128(0x1)`.
+    /// Returns the bits of a number: `f32(0x7fc00000)`, `i128(0x1)`.
     fn parse_bits(&mut self, word: &str) -> Result<Operand> {
         let format = ConstantKind::ALL
             .iter()
@@ -223,7 +224,7 @@ impl FunctionParser<'_, '_> {
         Ok(self.function.integer_operand(value))
     }
 
-    /// The number that is next, of which the digits have been seen.
+    /// Returns the number that is next, of which the digits have been seen.
     fn expect_float<F: FromStr + Neg<Output = F>>(
         &mut self,
         is_negative: bool,
@@ -243,7 +244,7 @@ impl FunctionParser<'_, '_> {
     }
 }
 
-/// The digits of a floating-point number with this suffix.
+/// Returns the digits of a floating-point number with this suffix.
 fn float_digits<'a>(text: &'a str, suffix: &str) -> Option<&'a str> {
     text.strip_suffix(suffix).filter(|_| !text.starts_with("0x"))
 }

@@ -38,7 +38,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan that leaves everything as it is.
+    /// Returns the plan that leaves everything as it is.
     pub fn identity(snapshot: &Snapshot<'_>) -> Self {
         let arrays = snapshot.arrays();
         let block = |(index, record): (usize, &oriel_engine::snapshot::abi::BlockRecord)| PlanBlockRecord {
@@ -62,7 +62,7 @@ impl Plan {
         }
     }
 
-    /// Number of instructions of the new body.
+    /// Returns the number of instructions of the new body.
     pub fn instruction_count(&self) -> usize {
         self.instructions.len() - 1
     }

@@ -60,8 +60,8 @@ impl<'a> Flow<'a> {
             .expect("lists have only instructions of blocks")
     }
 
-    /// The block at whose end, or the instruction before which, a use reads: a PHI reads at the end
-    /// of the block that its value comes from.
+    /// Returns the block at whose end, or the instruction before which, a use reads: a PHI reads at
+    /// the end of the block that its value comes from.
     fn place_of_use(&self, instruction: Instruction, number: usize) -> (Block, u32) {
         if self.function.operation(instruction) == Operation::Phi {
             let source = self.function.source(instruction, number + 1);
@@ -107,7 +107,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Does the definition dominate the use? What is never executed may use anything.
+    /// True if the definition dominates the use. What is never executed may use anything.
     fn reaches(&self, definition: Instruction, instruction: Instruction, number: usize) -> bool {
         let (block, position) = self.place_of_use(instruction, number);
         let defined_in = self.block_of(definition);
@@ -156,8 +156,8 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// The blocks that a PHI has values from. A block may be there twice, as LLVM has it for
-    /// several edges from one block to another, if it comes with the same value.
+    /// Returns the blocks that a PHI has values from. A block may be there twice, as LLVM has it
+    /// for several edges from one block to another, if it comes with the same value.
     fn phi_blocks(&self, phi: Instruction) -> Vec<Block> {
         let sources: Vec<Operand> = self.function.sources(phi).iter().collect();
         let values = sources.chunks_exact(2);

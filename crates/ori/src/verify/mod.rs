@@ -126,7 +126,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding that concerns the whole function.
+    /// Creates a finding that concerns the whole function.
     fn new(kind: FindingKind) -> Self {
         Self {
             kind,
@@ -165,7 +165,7 @@ impl Finding {
         }
     }
 
-    /// The finding as text, with the instruction as the function has it.
+    /// Returns the finding as text, with the instruction as the function has it.
     pub fn display<'a>(&'a self, function: &'a Function) -> impl Display + 'a {
         FindingText {
             finding: self,

@@ -90,7 +90,8 @@ fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingK
     rules.into_iter().find(|(holds, _)| !holds).map(|(_, kind)| kind)
 }
 
-/// The kinds of the modifiers that are given. LLVM allows contraction on instructions of any kind.
+/// Returns the kinds of the modifiers that are given. LLVM allows contraction on instructions of
+/// any kind.
 fn given_kinds(mut modifiers: Modifiers) -> ModifierKinds {
     modifiers.flags -= ModifierFlags::CONTRACT;
     modifiers.given().map(|(kind, _)| kind).collect()

@@ -43,7 +43,7 @@ fn check_placement(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Do the links from the first instruction lead to the last, each back to the one before?
+/// True if the links from the first instruction lead to the last, each back to the one before.
 fn has_sound_list(function: &Function, block: Block) -> bool {
     let (mut previous, mut next) = (None, function.first(block));
     let mut steps = 0;
@@ -77,7 +77,7 @@ fn exists(function: &Function, operand: Operand) -> bool {
     }
 }
 
-/// Is it a stack object that the function has no more?
+/// True if it is a stack object that the function has no more.
 fn is_removed_object(function: &Function, special: Special) -> bool {
     let Special::Frame(object) = special else {
         return false;

@@ -20,7 +20,7 @@ struct Damage {
 }
 
 impl Damage {
-    /// A random instruction for which something holds.
+    /// Returns a random instruction for which something holds.
     fn instruction(&mut self, holds: impl Fn(&Function, Instruction) -> bool) -> Option<Instruction> {
         let function = &self.function;
         let all: Vec<Instruction> = function
@@ -36,7 +36,7 @@ impl Damage {
         self.instruction(|function, instruction| function.operation(instruction) == operation)
     }
 
-    /// An instruction with a source that is a register, and the source's number.
+    /// Returns an instruction with a source that is a register, and the source's number.
     fn use_of(&mut self, holds: impl Fn(&Function, Instruction) -> bool) -> Option<(Instruction, usize)> {
         let is_register = |operand: Operand| operand.as_register().is_some();
         let instruction = self.instruction(|function, instruction| {
@@ -63,7 +63,7 @@ impl Damage {
         self.function.insert(Position::Start(block), new)
     }
 
-    /// The slot of a source.
+    /// Returns the slot of a source.
     fn slot(&self, instruction: Instruction, number: usize) -> Slot {
         let data = &self.function.instructions[instruction];
         Slot::new(data.first_operand as usize + usize::from(data.result_count) + number)

@@ -44,7 +44,7 @@ struct Decided {
     to: Block,
     /// What is possible on it.
     possible: Relations,
-    /// Does nothing else lead to the block?
+    /// True if nothing elses lead to the block.
     is_only_way: bool,
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum FlowPoint {
 }
 
 impl FlowPoint {
-    /// The block at whose end it is, or in which.
+    /// Returns the block at whose end it is, or in which.
     const fn block(self) -> Block {
         match self {
             Self::In(block) | Self::Edge(block, _) => block,
@@ -153,13 +153,13 @@ impl BranchConditions {
         }
     }
 
-    /// The condition that a predicate stands for; none for one that was made since.
+    /// Returns the condition that a predicate stands for, or none for one that was made since.
     pub fn condition(&self, predicate: Register) -> Option<Condition> {
         self.condition_of(predicate)
             .filter(|it| self.takes_floats || !it.is_float())
     }
 
-    /// Does a predicate hold at a place, if that is known?
+    /// True if a predicate holds at a place, if that is known.
     pub fn value(
         &self,
         function: &Function,
@@ -170,7 +170,7 @@ impl BranchConditions {
         self.value_to_depth(function, flow, predicate, place, DEPTH)
     }
 
-    /// Does a predicate operand hold?
+    /// True if a predicate operands hold.
     pub fn value_of_operand(
         &self,
         function: &Function,
@@ -217,7 +217,7 @@ impl BranchConditions {
         }
     }
 
-    /// The relations of a condition that are possible at a place.
+    /// Returns the relations of a condition that are possible at a place.
     fn possible(&self, flow: &ControlFlow, condition: &Condition, place: FlowPoint) -> Relations {
         let subject = condition.subject;
         let possible = subject.possible() & self.decided_relations(flow, &subject, place);
@@ -228,7 +228,7 @@ impl BranchConditions {
         }
     }
 
-    /// The relations that branches have left.
+    /// Returns the relations that branches have left.
     fn decided_relations(&self, flow: &ControlFlow, subject: &Subject, place: FlowPoint) -> Relations {
         let branch_conditions = self.decided.get(subject).into_iter().flatten();
         let here = branch_conditions.filter(|fact| {
@@ -239,7 +239,7 @@ impl BranchConditions {
     }
 }
 
-/// The predicate and the two targets of a block's conditional branch.
+/// Returns the predicate and the two targets of a block's conditional branch.
 pub(crate) fn conditional_branch(function: &Function, block: Block) -> Option<(Operand, [Block; 2])> {
     let branch = function.terminator(block)?;
     let sources = function.sources(branch);
@@ -266,7 +266,7 @@ pub(crate) fn parts(function: &Function, predicate: Register) -> Option<(Operati
     }
 }
 
-/// The constant that a predicate is.
+/// Returns the constant that a predicate is.
 pub(crate) fn constant_predicate(function: &Function, predicate: Register) -> Option<bool> {
     let definition = function.unique_definition(predicate)?;
     if !function.operation(definition).is_copy() {

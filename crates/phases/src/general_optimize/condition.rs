@@ -52,7 +52,7 @@ impl Relations {
         }
     }
 
-    /// The relations that a comparison holds for; none if nothing is compared.
+    /// Returns the relations that a comparison holds for, or none if nothing is compared.
     fn of(comparison: Comparison) -> Option<Self> {
         let ordered = |comparison| {
             Some(match comparison {
@@ -163,7 +163,7 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// The condition that a predicate register stands for.
+    /// Returns the condition that a predicate register stands for.
     pub fn of(function: &Function, values: &mut Values, predicate: Register) -> Self {
         let comparison = function
             .unique_definition(predicate)
@@ -214,12 +214,12 @@ impl Condition {
         })
     }
 
-    /// Is it a plain predicate, of which nothing but its value is known?
+    /// True if it is a plain predicate, of which nothing but its value is known.
     pub fn is_plain(&self) -> bool {
         self.subject.order == Order::Predicate
     }
 
-    /// Does it hold, if only these relations are possible?
+    /// True if it holds, if only these relations are possible.
     pub fn among(&self, possible: Relations) -> Option<bool> {
         match (self.holds & possible, possible) {
             // Control cannot come here, and nothing has to be known.
@@ -230,7 +230,7 @@ impl Condition {
         }
     }
 
-    /// The relations that are left if it holds or does not.
+    /// Returns the relations that are left if it holds or does not.
     pub fn relations(&self, value: bool) -> Relations {
         match value {
             true => self.holds,
@@ -238,7 +238,7 @@ impl Condition {
         }
     }
 
-    /// Is it a comparison of floats?
+    /// True if it is a comparison of floats.
     pub fn is_float(&self) -> bool {
         matches!(self.subject.order, Order::Float(..))
     }
@@ -263,7 +263,7 @@ fn compared(function: &Function, values: &mut Values, operand: Operand, bits: u3
     })
 }
 
-/// The low bits of a constant.
+/// Returns the low bits of a constant.
 fn constant_bits(function: &Function, operand: Operand, bits: u32) -> Option<u64> {
     let value = function.constant_bits(operand)?;
     Some(value << (64 - bits) >> (64 - bits))

@@ -21,8 +21,8 @@ bitflags! {
     }
 }
 
-/// May a predicate be folded into what uses it? It has one result that is not folded yet, from
-/// registers that nothing binds and from constants.
+/// True if a predicate may be folded into what uses it. It has one result that is not folded yet,
+/// from registers that nothing binds and from constants.
 pub(super) fn is_foldable_predicate(function: &Function, instruction: Instruction) -> bool {
     let sets_predicate = match function.operation(instruction) {
         Operation::Isetp | Operation::Fsetp => true,
@@ -43,7 +43,7 @@ pub(super) fn is_foldable_predicate(function: &Function, instruction: Instructio
             .all(|source| is_free(function, source))
 }
 
-/// Is it a constant, or a register that no other definition or use binds to a place?
+/// True if it is a constant, or a register that no other definition or use binds to a place.
 fn is_free(function: &Function, operand: Operand) -> bool {
     match operand.as_register() {
         Some(register) => !operand.is_undefined() && function.unique_definition(register).is_some(),
@@ -51,7 +51,7 @@ fn is_free(function: &Function, operand: Operand) -> bool {
     }
 }
 
-/// May a select become one of its arms?
+/// True if a select may become one of its arms.
 pub(super) fn is_foldable_select(function: &Function, instruction: Instruction) -> bool {
     function.operation(instruction) == Operation::Sel
         && function.is_removable_if_unused(instruction)

@@ -22,7 +22,7 @@ pub(crate) enum Stop {
 impl Stop {
     const ALL: [Self; 3] = [Self::Converged, Self::Budget, Self::Cap];
 
-    /// The counter of fixed points that ended so.
+    /// Returns the counter of fixed points that ended so.
     const fn counter(self) -> &'static str {
         match self {
             Self::Converged => "stopped-converged",
@@ -166,7 +166,7 @@ mod tests {
         knobs.budget(Knob::MergeEquivalentConditionalFlowBudget)
     }
 
-    /// A step that has something to do `work` times.
+    /// Returns a step that has something to do `work` times.
     fn run(work: u32, cap: u32, limit: &str) -> (Record, Stop, u32) {
         let (mut record, mut left) = (Record::default(), work);
         let stop = record.fixed_point(cap, Some(&mut budget(limit)), |record, may_change| {

@@ -181,7 +181,7 @@ impl Generator {
         block
     }
 
-    /// Two ways, at times with equal contents, whose values meet in a PHI.
+    /// Returns two ways, at times with equal contents, whose values meet in a PHI.
     fn diamond(&mut self, _: u32, depth: u32) -> u32 {
         let predicate = self.predicate();
         let [first, second, join] = [(); 3].map(|()| self.begin_block());
@@ -227,8 +227,8 @@ impl Generator {
         join
     }
 
-    /// A branch between two equal blocks that both branch on its predicate: to the same two blocks,
-    /// which know what it was only as long as the first branch decides.
+    /// Returns a branch between two equal blocks that both branch on its predicate: to the same two
+    /// blocks, which know what it was only as long as the first branch decides.
     fn twins(&mut self, depth: u32) -> u32 {
         let predicate = self.predicate();
         let [one, other, taken, left, join] = [(); 5].map(|()| self.begin_block());
@@ -271,7 +271,7 @@ impl Generator {
         join
     }
 
-    /// A loop of three rounds, with a predicate that goes round.
+    /// Returns a loop of three rounds, with a predicate that goes round.
     fn repetition(&mut self, block: u32, depth: u32) -> u32 {
         let start = self.predicate();
         let zero = self.define("R32", "MOV.b32 0");

@@ -31,7 +31,7 @@ pub(crate) struct Pair {
     pub redundant: Instruction,
     /// What computes its value, or the complement.
     pub leader: Instruction,
-    /// Is it the complement?
+    /// True if it is the complement.
     pub is_inverse: bool,
 }
 
@@ -156,9 +156,9 @@ pub(crate) fn replace(
     true
 }
 
-/// Can a use go by the complement of its predicate without another instruction? A select can.
-/// LLVM's branches have no complement: the target that comes next would have to be gone to, and
-/// which it is, block placement decides later.
+/// True if a use can go by the complement of its predicate without another instruction. A select
+/// can. LLVM's branches have no complement: the target that comes next would have to be gone to,
+/// and which it is, block placement decides later.
 fn takes_complement(function: &Function, user: Instruction, number: usize) -> bool {
     function.operation(user) == Operation::Sel && number == 2
 }

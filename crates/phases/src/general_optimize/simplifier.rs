@@ -17,11 +17,11 @@ use oriel_ori::{ControlFlow, Function, Operand, Operation};
 struct Scan {
     /// The value.
     hit: Option<bool>,
-    /// Is something known that the value is made of?
+    /// True if something is known that the value is made of.
     is_partial: bool,
 }
 
-/// The value of a predicate operand in a block, if a scan finds it.
+/// Returns the value of a predicate operand in a block, if a scan finds it.
 pub(super) fn simplify(
     function: &Function,
     flow: &ControlFlow,

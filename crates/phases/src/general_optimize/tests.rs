@@ -18,7 +18,7 @@ fn has(lines: &[String], part: &str) -> bool {
     lines.iter().any(|line| line.contains(part))
 }
 
-/// A select on the complement of what the branch has decided, of `kind`.
+/// Returns a select on the complement of what the branch has decided, of `kind`.
 fn select(kind: &str, compare: &str) -> String {
     format!(
         "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %3:P = {compare} %1, %2\n\

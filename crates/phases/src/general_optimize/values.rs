@@ -42,12 +42,12 @@ struct Level {
 }
 
 impl Values {
-    /// The register that stands for all with the value of this one.
+    /// Returns the register that stands for all with the value of this one.
     pub fn of(&mut self, function: &Function, register: Register) -> Register {
         self.leader(function, register, DEPTH)
     }
 
-    /// The leader of a register among those that are alike to this depth.
+    /// Returns the leader of a register among those that are alike to this depth.
     fn leader(&mut self, function: &Function, register: Register, depth: usize) -> Register {
         let register = origin_of(function, register);
         let Some(level) = depth.checked_sub(1) else {
@@ -86,7 +86,7 @@ impl Values {
     }
 }
 
-/// The register that this one is a copy of in the end.
+/// Returns the register that this one is a copy of in the end.
 fn origin_of(function: &Function, mut register: Register) -> Register {
     // A cycle of copies has no definition that dominates it; verified functions have none.
     for _ in 0..function.register_limit() {
@@ -103,7 +103,8 @@ fn origin_of(function: &Function, mut register: Register) -> Register {
     register
 }
 
-/// The definition of a register, if equal operands make equal values of it wherever it stands.
+/// Returns the definition of a register, if equal operands make equal values of it wherever it
+/// stands.
 fn transparent_definition(function: &Function, register: Register) -> Option<Instruction> {
     let definition = function.unique_definition(register)?;
     match expression_kind(function, definition)? {

@@ -67,8 +67,8 @@ pub(super) fn find_equal(
     })
 }
 
-/// Where the way through a target comes out of empty blocks: the last block before, and where it
-/// comes to.
+/// Returns where the way through a target comes out of empty blocks: the last block before, and
+/// where it comes to.
 fn tail(function: &Function, block: Block, target: Block) -> (Block, Block) {
     let (mut from, mut to) = (block, target);
     for _ in 0..TAIL {
@@ -80,7 +80,7 @@ fn tail(function: &Function, block: Block, target: Block) -> (Block, Block) {
     (from, to)
 }
 
-/// The block that an empty one leads to.
+/// Returns the block that an empty one leads to.
 fn passes_on(function: &Function, block: Block) -> Option<Block> {
     let mut code = function
         .instructions(block)
@@ -110,7 +110,7 @@ fn phis_agree(
     })
 }
 
-/// Are two operands equal, registers that the second block defines renamed?
+/// True if two operands are equal, registers that the second block defines renamed.
 fn operands_agree(
     function: &Function,
     values: &mut Values,
@@ -135,7 +135,7 @@ fn operands_agree(
         }
 }
 
-/// Do two blocks do the same and go on alike?
+/// True if two blocks do the same and go on alike.
 fn blocks_are_equal(function: &Function, values: &mut Values, first: Block, second: Block) -> bool {
     let mut renamed = HashMap::new();
     let code = |block| {
@@ -161,7 +161,7 @@ fn blocks_are_equal(function: &Function, values: &mut Values, first: Block, seco
     false
 }
 
-/// Does nothing use what a block defines but itself and the PHIs that follow it?
+/// True if nothing uses what a block defines but itself and the PHIs that follow it.
 fn is_private(function: &Function, block: Block, renamed: &HashMap<Register, Register>) -> bool {
     renamed.keys().all(|&register| {
         function.uses(register).all(|(user, number)| {
@@ -174,7 +174,8 @@ fn is_private(function: &Function, block: Block, renamed: &HashMap<Register, Reg
     })
 }
 
-/// Do two instructions do the same with equal operands? Their results are renamed from then on.
+/// True if two instructions do the same with equal operands. Their results are renamed from then
+/// on.
 fn instructions_agree(
     function: &Function,
     values: &mut Values,

@@ -14,7 +14,7 @@ fn has(lines: &[String], part: &str) -> bool {
     lines.iter().any(|line| line.contains(part))
 }
 
-/// Two exits in a row on conditions of the same values.
+/// Returns two exits in a row on conditions of the same values.
 fn exits(first: &str, second: &str) -> String {
     format!(
         "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %3:P = ISETP.{first}\n\
@@ -73,7 +73,7 @@ fn at_level_one_only_branches_go() {
     assert!(has(&lines_after("GeneralOptimizeEarly", &body, &[], 0), "BRA %4"));
 }
 
-/// A branch to two blocks with these lines, whose last values meet in a PHI.
+/// Returns a branch to two blocks with these lines, whose last values meet in a PHI.
 fn diamond(first: &str, second: &str, phi: &str) -> String {
     format!(
         "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %3:P = ISETP.lt.s32 %1, %2\n\

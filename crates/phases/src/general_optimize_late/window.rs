@@ -30,8 +30,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// A move enters: beside the other move of its user, or into the oldest slot. Was that taken
-    /// from another?
+    /// Returns a move enters: beside the other move of its user, or into the oldest slot. Was that
+    /// taken from another?
     pub fn enter(&mut self, function: &Function, instruction: Instruction) -> bool {
         self.all.push(instruction);
         let user = only_user(function, instruction);
@@ -50,7 +50,7 @@ impl Window {
         is_taken
     }
 
-    /// The moves in the buffer that are still there.
+    /// Returns the moves in the buffer that are still there.
     pub fn moves(&self) -> impl Iterator<Item = Instruction> + '_ {
         self.slots.iter().flat_map(|slot| slot.moves.iter().copied())
     }
@@ -60,7 +60,7 @@ impl Window {
         &self.all
     }
 
-    /// The move that defines a register.
+    /// Returns the move that defines a register.
     pub fn move_to(&self, function: &Function, register: Register) -> Option<Instruction> {
         let definition = function.unique_definition(register)?;
         self.moves().find(|&instruction| instruction == definition)
@@ -77,7 +77,7 @@ impl Window {
             })
     }
 
-    /// An operation on a pair in the buffer that has this value.
+    /// Returns an operation on a pair in the buffer that has this value.
     pub fn user_with(&self, value: Register) -> Option<Instruction> {
         let mut users = self.slots.iter().filter_map(|slot| slot.user);
         users.find(|&(_, other)| other == value).map(|(user, _)| user)

@@ -16,8 +16,8 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The variant for a value of knob 402; none: the phase does nothing. `has_extended_scope` is
-    /// the back end's.
+    /// Returns the variant for a value of knob 402; none: the phase does nothing.
+    /// `has_extended_scope` is the back end's.
     pub fn dispatch(value: i64, has_extended_scope: bool) -> Option<Self> {
         match (value, has_extended_scope) {
             (1, _) => Some(Self::Simple),

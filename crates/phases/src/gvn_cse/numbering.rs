@@ -85,7 +85,8 @@ impl Numbering {
         numbering
     }
 
-    /// The redundant instructions of the next block that has some, blocks in ascending order.
+    /// Returns the redundant instructions of the next block that has some, blocks in ascending
+    /// order.
     pub fn next_block(&mut self) -> Option<&[Redundant]> {
         let block = self.scope_tree.pop()?;
         let (first, end) = self.parts[block];
@@ -170,7 +171,8 @@ impl Numberer<'_> {
     }
 }
 
-/// Is it a barrier at which threads wait? One that is only announced orders nothing behind it.
+/// True if it is a barrier at which threads wait. One that is only announced orders nothing behind
+/// it.
 fn is_waiting_barrier(function: &Function, instruction: Instruction) -> bool {
     match function.operation(instruction) {
         Operation::Bar => function.modifiers(instruction).variant != Variant::Arrive,

@@ -24,8 +24,8 @@ fn options(knobs: &[&str]) -> PhaseOptions {
     options
 }
 
-/// The body of a kernel after the phase, without its blocks' names and terminators; `changed` says
-/// whether it changed.
+/// Returns the body of a kernel after the phase, without its blocks' names and terminators;
+/// `changed` says whether it changed.
 fn after(body: &str, knobs: &[&str]) -> (String, bool) {
     let text = format!("kernel \"k\" sm_90 ssa {{\n{body}}}\n");
     let mut function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -37,7 +37,7 @@ fn after(body: &str, knobs: &[&str]) -> (String, bool) {
     (function.to_string(), changed)
 }
 
-/// How many instructions with this name are left of a body.
+/// Returns how many instructions with this name are left of a body.
 fn left(body: &str, operation: &str, knobs: &[&str]) -> usize {
     after(body, knobs).0.matches(&format!("= {operation}.")).count()
 }
@@ -126,7 +126,7 @@ fn the_standard_mode_takes_what_loads_are_built_on() {
     assert_eq!(left(&text, "LD", &["402=2"]), 1);
 }
 
-/// Two loads of the same address, with something between.
+/// Returns two loads of the same address, with something between.
 fn loads(space: &str, between: &str) -> usize {
     let body = format!(
         "\
@@ -275,8 +275,8 @@ fn a_value_is_kept_only_where_there_is_room() {
     assert!(!removed(4));
 }
 
-/// A random function in which expressions come again: copies of them, on the same operands or on
-/// copies of these, in blocks that they dominate.
+/// Returns a random function in which expressions come again: copies of them, on the same operands
+/// or on copies of these, in blocks that they dominate.
 fn function_with_copies(seed: u64) -> Function {
     let mut function = random_function(seed, Stage::Ssa);
     let mut random = Random::new(seed, Stream::TestOri);
@@ -362,7 +362,8 @@ impl<'a> Naive<'a> {
         self.expressions.iter().position(|&other| other == instruction)
     }
 
-    /// The expression and the number of its result that a register comes from, through copies.
+    /// Returns the expression and the number of its result that a register comes from, through
+    /// copies.
     fn origin(&self, mut register: Register) -> (Register, Option<(usize, usize)>) {
         loop {
             let Some((definition, number)) = self.function.definitions(register).next() else {
@@ -440,7 +441,7 @@ impl<'a> Naive<'a> {
         in_order || turned()
     }
 
-    /// Does a value depend on itself, around a cycle?
+    /// True if a value depends on itself, around a cycle.
     fn is_cyclic(&self, instruction: Instruction) -> bool {
         let mut seen = HashSet::new();
         let mut pending = vec![instruction];

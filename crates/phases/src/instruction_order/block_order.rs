@@ -16,7 +16,7 @@ pub(crate) struct BlockOrder {
 }
 
 impl BlockOrder {
-    /// The order that a policy gives.
+    /// Returns the order that a policy gives.
     pub fn find(
         policy: Policy,
         function: &Function,
@@ -29,7 +29,7 @@ impl BlockOrder {
         Self { block, graph, nodes }
     }
 
-    /// The block.
+    /// Returns the block.
     pub fn block(&self) -> Block {
         self.block
     }
@@ -39,7 +39,7 @@ impl BlockOrder {
         &self.graph
     }
 
-    /// The instructions, by their nodes in [`BlockOrder::graph`].
+    /// Returns the instructions, by their nodes in [`BlockOrder::graph`].
     pub fn nodes(&self) -> &[DependencyNode] {
         &self.nodes
     }
@@ -83,7 +83,7 @@ struct DebugFollowers {
 }
 
 impl DebugFollowers {
-    /// Those of a block whose instructions get this order.
+    /// Returns those of a block whose instructions get this order.
     fn find(function: &Function, block: Block, nodes: &[DependencyNode]) -> Self {
         let mut places = vec![0; nodes.len()];
         for (place, node) in nodes.iter().enumerate() {
@@ -106,7 +106,7 @@ impl DebugFollowers {
         Self { followers }
     }
 
-    /// Those that come behind so many.
+    /// Returns those that come behind so many.
     fn at(&self, behind: usize) -> impl Iterator<Item = Instruction> + '_ {
         let first = self.followers.partition_point(|&(other, _)| other < behind);
         let followers = self.followers[first..].iter();

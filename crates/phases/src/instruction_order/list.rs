@@ -39,7 +39,7 @@ struct ValueData {
     weight: i64,
     definition: Option<DependencyNode>,
     readers: SmallVec<[DependencyNode; 4]>,
-    /// Is it live above what has its place?
+    /// True if it is live above what has its place.
     is_live: bool,
 }
 
@@ -66,7 +66,7 @@ struct Candidate {
     node: DependencyNode,
 }
 
-/// The nodes of a block's graph in a new order.
+/// Returns the nodes of a block's graph in a new order.
 pub(super) fn order(
     policy: Policy,
     function: &Function,
@@ -91,7 +91,7 @@ pub(super) fn order(
     list.order
 }
 
-/// Does it define a register that has other definitions?
+/// True if it defines a register that has other definitions.
 fn redefines(function: &Function, instruction: Instruction) -> bool {
     let mut results = function
         .results(instruction)
@@ -100,7 +100,8 @@ fn redefines(function: &Function, instruction: Instruction) -> bool {
     results.any(|register| function.unique_definition(register).is_none())
 }
 
-/// The ranks that a policy gives nodes once and for all; none if it looks at what they add.
+/// Returns the ranks that a policy gives nodes once and for all, or none if it looks at what they
+/// add.
 fn fixed_ranks(policy: Policy, function: &Function, block: Block, graph: &DependencyGraph) -> Vec<i64> {
     let by_load = |of_load, of_others| {
         let is_load = |node| is_load(function, graph.instruction(node));
@@ -294,7 +295,7 @@ impl List<'_> {
     }
 }
 
-/// The registers whose values an instruction reads.
+/// Returns the registers whose values an instruction reads.
 fn registers_read(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
     let sources = function.sources(instruction).iter();
     sources
@@ -312,7 +313,7 @@ mod tests {
     use oriel_ori::{ControlFlow, parse_function};
     use proptest::prelude::*;
 
-    /// The order of the entry block of a kernel in late form, by number in the present one.
+    /// Returns the order of the entry block of a kernel in late form, by number in the present one.
     fn numbers(policy: Policy, body: &str) -> Vec<usize> {
         let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));

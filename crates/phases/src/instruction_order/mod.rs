@@ -47,8 +47,8 @@ impl Policy {
     /// How many there are, whatever the seed.
     pub const COUNT: i64 = 8;
 
-    /// The one with a number from 1 on, which is how the knob names them, and its seed if it takes
-    /// one.
+    /// Returns the one with a number from 1 on, which is how the knob names them, and its seed if
+    /// it takes one.
     pub fn of(number: i64, seed: u64) -> Option<Self> {
         Some(match number {
             1 => Self::Pressure,
@@ -64,7 +64,7 @@ impl Policy {
     }
 }
 
-/// Is it a load that takes its time? Parameters of kernels are operands.
+/// True if it is a load that takes its time. Parameters of kernels are operands.
 pub(super) fn is_load(function: &Function, instruction: Instruction) -> bool {
     function.operation(instruction) == Operation::Ld
         && function.modifiers(instruction).space != AddressSpace::EntryParam

@@ -13,7 +13,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Those of a function's registers.
+    /// Returns those of a function's registers.
     pub fn of(function: &Function) -> Self {
         let mut weights = Self {
             units: vec![0; function.register_limit()],
@@ -39,7 +39,7 @@ fn is_data(function: &Function, register: Register) -> bool {
     )
 }
 
-/// Is the register's only value one that instructions have as an operand?
+/// True if the register's only value is one that instructions have as an operand.
 fn is_operand(function: &Function, register: Register) -> bool {
     let Some(definition) = function.unique_definition(register) else {
         return false;

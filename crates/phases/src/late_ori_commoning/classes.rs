@@ -27,7 +27,7 @@ const WRITABLE: u64 = 1 << 28;
 const FIRST_HASH_BIT: u32 = 32;
 const HASH_BITS: u32 = 5;
 
-/// The class of an expression with this hash.
+/// Returns the class of an expression with this hash.
 pub(super) fn class_of(function: &Function, instruction: Instruction, hash: u32) -> u64 {
     let operation = function.operation(instruction);
     let by_operation = (operation as u32 * 7 + function.data_type(instruction) as u32) % OPERATION_BITS

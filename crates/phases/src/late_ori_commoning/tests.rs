@@ -6,7 +6,7 @@ use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
 use proptest::prelude::*;
 
-/// A kernel after the phase, which the verifier accepts.
+/// Returns a kernel after the phase, which the verifier accepts.
 fn after(form: &str, body: &str, knobs: &[&str]) -> String {
     let text = format!("kernel \"k\" sm_90 {form} {{\n{body}}}\n");
     let mut function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -22,7 +22,7 @@ fn after(form: &str, body: &str, knobs: &[&str]) -> String {
     function.to_string()
 }
 
-/// How many instructions with this name are left, in both forms.
+/// Returns how many instructions with this name are left, in both forms.
 fn left(body: &str, operation: &str, knobs: &[&str]) -> usize {
     let name = format!("= {operation}.");
     let [ssa, late] = ["ssa", "late"].map(|form| after(form, body, knobs).matches(&name).count());

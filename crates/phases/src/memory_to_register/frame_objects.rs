@@ -29,7 +29,7 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// The name of its counter.
+    /// Returns the name of its counter.
     pub const fn counter(self) -> &'static str {
         match self {
             Self::Escape => "address-escapes",
@@ -75,7 +75,7 @@ pub struct Use {
 }
 
 impl Use {
-    /// Is it accessed at places that an index chooses?
+    /// True if it is accessed at places that an index chooses.
     pub fn is_indexed(&self) -> bool {
         self.accesses.iter().any(|access| access.index.is_some())
     }
@@ -87,7 +87,7 @@ pub struct FrameObjects {
     uses: SecondaryMap<FrameObject, Use>,
 }
 
-/// The number of the source that is the base of a load's or store's address.
+/// Returns the number of the source that is the base of a load's or store's address.
 pub(super) fn base_number(function: &Function, instruction: Instruction) -> Option<usize> {
     match function.operation(instruction) {
         Operation::Ld => Some(0),
@@ -211,7 +211,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Where the address points that an instruction makes of another one.
+    /// Returns where the address points that an instruction makes of another one.
     fn derived(&self, instruction: Instruction, number: usize, target: Target) -> Result<Target, Obstacle> {
         let function = self.function;
         let sources = function.sources(instruction);
@@ -322,7 +322,7 @@ impl Tracer<'_> {
 }
 
 impl Access {
-    /// Does it write?
+    /// True if it writes.
     pub fn is_store(&self, function: &Function) -> bool {
         function.operation(self.instruction) == Operation::St
     }
@@ -342,7 +342,7 @@ impl Access {
         u64::from(memory_type(function, self.instruction).bits() / 8)
     }
 
-    /// Where the first element lies, in bytes from the start of the object.
+    /// Returns where the first element lies, in bytes from the start of the object.
     ///
     /// # Panics
     /// An index chooses the place.
@@ -351,7 +351,7 @@ impl Access {
         self.offset.try_into().expect("an access is inside the object")
     }
 
-    /// Where its elements lie, in bytes from the start of the object.
+    /// Returns where its elements lie, in bytes from the start of the object.
     ///
     /// # Panics
     /// An index chooses the place.

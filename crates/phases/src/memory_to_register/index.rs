@@ -17,7 +17,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// An operand of an addition as an index.
+    /// Returns an operand of an addition as an index.
     pub fn of_register(function: &Function, register: Register) -> Self {
         let definition = function.unique_definition(register);
         if let Some(product) = definition
@@ -37,8 +37,8 @@ impl Index {
         }
     }
 
-    /// The product of a register and a constant, which is exact: it is twice as wide. None if that
-    /// is not what the first two sources are.
+    /// Returns the product of a register and a constant, which is exact: it is twice as wide. None
+    /// if that is not what the first two sources are.
     pub fn of_product(function: &Function, instruction: Instruction) -> Option<Self> {
         let sources = function.sources(instruction);
         let (register, factor) = (sources.get(0).as_register()?, function.integer(sources.get(1))?);
@@ -57,8 +57,8 @@ impl Index {
         })
     }
 
-    /// The places that an access may have, in bytes from the start of an object of `size` bytes,
-    /// and what the register has to be; `offset` is what constants add.
+    /// Returns the places that an access may have, in bytes from the start of an object of `size`
+    /// bytes, and what the register has to be; `offset` is what constants add.
     pub fn places(self, offset: i64, bytes: u64, size: u64) -> impl Iterator<Item = (u64, i64)> {
         let last = size.checked_sub(bytes);
         let places = last

@@ -136,7 +136,7 @@ impl Expansion {
         function.insert(Position::Before(store), new);
     }
 
-    /// A copy of a load at a place of its own; what it loads.
+    /// Returns a copy of a load at a place of its own; what it loads.
     fn load_at(
         &self,
         function: &mut Function,
@@ -177,7 +177,7 @@ impl Expansion {
     }
 }
 
-/// A predicate that holds where an index has a value.
+/// Returns a predicate that holds where an index has a value.
 fn is_equal(function: &mut Function, at: Instruction, index: Index, value: i64) -> Operand {
     let predicate = function.create_register(RegisterFile::P, 1, None);
     let predicate = function.register_operand(predicate);
@@ -199,7 +199,7 @@ fn is_equal(function: &mut Function, at: Instruction, index: Index, value: i64) 
     predicate
 }
 
-/// A register with what a store stores.
+/// Returns a register with what a store stores.
 fn stored_register(function: &mut Function, store: Instruction, source: Operand) -> Register {
     if let Some(register) = source.as_register() {
         return register;
@@ -216,7 +216,7 @@ fn stored_register(function: &mut Function, store: Instruction, source: Operand)
     register
 }
 
-/// The type of what a register holds, as plain bits.
+/// Returns the type of what a register holds, as plain bits.
 fn bits_of(function: &Function, register: Register) -> DataType {
     let bits = function.register(register).bits;
     DataType::of_bits(bits.into()).expect("registers for data have a width that a type has")

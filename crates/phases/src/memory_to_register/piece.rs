@@ -30,7 +30,7 @@ pub struct Overlap {
     pub at: Instruction,
 }
 
-/// The pieces of an object without obstacles, by offset.
+/// Returns the pieces of an object without obstacles, by offset.
 ///
 /// # Errors
 /// Two accesses overlap in a way that no pieces are made for.
@@ -62,7 +62,7 @@ pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, Over
     Ok(pieces)
 }
 
-/// Where pieces begin and end.
+/// Returns where pieces begin and end.
 fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, Overlap> {
     let mut cuts = BTreeSet::new();
     for access in &object.accesses {
@@ -105,7 +105,7 @@ fn cut_evenly(function: &Function, access: &Access, cuts: &mut BTreeSet<u64>) ->
     Ok(())
 }
 
-/// The numbers of the pieces that an element consists of.
+/// Returns the numbers of the pieces that an element consists of.
 pub fn pieces_of(pieces: &[Piece], offset: u64, bytes: u64) -> std::ops::Range<usize> {
     let first = pieces.partition_point(|piece| piece.offset < offset);
     let end = pieces.partition_point(|piece| piece.offset < offset + bytes);

@@ -277,7 +277,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The register that holds what a store puts into a variable.
+    /// Returns the register that holds what a store puts into a variable.
     fn stored_value(
         &mut self,
         function: &mut Function,

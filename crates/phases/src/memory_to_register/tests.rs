@@ -15,7 +15,7 @@ fn parse(body: &str) -> Function {
     function
 }
 
-/// The body of a kernel after the phase.
+/// Returns the body of a kernel after the phase.
 fn after_with(body: &str, options: &PhaseOptions) -> String {
     let mut function = parse(body);
     let before = function.to_string();
@@ -275,7 +275,7 @@ const FIELDS: [(u32, u32, &[&str], &[&str]); 12] = [
 
 /// A program that keeps its values on the stack, as text.
 struct Program {
-    /// Is there an array that indices choose elements of?
+    /// True if there is an array that indices choose elements of.
     has_array: bool,
     random: Random,
     text: String,
@@ -290,7 +290,7 @@ impl Program {
         writeln!(self.text, "    {line}").unwrap();
     }
 
-    /// A new register defined by `rest`.
+    /// Returns a new register defined by `rest`.
     fn define(&mut self, kind: &str, rest: &str) -> u32 {
         self.registers += 1;
         let register = self.registers;
@@ -307,7 +307,7 @@ impl Program {
         self.blocks
     }
 
-    /// The address of a field, in one of the ways to write it.
+    /// Returns the address of a field, in one of the ways to write it.
     fn address(&mut self, object: u32, offset: u32) -> String {
         match self.random.below(3) {
             0 => format!("[frame({object})+{offset}]"),
@@ -367,8 +367,8 @@ impl Program {
         self.values.push(value);
     }
 
-    /// The address of an element of the array, with an offset in the instruction: base, then
-    /// offset.
+    /// Returns the address of an element of the array, with an offset in the instruction: base,
+    /// then offset.
     fn element(&mut self) -> String {
         let value = self.random.pick(&self.values);
         let number = self.define("R32", &format!("AND.b32 %{value}, 3"));
@@ -619,7 +619,7 @@ fn random_programs_with_an_array_leave_the_same_memory() {
     );
 }
 
-/// An element that an index chooses.
+/// Returns an element that an index chooses.
 fn indexed(declarations: &str, address: &str, access: &str) -> String {
     format!(
         "    stack frame(0) {declarations}
@@ -714,7 +714,7 @@ fn memory_of(function: &Function) -> Vec<(u64, u8)> {
         .writes
 }
 
-/// The kernel after the phase, which leaves the same memory.
+/// Returns the kernel after the phase, which leaves the same memory.
 fn promoted_with_same_memory(function: &Function, options: &PhaseOptions, seed: u64) -> Function {
     let mut promoted = function.clone();
     run_phase_with(general_optimize_mid::run, &mut promoted, options);

@@ -13,7 +13,7 @@ use super::frame_objects::base_number;
 use oriel_engine::entity::{EntitySet, FrameObject, Register};
 use oriel_ori::{Function, Instruction, OperandKind, Operation, OperationFlags, Special};
 
-/// The stores to objects that are written and never read, in the order of the objects.
+/// Returns the stores to objects that are written and never read, in the order of the objects.
 pub fn unread_stores(function: &Function) -> Vec<Instruction> {
     let roots = roots_of(function);
     let objects = function.stack_objects().map(|(object, _)| object);
@@ -49,7 +49,7 @@ fn roots_of(function: &Function) -> Vec<Root> {
     roots
 }
 
-/// The stores to an object; none if something may read it.
+/// Returns the stores to an object, or none if something may read it.
 fn stores_if_unread(function: &Function, object: FrameObject, roots: &[Root]) -> Option<Vec<Instruction>> {
     let mut stores = Vec::new();
     let mut seen: EntitySet<Register> = EntitySet::new();

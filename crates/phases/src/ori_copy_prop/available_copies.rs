@@ -48,7 +48,7 @@ pub(super) enum CopiedValue {
 }
 
 impl CopiedValue {
-    /// The register whose value it depends on.
+    /// Returns the register whose value it depends on.
     fn register(self) -> Option<Register> {
         match self {
             Self::Register(register) | Self::Complement(register) => Some(register),
@@ -192,7 +192,7 @@ impl AvailableCopies {
         }
     }
 
-    /// The number of a copy; none if its registers have too many.
+    /// Returns the number of a copy, or none if its registers have too many.
     fn intern(&mut self, copy: AvailableCopy) -> Option<CopyId> {
         if let Some(&id) = self.ids.get(&copy) {
             return Some(id);
@@ -267,7 +267,7 @@ impl AvailableCopies {
             .expect("sets of copies only grow");
     }
 
-    /// Those of a list that are at borders: they were numbered, and so listed, first.
+    /// Returns those of a list that are at borders: they were numbered, and so listed, first.
     fn at_border<'a>(&self, copies: &'a [CopyId]) -> &'a [CopyId] {
         let end = copies.partition_point(|&copy| self.at_borders.contains(copy));
         &copies[..end]
@@ -312,17 +312,17 @@ impl AvailableCopies {
             .all(|copy| !self.at_borders.contains(copy) || self.lost_in.contains(block, copy))
     }
 
-    /// The copies that an instruction makes.
+    /// Returns the copies that an instruction makes.
     pub fn made_by(&self, instruction: Instruction) -> &[CopyId] {
         &self.made[instruction]
     }
 
-    /// The copies of a register.
+    /// Returns the copies of a register.
     pub fn of(&self, register: Register) -> &[CopyId] {
         &self.by_holder[register]
     }
 
-    /// The copy of a register and what it holds, if some instruction makes it.
+    /// Returns the copy of a register and what it holds, if some instruction makes it.
     pub fn find(&self, copy: AvailableCopy) -> Option<CopyId> {
         self.ids.get(&copy).copied()
     }
@@ -391,8 +391,9 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
     }
 }
 
-/// The constant that a register holds where a block begins, because its only definition gives it
-/// that and no way here goes around the definition: on such a way the register would hold anything.
+/// Returns the constant that a register holds where a block begins, because its only definition
+/// gives it that and no way here goes around the definition: on such a way the register would hold
+/// anything.
 fn only_constant(
     function: &Function,
     flow: &ControlFlow,

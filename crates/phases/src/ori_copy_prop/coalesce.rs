@@ -57,8 +57,8 @@ struct Merge {
     kept: Register,
 }
 
-/// The registers to merge in a round, and whether no copy was left for the next one because of
-/// them.
+/// Returns the registers to merge in a round, and whether no copy was left for the next one because
+/// of them.
 fn find_merges(
     function: &Function,
     policy: &mut Policy,

@@ -90,14 +90,14 @@ impl CopyPropagator {
         self.roots[register].expand().unwrap_or(register)
     }
 
-    /// Does a predicate hold at a place, if that is known?
+    /// True if a predicate holds at a place, if that is known.
     fn value(&self, function: &Function, predicate: Register, place: FlowPoint) -> Option<bool> {
         let make = || BranchConditions::new(function, &self.flow, &mut Values::default(), true);
         let branch_conditions = self.branch_conditions.get_or_init(make);
         branch_conditions.value(function, &self.flow, predicate, place)
     }
 
-    /// Is an instruction a copy of something, or of one of two?
+    /// True if an instruction is a copy of something, or of one of two.
     fn decide(
         &mut self,
         function: &Function,
@@ -164,7 +164,7 @@ impl CopyPropagator {
         function.uses(result).any(is_guarded).then_some(Decision::Guarded)
     }
 
-    /// A read of a register that the hardware keeps is a copy of what was read before.
+    /// Returns a read of a register that the hardware keeps is a copy of what was read before.
     fn decide_fixed(
         &mut self,
         function: &Function,
@@ -297,7 +297,7 @@ impl CopyPropagator {
         replaced
     }
 
-    /// Is there room for a value where one of several uses of another becomes one of it?
+    /// True if there is room for a value where one of several uses of another becomes one of it.
     fn has_room(
         &mut self,
         function: &Function,
@@ -356,7 +356,7 @@ fn check(
     }
 }
 
-/// May a use become another operand?
+/// True if a use may become another operand.
 fn is_allowed(function: &Function, policy: &Policy, user: Instruction, number: usize, new: Operand) -> bool {
     let old = function.source(user, number);
     match new.as_register() {
@@ -376,7 +376,7 @@ fn arms(function: &Function, select: Instruction) -> Option<[Operand; 2]> {
     arms.iter().all(is_plain).then_some(arms)
 }
 
-/// The predicate of a select, and whether the select goes by its complement.
+/// Returns the predicate of a select, and whether the select goes by its complement.
 fn condition(function: &Function, select: Instruction) -> Option<(Register, bool)> {
     let operand = function.source(select, 2);
     let register = operand.as_register().filter(|_| !operand.is_undefined())?;

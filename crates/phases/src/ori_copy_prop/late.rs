@@ -60,9 +60,9 @@ pub(super) fn propagate(
 #[derive(Default)]
 struct RoundSummary {
     counts: Counts,
-    /// Did a branch change the order of its targets?
+    /// True if a branch changed the order of its targets.
     turns_branches: bool,
-    /// Was a copy left for the next round?
+    /// True if a copy was left for the next round.
     postpones: bool,
 }
 
@@ -77,7 +77,7 @@ struct Round<'a> {
     next_in_layout: SecondaryMap<Block, PackedOption<Block>>,
     /// Registers that a decision of this round is about.
     taken: EntitySet<Register>,
-    /// Was a copy left for the next round because of what this one does to its registers?
+    /// True if a copy was left for the next round because of what this one does to its registers.
     postpones: bool,
     /// Made when something is to be weighed.
     map: Option<PressureMap>,
@@ -166,8 +166,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// May an instruction go whose register holds the value already, and would be live further for
-    /// it?
+    /// True if an instruction may go whose register holds the value already, and would be live
+    /// further for it.
     fn check_held(
         &mut self,
         function: &Function,
@@ -200,7 +200,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Does an instruction give its register what that holds already?
+    /// True if an instruction gives its register what that holds already.
     fn is_redundant(&self, function: &Function, instruction: Instruction, state: &State) -> bool {
         let made = self.copies.made_by(instruction);
         let holds = |copy: &CopyId| match self.copies.rows[*copy].held {
@@ -221,8 +221,8 @@ impl<'a> Round<'a> {
         made.iter().any(holds) && function.is_removable_if_unused(instruction)
     }
 
-    /// Can an instruction use the complement of the predicate that is one of its sources, for
-    /// nothing?
+    /// True if an instruction can use the complement of the predicate that is one of its sources,
+    /// for nothing.
     fn can_turn(&self, function: &Function, user: Instruction, number: usize) -> bool {
         let sources = function.sources(user);
         if sources.get(number).is_modified() {

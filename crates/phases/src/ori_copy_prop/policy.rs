@@ -62,7 +62,7 @@ pub(super) struct Policy {
     pub global: Budget,
     /// Is pressure no reason against anything across blocks?
     pub forces_global: bool,
-    /// Are uses in addresses replaced?
+    /// True if uses are in addresses replaced.
     addresses: bool,
     /// Are values of constant banks propagated?
     constant_banks: bool,
@@ -70,9 +70,9 @@ pub(super) struct Policy {
     pub reaching_definitions: bool,
     /// Are reads of registers that the hardware keeps treated as copies of these?
     pub fixed: bool,
-    /// Do constants stay out of operands?
+    /// True if constants stay out of operands.
     pub no_constant_operands: bool,
-    /// Are constants followed through registers with several definitions?
+    /// True if constants are followed through registers with several definitions.
     pub several_constants: bool,
     /// Do values of constant banks stay out of matrix operations?
     no_matrix_banks: bool,
@@ -115,7 +115,7 @@ impl Policy {
         Ok(())
     }
 
-    /// May a use be one of another value? `source` is its register, none for a constant.
+    /// True if a use may be one of another value. `source` is its register, none for a constant.
     pub fn check_use(
         &self,
         function: &Function,
@@ -170,7 +170,7 @@ fn is_of_constant_bank(function: &Function, instruction: Instruction) -> bool {
         && function.source(instruction, 0).as_register().is_none()
 }
 
-/// Is it an operation of the matrix units, none of which Ori knows?
+/// True if it is an operation of the matrix units, none of which Ori knows.
 fn is_matrix_operation(function: &Function, instruction: Instruction) -> bool {
     let name = function.machine_opcode(instruction);
     name.is_some_and(|opcode| {

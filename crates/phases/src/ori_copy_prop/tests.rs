@@ -29,7 +29,7 @@ fn run(phases: &[&str], function: &mut Function, knobs: &[&str]) -> (bool, Vec<R
     (changed, manager.finish().1)
 }
 
-/// The lines of a function after phases, without its header.
+/// Returns the lines of a function after phases, without its header.
 fn after(phases: &[&str], text: &str, knobs: &[&str]) -> Vec<String> {
     let mut function = parse_function(text).expect("it is well formed");
     let before = function.to_string();

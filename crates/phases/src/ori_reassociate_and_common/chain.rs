@@ -12,7 +12,7 @@ const MOST_LEAVES: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub operand: Operand,
-    /// Is it subtracted?
+    /// True if it is subtracted.
     pub is_negative: bool,
 }
 
@@ -67,8 +67,8 @@ fn is_inner(function: &Function, instruction: Instruction) -> bool {
 }
 
 impl Chain {
-    /// The chain that ends in an instruction: none if it is not the root of one, or the chain is
-    /// too long or has an operand with a modifier or whose value does not matter.
+    /// Returns the chain that ends in an instruction: none if it is not the root of one, or the
+    /// chain is too long or has an operand with a modifier or whose value does not matter.
     pub fn of_root(function: &Function, root: Instruction) -> Option<Self> {
         let (operation, data_type) = family(function, root)?;
         if is_inner(function, root) {
@@ -149,13 +149,13 @@ impl Chain {
         self.leaves.len() > 1 && first > 0 && !self.leaves[0].is_negative
     }
 
-    /// The register of its value.
+    /// Returns the register of its value.
     pub fn result(&self, function: &Function) -> Register {
         let result = function.result(self.root, 0).as_register();
         result.expect("the result of arithmetic is a register")
     }
 
-    /// The words that describe it: two for its kind and two for each leaf.
+    /// Returns the words that describe it: two for its kind and two for each leaf.
     pub fn words(&self, function: &Function) -> SmallVec<[u32; 14]> {
         let class = function.register(self.result(function)).class;
         let mut words = SmallVec::from_slice(&[
@@ -168,7 +168,7 @@ impl Chain {
     }
 }
 
-/// The value that changes nothing.
+/// Returns the value that changes nothing.
 const fn identity(operation: Operation) -> i64 {
     match operation {
         Operation::Imul => 1,

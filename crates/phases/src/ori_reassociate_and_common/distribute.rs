@@ -47,7 +47,7 @@ struct Summand {
     product: Option<Instruction>,
 }
 
-/// The two products that an instruction adds.
+/// Returns the two products that an instruction adds.
 fn summands(function: &Function, sum: Instruction) -> Option<(Summand, Summand)> {
     if function.modifiers(sum) != Modifiers::default() {
         return None;
@@ -80,7 +80,7 @@ fn summands(function: &Function, sum: Instruction) -> Option<(Summand, Summand)>
     }
 }
 
-/// The factor that two products share, a register, and what is left of each.
+/// Returns the factor that two products share, a register, and what is left of each.
 fn common_factor(first: [Operand; 2], second: [Operand; 2]) -> Option<(Operand, Operand, Operand)> {
     let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
     let (of_first, of_second) = pairs.into_iter().find(|&(of_first, of_second)| {

@@ -45,8 +45,8 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    /// The longest beginning that a chain shares with one that dominates it and is not further away
-    /// than the window.
+    /// Returns the longest beginning that a chain shares with one that dominates it and is not
+    /// further away than the window.
     pub fn longest(
         &self,
         function: &Function,
@@ -89,8 +89,8 @@ impl Prefixes {
         self.chains.push(Known { chain, place, built });
     }
 
-    /// The register that has the value of a beginning. The chain is built anew if it computes its
-    /// leaves in another order; was it?
+    /// Returns the register that has the value of a beginning. The chain is built anew if it
+    /// computes its leaves in another order; was it?
     pub fn register(&mut self, function: &mut Function, prefix: Prefix) -> (Register, bool) {
         let known = &mut self.chains[prefix.chain];
         if prefix.length == known.chain.leaves.len() {
@@ -103,7 +103,7 @@ impl Prefixes {
     }
 }
 
-/// The words of a chain's beginning, and their hash.
+/// Returns the words of a chain's beginning, and their hash.
 fn key_of_prefix(words: &[u32], length: usize) -> (&[u32], u32) {
     let words = &words[..2 + 2 * length];
     (words, Fnv1a::new().words(words).finish())

@@ -22,7 +22,7 @@ fn count(function: &Function) -> usize {
     blocks.map(|&block| function.instructions(block).count()).sum()
 }
 
-/// The number that an operand stands for, given those of registers.
+/// Returns the number that an operand stands for, given those of registers.
 fn operand_value(function: &Function, values: &HashMap<Register, u64>, operand: Operand) -> u64 {
     match operand.as_register() {
         Some(register) => values[&register],
@@ -70,7 +70,7 @@ fn stored(function: &Function) -> Vec<u64> {
     stored
 }
 
-/// The function after the phase, which computes the same; how many instructions went.
+/// Returns the function after the phase, which computes the same; how many instructions went.
 fn after(body: &str, knobs: &[&str]) -> (Function, usize) {
     let mut function = parse(body);
     let mut options = PhaseOptions::default();
@@ -87,7 +87,7 @@ fn after(body: &str, knobs: &[&str]) -> (Function, usize) {
     (function, saved)
 }
 
-/// How many instructions the phase saves.
+/// Returns how many instructions the phase saves.
 fn saved(body: &str, knobs: &[&str]) -> usize {
     after(body, knobs).1
 }

@@ -17,7 +17,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The registers that have to be live where the value comes again.
+    /// Returns the registers that have to be live where the value comes again.
     pub fn needs(&self) -> &[Register] {
         match self {
             Self::Move => &[],
@@ -68,7 +68,7 @@ pub(super) fn classify(
     })
 }
 
-/// The register that a chain of copies, and of PHIs with one value, begins with.
+/// Returns the register that a chain of copies, and of PHIs with one value, begins with.
 fn chain_root(function: &Function, single_valued: &EntitySet<Register>, register: Register) -> Register {
     let mut root = register;
     for _ in 0..LONGEST_CHAIN {
@@ -99,7 +99,7 @@ fn chain_root(function: &Function, single_valued: &EntitySet<Register>, register
     root
 }
 
-/// Is it cheaper to execute once more than to hold its result in a register?
+/// True if it is cheaper to execute once more than to hold its result in a register.
 fn is_cheap(function: &Function, definition: Instruction) -> bool {
     if function.results(definition).len() != 1 || !function.is_removable_if_unused(definition) {
         return false;

@@ -120,17 +120,17 @@ impl Range {
         }
     }
 
-    /// The blocks in which the register is live or defined.
+    /// Returns the blocks in which the register is live or defined.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The uses in a block, in order.
+    /// Returns the uses in a block, in order.
     pub fn uses(&self, block: Block) -> &[Use] {
         &self.uses[block]
     }
 
-    /// The block in which the register is defined.
+    /// Returns the block in which the register is defined.
     ///
     /// # Panics
     /// No range was computed.
@@ -138,19 +138,19 @@ impl Range {
         self.kill.expect("a range has a definition")
     }
 
-    /// Is the register defined in the block?
+    /// True if the register is defined in the block.
     pub fn is_home(&self, block: Block) -> bool {
         self.kill == Some(block)
     }
 
-    /// Is the register live where control leaves the block?
+    /// True if the register is live where control leaves the block.
     pub fn is_live_out(&self, block: Block) -> bool {
         self.live_out.contains(block)
     }
 
-    /// The blocks that are entered with the register live, after it was live at a place where the
-    /// pressure is too high: those behind blocks that `is_hot` holds for, given the first position
-    /// in the block at which the range could end.
+    /// Returns the blocks that are entered with the register live, after it was live at a place
+    /// where the pressure is too high: those behind blocks that `is_hot` holds for, given the first
+    /// position in the block at which the range could end.
     pub fn crossed(&self, flow: &ControlFlow, is_hot: impl Fn(Block, u32) -> bool) -> EntitySet<Block> {
         let mut crossed = EntitySet::new();
         let from = |block: Block| {
@@ -175,7 +175,7 @@ impl Range {
         crossed
     }
 
-    /// Is the register live through the block without being used or defined in it?
+    /// True if the register is live through the block without being used or defined in it.
     pub fn is_live_through(&self, block: Block) -> bool {
         self.live_through.contains(block)
     }

@@ -24,7 +24,8 @@ fn peak(function: &Function) -> u32 {
     PreAnalysis::new(function, flow, liveness, 0).pressure.peak
 }
 
-/// The function that a phase makes of one, which the verifier accepts; none if it changes nothing.
+/// Returns the function that a phase makes of one, which the verifier accepts, or none if it
+/// changes nothing.
 fn after(run: crate::registry::Run, text: &str, budget: u32) -> Option<Function> {
     let mut function = parse_function(text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(function.verify(), []);
@@ -35,7 +36,7 @@ fn after(run: crate::registry::Run, text: &str, budget: u32) -> Option<Function>
     changed.then_some(function)
 }
 
-/// A parameter that is live across four other values, and used behind them.
+/// Returns a parameter that is live across four other values, and used behind them.
 fn across(form: &str, definition: &str) -> String {
     format!(
         "\

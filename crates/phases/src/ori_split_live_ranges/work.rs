@@ -77,7 +77,7 @@ impl Requests {
         &self.requests[request]
     }
 
-    /// The requests of a block.
+    /// Returns the requests of a block.
     pub fn of_block(&self, record: &BlockRecord) -> impl Iterator<Item = &Request> + '_ {
         let next = |request: &&Request| request.next.expand().map(|next| &self.requests[next]);
         std::iter::successors(record.first.expand().map(|first| &self.requests[first]), next)
@@ -95,7 +95,7 @@ pub(super) struct InterferenceTable {
 }
 
 impl InterferenceTable {
-    /// A table with room for so many pairs.
+    /// Creates a table with room for so many pairs.
     pub fn with_room(pairs: usize) -> Self {
         Self {
             buckets: vec![None; (2 * pairs).next_power_of_two().max(8)],
@@ -108,7 +108,7 @@ impl InterferenceTable {
         hash.finish() as usize
     }
 
-    /// The bucket of a pair, or the empty one where it belongs.
+    /// Returns the bucket of a pair, or the empty one where it belongs.
     fn bucket(&self, register: Register, other: Register) -> usize {
         let mask = self.buckets.len() - 1;
         let mut index = Self::hash(register, other) & mask;

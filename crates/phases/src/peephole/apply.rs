@@ -29,7 +29,7 @@ pub(super) struct PlannedChange {
 }
 
 impl Planned {
-    /// The change of an instruction.
+    /// Returns the change of an instruction.
     pub fn change_of(&self, instruction: Instruction) -> Option<&PlannedChange> {
         self.changes.iter().find(|change| change.target == instruction)
     }
@@ -163,7 +163,7 @@ fn plan_nodes(function: &mut Function, target: Instruction, nodes: &[Node]) -> O
     })
 }
 
-/// A register for a value of a type, like one that the target mentions where it can.
+/// Returns a register for a value of a type, like one that the target mentions where it can.
 fn new_register(function: &mut Function, target: Instruction, data_type: DataType) -> Register {
     let mentioned = function.results(target).iter().chain(function.sources(target));
     let model = mentioned
@@ -175,7 +175,7 @@ fn new_register(function: &mut Function, target: Instruction, data_type: DataTyp
     }
 }
 
-/// The operand for a value. Integers are written with the sign that their width gives them.
+/// Returns the operand for a value. Integers are written with the sign that their width gives them.
 fn operand(function: &mut Function, value: Value, data_type: DataType, inner: &[Register]) -> Operand {
     match value {
         Value::Operand(operand) => operand,

@@ -77,14 +77,14 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// The width that a source is read in.
+/// Returns the width that a source is read in.
 fn source_bits(matcher: &Matcher<'_>, instruction: Instruction, number: usize) -> Option<u32> {
     use oriel_ori::Role;
     let data_type = matcher.function.operand_type(instruction, Role::Source, number)?;
     Some(data_type.bits())
 }
 
-/// The values of all sources, if they are constants.
+/// Returns the values of all sources, if they are constants.
 fn constants(matcher: &Matcher<'_>, instruction: Instruction) -> Option<SmallVec<[u64; 4]>> {
     let sources = matcher.function.sources(instruction).iter().enumerate();
     sources

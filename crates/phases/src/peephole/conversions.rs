@@ -81,7 +81,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// A conversion between widths of registers, with the register that it reads.
+/// Returns a conversion between widths of registers, with the register that it reads.
 pub(super) fn resizing(matcher: &Matcher<'_>, instruction: Instruction) -> Option<(TypedOperation, Operand)> {
     let typed = matcher.typed_operation(instruction);
     let source = matcher.source(instruction, 0);
@@ -95,14 +95,14 @@ pub(super) fn resizing(matcher: &Matcher<'_>, instruction: Instruction) -> Optio
     is_resizing.then_some((typed, source))
 }
 
-/// An extension by zeros or by the sign; of words to 64 bits.
+/// Returns an extension by zeros or by the sign; of words to 64 bits.
 pub(super) fn extended_word(matcher: &Matcher<'_>, operand: Operand) -> Option<(Operand, bool)> {
     let (typed, source) = resizing(matcher, matcher.defined_by(operand, Operation::Cvt)?)?;
     let is_extension = typed.source_type.bits() == 32 && typed.data_type.bits() == 64;
     is_extension.then_some((source, typed.source_type.is_signed()))
 }
 
-/// The two words that a value of 64 bits is made of, low one first.
+/// Returns the two words that a value of 64 bits is made of, low one first.
 pub(super) fn words_of(matcher: &Matcher<'_>, operand: Operand) -> Option<[Operand; 2]> {
     let pack = matcher.defined_by(operand, Operation::Pack)?;
     let typed = matcher.typed_operation(pack);
@@ -153,7 +153,7 @@ fn unsigned(bits: u32) -> DataType {
     }
 }
 
-/// The type of a width with the sign that an extension goes by.
+/// Returns the type of a width with the sign that an extension goes by.
 fn typed_alike(bits: u32, extension: TypedOperation) -> DataType {
     match (bits, extension.source_type.is_signed()) {
         (32, true) => DataType::S32,

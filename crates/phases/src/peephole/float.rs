@@ -11,7 +11,7 @@ use super::rule::{Governs, Rule};
 use oriel_arithmetic::TypedOperation;
 use oriel_ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Rounding};
 
-/// A rule about floats.
+/// Returns a rule about floats.
 const fn rule(
     name: &'static str,
     roots: &'static [Operation],
@@ -67,7 +67,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Does an instruction have no flags but these?
+/// True if an instruction has no flags but these.
 fn has_only(typed: TypedOperation, flags: ModifierFlags) -> bool {
     (flags | ModifierFlags::CONTRACT).contains(typed.modifiers.flags)
 }
@@ -105,7 +105,7 @@ fn sign_of_sign(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     }
 }
 
-/// Is it arithmetic of one type, in which signs of NaNs do not matter?
+/// True if it is arithmetic of one type, in which signs of NaNs do not matter.
 fn is_simple(typed: TypedOperation) -> bool {
     has_one_nan(typed.data_type) && typed.source_type == DataType::None
 }
@@ -150,8 +150,8 @@ fn multiply_negated(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
     node(root, typed, &[of_a?.into(), Value::Bits(constant ^ 1 << 31)])
 }
 
-/// Is a value the result of arithmetic, with the one NaN, and flushed if `flushes` says that it
-/// will be?
+/// True if a value is the result of arithmetic, with the one NaN, and flushed if `flushes` says
+/// that it will be.
 fn is_arithmetic(matcher: &Matcher<'_>, operand: Operand, data_type: DataType, flushes: bool) -> bool {
     matcher.definition(operand).is_some_and(|definition| {
         let typed = matcher.typed_operation(definition);

@@ -243,7 +243,7 @@ fn subtract_itself(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> 
         .then(|| value(root, Value::Integer(0)))?
 }
 
-/// A sum with a constant as `±value + constant`.
+/// Returns a sum with a constant as `±value + constant`.
 fn sum_with_constant(matcher: &Matcher<'_>, sum: Instruction) -> Option<(Operand, bool, u64)> {
     let bits = matcher.bits(sum);
     let [a, b] = matcher.two_if_binary(sum)?;

@@ -97,12 +97,12 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// All ones, as the constant of a width.
+/// Returns all ones, as the constant of a width.
 fn all_ones(bits: u32) -> Value {
     Value::Integer(signed(ones(bits), bits))
 }
 
-/// The operand that a definition complements.
+/// Returns the operand that a definition complements.
 fn complemented(matcher: &Matcher<'_>, operand: Operand) -> Option<Operand> {
     Some(matcher.source(matcher.defined_by(operand, Operation::Not)?, 0))
 }

@@ -4,7 +4,7 @@ use oriel_arithmetic::TypedOperation;
 use oriel_engine::entity::Register;
 use oriel_ori::{DataType, Function, Instruction, InstructionFlags, ModifierFlags, Operand, Operation};
 
-/// The low `bits` bits.
+/// Returns the low `bits` bits.
 pub(super) const fn ones(bits: u32) -> u64 {
     match bits {
         0 => 0,
@@ -13,7 +13,7 @@ pub(super) const fn ones(bits: u32) -> u64 {
     }
 }
 
-/// A number of so many bits as a signed one.
+/// Returns a number of so many bits as a signed one.
 pub(super) const fn signed(value: u64, bits: u32) -> i64 {
     (value << (64 - bits)) as i64 >> (64 - bits)
 }
@@ -28,33 +28,33 @@ pub(super) struct Matcher<'a> {
 }
 
 impl<'a> Matcher<'a> {
-    /// A source.
+    /// Returns a source.
     pub fn source(&self, instruction: Instruction, number: usize) -> Operand {
         self.function.source(instruction, number)
     }
 
-    /// The first two sources.
+    /// Returns the first two sources.
     pub fn two(&self, instruction: Instruction) -> [Operand; 2] {
         [0, 1].map(|number| self.source(instruction, number))
     }
 
-    /// The sources, if there are two.
+    /// Returns the sources, if there are two.
     pub fn two_if_binary(&self, instruction: Instruction) -> Option<[Operand; 2]> {
         (self.function.sources(instruction).len() == 2).then(|| self.two(instruction))
     }
 
-    /// The first two sources, in both orders.
+    /// Returns the first two sources, in both orders.
     pub fn either_order(&self, instruction: Instruction) -> [[Operand; 2]; 2] {
         let [a, b] = self.two(instruction);
         [[a, b], [b, a]]
     }
 
-    /// The type that an instruction computes in.
+    /// Returns the type that an instruction computes in.
     pub fn data_type(&self, instruction: Instruction) -> DataType {
         self.function.data_type(instruction)
     }
 
-    /// The width of the type that an instruction computes in.
+    /// Returns the width of the type that an instruction computes in.
     pub fn bits(&self, instruction: Instruction) -> u32 {
         self.function.data_type(instruction).bits()
     }
@@ -69,25 +69,25 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The register of an operand that is nothing but a register.
+    /// Returns the register of an operand that is nothing but a register.
     pub fn register(&self, operand: Operand) -> Option<Register> {
         operand
             .as_register()
             .filter(|_| !operand.is_modified() && !operand.is_undefined())
     }
 
-    /// The width of the register of an operand.
+    /// Returns the width of the register of an operand.
     pub fn register_bits(&self, operand: Operand) -> Option<u32> {
         let register = self.register(operand)?;
         Some(u32::from(self.function.register(register).bits))
     }
 
-    /// Are both the same register?
+    /// True if both are the same register.
     pub fn is_same_register(&self, a: Operand, b: Operand) -> bool {
         a == b && self.register(a).is_some()
     }
 
-    /// The instruction that defines an operand.
+    /// Returns the instruction that defines an operand.
     pub fn definition(&self, operand: Operand) -> Option<Instruction> {
         let definition = self.function.unique_definition(self.register(operand)?)?;
         self.is_known(definition).then_some(definition)
@@ -101,7 +101,8 @@ impl<'a> Matcher<'a> {
             && self.has_plain_sources(definition)
     }
 
-    /// The instruction that defines an operand, if it does this, in one lane and without flags.
+    /// Returns the instruction that defines an operand, if it does this, in one lane and without
+    /// flags.
     pub fn defined_by(&self, operand: Operand, operation: Operation) -> Option<Instruction> {
         let definition = self.function.unique_definition(self.register(operand)?)?;
         // First what most often is not so.
@@ -117,13 +118,14 @@ impl<'a> Matcher<'a> {
         !sources.any(|source| source.is_modified() || source.is_undefined())
     }
 
-    /// Does it compute in one lane, without flags that change what it computes?
+    /// True if it computes in one lane, without flags that change what it computes.
     pub fn is_plain(&self, instruction: Instruction) -> bool {
         let flags = self.function.modifiers(instruction).flags;
         ModifierFlags::CONTRACT.contains(flags) && self.function.data_type(instruction).lanes() <= 1
     }
 
-    /// The bits of a constant, or of a register that holds one, as a number of so many bits.
+    /// Returns the bits of a constant, or of a register that holds one, as a number of so many
+    /// bits.
     pub fn constant(&self, operand: Operand, bits: u32) -> Option<u64> {
         if operand.is_modified() || operand.is_undefined() {
             return None;
@@ -144,12 +146,12 @@ impl<'a> Matcher<'a> {
         Some(self.function.constant_bits(constant)? & ones(bits))
     }
 
-    /// Is it this constant?
+    /// True if it is this constant.
     pub fn is_constant(&self, operand: Operand, value: u64, bits: u32) -> bool {
         self.constant(operand, bits) == Some(value & ones(bits))
     }
 
-    /// Is an operand the only use of its register?
+    /// True if an operand is the only use of its register.
     pub fn is_only_use(&self, operand: Operand) -> bool {
         let Some(register) = self.register(operand) else {
             return false;
@@ -218,7 +220,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// Is it a type of integers or bits, in one lane?
+/// True if it is a type of integers or bits, in one lane.
 pub(super) fn is_integer(data_type: DataType) -> bool {
     data_type != DataType::None && !data_type.is_float() && data_type.lanes() == 1
 }

@@ -73,7 +73,7 @@ const LEVELS: u32 = narrowing::DEPTH + 1;
 /// that it knows.
 #[derive(Debug)]
 pub struct Peephole {
-    /// Are rules about floats used?
+    /// True if rules are about floats used.
     folds_floats: bool,
     /// By rule: how often it was applied.
     counts: Vec<u64>,
@@ -84,7 +84,7 @@ pub struct Peephole {
 }
 
 impl Peephole {
-    /// A rewriter that has done nothing yet.
+    /// Creates a rewriter that has done nothing yet.
     pub fn new(context: &PhaseContext<'_>) -> Self {
         Self {
             folds_floats: !context.options.knobs.is_on(Knob::LimitFoldFp),

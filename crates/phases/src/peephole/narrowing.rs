@@ -58,8 +58,8 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The low word of a value of 64 bits; none if it is not at hand. At most [`DEPTH`] levels
-    /// deep.
+    /// Returns the low word of a value of 64 bits, or none if it is not at hand. At most [`DEPTH`]
+    /// levels deep.
     fn narrow(&mut self, wide: Operand, depth: u32) -> Option<Value> {
         let matcher = self.matcher;
         if let Some(constant) = matcher.constant(wide, 64) {
@@ -105,7 +105,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The low word of what is shifted to the right.
+    /// Returns the low word of what is shifted to the right.
     fn narrow_shift(&mut self, shift: Instruction) -> Option<Value> {
         let matcher = self.matcher;
         let amount = matcher

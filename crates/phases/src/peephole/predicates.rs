@@ -9,7 +9,7 @@ use smallvec::smallvec;
 
 const WIDTHS: &[u32] = &[16, 32, 64];
 
-/// A rule about comparisons of integers.
+/// Returns a rule about comparisons of integers.
 const fn comparison(
     name: &'static str,
     rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
@@ -157,7 +157,7 @@ fn compare_same(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     )
 }
 
-/// The sides of a comparison with the constant on the right, and the comparison of these.
+/// Returns the sides of a comparison with the constant on the right, and the comparison of these.
 fn with_constant(matcher: &Matcher<'_>, root: Instruction) -> Option<(Operand, u64, Comparison)> {
     let typed = matcher.typed_operation(root);
     let (bits, comparison) = (typed.source_type.bits(), typed.modifiers.comparison);
@@ -314,8 +314,8 @@ fn select_by_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewr
     )
 }
 
-/// A branch of which neither target follows anyway: the other way round it takes no instruction
-/// more.
+/// Returns a branch of which neither target follows anyway: the other way round it takes no
+/// instruction more.
 fn branch_on_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let branch = matcher.function.sources(root);
     if branch.len() != 3 {

@@ -58,7 +58,7 @@ fn ending(body: &str) -> String {
     }
 }
 
-/// The kernel of an example in one of the widths.
+/// Returns the kernel of an example in one of the widths.
 fn kernel(example: &str, width: u32) -> Function {
     let body = example.replace("{w}", &width.to_string());
     let begin = BEGIN.replace("{w}", &width.to_string());
@@ -75,7 +75,7 @@ fn kernel(example: &str, width: u32) -> Function {
     function
 }
 
-/// The widths that an example is tried in.
+/// Returns the widths that an example is tried in.
 fn widths(rule: &Rule, example: &str) -> Vec<u32> {
     if !example.contains("{w}") {
         return vec![32];

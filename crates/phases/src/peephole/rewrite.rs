@@ -57,24 +57,24 @@ pub(super) enum Becomes {
 /// What a rule does: one change, or several that only make sense together.
 pub(super) type Rewrite = SmallVec<[Change; 1]>;
 
-/// A rewrite of one instruction into a value.
+/// Returns a rewrite of one instruction into a value.
 pub(super) fn value(target: Instruction, value: impl Into<Value>) -> Option<Rewrite> {
     let becomes = Becomes::Value(value.into());
     Some(smallvec![Change { target, becomes }])
 }
 
-/// A rewrite of one instruction into another.
+/// Returns a rewrite of one instruction into another.
 pub(super) fn node(target: Instruction, typed: TypedOperation, sources: &[Value]) -> Option<Rewrite> {
     nodes(target, smallvec![Node::new(typed, sources)])
 }
 
-/// A rewrite of one instruction into several.
+/// Returns a rewrite of one instruction into several.
 pub(super) fn nodes(target: Instruction, nodes: SmallVec<[Node; 1]>) -> Option<Rewrite> {
     let becomes = Becomes::Nodes(nodes);
     Some(smallvec![Change { target, becomes }])
 }
 
-/// A rewrite of the sources of one instruction.
+/// Returns a rewrite of the sources of one instruction.
 pub(super) fn sources(target: Instruction, sources: SmallVec<[Value; 4]>) -> Option<Rewrite> {
     let becomes = Becomes::Sources(sources);
     Some(smallvec![Change { target, becomes }])
@@ -89,12 +89,12 @@ impl Node {
     }
 }
 
-/// An operation of one type without modifiers.
+/// Returns an operation of one type without modifiers.
 pub(super) fn plain(operation: Operation, data_type: DataType) -> TypedOperation {
     typed_operation(operation, data_type, DataType::None)
 }
 
-/// An operation with a type of its sources.
+/// Returns an operation with a type of its sources.
 pub(super) fn typed_operation(
     operation: Operation,
     data_type: DataType,
@@ -108,7 +108,7 @@ pub(super) fn typed_operation(
     }
 }
 
-/// A comparison.
+/// Returns a comparison.
 pub(super) fn compare(operation: Operation, source_type: DataType, comparison: Comparison) -> TypedOperation {
     let modifiers = Modifiers {
         comparison,
@@ -120,7 +120,7 @@ pub(super) fn compare(operation: Operation, source_type: DataType, comparison: C
     }
 }
 
-/// A member of a family of operations.
+/// Returns a member of a family of operations.
 pub(super) fn variant(operation: Operation, data_type: DataType, variant: Variant) -> TypedOperation {
     let modifiers = Modifiers {
         variant,

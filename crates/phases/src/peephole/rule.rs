@@ -42,7 +42,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// A rule about plain integers.
+    /// Returns a rule about plain integers.
     pub const fn plain(
         name: &'static str,
         roots: &'static [Operation],
@@ -72,7 +72,7 @@ pub(super) struct Table {
     by_root: Vec<Vec<RuleNumber>>,
 }
 
-/// The table. Within an operation, rules are tried in this order.
+/// Returns the table. Within an operation, rules are tried in this order.
 pub(super) fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| {
         Table::of(&[
@@ -102,17 +102,17 @@ impl Table {
         Self { rules, by_root }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// A rule.
+    /// Returns a rule.
     pub fn rule(&self, number: RuleNumber) -> &'static Rule {
         self.rules[number]
     }
 
-    /// The rules that begin at an operation.
+    /// Returns the rules that begin at an operation.
     pub fn starting_at(&self, operation: Operation) -> &[RuleNumber] {
         &self.by_root[operation as usize]
     }

@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// A shift by a constant below its width.
+/// Returns a shift by a constant below its width.
 fn shift_by(matcher: &Matcher<'_>, operand: Operand, operation: Operation) -> Option<(Instruction, u32)> {
     let shift = matcher.defined_by(operand, operation)?;
     let amount = matcher.constant(matcher.source(shift, 1), 32)?;
@@ -185,8 +185,8 @@ fn shift_back(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     )
 }
 
-/// An extended word times a constant that is a word: one product, where shifting 64 bits takes
-/// ptxas two instructions.
+/// Returns an extended word times a constant that is a word: one product, where shifting 64 bits
+/// takes ptxas two instructions.
 fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let is_shift = matcher.function.operation(root) == Operation::Shl;
     let orders = matcher.either_order(root);
@@ -219,9 +219,9 @@ fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
     })
 }
 
-/// Has another block the product of a register and a constant? To have it in common would make it
-/// live on from there. ptxas computes a shift again where its value is needed, but no product: of
-/// 660 kernels, half as many get more registers without.
+/// True if another block has the product of a register and a constant. To have it in common would
+/// make it live on from there. ptxas computes a shift again where its value is needed, but no
+/// product: of 660 kernels, half as many get more registers without.
 fn has_product_elsewhere(matcher: &Matcher<'_>, root: Instruction, register: Register, factor: u64) -> bool {
     let function = matcher.function;
     let mut uses = function.uses(register).take(USES_LOOKED_AT);

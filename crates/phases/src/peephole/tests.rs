@@ -5,7 +5,7 @@ use crate::{PhaseOptions, ori_peephole};
 use oriel_ori::parse_function;
 use proptest::prelude::*;
 
-/// A kernel with these instructions in its only block.
+/// Returns a kernel with these instructions in its only block.
 fn kernel(body: &str) -> String {
     format!(
         "kernel \"k\" sm_80 ssa {{
@@ -20,7 +20,7 @@ bix0:
     )
 }
 
-/// Does the phase leave it as it is?
+/// True if the phase leaves it as it is.
 fn stays(body: &str) -> bool {
     let mut function = parse_function(&kernel(body)).unwrap_or_else(|error| panic!("{body}\n{error}"));
     let changed = run_phase(ori_peephole::run, &mut function);

@@ -36,7 +36,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale for a budget of registers, of which a fifth is left to ptxas, as OriCopyProp does.
+    /// Creates a scale for a budget of registers, of which a fifth is left to ptxas, as OriCopyProp
+    /// does.
     pub fn new(register_budget: u32) -> Self {
         Self {
             room: register_budget - register_budget / 5,
@@ -45,7 +46,7 @@ impl Scale {
         }
     }
 
-    /// How many rewrites there was no room for.
+    /// Returns how many rewrites there was no room for.
     pub fn kept_for_pressure(&self) -> u64 {
         self.kept_for_pressure
     }
@@ -69,7 +70,7 @@ impl Scale {
         Some(gone)
     }
 
-    /// Is there room for what lives on further?
+    /// True if there is room for what lives on further.
     fn has_room(
         &mut self,
         function: &Function,
@@ -185,7 +186,7 @@ fn is_unneeded(
     })
 }
 
-/// Does the measure fall?
+/// True if the measure falls.
 fn falls(function: &Function, planned: &Planned, gone: &[Instruction]) -> bool {
     let rank_of = |instruction: Instruction| {
         let bits = function

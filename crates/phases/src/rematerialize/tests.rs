@@ -8,8 +8,8 @@ use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
 use proptest::prelude::*;
 
-/// A function whose second block is full: `count` values are loaded and stored there. `first` is in
-/// front of it, `last` behind.
+/// Returns a function whose second block is full: `count` values are loaded and stored there.
+/// `first` is in front of it, `last` behind.
 fn around_full_block(first: &str, last: &str, count: usize) -> Function {
     let loads: String = (0..count)
         .map(|number| format!("    %{}:R32 = LD.global.b32.b32 [{}]\n", 100 + number, 4 * number))

@@ -8,7 +8,7 @@ use oriel_ori::analysis::{DependencyGraph, DependencyNode};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The nodes of a graph in this order, but each load as soon as it can be.
+/// Returns the nodes of a graph in this order, but each load as soon as it can be.
 pub(super) fn loads_first(
     function: &Function,
     graph: &DependencyGraph,

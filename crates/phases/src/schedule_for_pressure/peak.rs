@@ -31,13 +31,13 @@ impl<'a> PeakFinder<'a> {
         self.peak_of(block, self.function.instructions(block).rev())
     }
 
-    /// The most with an order of a block.
+    /// Returns the most with an order of a block.
     pub fn peak_of_block_order(&mut self, order: &BlockOrder) -> u32 {
         self.peak_of_nodes(order, order.nodes())
     }
 
-    /// The most that is live at once in a block, in the present order and in another, once ptxas
-    /// has moved loads up.
+    /// Returns the most that is live at once in a block, in the present order and in another, once
+    /// ptxas has moved loads up.
     pub fn peaks_with_loads_first(&mut self, order: &BlockOrder) -> [u32; 2] {
         let present: Vec<DependencyNode> = order.graph().nodes().collect();
         [present.as_slice(), order.nodes()].map(|nodes| {
@@ -52,7 +52,8 @@ impl<'a> PeakFinder<'a> {
         self.peak_of(order.block(), end.into_iter().chain(instructions.rev()))
     }
 
-    /// A bound that no order gets below: what is live where a block begins and where it ends.
+    /// Returns a bound that no order gets below: what is live where a block begins and where it
+    /// ends.
     pub fn least_at_borders(&self, block: Block) -> u32 {
         let units = |registers: &mut dyn Iterator<Item = Register>| -> u32 {
             registers.map(|register| self.weights.get(register)).sum()

@@ -9,8 +9,8 @@ use oriel_ori::{ControlFlow, Liveness, parse_function};
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// A kernel that computes so many values first and adds them up then; each sum has one of its
-/// summands at hand.
+/// Returns a kernel that computes so many values first and adds them up then; each sum has one of
+/// its summands at hand.
 fn summands_first(count: usize) -> String {
     let mut body = "    %1:R32 = LD.global.b32.b32 [0]\n".to_owned();
     for number in 2..=count {

@@ -37,17 +37,17 @@ impl BlockStates {
         self.resolution += 1;
     }
 
-    /// The number of this resolution.
+    /// Returns the number of this resolution.
     pub fn resolution(&self) -> u32 {
         self.resolution
     }
 
-    /// Is the block known to be live-out?
+    /// True if the block is known to be live-out.
     pub fn is_live_out(&self, block: Block) -> bool {
         self.states[block.index()].live_out == self.resolution
     }
 
-    /// The value that leaves the block and the block that defines it, if they are known.
+    /// Returns the value that leaves the block and the block that defines it, if they are known.
     pub fn live_out(&self, block: Block) -> Option<(ValueNumber, Block)> {
         let state = self.states[block.index()];
         if state.live_out != self.resolution {
@@ -70,7 +70,7 @@ impl BlockStates {
         self.states[block.index()].live_out = 0;
     }
 
-    /// Was a segment put into the block that may not reach its end?
+    /// True if a segment was put into the block that may not reach its end.
     pub fn is_occupied(&self, block: Block) -> bool {
         self.states[block.index()].occupied == self.resolution
     }
@@ -80,7 +80,7 @@ impl BlockStates {
         self.states[block.index()].occupied = self.resolution;
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.states.capacity() * size_of::<BlockState>()
     }

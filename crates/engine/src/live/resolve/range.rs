@@ -99,7 +99,7 @@ impl Range {
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.segments.capacity() * size_of::<LiveSegment>() + self.values.capacity() * size_of::<Value>()
     }

@@ -49,7 +49,8 @@ impl LiveIntervals {
         (parts, registers)
     }
 
-    /// The connected part that each value belongs to. Unused values go with the last used one.
+    /// Returns the connected part that each value belongs to. Unused values go with the last used
+    /// one.
     fn connected_values(&self, predecessors: &FlowGraph, range: &OwnedLiveRange) -> Vec<usize> {
         let mut leader: Vec<usize> = (0..range.values.len()).collect();
         let view = range.as_range();

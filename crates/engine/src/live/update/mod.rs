@@ -21,7 +21,7 @@ use super::slot_index::SlotIndex;
 use crate::entity::{Block, Instruction, PackedOption, Register};
 
 impl LiveIntervals {
-    /// The range of a register, to be changed. A register without one gets an empty range.
+    /// Returns the range of a register, to be changed. A register without one gets an empty range.
     pub fn range_mut(&mut self, register: Register) -> &mut OwnedLiveRange {
         if !self.edited.contains_key(&register) {
             let range = self.interval(register).to_owned();

@@ -193,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// May the two instructions change places?
+    /// True if the two instructions may change places.
     fn independent(function: &TestFunction, one: Instruction, other: Instruction) -> bool {
         let clash = |one, other| {
             let written = registers_of(function, one, true);
@@ -204,7 +204,7 @@ mod tests {
         !clash(one, other) && !clash(other, one)
     }
 
-    /// The text of a register's range, its numbers replaced by `map`.
+    /// Returns the text of a register's range, its numbers replaced by `map`.
     fn mapped(intervals: &LiveIntervals, register: Register, map: &BTreeMap<u32, u32>) -> String {
         let mut range = intervals.interval(register).to_owned();
         let apply = |index: SlotIndex| SlotIndex::new(map[&index.base()], index.slot());

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 pub struct Shrunk {
     /// Definitions that nothing reads any more.
     pub dead: Vec<SlotIndex>,
-    /// May the range have fallen into parts that are not connected?
+    /// True if the range may have fallen into parts that are not connected.
     pub may_separate: bool,
 }
 

@@ -12,7 +12,7 @@ pub(super) fn analyze(function: &TestFunction) -> LiveIntervals {
     LiveRangeCalc::new().analyze(&function.snapshot())
 }
 
-/// The registers for which liveness is defined by the function alone.
+/// Returns the registers for which liveness is defined by the function alone.
 pub(super) fn judged(function: &TestFunction, intervals: &LiveIntervals) -> Vec<Register> {
     let snapshot = function.snapshot();
     // A range that enters the function is that of a register which some path leaves undefined. What
@@ -28,7 +28,7 @@ pub(super) fn judged(function: &TestFunction, intervals: &LiveIntervals) -> Vec<
     snapshot.registers().filter(defined).collect()
 }
 
-/// Does an instruction define a register early and read it at the usual slot?
+/// True if an instruction defines a register early and read it at the usual slot.
 fn is_read_beside_early_definition(function: &TestFunction, register: Register) -> bool {
     let snapshot = function.snapshot();
     snapshot.instructions().any(|instruction| {
@@ -59,13 +59,13 @@ pub(super) fn registers_of(
         .collect()
 }
 
-/// Is the same covered in both, whatever the values?
+/// True if the same covered is in both, whatever the values.
 pub(super) fn same_coverage(one: &LiveIntervals, other: &LiveIntervals, register: Register) -> bool {
     let (one, other) = (one.interval(register), other.interval(register));
     one.covers(&other) && other.covers(&one)
 }
 
-/// All reads of a register, as `shrink_to_uses` wants them.
+/// Returns all reads of a register, as `shrink_to_uses` wants them.
 pub(super) fn uses_of(
     function: &TestFunction,
     intervals: &LiveIntervals,

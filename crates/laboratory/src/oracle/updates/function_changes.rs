@@ -11,7 +11,7 @@ use oriel_engine::live::{
 use oriel_engine::snapshot::abi::{OpcodeFlags, OpcodeRecord, OperandFlags, OperandKind};
 
 impl Session<'_> {
-    /// One change of the function, and questions now and then.
+    /// Returns one change of the function, and questions now and then.
     pub(super) fn change_function(&mut self) -> Result<(), String> {
         match self.random.below(20) {
             0..7 => self.move_instruction(),
@@ -32,7 +32,7 @@ impl Session<'_> {
         self.random.index(self.order.len())
     }
 
-    /// A new instruction without operands; the function's order is not told of it.
+    /// Returns a new instruction without operands; the function's order is not told of it.
     fn new_instruction(&mut self) -> Instruction {
         let snapshot = &mut self.snapshot;
         let instruction = Instruction::new(snapshot.instructions.len() - 1);
@@ -45,7 +45,7 @@ impl Session<'_> {
         instruction
     }
 
-    /// The judge's name of what stands before place `position` of a block.
+    /// Returns the judge's name of what stands before place `position` of a block.
     fn anchor(&self, block: usize, position: usize) -> u32 {
         position
             .checked_sub(1)
@@ -134,7 +134,7 @@ impl Session<'_> {
         self.compare(Update::new(UpdateKind::Pack), &[])
     }
 
-    /// The registers that an instruction reads or writes, or only those that it writes.
+    /// Returns the registers that an instruction reads or writes, or only those that it writes.
     fn registers_of(&self, instruction: Instruction, only_written: bool) -> Vec<Register> {
         let view = self.snapshot.view().instruction(instruction);
         view.operands()
@@ -148,7 +148,7 @@ impl Session<'_> {
         view.opcode_flags().contains(OpcodeFlags::PHI)
     }
 
-    /// May the instructions change places, as far as registers are concerned?
+    /// True if the instructions may change places, as far as registers are concerned.
     fn independent(&self, one: Instruction, other: Instruction) -> bool {
         let clash = |one, other| {
             let written = self.registers_of(one, true);
@@ -213,7 +213,7 @@ impl Session<'_> {
         self.compare(update, &[])
     }
 
-    /// The operands of a register: instruction, number, and place among all operands.
+    /// Returns the operands of a register: instruction, number, and place among all operands.
     fn operands_of(&self, register: Register) -> Vec<(Instruction, usize, usize)> {
         let mut places = Vec::new();
         for &instruction in self.order.iter().flatten() {
@@ -230,7 +230,7 @@ impl Session<'_> {
         places
     }
 
-    /// A register that no PHI reads: LLVM's operation does not see their reads.
+    /// Returns a register that no PHI reads: LLVM's operation does not see their reads.
     fn pick_without_phis(&mut self) -> Option<Register> {
         let register = self.pick_register()?;
         let read_by_phi = self.operands_of(register).iter().any(|&(instruction, _, place)| {
@@ -382,8 +382,8 @@ impl Session<'_> {
         self.extend_to(register, &uses)
     }
 
-    /// The blocks on every path to which an instruction defines a register; none that the entry
-    /// does not reach.
+    /// Returns the blocks on every path to which an instruction defines a register; none that the
+    /// entry does not reach.
     fn defined_on_entry(&self, register: Register) -> Vec<bool> {
         let indexes = self.intervals.indexes();
         let mut defines = vec![false; self.order.len()];

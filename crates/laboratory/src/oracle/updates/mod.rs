@@ -105,7 +105,7 @@ pub trait Judge {
     /// Does what `update` says and returns the answer.
     fn perform(&mut self, update: &Update) -> Vec<u32>;
 
-    /// The state of all intervals.
+    /// Returns the state of all intervals.
     fn state(&mut self) -> ForeignIntervals<'_>;
 
     /// Starts anew with the intervals of the function as it is.

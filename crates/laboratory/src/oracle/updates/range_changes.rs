@@ -11,7 +11,7 @@ const LONGEST: u64 = 20;
 const SAME_VALUE_PERCENT: u32 = 30;
 
 impl Session<'_> {
-    /// One change of a random range, and questions now and then.
+    /// Returns one change of a random range, and questions now and then.
     pub(super) fn change_ranges(&mut self) -> Result<(), String> {
         let Some(register) = self.pick_register() else {
             return Ok(());
@@ -37,7 +37,7 @@ impl Session<'_> {
         self.intervals.interval(register).to_owned()
     }
 
-    /// A value of the range that is in use.
+    /// Returns a value of the range that is in use.
     fn pick_value(&mut self, register: Register) -> Option<ValueNumber> {
         let values: Vec<ValueNumber> = self
             .intervals
@@ -103,7 +103,7 @@ impl Session<'_> {
         self.compare(update, &[value.map_or(NONE, ValueNumber::as_u32)])
     }
 
-    /// Is the range free of values other than `value` between `start` and `end`?
+    /// True if the range is free of values other than `value` between `start` and `end`.
     fn is_free(&self, register: Register, start: SlotIndex, end: SlotIndex, value: ValueNumber) -> bool {
         let range = self.intervals.interval(register);
         let mut others = range.segments().iter().filter(|segment| segment.value != value);

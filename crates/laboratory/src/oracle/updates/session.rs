@@ -133,7 +133,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The instructions that mention a register, and where they are.
+    /// Returns the instructions that mention a register, and where they are.
     fn describe_operands(&self, register: Register) -> String {
         let mut text = String::new();
         for (block, order) in self.order.iter().enumerate() {
@@ -213,7 +213,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The message for a difference: it, and the last operations.
+    /// Returns the message for a difference: it, and the last operations.
     pub(super) fn explain(&self, problem: &str) -> String {
         let mut text = format!(
             "{problem}\nafter {} operations, of these the last:",
@@ -229,12 +229,12 @@ impl<'a> Session<'a> {
         Positions::new(&self.intervals)
     }
 
-    /// A register to work on.
+    /// Returns a register to work on.
     pub(super) fn pick_register(&mut self) -> Option<Register> {
         (!self.registers.is_empty()).then(|| self.random.pick(&self.registers))
     }
 
-    /// A slot of any entry but the first and the last.
+    /// Returns a slot of any entry but the first and the last.
     pub(super) fn pick_index(&mut self, positions: &Positions) -> SlotIndex {
         let count = positions.entries.len() as u64;
         let entry = 1 + self.random.below(count.saturating_sub(2).max(1)) as u32;
@@ -263,18 +263,18 @@ impl Positions {
         }
     }
 
-    /// The position that stands for `index`.
+    /// Returns the position that stands for `index`.
     pub(super) fn of(&self, index: SlotIndex) -> u32 {
         self.places[&index.base()] * SLOT_COUNT + index.slot() as u32
     }
 
-    /// The index that `position` stands for.
+    /// Returns the index that `position` stands for.
     pub(super) fn index(&self, position: u32) -> SlotIndex {
         let entry = self.entries[(position / SLOT_COUNT) as usize];
         SlotIndex::from_number(entry.number() + position % SLOT_COUNT)
     }
 
-    /// A foreign range in our numbers.
+    /// Returns a foreign range in our numbers.
     fn range(&self, interval: &ForeignInterval, theirs: &ForeignIntervals<'_>) -> OwnedLiveRange {
         let mut range = OwnedLiveRange::default();
         if interval.first_segment == NONE {

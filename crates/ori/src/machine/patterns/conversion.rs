@@ -80,7 +80,7 @@ fn selections(table: &mut PatternTable) {
     }
 }
 
-/// The width of the register that holds a value of this type: there are none of eight bits.
+/// Returns the width of the register that holds a value of this type: there are none of eight bits.
 fn register_bits(data_type: DataType) -> u32 {
     data_type.bits().max(16)
 }

@@ -5,7 +5,8 @@ use crate::modifiers::{ModifierFlags, Rounding, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Does LLVM give the basic operations of this type an operand that says whether subnormals count?
+/// True if LLVM gives the basic operations of this type an operand that says whether subnormals
+/// count.
 fn has_ftz(data_type: DataType) -> bool {
     matches!(
         data_type,

@@ -5,7 +5,8 @@ use crate::machine::name_hash::{NO_MAPPING, slots_of};
 use crate::machine::operand_class::OperandClass;
 use std::fmt::Write;
 
-/// The source of `NAMES`, `OPERANDS`, `MAPPINGS` and `BY_NAME`; for what each is, see `opcode_mapping.rs`.
+/// Returns the source of `NAMES`, `OPERANDS`, `MAPPINGS` and `BY_NAME`; for what each is, see
+/// `opcode_mapping.rs`.
 ///
 /// # Panics
 /// Two mappings have one name.
@@ -50,7 +51,7 @@ pub fn source_of_table() -> String {
     )
 }
 
-/// Where in `all` these are, which are added unless they are there already.
+/// Returns where in `all` these are, which are added unless they are there already.
 fn first_of(all: &mut Vec<OperandClass>, these: &[OperandClass]) -> usize {
     let found = all.windows(these.len().max(1)).position(|window| window == these);
     found.unwrap_or_else(|| {

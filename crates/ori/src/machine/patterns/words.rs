@@ -23,12 +23,12 @@ use crate::machine::operand_class::{Encoding, OperandClass};
 pub struct Words(Vec<OperandClass>);
 
 impl Words {
-    /// A result of so many bits.
+    /// Returns a result of so many bits.
     pub(super) fn result(bits: u32) -> Self {
         Self::repeated(OperandClass::Result(bits as u8), 1)
     }
 
-    /// One class several times.
+    /// Returns one class several times.
     pub(super) fn repeated(class: OperandClass, count: usize) -> Self {
         Self(vec![class; count])
     }
@@ -70,7 +70,7 @@ impl<T: Into<Self>> std::ops::Add<T> for Words {
     }
 }
 
-/// The class that a word stands for.
+/// Returns the class that a word stands for.
 ///
 /// # Panics
 /// There is no such word.
@@ -100,13 +100,13 @@ fn class_of_word(word: &str) -> OperandClass {
     OperandClass::Modifier(encoding)
 }
 
-/// The classes of a result and of sources that LLVM's name has letters for: `r` is a register, `i` a
-/// constant.
+/// Returns the classes of a result and of sources that LLVM's name has letters for: `r` is a
+/// register, `i` a constant.
 pub(super) fn words(result: u32, sources: &[u32], letters: &str) -> Words {
     Words::result(result) + sources_of(sources, letters)
 }
 
-/// The classes of sources that LLVM's name has letters for.
+/// Returns the classes of sources that LLVM's name has letters for.
 pub(super) fn sources_of(sources: &[u32], letters: &str) -> Words {
     debug_assert_eq!(sources.len(), letters.len());
     let classes = sources.iter().zip(letters.bytes());

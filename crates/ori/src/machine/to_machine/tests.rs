@@ -28,8 +28,8 @@ fn plan_of(owned: &OwnedSnapshot, edit: impl FnOnce(&mut Function)) -> Plan {
     to_machine(&function, &snapshot).expect("LLVM has opcodes for it")
 }
 
-/// The instructions of each block of a plan: the action, the input instruction or the new opcode's
-/// name, and how many operands are given.
+/// Returns the instructions of each block of a plan: the action, the input instruction or the new
+/// opcode's name, and how many operands are given.
 fn written(plan: &Plan) -> Vec<String> {
     let name = |opcode: u32| {
         let name = plan.opcode_names[opcode as usize];
@@ -77,7 +77,7 @@ fn written(plan: &Plan) -> Vec<String> {
     (0..plan.blocks.len() - 1).map(block).collect()
 }
 
-/// The instruction number `number` of a block.
+/// Returns the instruction number `number` of a block.
 fn nth(function: &Function, block: usize, number: usize) -> Instruction {
     let mut instructions = function.instructions(Block::new(block));
     instructions.nth(number).expect("the sample has it")
