@@ -167,8 +167,8 @@ impl Options {
             && LaunchBounds::of(snapshot) != LaunchBounds::default()
     }
 
-    /// Returns the extension if it makes plans in place of the phases. Such a plan may change what a
-    /// function does.
+    /// Returns the extension if it makes plans in place of the phases. Such a plan may change what
+    /// a function does.
     pub fn planner(&self) -> Option<&dyn Extension> {
         let extension = self.extension.as_deref()?;
         (self.mode == Mode::Optimize && extension.makes_plans()).then_some(extension)

@@ -19,8 +19,8 @@ pub struct TypedOperation {
 
 impl TypedOperation {
     /// Returns the operation's result for these sources as low bits; `result_bits` is the width of
-    /// the result register. None if this operation is not modelled for these types, has another number of sources, or
-    /// uses other registers (carries, reciprocals, minima of three).
+    /// the result register. None if this operation is not modelled for these types, has another
+    /// number of sources, or uses other registers (carries, reciprocals, minima of three).
     pub fn evaluate(self, sources: &[u64], result_bits: u32) -> Option<u64> {
         let Self {
             operation,

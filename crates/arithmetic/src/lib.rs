@@ -1,7 +1,7 @@
 //! Evaluates Ori's operations on known values, bit for bit as the hardware does.
 //!
-//! Constant folding calls [`TypedOperation::evaluate`]. The interpreter applies the same functions to whole
-//! rows of registers, one lane each.
+//! Constant folding calls [`TypedOperation::evaluate`]. The interpreter applies the same functions
+//! to whole rows of registers, one lane each.
 //!
 //! ```
 //! use oriel_arithmetic::TypedOperation;

@@ -1,7 +1,7 @@
 //! Which types an operation computes in, and what each of its operands is.
 //!
-//! [`OperationConstraints::of`] is the table; the verifier, phases and the interpreter ask it through
-//! [`Function::expected`] and [`Function::operand_type`].
+//! [`OperationConstraints::of`] is the table; the verifier, phases and the interpreter ask it
+//! through [`Function::expected`] and [`Function::operand_type`].
 
 use super::function::{Function, Instruction};
 use super::operation::{ModifierKinds, Operation};

@@ -11,15 +11,15 @@
 //! A register is divergent if an execution of one of its definitions can give two active lanes
 //! different values. What makes it so:
 //!
-//! - **sources**: thread and lane numbers, counters, atomic operations, shuffles, loads from memory that
-//!   another thread may write, results of calls, parameters of device functions, opaque operations; votes
-//!   and their like unless all lanes of the warp surely take part;
+//! - **sources**: thread and lane numbers, counters, atomic operations, shuffles, loads from memory
+//!   that another thread may write, results of calls, parameters of device functions, opaque
+//!   operations; votes and their like unless all lanes of the warp surely take part;
 //! - **data**: an operand is divergent;
-//! - **joins**: a divergent branch sends lanes on different ways, and PHIs of the blocks where two of these
-//!   ways first meet choose by lane;
-//! - **time**: lanes leave a loop in different rounds by a divergent exit, so a use behind the loop sees
-//!   values of different rounds, though in the loop all lanes agreed. The *use* is divergent, the
-//!   register is not.
+//! - **joins**: a divergent branch sends lanes on different ways, and PHIs of the blocks where two
+//!   of these ways first meet choose by lane;
+//! - **time**: lanes leave a loop in different rounds by a divergent exit, so a use behind the loop
+//!   sees values of different rounds, though in the loop all lanes agreed. The *use* is divergent,
+//!   the register is not.
 //!
 //! Joins come from labels: every target of the branch sends out its own name; a block that gets two
 //! different ones is a join and sends on its own. That stops at the branch's immediate

@@ -1,8 +1,8 @@
 //! Where each register of a function holds a value that matters: the live-range engine's intervals.
 //!
 //! [`Liveness`] lists the function's blocks, instructions and register operands for
-//! [`oriel_engine::live`] and keeps the intervals that come back. Blocks and instructions have other
-//! numbers there, in layout order; the methods here take Ori's.
+//! [`oriel_engine::live`] and keeps the intervals that come back. Blocks and instructions have
+//! other numbers there, in layout order; the methods here take Ori's.
 //!
 //! PHIs use their sources where control leaves the predecessor, and their results are not live into
 //! their block, as in LLVM's intervals. Debug instructions use nothing, and neither does an operand

@@ -10,8 +10,8 @@
 //! goes. That is right if
 //!
 //! 1. the copy is the only use of its source,
-//! 2. the source has one definition, in the copy's block, whose result can be renamed: the registers are of one kind, and no
-//!    inline assembly ties it to an operand,
+//! 2. the source has one definition, in the copy's block, whose result can be renamed: the
+//!    registers are of one kind, and no inline assembly ties it to an operand,
 //! 3. between the two nothing writes or reads the copy's result.
 //!
 //! One walk over each block from its end to its start does it: a copy that guards 1 and 2 let pass

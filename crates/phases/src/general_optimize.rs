@@ -14,10 +14,11 @@
 //! repeated until nothing is found. The walk goes from block to block, the reference's definition
 //! anchors, and looks at
 //!
-//! - *operations that set predicates*: one that an earlier one makes redundant is propagated (0x100); one that is known, or a combination
-//!   with one that is known, is propagated under it (0x400): what goes by it is rewritten, and it goes (0x200) when nothing does any more;
-//! - *selects*: with equal arms, or a predicate that the simplifier knows, they are an arm (0x100), or a move of it
-//!   if that is a constant (0x200);
+//! - *operations that set predicates*: one that an earlier one makes redundant is propagated
+//!   (0x100); one that is known, or a combination with one that is known, is propagated under it
+//!   (0x400): what goes by it is rewritten, and it goes (0x200) when nothing does any more;
+//! - *selects*: with equal arms, or a predicate that the simplifier knows, they are an arm (0x100),
+//!   or a move of it if that is a constant (0x200);
 //! - *conditional branches* on a predicate that is known lose a target;
 //! - everything else only for whether something needs it.
 //!
@@ -33,12 +34,15 @@
 //!
 //! Departures from the reference (`sub_908EB0` and what it calls):
 //!
-//! - Marks are consumed by the apply step of [OriCopyProp](super::ori_copy_prop); the reference leaves that to later passes.
-//! - That a fold is legal is proved here, where the reference only looks for a chain that is eligible; so tier 0, which commits
-//!   without a look, and the tiers above differ in how far is looked: with `limit-fold-fp` (tier 1) comparisons of floats
-//!   decide nothing, selects of floats fold only if the simplifier knows the predicate, and those of integers only
-//!   on GPUs that [back ends](super::backend) call conservative.
-//! - `sub_7DDB50`, which one part of the text calls the number of functions, is the level of optimisation, as the table of options says.
+//! - Marks are consumed by the apply step of [OriCopyProp](super::ori_copy_prop); the reference
+//!   leaves that to later passes.
+//! - That a fold is legal is proved here, where the reference only looks for a chain that is
+//!   eligible; so tier 0, which commits without a look, and the tiers above differ in how far is
+//!   looked: with `limit-fold-fp` (tier 1) comparisons of floats decide nothing, selects of floats
+//!   fold only if the simplifier knows the predicate, and those of integers only on GPUs that [back
+//!   ends](super::backend) call conservative.
+//! - `sub_7DDB50`, which one part of the text calls the number of functions, is the level of
+//!   optimisation, as the table of options says.
 //! - Option 461 is a gate whose pass condition is not given; 0 closes it.
 
 pub(super) mod branch_conditions;

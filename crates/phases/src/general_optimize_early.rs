@@ -24,9 +24,10 @@
 //! a function):
 //!
 //! - a comparison or select that is computed already, or whose complement is;
-//! - a branch on a condition that a branch on the way here has decided: two exits in a row on the same condition;
-//! - a branch whose two ways lead through empty blocks to one block where PHIs have equal values, or are blocks with
-//!   equal instructions.
+//! - a branch on a condition that a branch on the way here has decided: two exits in a row on the
+//!   same condition;
+//! - a branch whose two ways lead through empty blocks to one block where PHIs have equal values,
+//!   or are blocks with equal instructions.
 //!
 //! What it needs: SSA form. What it leaves true: no instruction is added, copied or moved;
 //! convergent instructions stay where they are, and two of them never become one.

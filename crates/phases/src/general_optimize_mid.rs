@@ -23,16 +23,16 @@
 //! `ConvertMemoryToRegIndexedSizeLimit` bytes (knob 135) may have an index: an access becomes one
 //! of each element first. They come last, one in each round.
 //!
-//! **Costs**: a load, a store and an address count as one. What is left counts against them: a PHI or a constant's
-//! move is of a cost-exempt class and counts `MovWeightForConvertMemToReg`, but one as well if the
-//! piece is loaded more than four times; an extension counts one, the value of what was never
-//! stored nothing. All by how often the block runs. An object is promoted if the costs afterwards
-//! are at most `ConvertMemToRegCostRatio` of those before. Rounds end when none is promoted, or a
-//! round saved less than the weight of a move.
+//! **Costs**: a load, a store and an address count as one. What is left counts against them: a PHI
+//! or a constant's move is of a cost-exempt class and counts `MovWeightForConvertMemToReg`, but one
+//! as well if the piece is loaded more than four times; an extension counts one, the value of what
+//! was never stored nothing. All by how often the block runs. An object is promoted if the costs
+//! afterwards are at most `ConvertMemToRegCostRatio` of those before. Rounds end when none is
+//! promoted, or a round saved less than the weight of a move.
 //!
-//! **Registers**: the promotion is tried on a copy of the function. Where a block then holds more than the budget, and
-//! more than before, the object with most registers there stays in memory, and the rest is tried
-//! again.
+//! **Registers**: the promotion is tried on a copy of the function. Where a block then holds more
+//! than the budget, and more than before, the object with most registers there stays in memory, and
+//! the rest is tried again.
 //!
 //! What it needs: SSA form. What it leaves true: control flow. Debug information never matters to
 //! what is promoted; a variable that lay in a promoted object has no location afterwards.

@@ -30,20 +30,23 @@
 //!
 //! Departures from the reference (`sub_BEE370` and what it calls):
 //!
-//! - The key there is a number that two instructions share if they define one value record; here it is the expression.
-//! - Its eligibility predicate names copies, texture reads, special functions, shuffles, atomics, reductions, votes and
-//!   matches. Copies and PHIs, loads and special functions are eligible here under the conditions that make them pure; the
-//!   others never, as which threads execute them matters, or they write. Arithmetic, which the same text has in its
-//!   value table, is eligible in its own right but in mode 2, where it is what the pre-pass finds under eligible
-//!   roots.
-//! - The pre-pass there may be switched off on new GPUs by a knob whose meaning is not given; here it comes before mode 2
-//!   always, and what it marks are the blocks through which values can be had.
-//! - A redundant instruction becomes a copy there, for copy propagation to remove; here its uses get the value at once.
-//!   Commutative operands are ordered in keys, and stay as they are in the code.
+//! - The key there is a number that two instructions share if they define one value record; here it
+//!   is the expression.
+//! - Its eligibility predicate names copies, texture reads, special functions, shuffles, atomics,
+//!   reductions, votes and matches. Copies and PHIs, loads and special functions are eligible here
+//!   under the conditions that make them pure; the others never, as which threads execute them
+//!   matters, or they write. Arithmetic, which the same text has in its value table, is eligible in
+//!   its own right but in mode 2, where it is what the pre-pass finds under eligible roots.
+//! - The pre-pass there may be switched off on new GPUs by a knob whose meaning is not given; here
+//!   it comes before mode 2 always, and what it marks are the blocks through which values can be
+//!   had.
+//! - A redundant instruction becomes a copy there, for copy propagation to remove; here its uses
+//!   get the value at once. Commutative operands are ordered in keys, and stay as they are in the
+//!   code.
 //! - Instructions have no guards; a predicate is an operand and part of the key like others.
 //! - Its cache of one dominance query is a global variable; here it is part of the walk.
-//! - Constants are numbered, so that what is computed from them is common, and stay: to hold one in a register costs
-//!   more than to make it again.
+//! - Constants are numbered, so that what is computed from them is common, and stay: to hold one in
+//!   a register costs more than to make it again.
 
 mod mode;
 mod numbering;

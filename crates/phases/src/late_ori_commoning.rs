@@ -20,13 +20,14 @@
 //!
 //! Departures from the reference (`sub_9055F0` and what it calls):
 //!
-//! - C1 asks that two equal instructions be in different blocks, which leaves those of one block to a table that is not
-//!   described; here both are found in one table.
-//! - Its accumulator of classes begins anew at selects and is kept at PHIs, in the order of the code; here it goes
-//!   down the dominator tree, so that it knows exactly the blocks that values can come from.
+//! - C1 asks that two equal instructions be in different blocks, which leaves those of one block to
+//!   a table that is not described; here both are found in one table.
+//! - Its accumulator of classes begins anew at selects and is kept at PHIs, in the order of the
+//!   code; here it goes down the dominator tree, so that it knows exactly the blocks that values
+//!   can come from.
 //! - C3 asks the scheduler for dependences; here loads have the versions of memory that they read.
-//! - Remapping writes the representative into the operands, which copies only profit from if nothing else needs
-//!   them; here it is for comparison, and copy propagation does the rest.
+//! - Remapping writes the representative into the operands, which copies only profit from if
+//!   nothing else needs them; here it is for comparison, and copy propagation does the rest.
 //! - C1 to C7 are asked by comparing descriptions, words for words.
 //! - Commutative operands may stand in either order.
 //! - The hash is the one of code caching, as that of `sub_748440` is not given.

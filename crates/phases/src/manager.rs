@@ -201,8 +201,8 @@ impl PhaseContext<'_> {
         }
     }
 
-    /// Takes note that the phase has added so many weighted instructions to have fewer registers: the
-    /// guard of profiles does not hold these against the function.
+    /// Takes note that the phase has added so many weighted instructions to have fewer registers:
+    /// the guard of profiles does not hold these against the function.
     pub fn allow(&mut self, weighted_instructions: f64) {
         *self.manager.allowance += weighted_instructions.max(0.0);
     }

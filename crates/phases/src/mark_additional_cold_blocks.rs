@@ -9,9 +9,10 @@
 //!
 //! A block is cold if
 //!
-//! - the thread ends in it otherwise than by returning: in a trap, an exit, or a call that does not come
-//!   back;
-//! - LLVM's block frequencies are known and it runs less than once for [`HOT_RATIO`] runs of the entry;
+//! - the thread ends in it otherwise than by returning: in a trap, an exit, or a call that does not
+//!   come back;
+//! - LLVM's block frequencies are known and it runs less than once for [`HOT_RATIO`] runs of the
+//!   entry;
 //! - all its successors are cold, or all its predecessors.
 //!
 //! The entry is never cold. Where everything that can follow a block that is not cold would be,

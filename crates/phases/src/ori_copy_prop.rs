@@ -34,13 +34,14 @@
 //! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it
 //! also has a place of its own in either stage. Departures from the reference:
 //!
-//! - The reference tells what is a copy by one opcode that it also gives stores and labels; here `MOV` and `COPY` between registers of one
-//!   kind are copies, and so is a `MOV` of a constant.
-//! - A predicated copy has no machine form, and NVPTX guards only branches: a select is two copies under a guard. The
-//!   reference's test which copies may be folded after sm_70 is about encodings; here both registers have to be of one file,
-//!   width and class, on every GPU.
+//! - The reference tells what is a copy by one opcode that it also gives stores and labels; here
+//!   `MOV` and `COPY` between registers of one kind are copies, and so is a `MOV` of a constant.
+//! - A predicated copy has no machine form, and NVPTX guards only branches: a select is two copies
+//!   under a guard. The reference's test which copies may be folded after sm_70 is about encodings;
+//!   here both registers have to be of one file, width and class, on every GPU.
 //! - The reference marks and leaves it at that; here a step applies the marks at once (`marks.rs`).
-//! - It walks the list of instructions once and relies on the bundle's loop for chains; here chains end in one run.
+//! - It walks the list of instructions once and relies on the bundle's loop for chains; here chains
+//!   end in one run.
 
 mod available_copies;
 mod coalesce;

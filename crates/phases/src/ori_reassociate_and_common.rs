@@ -29,12 +29,15 @@
 //!
 //! Departures from the reference:
 //!
-//! - It rewrites every chain into canonical order and then looks for what is common; here only chains that gain by it
-//!   are, since the order that LLVM chose is as good as any other.
-//! - It turns a subtraction into an addition of the negative where an addition absorbs that; here leaves have a sign, and
-//!   the chain subtracts where it is built, so that no negation is ever made.
-//! - Values of other blocks are leaves, as there; beginnings are shared with chains of dominators, too.
-//! - Floating point is never touched: of LLVM's flags Ori keeps that for contraction, and not the one for reassociation.
+//! - It rewrites every chain into canonical order and then looks for what is common; here only
+//!   chains that gain by it are, since the order that LLVM chose is as good as any other.
+//! - It turns a subtraction into an addition of the negative where an addition absorbs that; here
+//!   leaves have a sign, and the chain subtracts where it is built, so that no negation is ever
+//!   made.
+//! - Values of other blocks are leaves, as there; beginnings are shared with chains of dominators,
+//!   too.
+//! - Floating point is never touched: of LLVM's flags Ori keeps that for contraction, and not the
+//!   one for reassociation.
 //! - Where it dispatches by the number of functions, here it always runs.
 
 mod chain;

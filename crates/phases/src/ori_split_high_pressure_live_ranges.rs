@@ -16,11 +16,11 @@
 //!
 //! The reference says of it only that it is the late and aggressive form of phase 19.
 //!
-//! **Off by default**: at the default budget it changes 4 of 162 functions of the examples and of kernels written for it,
-//! their peaks from 401 to 379 units in sum; ptxas gives them as many registers as before and one
-//! of them 8 instructions more. With a budget and limit of 32 registers 15 functions change, and 2
-//! of them get fewer registers, 48 to 38 and 32 to 30. All figures are in
-//! `docs/live-range-splitting.md`.
+//! **Off by default**: at the default budget it changes 4 of 162 functions of the examples and of
+//! kernels written for it, their peaks from 401 to 379 units in sum; ptxas gives them as many
+//! registers as before and one of them 8 instructions more. With a budget and limit of 32 registers
+//! 15 functions change, and 2 of them get fewer registers, 48 to 38 and 32 to 30. All figures are
+//! in `docs/live-range-splitting.md`.
 
 use super::ori_split_live_ranges::{Policy, split};
 use super::{PhaseContext, PhaseResult};

@@ -22,18 +22,21 @@
 //!
 //! The five steps are the reference's (`sub_BEF110`), with these departures:
 //!
-//! - The reference splits by copies. A copy takes the register that it frees, as both hold one value, so it cannot lower the
-//!   pressure of a form whose registers are virtual; here the value is made anew, and where a copy was, its source is used.
-//! - Its kill, gen and live-through sets are sets of registers for each register; the question that decides is where a range
-//!   passes without a use, so here they are sets of blocks, and made for one register at a time.
-//! - Its interference table says which ranges overlap; here, for each register and the sources of its definition,
-//!   at how many of its split places the source is live. Only if that is all of them does making it anew cost no pressure.
+//! - The reference splits by copies. A copy takes the register that it frees, as both hold one
+//!   value, so it cannot lower the pressure of a form whose registers are virtual; here the value
+//!   is made anew, and where a copy was, its source is used.
+//! - Its kill, gen and live-through sets are sets of registers for each register; the question that
+//!   decides is where a range passes without a use, so here they are sets of blocks, and made for
+//!   one register at a time.
+//! - Its interference table says which ranges overlap; here, for each register and the sources of
+//!   its definition, at how many of its split places the source is live. Only if that is all of
+//!   them does making it anew cost no pressure.
 //! - It changes opcodes in its cleanup, where here definitions without uses go.
 //!
-//! **Off by default**: at the default budget it changes 4 of 162 functions of the examples and of kernels written for it,
-//! their peaks from 401 to 389 units in sum, and ptxas gives all of them as many registers and
-//! instructions as before. With a budget and limit of 32 registers 2 of 14 changed functions get 2
-//! registers less each. All figures are in `docs/live-range-splitting.md`.
+//! **Off by default**: at the default budget it changes 4 of 162 functions of the examples and of
+//! kernels written for it, their peaks from 401 to 389 units in sum, and ptxas gives all of them as
+//! many registers and instructions as before. With a budget and limit of 32 registers 2 of 14
+//! changed functions get 2 registers less each. All figures are in `docs/live-range-splitting.md`.
 
 mod candidate;
 mod range;

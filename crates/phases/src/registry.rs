@@ -1,7 +1,7 @@
 //! The table of phases, in ptxas' order.
 //!
-//! Every phase that the reference names has a row. One without a `run` is not implemented and only keeps
-//! ptxas' position in the order.
+//! Every phase that the reference names has a row. One without a `run` is not implemented and only
+//! keeps ptxas' position in the order.
 
 use super::backend::Hooks;
 use super::{Analyses, PhaseContext, PhaseResult};

@@ -22,8 +22,8 @@
 //! What it needs: SSA form. What it leaves true: control flow.
 //!
 //! P. Briggs, K. Cooper and L. Torczon, "Rematerialization" (1992) rematerialise what an allocator
-//! would spill. Here ptxas allocates, and it keeps what LLVM's optimiser has made common as it finds
-//! it; so the pressure of the input decides. ptxas' own front end, cicc, has such a pass; the
+//! would spill. Here ptxas allocates, and it keeps what LLVM's optimiser has made common as it
+//! finds it; so the pressure of the input decides. ptxas' own front end, cicc, has such a pass; the
 //! reference documents do not name one.
 
 use super::never_worse::{is_data, most_live, weighted_instructions};
@@ -38,8 +38,8 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// Functions with fewer units at their fullest point stay as they are. Fewer registers than these
-/// and what ptxas adds to them rarely decide how many warps fit. A smaller register budget takes its
-/// place.
+/// and what ptxas adds to them rarely decide how many warps fit. A smaller register budget takes
+/// its place.
 const LEAST_PEAK: u32 = 40;
 
 /// A block is full if it has this share, in percent, of the units at the fullest point.

@@ -17,8 +17,10 @@
 //!
 //! 1. what each register weighs: 32-bit units, but nothing for what ptxas has as an operand;
 //! 2. the fullest point of each block (`peak.rs`);
-//! 3. a new order (`instruction_order/list.rs`) of each block that reaches too high, along the dependences;
-//! 4. if one of these still does, or would once ptxas has moved loads up (`loads_first.rs`), all stay as they are.
+//! 3. a new order (`instruction_order/list.rs`) of each block that reaches too high, along the
+//!    dependences;
+//! 4. if one of these still does, or would once ptxas has moved loads up (`loads_first.rs`), all
+//!    stay as they are.
 //!
 //! What it needs: liveness; either form. What it leaves true: control flow and liveness at the
 //! borders of blocks.

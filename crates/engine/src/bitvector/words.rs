@@ -14,7 +14,8 @@ pub const WORD_BITS: usize = 32;
 /// Words of the unit in which sets are stored.
 pub const GROUP_WORDS: usize = 8;
 
-/// The unit in which sets are stored: two SSE2 registers. With it no operation between sets has words left over to do singly, and no register is read or written across cache lines.
+/// The unit in which sets are stored: two SSE2 registers. With it no operation between sets has
+/// words left over to do singly, and no register is read or written across cache lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Group([u32; GROUP_WORDS]);

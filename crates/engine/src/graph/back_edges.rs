@@ -1,10 +1,13 @@
 //! Edges that go against an order, and what they say about the graph's cycles.
 //!
-//! - *Retreating*: the target's position is not after the source's. This is the reference's back edge
-//!   (`RPO(dst) <= RPO(src)`). In an order of a depth-first walk these are the edges to a node on the walk's current
-//!   path; every cycle has one, and which edge of a cycle it is depends on the walk.
-//! - *Back edge*: the target dominates the source. Always retreating, whatever the walk; these make natural loops.
-//! - *Irreducible*: retreating and not a back edge. There is one exactly if some cycle has several entries.
+//! - *Retreating*: the target's position is not after the source's. This is the reference's back
+//!   edge (`RPO(dst) <= RPO(src)`). In an order of a depth-first walk these are the edges to a node
+//!   on the walk's current path; every cycle has one, and which edge of a cycle it is depends on
+//!   the walk.
+//! - *Back edge*: the target dominates the source. Always retreating, whatever the walk; these make
+//!   natural loops.
+//! - *Irreducible*: retreating and not a back edge. There is one exactly if some cycle has several
+//!   entries.
 //!
 //! All three list edges by the position of their source, then in the order of the graph. Edges of
 //! unreachable nodes are none of them.

@@ -1,11 +1,10 @@
 //! Natural loops and how they nest.
 //!
 //! A *header* is a reachable node with a back edge: an edge from a reachable node that the header
-//! dominates, the
-//! *latch*. The loop of a header are the nodes that reach one of its latches without passing the header. There is one loop
-//! for each header, and two loops are disjoint or one lies in the other. This is the definition of
-//! LLVM's `LoopInfo` and `MachineLoopInfo`. Cycles that can be entered in several places are no
-//! loops; see [`irreducible_edges`](super::irreducible_edges).
+//! dominates, the *latch*. The loop of a header are the nodes that reach one of its latches without
+//! passing the header. There is one loop for each header, and two loops are disjoint or one lies in
+//! the other. This is the definition of LLVM's `LoopInfo` and `MachineLoopInfo`. Cycles that can be
+//! entered in several places are no loops; see [`irreducible_edges`](super::irreducible_edges).
 //!
 //! Inner loops are found first, and the walk back from a latch steps over a loop that it meets to
 //! that loop's header. Where LLVM goes up the parents to the outermost loop so far, a path that is

@@ -4,22 +4,25 @@
 //! turned round, puts a node before its successors, except along edges that close a cycle. Which
 //! depth-first walk it is decides the rest:
 //!
-//! - [`Traversal::ExplicitStack`] pushes all successors at once and so walks the *last* successor first; in the
-//!   order the first successor's part comes first, which for a branch with a fall-through is close to the layout.
-//! - [`Traversal::Recursive`] walks the *first* successor first, as the textbook's recursive function does.
+//! - [`Traversal::ExplicitStack`] pushes all successors at once and so walks the *last* successor
+//!   first; in the order the first successor's part comes first, which for a branch with a
+//!   fall-through is close to the layout.
+//! - [`Traversal::Recursive`] walks the *first* successor first, as the textbook's recursive
+//!   function does.
 //!
 //! Both are reverse post-orders of a depth-first walk. In a graph without cycles both are
 //! topological.
 //!
 //! The reference has both forms and a knob to choose. Two departures:
 //!
-//! - Its explicit stack, as printed, does not push a node that is on the stack already. Then a node waits for the place
-//!   where it was pushed first, and may come before its own predecessor: with edges 0→1, 0→2, 2→1 the order is 0, 1, 2,
-//!   and the edge 2→1 looks like one that closes a cycle. The same listing discards stack entries of nodes that are
-//!   done, which then could not exist. Here a node is pushed again until it has been expanded, `in_stack` marks the
-//!   nodes of the current path, and the discard is what removes the older entries.
-//! - Its numbers count down from the number of blocks, so unreachable blocks leave a gap at the front. Here the entry
-//!   is always at position 0.
+//! - Its explicit stack, as printed, does not push a node that is on the stack already. Then a node
+//!   waits for the place where it was pushed first, and may come before its own predecessor: with
+//!   edges 0→1, 0→2, 2→1 the order is 0, 1, 2, and the edge 2→1 looks like one that closes a cycle.
+//!   The same listing discards stack entries of nodes that are done, which then could not exist.
+//!   Here a node is pushed again until it has been expanded, `in_stack` marks the nodes of the
+//!   current path, and the discard is what removes the older entries.
+//! - Its numbers count down from the number of blocks, so unreachable blocks leave a gap at the
+//!   front. Here the entry is always at position 0.
 //!
 //! The recursive order is computed without recursion: the frames are in a vector.
 

@@ -4,9 +4,10 @@
 //! takes as roots of its post-dominator trees:
 //!
 //! - every node without successors;
-//! - for loops that nothing leaves: of each set of nodes that reach one another and nothing else, one node. It is the node
-//!   that a depth-first walk comes to last, begun at the first node in number that reaches no root so far, and going
-//!   to successors of greater number first. In a loop of blocks laid out in order that is its last block.
+//! - for loops that nothing leaves: of each set of nodes that reach one another and nothing else,
+//!   one node. It is the node that a depth-first walk comes to last, begun at the first node in
+//!   number that reaches no root so far, and going to successors of greater number first. In a loop
+//!   of blocks laid out in order that is its last block.
 //!
 //! Nodes that the entry does not reach are part of the graph like any others.
 

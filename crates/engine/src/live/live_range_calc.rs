@@ -223,8 +223,9 @@ impl LiveRangeCalc {
 
     /// Phases 5 to 7 for each batch of the registers that cross blocks.
     ///
-    /// Webs share the batch of the others where all have room in one. Otherwise most webs are short,
-    /// and quicker resolved one by one, until that takes too long; then they have batches too.
+    /// Webs share the batch of the others where all have room in one. Otherwise most webs are
+    /// short, and quicker resolved one by one, until that takes too long; then they have batches
+    /// too.
     fn propagate_and_fix_endpoints(
         &mut self,
         function: &impl Function,

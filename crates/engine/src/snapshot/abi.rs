@@ -10,7 +10,8 @@ use bytemuck::{Pod, Zeroable};
 /// begin with there, for the build script, which makes the header of the same declarations.
 ///
 /// - `constants`: a value and a name for each.
-/// - `record`: its size, and fields with their offsets, asserted at compile time. Plain data without padding.
+/// - `record`: its size, and fields with their offsets, asserted at compile time. Plain data
+///   without padding.
 /// - `table`: the same with pointers.
 /// - `c_enum`: a number and a variant for each.
 /// - `flags`: a bit and a name for each.

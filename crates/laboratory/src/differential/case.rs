@@ -31,7 +31,8 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Writes the case into a folder, which is made:
     ///
-    /// - `before.ori`, the small functions, and `after.ori`, what the steps make of them, unless they panic;
+    /// - `before.ori`, the small functions, and `after.ori`, what the steps make of them, unless
+    ///   they panic;
     /// - `original.ori`, the functions as they came, and the snapshots that they were made of;
     /// - `module.ptx` and `launch.toml`, if there is one;
     /// - `README`, with what is wrong and the commands that show it.

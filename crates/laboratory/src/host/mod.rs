@@ -15,16 +15,18 @@
 //! Integers, loads, stores, atomics and the IEEE operations (`add`, `mul`, `fma`, `div.rn`,
 //! `sqrt.rn`, conversions) give the device's bits, with these exceptions:
 //!
-//! - *Contraction.* The NVPTX back end fuses `fmul contract` and `fadd contract`; the host never does. Only a module
-//!   without that flag (`clang -ffp-contract=off`, `scripts/examples.py compile --fp-contract off`) has one result.
-//!   `llvm.fmuladd` is fused on both sides.
+//! - *Contraction.* The NVPTX back end fuses `fmul contract` and `fadd contract`; the host never
+//!   does. Only a module without that flag (`clang -ffp-contract=off`, `scripts/examples.py compile
+//!   --fp-contract off`) has one result. `llvm.fmuladd` is fused on both sides.
 //! - *NaN.* The bits of a NaN differ; whether a value is one does not.
-//! - *Approximations.* `ex2.approx`, `sin.approx` and their like are computed in double precision and rounded
-//!   to nearest here. A device differs by what PTX allows it: 2 units in the last place for most, 2^-20.9 absolutely for
-//!   `sin` and `cos` in `[-π, π]`, 2^-22 for `lg2` between 0.5 and 2.
-//! - *`frem`* and the library functions that LLVM IR has as intrinsics (`llvm.exp2`, …) are the host's.
-//! - What is undefined or poison in LLVM IR is not compared, except that a conversion from floating point to an
-//!   integer out of range saturates, as PTX does; a NaN becomes 0.
+//! - *Approximations.* `ex2.approx`, `sin.approx` and their like are computed in double precision
+//!   and rounded to nearest here. A device differs by what PTX allows it: 2 units in the last place
+//!   for most, 2^-20.9 absolutely for `sin` and `cos` in `[-π, π]`, 2^-22 for `lg2` between 0.5 and
+//!   2.
+//! - *`frem`* and the library functions that LLVM IR has as intrinsics (`llvm.exp2`, …) are the
+//!   host's.
+//! - What is undefined or poison in LLVM IR is not compared, except that a conversion from floating
+//!   point to an integer out of range saturates, as PTX does; a NaN becomes 0.
 //!
 //! Shared memory is zero when a block starts. Module variables keep their values from launch to
 //! launch. A thread never gives way except at a barrier or warp-wide operation, so a kernel whose

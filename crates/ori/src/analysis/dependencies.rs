@@ -10,11 +10,12 @@
 //! Every order that keeps all dependencies does the same. What keeps an order:
 //!
 //! - a register: written then read, read then written, written then written;
-//! - memory, where one of two accesses writes and they may meet: kinds of memory that do not overlap never do,
-//!   nor do different variables or different parts of one object;
-//! - what threads do together, and effects that are not to be seen in registers and memory: these stay in the
-//!   order they have;
-//! - a call sequence, inline assembly with effects and whatever else is not understood: nothing moves across.
+//! - memory, where one of two accesses writes and they may meet: kinds of memory that do not
+//!   overlap never do, nor do different variables or different parts of one object;
+//! - what threads do together, and effects that are not to be seen in registers and memory: these
+//!   stay in the order they have;
+//! - a call sequence, inline assembly with effects and whatever else is not understood: nothing
+//!   moves across.
 //!
 //! NVPTX's calls clobber no virtual registers, so a call clobbers memory only, and that nothing
 //! moves across it covers that.

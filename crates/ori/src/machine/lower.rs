@@ -1,8 +1,8 @@
 //! One Ori instruction as a machine instruction.
 //!
 //! The machine instruction that it was made from comes first: if its opcode still fits, only
-//! operands change. Otherwise the mappings of the operation are searched: operands as they are, then
-//! with the first two exchanged, then with constants moved into registers.
+//! operands change. Otherwise the mappings of the operation are searched: operands as they are,
+//! then with the first two exchanged, then with constants moved into registers.
 
 use super::fit::{BestMapping, Fit, Written, best_mapping, description_of, fit, is_register, special_fits};
 use super::from_machine::Reading;

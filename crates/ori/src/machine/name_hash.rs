@@ -1,5 +1,5 @@
-//! The hash table from the names of LLVM's opcodes to mappings, which the build fills and the library
-//! searches: open addressing with linear probing.
+//! The hash table from the names of LLVM's opcodes to mappings, which the build fills and the
+//! library searches: open addressing with linear probing.
 
 /// What an empty slot holds.
 pub const NO_MAPPING: u16 = u16::MAX;

@@ -1,9 +1,9 @@
 //! The table from LLVM's opcodes to Ori.
 //!
-//! A [`OpcodeMapping`] says what an opcode is for Ori: operation, types, modifiers, and what each operand
-//! is. The same mapping reads a machine instruction and writes one, so the two directions cannot
-//! disagree. The build makes the table of the patterns in `patterns/`; a test compares every mapping
-//! with LLVM's own description of the opcode and with what LLVM prints for it.
+//! A [`OpcodeMapping`] says what an opcode is for Ori: operation, types, modifiers, and what each
+//! operand is. The same mapping reads a machine instruction and writes one, so the two directions
+//! cannot disagree. The build makes the table of the patterns in `patterns/`; a test compares every
+//! mapping with LLVM's own description of the opcode and with what LLVM prints for it.
 
 use super::name_hash::{NO_MAPPING, slots_of};
 use super::operand_class::{Description, Encoding, OperandClass};
@@ -14,9 +14,9 @@ use crate::operation::Operation;
 use crate::types::DataType;
 use std::ops::Range;
 
-// `NAMES`, the names of all mappings, one behind the other; `OPERANDS`, their operands; `MAPPINGS`, by
-// operation and type, best first; `BY_NAME`, a hash table of their numbers. None has an address in
-// it, which the loader of every process would have to put there.
+// `NAMES`, the names of all mappings, one behind the other; `OPERANDS`, their operands; `MAPPINGS`,
+// by operation and type, best first; `BY_NAME`, a hash table of their numbers. None has an address
+// in it, which the loader of every process would have to put there.
 include!(concat!(env!("OUT_DIR"), "/opcode_mappings.rs"));
 
 /// What one of LLVM's opcodes is for Ori.

@@ -286,7 +286,8 @@ impl Encoding {
         }
     }
 
-    /// `modifiers` without those that this encoding can express: what a mapping has to say by itself.
+    /// `modifiers` without those that this encoding can express: what a mapping has to say by
+    /// itself.
     pub(super) fn without(self, mut modifiers: Modifiers) -> Modifiers {
         match self {
             Self::Ftz => modifiers.flags -= ModifierFlags::FTZ,

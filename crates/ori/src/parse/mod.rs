@@ -82,7 +82,8 @@ struct FunctionParser<'a, 'p> {
     /// Labels in order, and what stands there.
     labels: Vec<Label>,
     labelled: HashSet<Block>,
-    /// The kinds of registers that have been given, and the position at which each register first stands.
+    /// The kinds of registers that have been given, and the position at which each register first
+    /// stands.
     kinds: HashMap<Register, RegisterKind>,
     registers: HashMap<Register, TextPosition>,
     blocks: HashMap<Block, TextPosition>,

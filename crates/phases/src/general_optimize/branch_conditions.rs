@@ -7,13 +7,13 @@
 //! ```
 //!
 //! A block that one side of a branch alone leads to, and everything that it dominates, knows the
-//! branch's condition. All such conditions on the way from the entry are put together: after "not less"
-//! and "not greater" two numbers are equal. That predicates of equal values are one condition is
-//! told by [`Values`], by which a predicate need not be the branch's own to be decided.
+//! branch's condition. All such conditions on the way from the entry are put together: after "not
+//! less" and "not greater" two numbers are equal. That predicates of equal values are one condition
+//! is told by [`Values`], by which a predicate need not be the branch's own to be decided.
 //!
-//! BranchConditions stay right when branches lose edges that control could not take: dominators only become
-//! more. Where a branch goes one way for another reason, what it had decided is known no longer,
-//! and has to be [forgotten](BranchConditions::forget).
+//! BranchConditions stay right when branches lose edges that control could not take: dominators
+//! only become more. Where a branch goes one way for another reason, what it had decided is known
+//! no longer, and has to be [forgotten](BranchConditions::forget).
 
 use super::condition::{Condition, Relations, Subject};
 use super::values::Values;

@@ -2,9 +2,9 @@
 //! blocks each.
 //!
 //! The number of a block is taken apart: `number >> 8` finds the node, the lowest eight bits one of
-//! the bits of its four words. Blocks come out in ascending order, so that large parts of a function
-//! without work cost nothing. The reference's tree is red and black; this one is the standard
-//! library's B-tree.
+//! the bits of its four words. Blocks come out in ascending order, so that large parts of a
+//! function without work cost nothing. The reference's tree is red and black; this one is the
+//! standard library's B-tree.
 
 use bitvec::array::BitArray;
 use oriel_engine::entity::{Block, EntityRef};

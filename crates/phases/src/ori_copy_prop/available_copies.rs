@@ -333,7 +333,8 @@ impl AvailableCopies {
 pub(super) struct State {
     /// AvailableCopies that hold.
     pub known: EntityBitSet<CopyId>,
-    /// AvailableCopies whose register was, on some path, last written by an instruction that makes it.
+    /// AvailableCopies whose register was, on some path, last written by an instruction that makes
+    /// it.
     pub reaches: EntityBitSet<CopyId>,
 }
 

@@ -2,14 +2,16 @@
 //!
 //! One walk in reverse post-order decides and marks, another applies:
 //!
-//! - a copy of a register is *propagated*: all its uses become uses of its source, through chains at once, since the
-//!   source has been followed to its root when the copy is met;
-//! - a constant is *deferred*: uses that LLVM has an opcode for with the constant in place take it, and the move goes if
-//!   these were all;
-//! - a select whose predicate is known where it stands, or whose arms are one register, is a copy of an arm;
-//! - else it is two copies under a guard, *predicated*: a use where the predicate is known, because a branch on it leads
-//!   there or because a select on the same predicate takes it, becomes a use of the arm. The reference goes over selects
-//!   forward and then backward for that; here where the select stands is asked first, and where its uses stand second.
+//! - a copy of a register is *propagated*: all its uses become uses of its source, through chains
+//!   at once, since the source has been followed to its root when the copy is met;
+//! - a constant is *deferred*: uses that LLVM has an opcode for with the constant in place take it,
+//!   and the move goes if these were all;
+//! - a select whose predicate is known where it stands, or whose arms are one register, is a copy
+//!   of an arm;
+//! - else it is two copies under a guard, *predicated*: a use where the predicate is known, because
+//!   a branch on it leads there or because a select on the same predicate takes it, becomes a use
+//!   of the arm. The reference goes over selects forward and then backward for that; here where the
+//!   select stands is asked first, and where its uses stand second.
 //!
 //! Replacing every use of a copy never raises pressure: the source is live where the copy was, and
 //! the copy is gone. A use that is changed while others stay makes the source live further, which

@@ -4,8 +4,10 @@
 //! Each round computes what registers hold, marks, and applies the marks:
 //!
 //! - an instruction that gives a register what it holds already is *propagated*: it goes;
-//! - a copy is propagated if every use that it reaches can be one of its source, which still has the value there;
-//! - so is a complement of a predicate, if branches and selects take the predicate the other way round for nothing.
+//! - a copy is propagated if every use that it reaches can be one of its source, which still has
+//!   the value there;
+//! - so is a complement of a predicate, if branches and selects take the predicate the other way
+//!   round for nothing.
 //!
 //! The registers of two copies that a round marks are never in a chain, so no decision changes the
 //! conditions of another; the next round takes the chain further.

@@ -21,10 +21,12 @@
 //! that no rule can make code worse:
 //!
 //! - LLVM has an opcode for each new instruction, with its constants in place;
-//! - *the measure falls*: the number of instructions, those counted that nothing uses afterwards; or, with as many, the sum of
-//!   their ranks (`weigh.rs`). It is a pair of natural numbers, so that rewriting ends whatever the rules are;
+//! - *the measure falls*: the number of instructions, those counted that nothing uses afterwards;
+//!   or, with as many, the sum of their ranks (`weigh.rs`). It is a pair of natural numbers, so
+//!   that rewriting ends whatever the rules are;
 //! - a block does not get more instructions than it loses, so that nothing moves into a loop;
-//! - what lives on further is no wider than what goes, or there is room for it in the budget of registers.
+//! - what lives on further is no wider than what goes, or there is room for it in the budget of
+//!   registers.
 //!
 //! Constants are folded by the interpreter's own arithmetic. Floats are folded where the result has
 //! the same bits: of LLVM's flags Ori keeps that for contraction only, and what LLVM contracts it

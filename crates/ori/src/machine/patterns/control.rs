@@ -1,5 +1,5 @@
-//! PatternTable of calls and of what else stops or parts control. Branches are more than one instruction
-//! each and have no mappings; see `from_machine.rs`.
+//! PatternTable of calls and of what else stops or parts control. Branches are more than one
+//! instruction each and have no mappings; see `from_machine.rs`.
 
 use super::PatternTable;
 use crate::modifiers::ModifierFlags;
