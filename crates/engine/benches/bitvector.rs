@@ -1,8 +1,8 @@
 //! The register-set library beside fixedbitset and bitvec, 64 bits to a million.
 //!
-//! `cargo bench --bench bitvector` measures with criterion. `-- --table [operation]` takes the
-//! contenders in turns instead, so that what disturbs the machine disturbs all, and prints medians
-//! and ratios.
+//! `cargo bench --bench bitvector` measures with criterion. `-- --table [operation]` runs the
+//! contenders in turns instead, so that disturbances hit all of them alike, and prints medians and
+//! ratios.
 
 use bitvec::prelude::{BitVec, Lsb0};
 use criterion::{BenchmarkId, Criterion};
@@ -23,10 +23,10 @@ const TURN: Duration = Duration::from_micros(150);
 /// Turns of each contender.
 const TURNS: usize = 61;
 
-/// Does an operation so many times.
+/// Runs an operation this many times.
 type Run = Box<dyn FnMut(u64)>;
 
-/// An operation on sets of so many bits: the contenders, Oriel's first.
+/// Returns the contenders for an operation on sets of this many bits, Oriel's first.
 type Operation = fn(usize) -> Vec<(&'static str, Run)>;
 
 const OPERATIONS: &[(&str, Operation)] = &[
@@ -60,8 +60,8 @@ fn repeat(mut body: impl FnMut() + 'static) -> Run {
 
 /// Undoes an operation's change to a set and does it again.
 ///
-/// Short sets take turns, so that a change is long in the cache when the operation reads it: a
-/// narrow store that a wide load soon follows costs more than what is measured.
+/// Short sets take turns, so that a change has long been in the cache when the operation reads it:
+/// a narrow store soon followed by a wide load costs more than the operation itself.
 fn in_turns<S: Clone + 'static, R>(
     bits: usize,
     set: S,
@@ -91,7 +91,7 @@ struct Sets {
 }
 
 impl Sets {
-    /// The numbers below `bits` that `member` says are in.
+    /// Creates the set of the numbers below `bits` for which `member` is true.
     fn new(bits: usize, member: impl Fn(usize) -> bool) -> Self {
         let mut sets = Sets {
             oriel: BitVector::with_bits(bits),
@@ -106,7 +106,7 @@ impl Sets {
         sets
     }
 
-    /// One number in `one_in`, at random; the same for the same `seed`.
+    /// Creates a random set with one number in `one_in`; equal seeds give equal sets.
     fn random(bits: usize, seed: u64, one_in: u64) -> Self {
         Sets::new(bits, |number| {
             random(seed << 32 | number as u64).is_multiple_of(one_in)
@@ -114,7 +114,7 @@ impl Sets {
     }
 }
 
-/// A well mixed number (the finaliser of SplitMix64).
+/// Returns a well-mixed number (the finaliser of SplitMix64).
 fn random(seed: u64) -> u64 {
     let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -557,7 +557,7 @@ impl Transfer {
         transfer
     }
 
-    /// With a result that the function doesn't change.
+    /// Creates operands for which the function changes nothing.
     fn converged(bits: usize) -> Self {
         let mut transfer = Transfer::new(bits);
         transfer
@@ -632,7 +632,7 @@ fn transfer_changed(bits: usize) -> Vec<(&'static str, Run)> {
     ]
 }
 
-/// The transfer function out of separate operations.
+/// Computes the transfer function by separate operations.
 fn apart_if_changed(t: &mut Transfer, carried: &mut BitVector) -> bool {
     carried.assign(&t.input);
     carried.and_not(&t.kill);
@@ -640,7 +640,8 @@ fn apart_if_changed(t: &mut Transfer, carried: &mut BitVector) -> bool {
     t.out.or_if_changed(carried) | generated
 }
 
-/// Takes the contenders in turns; the median time of each for one operation, in nanoseconds.
+/// Runs the contenders in turns and returns the median time of an operation for each, in
+/// nanoseconds.
 fn medians(contenders: &mut [(&'static str, Run)]) -> Vec<f64> {
     let time = |run: &mut Run, times: u64| {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Orders, dominators and loops on graphs of 1k to 1M blocks; for dominators petgraph's as a
+//! Orders, dominators and loops on graphs of 1k to 1M blocks, with petgraph's dominators for
 //! comparison.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -16,8 +16,8 @@ use std::hint::black_box;
 
 type Edges = Vec<(usize, usize)>;
 
-/// Loops in loops, and branches over a few blocks, which may lead into the middle of a loop: a
-/// block opens a loop, closes one, branches or falls through. Much of it is irreducible.
+/// Nested loops and branches over a few blocks. A block opens a loop, closes one, branches or falls
+/// through; branches may lead into the middle of a loop, so much of the graph is irreducible.
 fn branches(blocks: usize) -> Edges {
     let mut random = Pcg64::new(blocks as u128, 1);
     let mut edges: Edges = (1..blocks).map(|block| (block - 1, block)).collect();
@@ -33,7 +33,7 @@ fn branches(blocks: usize) -> Edges {
     edges
 }
 
-/// Every block can leave for the last one.
+/// A chain in which every block can leave for the last one.
 fn early_exits(blocks: usize) -> Edges {
     let line = (1..blocks - 1).flat_map(|block| [(block - 1, block), (block - 1, blocks - 1)]);
     line.chain([(blocks - 2, blocks - 1)]).collect()

@@ -16,7 +16,7 @@ use std::hint::black_box;
 /// Instructions of a block.
 const BLOCK: usize = 8;
 
-/// A kernel of `instructions` instructions. Four blocks make a loop with an if in it; one in eight
+/// A kernel of `instructions` instructions. Four blocks make a loop with an if in it. One in eight
 /// registers is read in the next block, and a counter with two definitions runs through each loop.
 fn kernel(instructions: usize) -> OwnedSnapshot {
     let mut kernel = OwnedSnapshot::default();

@@ -1,8 +1,8 @@
 //! The dataflow solver.
 //!
 //! [`fixed_point`] visits nodes in the order of the analysis's direction until a sweep changes
-//! nothing. The client keeps the states, such as rows of a bit matrix, and gives the equations as
-//! the step:
+//! nothing. The client keeps the states, such as rows of a bit matrix, and supplies the equations
+//! as the step:
 //!
 //! ```
 //! use oriel_engine::dataflow::{Direction, fixed_point};
@@ -31,16 +31,16 @@
 //!
 //! # Convergence
 //!
-//! If a state only ever rises, the solver stops where every chain `bottom < a < b < …` of states is
-//! finite. That the result is the *least* fixed point, and independent of the order of visits, also
-//! needs a monotone transfer: from a higher state comes a state that is not lower.
+//! If a state only ever rises, the solver terminates if every chain `bottom < a < b < …` of states
+//! is finite. If the transfer function is also monotone (a higher state gives a state that is not
+//! lower), the result is the *least* fixed point and does not depend on the order of visits.
 //!
 //! # Order
 //!
-//! Forward problems go by reverse post-order, backward problems by its reverse. A bit set holds the
-//! positions to visit, and a sweep goes through it once; a node that a later one changes waits for
-//! the next sweep. So no node is visited more often than if all were visited in every sweep, and
-//! the known bound holds: a problem whose transfers are gen/kill takes at most `d + 2` sweeps, `d`
+//! Forward problems use reverse post-order, backward problems its reverse. A bit set holds the
+//! positions to visit, and a sweep passes over it once; a node that changes because of a later one
+//! waits for the next sweep. So no node is visited more often than if every sweep visited all
+//! nodes, and the known bound holds: a gen/kill problem takes at most `d + 2` sweeps, where `d` is
 //! the largest number of retreating edges on a path without a cycle (Kam and Ullman, "Global Data
 //! Flow Analysis and Iterative Algorithms", 1976).
 //!
@@ -50,7 +50,7 @@ use crate::entity::EntityRef;
 use crate::graph::{Graph, NodeSet, Position, ReversePostorder};
 use thiserror::Error;
 
-/// Which way facts flow.
+/// The direction in which facts flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the entry along the edges.
@@ -59,7 +59,7 @@ pub enum Direction {
     Backward,
 }
 
-/// What the solver did.
+/// The work that the solver did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Visits of nodes.
@@ -73,12 +73,11 @@ pub struct Statistics {
 #[error("dataflow has not converged after {} sweeps ({} visits)", .0.sweeps, .0.visits)]
 pub struct NotConverged(pub Statistics);
 
-/// Calls `visit` on reachable nodes until it has returned false for each since the last time that
-/// one of the nodes which the node depends on returned true. Every node is visited at least once.
+/// Calls `visit` on reachable nodes until it has returned false for each of them since it last
+/// returned true for a node that it depends on. Visits every node at least once.
 ///
-/// `visit` computes what is known about a node from its neighbours (predecessors for a forward
-/// problem, successors for a backward one) and returns whether that changed what they can see of
-/// it.
+/// `visit` computes the state of a node from its neighbours (predecessors for a forward problem,
+/// successors for a backward one) and returns whether the part that they read changed.
 pub fn fixed_point<G: Graph>(
     graph: &G,
     order: &ReversePostorder<G::Node>,

@@ -42,12 +42,12 @@ entities! {
     PhysicalRegister "physical";
 }
 
-/// Turns the ABI's one-based optional index into an entity.
+/// Converts the ABI's one-based optional index to an entity.
 pub fn from_one_based<E: EntityRef>(index: u32) -> Option<E> {
     index.checked_sub(1).map(|index| E::new(index as usize))
 }
 
-/// Returns the ABI's one-based optional index of an entity.
+/// Converts an optional entity to the ABI's one-based index.
 pub fn to_one_based<E: EntityRef>(entity: Option<E>) -> u32 {
     entity.map_or(0, |entity| entity.index() as u32 + 1)
 }

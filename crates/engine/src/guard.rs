@@ -1,4 +1,4 @@
-//! Panics stop at the boundary and become messages.
+//! Turns panics at the FFI boundary into messages.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -6,15 +6,16 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
 thread_local! {
-    /// True if this thread is inside a guarded call.
+    /// True while this thread is inside a guarded call.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
-    /// Where the guarded call panicked.
+    /// The location of the guarded call's panic.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Calls `work`. A panic becomes an error that says what it said and where.
+/// Calls `work`. A panic becomes an error with its message and location.
 ///
-/// While `work` runs, the thread's panics are not printed: the host gets one diagnostic, not two.
+/// While `work` runs, this thread's panics are not printed, so that the host gets a single
+/// diagnostic.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     install_hook();
     let outer = GUARDED.replace(true);

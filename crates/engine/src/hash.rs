@@ -1,9 +1,7 @@
 //! Hash functions: two with the reference's constants, and one for tables of the standard library.
-//! All depend on nothing but their input, so that what is ordered by a hash is the same in every
-//! process.
+//! They depend only on their input, so an order by hash is the same in every process.
 //!
-//! They are for tables whose keys are numbers of this program, not for what somebody else may
-//! choose.
+//! They are for tables whose keys this program chooses; they do not withstand chosen collisions.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -18,31 +16,31 @@ const OFFSET_BASIS: u32 = 0x811C_9DC5;
 const PRIME: u32 = 0x0100_0193;
 
 impl Fnv1a {
-    /// Nothing hashed yet.
+    /// The hash of an empty input.
     pub const fn new() -> Self {
         Self(OFFSET_BASIS)
     }
 
-    /// With one more byte.
+    /// Adds a byte.
     #[must_use]
     pub const fn byte(self, byte: u8) -> Self {
         Self((self.0 ^ byte as u32).wrapping_mul(PRIME))
     }
 
-    /// With the four bytes of a word, least significant first.
+    /// Adds the four bytes of a word, least significant first.
     #[must_use]
     pub const fn word(self, word: u32) -> Self {
         let [first, second, third, fourth] = word.to_le_bytes();
         self.byte(first).byte(second).byte(third).byte(fourth)
     }
 
-    /// With several bytes.
+    /// Adds bytes.
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Self {
         bytes.iter().fold(self, |hash, &byte| hash.byte(byte))
     }
 
-    /// With several words.
+    /// Adds words.
     #[must_use]
     pub fn words(self, words: &[u32]) -> Self {
         words.iter().fold(self, |hash, &word| hash.word(word))
@@ -60,8 +58,8 @@ impl Default for Fnv1a {
     }
 }
 
-/// For tables of the standard library, which take the lowest bits for the place and the highest to
-/// tell entries apart.
+/// For the standard library's tables, which take the bucket from the lowest bits and the tag from
+/// the highest.
 impl Hasher for Fnv1a {
     fn write(&mut self, bytes: &[u8]) {
         *self = self.bytes(bytes);
@@ -72,9 +70,9 @@ impl Hasher for Fnv1a {
     }
 }
 
-/// The hash by which ptxas finds code that it has seen before, a word at a time: a step of Jenkins'
-/// one-at-a-time hash, `x += x << 10; x ^= x >> 6`, without the mixing at the end. Four times fewer
-/// multiplications than [`Fnv1a`], and the top bits are the best mixed.
+/// The hash by which ptxas recognises code that it has seen before, a word at a time: a step of
+/// Jenkins' one-at-a-time hash, `x += x << 10; x ^= x >> 6`, without the final mixing. It takes a
+/// quarter of the multiplications of [`Fnv1a`], and the top bits are mixed best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeHash(u32);
 
@@ -82,19 +80,19 @@ pub struct CodeHash(u32);
 const CODE_FACTOR: u32 = 1025;
 
 impl CodeHash {
-    /// Nothing hashed yet.
+    /// The hash of an empty input.
     pub const fn new() -> Self {
         Self(0)
     }
 
-    /// With one more word.
+    /// Adds a word.
     #[must_use]
     pub const fn word(self, word: u32) -> Self {
         let mixed = self.0.wrapping_add(word).wrapping_mul(CODE_FACTOR);
         Self(mixed ^ mixed >> 6)
     }
 
-    /// With several words.
+    /// Adds words.
     #[must_use]
     pub fn words(self, words: &[u32]) -> Self {
         words.iter().fold(self, |hash, &word| hash.word(word))
@@ -106,13 +104,13 @@ impl CodeHash {
     }
 }
 
-/// A hash table whose keys are numbers of this program. The standard library's own hash function,
-/// which withstands whoever chooses keys to collide, takes most of the time of a lookup with keys
-/// as short as these.
+/// A hash table whose keys are numbers of this program. The standard library's default hash
+/// withstands chosen collisions, which makes up most of the time of a lookup with keys as short as
+/// these.
 pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHash>>;
 
-/// Folded multiplication, as in Wang Yi's wyhash: a word at a time, both halves of the product put
-/// together, so that low and high bits depend on all of a word.
+/// Folded multiplication, as in Wang Yi's wyhash: a word at a time, the two halves of the product
+/// combined by exclusive or, so that low and high bits depend on the whole word.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberHash(u64);
 
@@ -161,7 +159,7 @@ impl Hasher for NumberHash {
         *self = self.word(number);
     }
 
-    /// Also the number of an enum's variant; the default of the signed ones is to come here.
+    /// Enum discriminants come here too, by the default methods of the signed integers.
     fn write_usize(&mut self, number: usize) {
         *self = self.word(number as u64);
     }
@@ -195,7 +193,7 @@ mod tests {
         assert_eq!(Fnv1a::new().words(&[0, 0]).finish(), 0x9BE1_7165);
     }
 
-    /// The step as Jenkins writes it, with shifts.
+    /// The step with shifts, as Jenkins writes it.
     #[test]
     fn a_word_of_code_is_a_step_of_the_one_at_a_time_hash() {
         let step = |mut hash: u32, word: u32| {
@@ -210,7 +208,8 @@ mod tests {
         assert_ne!(CodeHash::new().words(&[1, 2]), CodeHash::new().words(&[2, 1]));
     }
 
-    /// What differs in one place has another hash, and what is near in number is far in the table.
+    /// Keys that differ in one element have different hashes, and consecutive numbers are spread
+    /// over the table.
     #[test]
     fn numbers_in_a_row_are_spread() {
         use std::hash::Hash;

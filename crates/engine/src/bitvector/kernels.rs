@@ -1,18 +1,16 @@
 //! The set operations on slices of 32-bit words.
 //!
-//! Every operation is one of three loops with a formula on words: `update` writes a set,
-//! `first_change` asks whether a word isn't zero, and `update_if_changed` asks, then writes.
-//! They go by groups, which the compiler turns into vector code for the target's baseline (SSE2 on
-//! x86-64).
+//! Every operation is one of three loops over words: `update` writes a set, `first_change` tests
+//! for a nonzero word, and `update_if_changed` tests, then writes. They work on groups of words,
+//! which the compiler turns into vector code for the target's baseline (SSE2 on x86-64).
 //!
-//! All slices of a call must have the same length; another length is a bug of the caller, and
-//! panics. The `…_if_changed` forms look for the first word that would change and write only from
-//! the group of [`GROUP_WORDS`] words on that it is in, so that a set that has converged is read,
-//! never written.
+//! All slices of a call must have the same length; otherwise the call panics. The `…_if_changed`
+//! operations find the first word that would change and write only from its group of
+//! [`GROUP_WORDS`] words on, so a converged set is read but never written.
 
 use super::words::GROUP_WORDS;
 
-/// Returns the sources, of which each has the length of `dst`.
+/// Asserts that each source has the length of `dst`, and returns the sources.
 #[inline(always)]
 fn same_length<'source, const N: usize>(dst: &[u32], sources: [&'source [u32]; N]) -> [&'source [u32]; N] {
     sources.map(|source| {
@@ -29,10 +27,11 @@ fn update<const N: usize>(dst: &mut [u32], sources: [&[u32]; N], formula: impl F
     update_steps::<1, N>(dst, sources, &formula);
 }
 
-/// [`update`] in steps of `WORDS` words. Returns what is left, less than a step.
+/// Does what [`update`] does, in steps of `WORDS` words. Returns the remaining words, fewer than a
+/// step.
 ///
-/// A step reads all its words before it writes one, so that the compiler need not know whether the
-/// sources overlap `dst`.
+/// A step reads all its words before it writes one, so that the compiler need not prove that the
+/// sources do not overlap `dst`.
 #[inline(always)]
 fn update_steps<'dst, 'source, const WORDS: usize, const N: usize>(
     dst: &'dst mut [u32],
@@ -53,8 +52,8 @@ fn update_steps<'dst, 'source, const WORDS: usize, const N: usize>(
     (dst, sources.map(|source| source.as_chunks::<WORDS>().1))
 }
 
-/// Start of the first group where `changes(word of dst, words of sources)` isn't zero in some word,
-/// or the first such word among those after the last whole group.
+/// Returns the start of the first group with a word for which `changes(word of dst, words of
+/// sources)` is nonzero, or the first such word behind the last whole group.
 #[inline(always)]
 fn first_change<const N: usize>(
     dst: &[u32],
@@ -76,8 +75,8 @@ fn first_change<const N: usize>(
     (length - rest.len()..length).find(|&word| changes(dst[word], sources.map(|source| source[word])) != 0)
 }
 
-/// Returns whether `changes` isn't zero in the half of a group that starts at word `START`. Half a
-/// group is the smallest register, which takes the fewest instructions to compare with zero.
+/// True if `changes` is nonzero in the half group that starts at word `START`. Half a group is the
+/// smallest register, which takes the fewest instructions to compare with zero.
 #[inline(always)]
 fn half_changes<const START: usize, const N: usize>(
     words: &[u32; GROUP_WORDS],
@@ -91,10 +90,10 @@ fn half_changes<const START: usize, const N: usize>(
     found != 0
 }
 
-/// Applies `formula` from the group on that has the first word that it changes and returns whether
-/// there is one.
+/// Applies `formula` from the group of the first word that it changes. Returns whether there is
+/// one.
 ///
-/// `changes` is not zero where `formula` differs from the word of `dst`.
+/// `changes` is nonzero where `formula` differs from the word of `dst`.
 #[inline(always)]
 fn update_if_changed<const N: usize>(
     dst: &mut [u32],
@@ -115,7 +114,7 @@ pub fn or(dst: &mut [u32], source: &[u32]) {
     update(dst, [source], |d, [s]| d | s);
 }
 
-/// `dst |= source` and returns whether that changed a bit.
+/// `dst |= source`. Returns whether a bit changed.
 #[inline]
 pub fn or_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
     update_if_changed(dst, [source], |d, [s]| s & !d, |d, [s]| d | s)
@@ -127,7 +126,7 @@ pub fn and(dst: &mut [u32], source: &[u32]) {
     update(dst, [source], |d, [s]| d & s);
 }
 
-/// `dst &= source` and returns whether that changed a bit.
+/// `dst &= source`. Returns whether a bit changed.
 #[inline]
 pub fn and_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
     update_if_changed(dst, [source], |d, [s]| d & !s, |d, [s]| d & s)
@@ -139,7 +138,7 @@ pub fn and_not(dst: &mut [u32], source: &[u32]) {
     update(dst, [source], |d, [s]| d & !s);
 }
 
-/// `dst &= !source` and returns whether that changed a bit.
+/// `dst &= !source`. Returns whether a bit changed.
 #[inline]
 pub fn and_not_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
     update_if_changed(dst, [source], |d, [s]| d & s, |d, [s]| d & !s)
@@ -163,7 +162,7 @@ pub fn or_with_and_not(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &
     update(dst, [generate, input, kill], |d, [g, i, k]| d | g | (i & !k));
 }
 
-/// `dst |= gen | (input & !kill)` and returns whether that changed a bit.
+/// `dst |= gen | (input & !kill)`. Returns whether a bit changed.
 #[inline]
 pub fn or_with_and_not_if_changed(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) -> bool {
     update_if_changed(
@@ -207,7 +206,8 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// Words that an operation writes when only those of `changing` would change, out of `length`.
+    /// Returns how many of `length` words an operation writes if only those of `changing` would
+    /// change.
     fn written(length: u32, changing: &[u32]) -> Vec<u32> {
         let mut dst: Vec<u32> = (0..length).collect();
         let written = RefCell::new(Vec::new());
@@ -230,7 +230,7 @@ mod tests {
             assert!(written(length, &[]).is_empty());
             for first in 0..length {
                 let group = GROUP_WORDS as u32;
-                // Words after the last whole group are looked at and written singly.
+                // Words behind the last whole group are tested and written singly.
                 let start = if first < length / group * group {
                     first / group * group
                 } else {

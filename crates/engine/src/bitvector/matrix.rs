@@ -1,4 +1,4 @@
-//! Many sets of one width in one allocation: the table of a dataflow problem, a row a block.
+//! Sets of one width in one allocation: the table of a dataflow problem, with a row for each block.
 
 use super::kernels;
 use super::words::{self, GROUP_WORDS, Group, SetBits, WORD_BITS};
@@ -7,26 +7,26 @@ use std::ops::Range;
 
 /// Rows of bits, all of the same width.
 ///
-/// A row is a slice of words, which [`kernels`] and [`words`] work on. Rows of matrices with
-/// the same number of columns have the same length and go together in every kernel.
+/// A row is a slice of words, for the functions of [`kernels`] and [`words`]. Rows of matrices with
+/// the same number of columns have the same length, so they can be operands of one kernel.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct BitMatrix {
     groups: Vec<Group>,
     rows: usize,
     columns: usize,
-    /// Groups of a row.
+    /// Groups in a row.
     row_groups: usize,
 }
 
 impl BitMatrix {
-    /// Creates a matrix without members.
+    /// Creates a matrix of empty rows.
     pub fn new(rows: usize, columns: usize) -> Self {
         let mut matrix = Self::default();
         matrix.reset(rows, columns);
         matrix
     }
 
-    /// Takes out all members and sets the size, in the room there is if it is enough.
+    /// Removes all members and sets the size. Allocates only if the memory held is too small.
     pub fn reset(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
         self.columns = columns;
@@ -47,7 +47,7 @@ impl BitMatrix {
         self.columns
     }
 
-    /// Returns where a row's groups are.
+    /// Returns the range of a row's groups.
     #[inline]
     fn groups_of(&self, row: usize) -> Range<usize> {
         row * self.row_groups..(row + 1) * self.row_groups
@@ -70,7 +70,7 @@ impl BitMatrix {
     ///
     /// # Panics
     ///
-    /// If they are the same.
+    /// The rows are the same.
     #[inline]
     pub fn row_pair(&mut self, write: usize, read: usize) -> (&mut [u32], &[u32]) {
         let ranges = [self.groups_of(write), self.groups_of(read)];
@@ -79,7 +79,7 @@ impl BitMatrix {
         (bytemuck::cast_slice_mut(write), bytemuck::cast_slice(read))
     }
 
-    /// Adds the members of row `from` to row `to` and returns whether one was new.
+    /// Adds the members of row `from` to row `to`. Returns whether one was new.
     #[inline]
     pub fn or_row_if_changed(&mut self, to: usize, from: usize) -> bool {
         if to == from {
@@ -89,14 +89,14 @@ impl BitMatrix {
         kernels::or_if_changed(to, from)
     }
 
-    /// Adds a column to a row and returns whether it was new.
+    /// Adds a column to a row. Returns whether it was new.
     #[inline]
     pub fn insert(&mut self, row: usize, column: usize) -> bool {
         assert!(column < self.columns, "column {column} of {}", self.columns);
         words::insert(self.row_mut(row), column)
     }
 
-    /// Takes a column out of a row and returns whether it was in.
+    /// Removes a column from a row. Returns whether it was in it.
     #[inline]
     pub fn remove(&mut self, row: usize, column: usize) -> bool {
         words::remove(self.row_mut(row), column)
@@ -114,7 +114,7 @@ impl BitMatrix {
         SetBits::new(self.row(row))
     }
 
-    /// Takes out all members.
+    /// Removes all members.
     #[inline]
     pub fn clear(&mut self) {
         self.groups.fill(Group::default());

@@ -1,4 +1,4 @@
-//! Register sets: bit vectors of 32-bit words, tables of them, and both typed over entities.
+//! Register sets: bit vectors of 32-bit words, matrices of them, and both typed over entities.
 //!
 //! | module | subject |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`words`] | single bits, ranges and iteration on a slice of words |
 //! | [`kernels`] | whole-set operations on slices of words |
 //!
-//! The operations are those of the reference's bit vector library; the reference's names:
+//! The operations are those of the reference's bit vector library under these names:
 //!
 //! | reference | here |
 //! |---|---|
@@ -40,19 +40,18 @@ use std::hash::{Hash, Hasher};
 use std::ops::{BitAndAssign, BitOrAssign, BitXorAssign, Range, SubAssign};
 use words::{CELL_BITS, Cell, GROUP_WORDS, Group, WORD_BITS, cell_bit};
 
-/// A set of numbers, stored as a bit each.
+/// A set of numbers, stored as one bit each.
 ///
-/// How many words are stored is no part of the value: a number past them is just not in the set. So
-/// sets of different length mix freely, adding a number or a longer set makes room, and equality
-/// and hash don't see zeros at the end. Room is never given back; [`allocate`](Self::allocate)
-/// makes it in advance.
+/// The number of stored words is not part of the value: a number past them is not in the set. So
+/// sets of different lengths can be combined, inserting a number or a longer set grows the set, and
+/// equality and hash ignore trailing zeros. Memory is never released; [`allocate`](Self::allocate)
+/// reserves it in advance.
 ///
-/// Operations with another set take anything that lends its words: a [`BitVector`], or a row of a
+/// Operations with another set accept anything that lends its words: a [`BitVector`], or a row of a
 /// [`BitMatrix`].
 ///
-/// The reference's header has a pointer, a word count, a capacity and a bit count. Here the bit
-/// count is gone, since nothing depends on it, and up to 128 bits are in the header itself in place
-/// of the pointer and the length.
+/// Departure: the reference's header has a pointer, a word count, a capacity and a bit count.
+/// Nothing depends on the bit count, so it is not stored.
 #[derive(Clone, Default)]
 pub struct BitVector {
     groups: Vec<Group>,
@@ -62,7 +61,7 @@ pub struct BitVector {
 const _: () = assert!(size_of::<BitVector>() == 24);
 
 impl BitVector {
-    /// Creates an empty set without room.
+    /// Creates an empty set without memory.
     #[inline]
     pub fn new() -> Self {
         Self::default()
@@ -75,7 +74,7 @@ impl BitVector {
         set
     }
 
-    /// Makes room for the numbers below `bits`. Members stay, and room is never given back.
+    /// Makes room for the numbers below `bits`. Members stay, and memory is never released.
     #[inline]
     pub fn allocate(&mut self, bits: usize) {
         self.allocate_words(bits.div_ceil(WORD_BITS));
@@ -115,7 +114,7 @@ impl BitVector {
         bytemuck::cast_slice_mut(&mut self.groups)
     }
 
-    /// Adds a number and returns whether it was new.
+    /// Adds a number. Returns whether it was new.
     #[inline]
     pub fn insert(&mut self, number: usize) -> bool {
         let Some(cell) = self.cells_mut().get_mut(number / CELL_BITS) else {
@@ -133,7 +132,7 @@ impl BitVector {
         words::insert(self.words_mut(), number)
     }
 
-    /// Takes a number out and returns whether it was in.
+    /// Removes a number. Returns whether it was in the set.
     #[inline]
     pub fn remove(&mut self, number: usize) -> bool {
         let Some(cell) = self.cells_mut().get_mut(number / CELL_BITS) else {
@@ -159,18 +158,18 @@ impl BitVector {
         }
     }
 
-    /// Takes out all numbers of a range.
+    /// Removes all numbers of a range.
     pub fn remove_range(&mut self, range: Range<usize>) {
         words::remove_range(self.words_mut(), range);
     }
 
-    /// Takes out everything.
+    /// Removes all members.
     #[inline]
     pub fn clear(&mut self) {
         self.words_mut().fill(0);
     }
 
-    /// Becomes a copy of `source`, in the room there is.
+    /// Copies `source` into this set.
     pub fn assign(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) {
         let source = source.as_ref();
         self.allocate_words(source.len());
@@ -189,7 +188,7 @@ impl BitVector {
         kernels::or(&mut self.words_mut()[..source.len()], source);
     }
 
-    /// Adds the members of `source` and returns whether one of them was new.
+    /// Adds the members of `source`. Returns whether one of them was new.
     #[inline]
     pub fn or_if_changed(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let source = source.as_ref();
@@ -197,7 +196,7 @@ impl BitVector {
         kernels::or_if_changed(&mut self.words_mut()[..source.len()], source)
     }
 
-    /// Keeps only what is in `source` too.
+    /// Keeps only the members that are in `source` too.
     #[inline]
     pub fn and(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) {
         let (common, source, rest) = self.common(source.as_ref());
@@ -207,7 +206,7 @@ impl BitVector {
         }
     }
 
-    /// Keeps only what is in `source` too and returns whether that took something out.
+    /// Keeps only the members that are in `source` too. Returns whether one was removed.
     #[inline]
     pub fn and_if_changed(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let (common, source, rest) = self.common(source.as_ref());
@@ -220,21 +219,21 @@ impl BitVector {
         changed | dropped
     }
 
-    /// Takes out the members of `source`.
+    /// Removes the members of `source`.
     #[inline]
     pub fn and_not(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) {
         let (common, source) = self.shared(source.as_ref());
         kernels::and_not(common, source);
     }
 
-    /// Takes out the members of `source` and returns whether one was in.
+    /// Removes the members of `source`. Returns whether one was in the set.
     #[inline]
     pub fn and_not_if_changed(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let (common, source) = self.shared(source.as_ref());
         kernels::and_not_if_changed(common, source)
     }
 
-    /// Takes out the members of `source` that are in, and adds those that are not.
+    /// Removes the members of `source` that are in the set and adds those that are not.
     #[inline]
     pub fn xor(&mut self, source: &(impl AsRef<[u32]> + ?Sized)) {
         let source = source.as_ref();
@@ -242,7 +241,7 @@ impl BitVector {
         kernels::xor(&mut self.words_mut()[..source.len()], source);
     }
 
-    /// Becomes what is in both `a` and `b`.
+    /// Sets this set to the intersection of `a` and `b`.
     #[inline]
     pub fn assign_and(&mut self, a: &(impl AsRef<[u32]> + ?Sized), b: &(impl AsRef<[u32]> + ?Sized)) {
         let (a, b) = (a.as_ref(), b.as_ref());
@@ -255,7 +254,7 @@ impl BitVector {
         }
     }
 
-    /// Adds `generate` and what is in `input` but not in `kill`.
+    /// Adds `generate` and the members of `input` that are not in `kill`.
     #[inline]
     pub fn or_with_and_not(
         &mut self,
@@ -272,7 +271,7 @@ impl BitVector {
         }
     }
 
-    /// Adds `generate` and what is in `input` but not in `kill` and returns whether something was
+    /// Adds `generate` and the members of `input` that are not in `kill`. Returns whether one was
     /// new.
     #[inline]
     pub fn or_with_and_not_if_changed(
@@ -291,7 +290,8 @@ impl BitVector {
         }
     }
 
-    /// [`or_with_and_not_if_changed`](Self::or_with_and_not_if_changed) word by word.
+    /// Does what [`or_with_and_not_if_changed`](Self::or_with_and_not_if_changed) does, word by
+    /// word.
     #[cold]
     fn transfer_of_different_lengths(&mut self, generate: &[u32], input: &[u32], kill: &[u32]) -> bool {
         let length = generate.len().max(input.len());
@@ -309,24 +309,24 @@ impl BitVector {
         changed
     }
 
-    /// Copies the bits of a range to `out`, its first bit to bit 0; see [`words::extract_bits`].
+    /// Copies the bits of a range to `out`, the first to bit 0; see [`words::extract_bits`].
     pub fn extract_bits(&self, range: Range<usize>, out: &mut [u32]) {
         words::extract_bits(self.words(), range, out);
     }
 
-    /// Returns whether nothing is in the set.
+    /// True if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         kernels::is_empty(self.words())
     }
 
-    /// Returns how many numbers are in the set.
+    /// Returns the number of members.
     #[inline]
     pub fn count(&self) -> usize {
         kernels::count(self.words())
     }
 
-    /// Returns whether everything in this set is in `other`.
+    /// True if every member of this set is in `other`.
     #[inline]
     pub fn is_subset_of(&self, other: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let other = other.as_ref();
@@ -334,7 +334,7 @@ impl BitVector {
         kernels::is_subset_of(common, &other[..common.len()]) && kernels::is_empty(rest)
     }
 
-    /// Returns whether something is in both sets.
+    /// True if some number is in both sets.
     #[inline]
     pub fn intersects(&self, other: &(impl AsRef<[u32]> + ?Sized)) -> bool {
         let other = other.as_ref();
@@ -392,7 +392,7 @@ impl BitVector {
         (common, &other[..length], rest)
     }
 
-    /// Returns the words up to the last that isn't zero.
+    /// Returns the words up to the last nonzero one.
     fn significant_words(&self) -> &[u32] {
         let length = self
             .words()

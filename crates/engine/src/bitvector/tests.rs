@@ -1,4 +1,4 @@
-//! Every operation against a set of numbers from the standard library, and its formula.
+//! Tests every operation against a set of the standard library, and its formula.
 
 use super::words::WORD_BITS;
 use super::{BitMatrix, BitVector, EntityBitMatrix, EntityBitSet, kernels, words};
@@ -21,7 +21,7 @@ fn words_of(length: usize) -> impl Strategy<Value = Vec<u32>> {
     vec(prop_oneof![Just(0), Just(u32::MAX), any::<u32>()], length)
 }
 
-/// Four operands of one length, which starts at an offset from how the allocation is aligned.
+/// Four operands of one length at an offset from the allocation's alignment.
 #[derive(Clone, Debug)]
 struct Operands {
     words: [Vec<u32>; 4],
@@ -34,8 +34,8 @@ impl Operands {
     }
 }
 
-/// Operands of every length up to twenty groups; some nearly equal, so that an operation may change
-/// nothing or a single word anywhere.
+/// Returns operands of every length up to twenty groups, some nearly equal, so that an operation
+/// may change nothing or a single word anywhere.
 fn operands() -> impl Strategy<Value = Operands> {
     let longest: usize = if cfg!(miri) { 70 } else { 170 };
     (0..longest, 0..16usize, 0..3u8)
@@ -67,8 +67,8 @@ fn operands() -> impl Strategy<Value = Operands> {
 /// An `…_if_changed` kernel with its sources.
 type Change<'a> = &'a dyn Fn(&mut [u32]) -> bool;
 
-/// Checks that both forms of an operation turn `before` into what `formula` gives word by word, and
-/// that the second says whether that is a change.
+/// Checks that both variants of an operation turn `before` into the result of `formula` word by
+/// word, and that the second reports whether anything changed.
 fn check_update(
     before: &[u32],
     formula: impl Fn(usize) -> u32,
@@ -128,7 +128,7 @@ fn check_questions(a: &[u32], b: &[u32]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Few cases where an interpreter runs the tests.
+/// Few cases where Miri runs the tests.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: if cfg!(miri) { 6 } else { 256 },

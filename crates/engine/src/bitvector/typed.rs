@@ -1,6 +1,6 @@
-//! Sets of entities, so that a phase cannot ask a set of registers for a block.
+//! Sets of entities, so that a set of registers cannot be queried for a block.
 //!
-//! [`EntityBits`] is a set of a fixed width that someone else stores, to [`EntityBitSet`] and
+//! [`EntityBits`] is a borrowed set of a fixed width: it is to [`EntityBitSet`] and
 //! [`EntityBitMatrix`] what `str` is to `String`.
 
 use super::words::{self, SetBits};
@@ -13,42 +13,43 @@ use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Hands the set operations that both kinds of set have to a macro: what changes a set, then what
-/// asks.
+/// Passes the operations that both kinds of set share to a macro: first those that modify a set,
+/// then those that query it.
 macro_rules! for_each_operation {
     ($expand:ident) => {
         $expand! {
             change {
                 /// Adds the members of `source`.
                 fn or(source);
-                /// Adds the members of `source` and returns whether one was new.
+                /// Adds the members of `source`. Returns whether one was new.
                 fn or_if_changed(source) -> bool;
-                /// Keeps only what is in `source` too.
+                /// Keeps only the members that are in `source` too.
                 fn and(source);
-                /// Keeps only what is in `source` too and returns whether that took something out.
+                /// Keeps only the members that are in `source` too. Returns whether one was
+                /// removed.
                 fn and_if_changed(source) -> bool;
-                /// Takes out the members of `source`.
+                /// Removes the members of `source`.
                 fn and_not(source);
-                /// Takes out the members of `source` and returns whether one was in.
+                /// Removes the members of `source`. Returns whether one was in the set.
                 fn and_not_if_changed(source) -> bool;
-                /// Takes out the members of `source` that are in, and adds those that are not.
+                /// Removes the members of `source` that are in the set and adds those that are not.
                 fn xor(source);
-                /// Becomes what is in both `a` and `b`.
+                /// Sets this set to the intersection of `a` and `b`.
                 fn assign_and(a, b);
-                /// Adds `generate` and what is in `input` but not in `kill`.
+                /// Adds `generate` and the members of `input` that are not in `kill`.
                 fn or_with_and_not(generate, input, kill);
-                /// Adds `generate` and what is in `input` but not in `kill` and returns whether
-                /// something was new.
+                /// Adds `generate` and the members of `input` that are not in `kill`. Returns
+                /// whether one was new.
                 fn or_with_and_not_if_changed(generate, input, kill) -> bool;
             }
             ask {
-                /// Returns whether nothing is in the set.
+                /// True if the set is empty.
                 fn is_empty() -> bool;
-                /// Returns how many entities are in the set.
+                /// Returns the number of members.
                 fn count() -> usize;
-                /// Returns whether everything in this set is in `other`.
+                /// True if every member of this set is in `other`.
                 fn is_subset_of(other) -> bool;
-                /// Returns whether something is in both sets.
+                /// True if some entity is in both sets.
                 fn intersects(other) -> bool;
             }
         }
@@ -62,13 +63,13 @@ impl<E> EntityWords<E> for EntityBits<E> {}
 
 impl<E> EntityWords<E> for EntityBitSet<E> {}
 
-/// The derived `TransparentWrapper` compares types by their text and wants a single name.
+/// The derived `TransparentWrapper` compares types by their text and needs a single name.
 type Words = [u32];
 
-/// A set of entities in words that are stored elsewhere.
+/// A set of entities in borrowed words.
 ///
 /// The operands of an operation must have the set's width, as rows of matrices over the same
-/// entities do.
+/// entities have.
 #[derive(TransparentWrapper)]
 #[repr(transparent)]
 #[transparent(Words)]
@@ -104,25 +105,25 @@ macro_rules! operations_on_words {
 for_each_operation!(operations_on_words);
 
 impl<E: EntityRef> EntityBits<E> {
-    /// Returns the words as a set of entities.
+    /// Views words as a set of entities.
     #[inline]
     pub fn new(words: &[u32]) -> &Self {
         Self::wrap_ref(words)
     }
 
-    /// Returns the words as a set of entities.
+    /// Views words as a set of entities.
     #[inline]
     pub fn new_mut(words: &mut [u32]) -> &mut Self {
         Self::wrap_mut(words)
     }
 
-    /// Adds an entity, which must be within the width and returns whether it was new.
+    /// Adds an entity, which must be within the width. Returns whether it was new.
     #[inline]
     pub fn insert(&mut self, entity: E) -> bool {
         words::insert(&mut self.words, entity.index())
     }
 
-    /// Takes an entity out and returns whether it was in.
+    /// Removes an entity. Returns whether it was in the set.
     #[inline]
     pub fn remove(&mut self, entity: E) -> bool {
         words::remove(&mut self.words, entity.index())
@@ -134,13 +135,13 @@ impl<E: EntityRef> EntityBits<E> {
         words::contains(&self.words, entity.index())
     }
 
-    /// Takes out everything.
+    /// Removes all members.
     #[inline]
     pub fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// Becomes a copy of `source`.
+    /// Copies `source` into this set.
     #[inline]
     pub fn assign(&mut self, source: &(impl EntityWords<E> + ?Sized)) {
         self.words.copy_from_slice(source.as_ref());
@@ -191,7 +192,7 @@ impl<'a, E: EntityRef> IntoIterator for &'a EntityBits<E> {
     }
 }
 
-/// The members of a set of entities, ascending.
+/// Iterates over the members of a set of entities, ascending.
 #[derive(Clone, Debug)]
 pub struct Entities<'a, E> {
     bits: SetBits<'a>,
@@ -211,7 +212,8 @@ impl<E: EntityRef> FusedIterator for Entities<'_, E> {}
 
 /// A set of entities that grows: a [`BitVector`] with typed members.
 ///
-/// As there, how much is stored is no part of the value, and operands may have any length.
+/// As for [`BitVector`], the amount of memory is not part of the value, and operands may have any
+/// length.
 #[derive(Clone)]
 pub struct EntityBitSet<E> {
     bits: BitVector,
@@ -245,7 +247,7 @@ macro_rules! operations_on_set {
 for_each_operation!(operations_on_set);
 
 impl<E: EntityRef> EntityBitSet<E> {
-    /// Creates an empty set without room.
+    /// Creates an empty set without memory.
     #[inline]
     pub fn new() -> Self {
         Self::default()
@@ -265,13 +267,13 @@ impl<E: EntityRef> EntityBitSet<E> {
         self.bits.allocate(entities);
     }
 
-    /// Adds an entity and returns whether it was new.
+    /// Adds an entity. Returns whether it was new.
     #[inline]
     pub fn insert(&mut self, entity: E) -> bool {
         self.bits.insert(entity.index())
     }
 
-    /// Takes an entity out and returns whether it was in.
+    /// Removes an entity. Returns whether it was in the set.
     #[inline]
     pub fn remove(&mut self, entity: E) -> bool {
         self.bits.remove(entity.index())
@@ -283,23 +285,23 @@ impl<E: EntityRef> EntityBitSet<E> {
         self.bits.contains(entity.index())
     }
 
-    /// Adds the entities from the first of a range to before its second.
+    /// Adds the entities of a half-open range.
     pub fn insert_range(&mut self, range: Range<E>) {
         self.bits.insert_range(range.start.index()..range.end.index());
     }
 
-    /// Takes out the entities from the first of a range to before its second.
+    /// Removes the entities of a half-open range.
     pub fn remove_range(&mut self, range: Range<E>) {
         self.bits.remove_range(range.start.index()..range.end.index());
     }
 
-    /// Takes out everything.
+    /// Removes all members.
     #[inline]
     pub fn clear(&mut self) {
         self.bits.clear();
     }
 
-    /// Becomes a copy of `source`, in the room there is.
+    /// Copies `source` into this set.
     #[inline]
     pub fn assign(&mut self, source: &(impl EntityWords<E> + ?Sized)) {
         self.bits.assign(source);
@@ -397,7 +399,7 @@ impl<'a, E: EntityRef> IntoIterator for &'a EntityBitSet<E> {
     }
 }
 
-/// A set of entities `C` for every entity `R`: a [`BitMatrix`] with typed rows and columns.
+/// A set of entities `C` for each entity `R`: a [`BitMatrix`] with typed rows and columns.
 #[derive(Clone)]
 pub struct EntityBitMatrix<R, C> {
     bits: BitMatrix,
@@ -405,7 +407,7 @@ pub struct EntityBitMatrix<R, C> {
 }
 
 impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
-    /// Creates a matrix without members, for `rows` and `columns` entities.
+    /// Creates a matrix of empty rows for `rows` and `columns` entities.
     pub fn new(rows: usize, columns: usize) -> Self {
         EntityBitMatrix {
             bits: BitMatrix::new(rows, columns),
@@ -413,7 +415,7 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
         }
     }
 
-    /// Takes out all members and sets the size, in the room there is if it is enough.
+    /// Removes all members and sets the size. Allocates only if the memory held is too small.
     pub fn reset(&mut self, rows: usize, columns: usize) {
         self.bits.reset(rows, columns);
     }
@@ -424,7 +426,7 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
         EntityBits::new(self.bits.row(row.index()))
     }
 
-    /// Returns the set of a row. It must not get members past the last column.
+    /// Returns the set of a row, to modify. Members past the last column are not allowed.
     #[inline]
     pub fn row_mut(&mut self, row: R) -> &mut EntityBits<C> {
         EntityBits::new_mut(self.bits.row_mut(row.index()))
@@ -434,26 +436,26 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
     ///
     /// # Panics
     ///
-    /// If they are the same.
+    /// The rows are the same.
     #[inline]
     pub fn row_pair(&mut self, write: R, read: R) -> (&mut EntityBits<C>, &EntityBits<C>) {
         let (write, read) = self.bits.row_pair(write.index(), read.index());
         (EntityBits::new_mut(write), EntityBits::new(read))
     }
 
-    /// Adds the members of row `from` to row `to` and returns whether one was new.
+    /// Adds the members of row `from` to row `to`. Returns whether one was new.
     #[inline]
     pub fn or_row_if_changed(&mut self, to: R, from: R) -> bool {
         self.bits.or_row_if_changed(to.index(), from.index())
     }
 
-    /// Adds a column to a row and returns whether it was new.
+    /// Adds a column to a row. Returns whether it was new.
     #[inline]
     pub fn insert(&mut self, row: R, column: C) -> bool {
         self.bits.insert(row.index(), column.index())
     }
 
-    /// Takes a column out of a row and returns whether it was in.
+    /// Removes a column from a row. Returns whether it was in it.
     #[inline]
     pub fn remove(&mut self, row: R, column: C) -> bool {
         self.bits.remove(row.index(), column.index())
@@ -465,7 +467,7 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
         self.bits.contains(row.index(), column.index())
     }
 
-    /// Takes out all members.
+    /// Removes all members.
     #[inline]
     pub fn clear(&mut self) {
         self.bits.clear();

@@ -1,37 +1,36 @@
-//! Single bits, ranges of bits and iteration, on a slice of words.
+//! Single bits, ranges of bits and iteration over a slice of words.
 //!
-//! A slice of words is a set of a fixed width. Adding a number past its end panics; all else takes
-//! such a number for one that is not in the set.
+//! A slice of words is a set of a fixed width. Adding a number past its end panics; for all other
+//! operations such a number is not in the set.
 
 use bytemuck::{Pod, Zeroable};
 use std::iter::FusedIterator;
 use std::ops::Range;
 use std::{mem, slice};
 
-/// Bits of a word.
+/// Bits in a word.
 pub const WORD_BITS: usize = 32;
 
-/// Words of the unit in which sets are stored.
+/// Words in the unit of storage of sets.
 pub const GROUP_WORDS: usize = 8;
 
-/// The unit in which sets are stored: two SSE2 registers. With it no operation between sets has
-/// words left over to do singly, and no register is read or written across cache lines.
+/// The unit of storage of sets: two SSE2 registers. No operation between sets has words left over
+/// to process singly, and no register access crosses a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Group([u32; GROUP_WORDS]);
 
 const _: () = assert!(size_of::<Group>() * 8 == GROUP_WORDS * WORD_BITS);
 
-/// The unit in which single bits of stored sets are read and written: the widest that numbers bits
-/// as words do. The fewer units a small set has, the fewer mispredictions of which write a read
-/// depends on.
+/// The unit of single-bit accesses to stored sets: the widest in which numbers have the same bits
+/// as in words. The fewer units a small set has, the fewer loads wait for a mispredicted store.
 #[cfg(target_endian = "little")]
 pub(super) type Cell = u64;
-/// The unit in which single bits of stored sets are read and written.
+/// The unit of single-bit accesses to stored sets.
 #[cfg(not(target_endian = "little"))]
 pub(super) type Cell = u32;
 
-/// Bits of a cell.
+/// Bits in a cell.
 pub(super) const CELL_BITS: usize = Cell::BITS as usize;
 
 /// Returns the bit of a number in its cell.
@@ -46,7 +45,7 @@ fn bit(number: usize) -> u32 {
     1 << (number % WORD_BITS)
 }
 
-/// Adds a number and returns whether it was new.
+/// Adds a number. Returns whether it was new.
 #[inline]
 pub fn insert(words: &mut [u32], number: usize) -> bool {
     let word = &mut words[number / WORD_BITS];
@@ -55,7 +54,7 @@ pub fn insert(words: &mut [u32], number: usize) -> bool {
     new
 }
 
-/// Takes a number out and returns whether it was in.
+/// Removes a number. Returns whether it was in the set.
 #[inline]
 pub fn remove(words: &mut [u32], number: usize) -> bool {
     let Some(word) = words.get_mut(number / WORD_BITS) else {
@@ -79,13 +78,13 @@ pub fn insert_range(words: &mut [u32], range: Range<usize>) {
     for_range(words, range, |word, mask| *word |= mask);
 }
 
-/// Takes out all numbers of a range.
+/// Removes all numbers of a range.
 pub fn remove_range(words: &mut [u32], range: Range<usize>) {
     let end = range.end.min(words.len() * WORD_BITS);
     for_range(words, range.start..end, |word, mask| *word &= !mask);
 }
 
-/// Calls `apply` with every word that a range touches and the range's bits in it.
+/// Calls `apply` with each word that a range overlaps and the mask of the range's bits in it.
 #[inline]
 fn for_range(words: &mut [u32], range: Range<usize>, apply: impl Fn(&mut u32, u32)) {
     if range.is_empty() {
@@ -107,12 +106,12 @@ fn for_range(words: &mut [u32], range: Range<usize>, apply: impl Fn(&mut u32, u3
     }
 }
 
-/// Copies the bits of a range to `out`: the first to bit 0 of its first word, the next after it and
-/// so on. The other bits of `out` become zero, and so do those that `words` doesn't have.
+/// Copies the bits of a range to `out`, the first to bit 0 of its first word. All other bits of
+/// `out` become zero, and so do bits past the end of `words`.
 ///
 /// # Panics
 ///
-/// If the range has more bits than `out`.
+/// The range has more bits than `out`.
 pub fn extract_bits(words: &[u32], range: Range<usize>, out: &mut [u32]) {
     let length = range.len();
     assert!(
@@ -158,16 +157,16 @@ pub fn previous(words: &[u32], before: usize) -> Option<usize> {
     Some(highest(found, words[found]))
 }
 
-/// The members of a set, ascending. Takes two words at a time.
+/// Iterates over the members of a set, ascending, two words at a time.
 #[derive(Clone, Debug)]
 pub struct SetBits<'a> {
-    /// Members of the current two words that are still to come.
+    /// Members of the current two words that are still to be returned.
     current: u64,
     /// The number of bit 0 of `current`.
     base: usize,
-    /// The words after them, by twos.
+    /// The following words, in pairs.
     pairs: slice::Iter<'a, [u32; 2]>,
-    /// The word after the last pair; zero when there is none or it has become `current`.
+    /// The word behind the last pair; zero if there is none, or once it has become `current`.
     last: u32,
 }
 
@@ -191,7 +190,7 @@ impl<'a> SetBits<'a> {
     }
 }
 
-/// Returns two words as one.
+/// Joins two words.
 #[inline]
 fn join(&[low, high]: &[u32; 2]) -> u64 {
     u64::from(low) | u64::from(high) << WORD_BITS

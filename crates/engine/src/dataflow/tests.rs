@@ -1,4 +1,4 @@
-//! Four classical problems on random programs against their definitions by paths.
+//! Tests four classical problems on random programs against their definitions by paths.
 
 use super::*;
 use crate::entity::{Block, PrimaryMap};
@@ -13,7 +13,7 @@ const VARIABLES: usize = 8;
 /// Variables, definitions or expressions, as bits.
 type Facts = u64;
 
-/// How many definitions are facts; others are writes like any, but nobody asks where they reach.
+/// The number of definitions that are facts. Others are writes too, but are not tracked.
 const TRACKED: usize = Facts::BITS as usize;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,8 @@ enum Step {
     Write(usize),
 }
 
-/// The code of each block. "Expression `v`" is one over variable `v`: a read evaluates it, a write
-/// changes its value.
+/// The code of each block. Expression `v` uses variable `v`: a read evaluates it, a write changes
+/// its value.
 struct Program {
     code: PrimaryMap<Block, Vec<Step>>,
 }
@@ -47,7 +47,7 @@ impl Program {
         }
     }
 
-    /// Returns the steps of a block that concern a variable, in order: is it written?
+    /// Returns the steps of a block that concern a variable, in order; true for a write.
     fn writes(&self, block: Block, variable: usize) -> impl DoubleEndedIterator<Item = bool> {
         self.code[block].iter().filter_map(move |&step| match step {
             Step::Read(read) => (read == variable).then_some(false),
@@ -69,8 +69,8 @@ impl Program {
         definitions
     }
 
-    /// Definitions: the last of a variable in a block reaches the block's end, and none of the same
-    /// variable from before.
+    /// Reaching definitions: the last definition of a variable in a block reaches the block's end
+    /// and kills all earlier ones of the variable.
     fn reaching_definitions(&self, definitions: &[(Block, usize)]) -> GenKill<true, false> {
         let nothing: PrimaryMap<Block, Facts> = self.code.keys().map(|_| 0).collect();
         let mut problem = GenKill {
@@ -105,8 +105,8 @@ struct GenKill<const FORWARD: bool, const ON_EVERY_PATH: bool> {
 }
 
 impl<const FORWARD: bool, const ON_EVERY_PATH: bool> GenKill<FORWARD, ON_EVERY_PATH> {
-    /// Returns a fact for each variable: its first step in the direction decides for a backward
-    /// problem, its last for a forward one. A read makes the fact, a write destroys it.
+    /// A fact for each variable. Its first step in the block decides for a backward problem, its
+    /// last for a forward one: a read generates the fact, a write kills it.
     fn of_variables(program: &Program) -> Self {
         let decided = |block, by_write| {
             let deciding = |&variable: &usize| {
@@ -193,8 +193,8 @@ fn solved<const FORWARD: bool, const ON_EVERY_PATH: bool>(
     }
 }
 
-/// Follows every path that leads on from `starts` block by block; a block answers whether the paths
-/// through it are decided. Returns whether one was decided with yes.
+/// Follows every path from `starts` block by block; each block tells whether the paths through it
+/// are decided. Returns whether one was decided with true.
 fn some_path(
     graph: &Cfg,
     direction: Direction,

@@ -1,16 +1,16 @@
-//! Edges that go against an order, and what they say about the graph's cycles.
+//! Edges against an order, and what they say about the graph's cycles.
 //!
-//! - *Retreating*: the target's position is not after the source's. This is the reference's back
-//!   edge (`RPO(dst) <= RPO(src)`). In an order of a depth-first walk these are the edges to a node
-//!   on the walk's current path; every cycle has one, and which edge of a cycle it is depends on
-//!   the walk.
-//! - *Back edge*: the target dominates the source. Always retreating, whatever the walk; these make
-//!   natural loops.
-//! - *Irreducible*: retreating and not a back edge. There is one exactly if some cycle has several
-//!   entries.
+//! - *Retreating edge*: the target's position is not after the source's. This is the reference's
+//!   back edge (`RPO(dst) <= RPO(src)`). For an order from a depth-first search these are the edges
+//!   to a node on the current path; every cycle has one, and the search decides which edge of the
+//!   cycle it is.
+//! - *Back edge*: the target dominates the source. It is retreating in every order; back edges
+//!   define natural loops.
+//! - *Irreducible edge*: a retreating edge that is no back edge. One exists exactly if some cycle
+//!   has several entries.
 //!
-//! All three list edges by the position of their source, then in the order of the graph. Edges of
-//! unreachable nodes are none of them.
+//! All three functions list edges by the position of their source, then in the order of the graph.
+//! They ignore edges of unreachable nodes.
 
 use super::{DominatorTree, Graph, Node, ReversePostorder};
 
@@ -37,8 +37,8 @@ pub fn back_edges<N: Node>(
     retreating_edges(graph, order).filter(|&(source, target)| dominators.dominates(target, source))
 }
 
-/// Returns the edges that close a cycle which can be entered elsewhere than at their target; none
-/// exactly if the reachable part of the graph is reducible.
+/// Returns the edges that close a cycle with an entry other than their target; none exactly if the
+/// reachable part of the graph is reducible.
 pub fn irreducible_edges<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,

@@ -1,26 +1,26 @@
-//! Strongly connected components of a part of a graph: the nodes of its cycles.
+//! Strongly connected components of a part of a graph.
 //!
 //! R. E. Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM Journal on Computing 1
-//! (1972), with the frames of the walk in a vector.
+//! (1972), with an explicit stack.
 
 use super::{Graph, Node, NodeSet};
 
-/// Finds strongly connected components; the memory is kept from call to call.
+/// Finds strongly connected components. Keeps its memory from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct ComponentSearch<N> {
-    /// By node: when the walk came to it, from one on; zero if it has not.
+    /// By node: its number in order of visit, from one; zero if it was not visited.
     entered: Vec<u32>,
-    /// By node: the earliest node of its component that is known to be reached from it.
+    /// By node: the earliest node of its component that it is known to reach.
     lowest: Vec<u32>,
     /// Nodes whose component is not complete.
     open: NodeSet<N>,
     open_stack: Vec<N>,
-    /// Nodes whose walk has begun, and which successor is next.
+    /// Nodes on the current path, each with the number of its next successor.
     frames: Vec<(N, usize)>,
 }
 
 impl<N: Node> ComponentSearch<N> {
-    /// Creates a search with its memory still to come.
+    /// Creates a search without memory.
     pub fn new() -> Self {
         Self {
             entered: Vec::new(),
@@ -31,8 +31,9 @@ impl<N: Node> ComponentSearch<N> {
         }
     }
 
-    /// Returns the components of more than one node of the part of `graph` that consists of
-    /// `nodes`, for which alone `is_inside` holds. A component comes before those that lead to it.
+    /// Returns the components with more than one node in the part of `graph` that consists of
+    /// `nodes`, exactly those for which `is_inside` holds. A component comes before those that lead
+    /// to it.
     pub fn components(
         &mut self,
         graph: &impl Graph<Node = N>,
@@ -106,7 +107,7 @@ impl<N: Node> ComponentSearch<N> {
         *lowest = (*lowest).min(to);
     }
 
-    /// Takes the component of `first`, the node where the walk came into it.
+    /// Completes the component of `first`, its node that was visited first.
     fn close(&mut self, first: N, found: &mut Vec<Vec<N>>) {
         let start = self
             .open_stack
@@ -129,7 +130,7 @@ mod tests {
     use crate::entity::{Block, EntityRef};
     use crate::graph::testing::{Set, bit, members, on_random_graphs, set};
 
-    /// Returns the nodes that `from` reaches by at least one edge inside.
+    /// Returns the nodes that `from` reaches by at least one edge inside the set.
     fn reached(graph: &impl Graph<Node = Block>, from: Block, inside: Set) -> Set {
         let mut reached: Set = 0;
         let mut pending = vec![from];

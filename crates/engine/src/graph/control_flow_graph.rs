@@ -4,7 +4,7 @@ use super::rows::Rows;
 use super::{Graph, Node};
 
 /// A graph built once from a list of edges. Each node's neighbours are in the order of the list,
-/// repetitions kept.
+/// with repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlFlowGraph<N> {
     entry: N,
@@ -17,8 +17,8 @@ impl<N: Node> ControlFlowGraph<N> {
     ///
     /// # Panics
     ///
-    /// When an edge or the entry names a node that is not below `nodes`, unless there are no nodes
-    /// at all.
+    /// An edge or the entry names a node that is not below `nodes`, unless there are no nodes at
+    /// all.
     pub fn new(nodes: usize, entry: N, edges: impl Iterator<Item = (N, N)> + Clone) -> Self {
         assert!(
             entry.index() < nodes || nodes == 0,

@@ -1,8 +1,8 @@
 //! The dominator tree: `a` dominates `b` if every path from the entry to `b` goes through `a`.
 //!
-//! The immediate dominators come from [`immediate`](super::immediate), or, where that would take
-//! too long, from [`semi_nca`](super::semi_nca); the tree is the same. Nodes are numbered so that a
-//! subtree is an interval, which makes a test of dominance two comparisons.
+//! The immediate dominators come from [`immediate`](super::immediate) or, where that takes too many
+//! steps, from [`semi_nca`](super::semi_nca); the tree is the same. Nodes are numbered so that a
+//! subtree is an interval, so a dominance test is two comparisons.
 
 use super::immediate::cooper_harvey_kennedy;
 use super::semi_nca::semi_nca;
@@ -10,7 +10,7 @@ use super::{Graph, Node, Position, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption};
 use std::ops::Range;
 
-/// Immediate dominators, the tree they make, and dominance tests in constant time.
+/// Immediate dominators, the tree that they form, and dominance tests in constant time.
 ///
 /// Nodes that the entry does not reach are not in the tree.
 #[derive(Clone, Debug)]
@@ -31,11 +31,11 @@ struct Subtree {
     end: u32,
 }
 
-/// Arrays by position in the order that only the computation needs, kept to be used again.
+/// Arrays by position in the order that only the computation needs, kept for reuse.
 #[derive(Clone, Debug, Default)]
 struct Work {
     immediate: Vec<PackedOption<Position>>,
-    /// Size of the subtree; once the node has its place, the next free place in its subtree.
+    /// Size of the subtree; once the node has its number, the next free number in its subtree.
     size: Vec<u32>,
 }
 
@@ -51,15 +51,14 @@ impl<N: Node> Default for DominatorTree<N> {
 }
 
 impl<N: Node> DominatorTree<N> {
-    /// Creates the tree of `graph`, of which `order` is an order.
+    /// Computes the tree of `graph` from `order`, an order of it.
     pub fn new(graph: &impl Graph<Node = N>, order: &ReversePostorder<N>) -> Self {
         let mut tree = Self::default();
         tree.compute(graph, order);
         tree
     }
 
-    /// Computes the tree of `graph`, of which `order` is an order, keeping the memory of an earlier
-    /// one.
+    /// Computes the tree of `graph` from `order`, an order of it, reusing memory.
     pub fn compute(&mut self, graph: &impl Graph<Node = N>, order: &ReversePostorder<N>) {
         let nodes = graph.node_count();
         self.immediate.clear();
@@ -77,8 +76,8 @@ impl<N: Node> DominatorTree<N> {
         self.number_tree(order);
     }
 
-    /// Numbers the tree. In the order a dominator comes before what it dominates, so sizes take one
-    /// pass from the end and places one from the begin.
+    /// Numbers the tree. In the order, a node comes after its dominators, so one pass from the end
+    /// gives the sizes and one from the start the numbers.
     fn number_tree(&mut self, order: &ReversePostorder<N>) {
         let Work { immediate, size } = &mut self.work;
         let parent = |index: usize| immediate[index].expect("every node of the order has a dominator");
@@ -126,21 +125,20 @@ impl<N: Node> DominatorTree<N> {
         })
     }
 
-    /// Returns the nodes of the tree, each before those it dominates. Turned round, each comes
-    /// after them.
+    /// Returns the nodes of the tree in preorder: each before those that it dominates.
     pub fn preorder(&self) -> &[N] {
         &self.preorder
     }
 
-    /// Returns the numbers of the nodes that a node dominates, its own first; empty for one that
-    /// the root does not reach.
+    /// Returns the range of preorder numbers of the nodes that a node dominates, starting with its
+    /// own; empty for an unreachable node.
     #[inline]
     pub fn dominated(&self, node: N) -> Range<u32> {
         let Subtree { first, end } = self.subtree[node.index()];
         first..end
     }
 
-    /// Returns a node's place in the preorder, or none for an unreachable node.
+    /// Returns a node's number in the preorder, or none for an unreachable node.
     pub fn number(&self, node: N) -> Option<usize> {
         let Subtree { first, end } = self.subtree[node.index()];
         (first < end).then_some(first as usize)
@@ -151,13 +149,15 @@ impl<N: Node> DominatorTree<N> {
         self.preorder.len() == self.subtree.len()
     }
 
-    /// Returns a node and all that it dominates, in preorder; nothing for an unreachable node.
+    /// Returns a node and all nodes that it dominates, in preorder; nothing for an unreachable
+    /// node.
     pub fn subtree(&self, node: N) -> &[N] {
         let Subtree { first, end } = self.subtree[node.index()];
         &self.preorder[first as usize..end as usize]
     }
 
-    /// Is every path from the entry to `inner` a path through `outer`? Nodes dominate themselves.
+    /// True if every path from the entry to `inner` leads through `outer`. Nodes dominate
+    /// themselves.
     ///
     /// As in LLVM, an unreachable node is dominated by every node and dominates no reachable one.
     pub fn dominates(&self, outer: N, inner: N) -> bool {
@@ -165,13 +165,13 @@ impl<N: Node> DominatorTree<N> {
         inner.first == inner.end || (outer.first <= inner.first && inner.first < outer.end)
     }
 
-    /// [`dominates`](Self::dominates), but a node does not strictly dominate itself.
+    /// True if `outer` dominates `inner` and is not the same node.
     pub fn strictly_dominates(&self, outer: N, inner: N) -> bool {
         outer != inner && self.dominates(outer, inner)
     }
 
-    /// Returns the last node on the ways to both nodes that dominates them, or none if one is
-    /// unreachable. Takes as many steps as the first node lies below the answer.
+    /// Returns the nearest common dominator of two nodes, or none if one is unreachable. Takes as
+    /// many steps as the first node lies below the result.
     pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
         if !self.is_reachable(left) || !self.is_reachable(right) {
             return None;

@@ -1,10 +1,10 @@
-//! Edges by source in a hash map, as the reference keeps a function's successors and back edges:
-//! FNV-1a over the four bytes of a block's index, little end first, chooses the bucket.
+//! Edges by source in a hash map, as the reference keeps a function's successors and back edges.
+//! FNV-1a over the four bytes of a block's index, in little-endian order, selects the bucket.
 //!
-//! The table is the standard library's, which grows by its own rule. A source's targets are a list:
-//! those of a jump table are read in order, not looked up. Orders, dominators and phases use the
-//! same edges in flat arrays ([`ControlFlowGraph`](super::ControlFlowGraph)), so a map is made only
-//! for those who read it.
+//! The table is the standard library's, with its own growth policy. A source's targets are a list:
+//! the targets of a jump table are read in order, not looked up. Orders, dominators and phases use
+//! the same edges in flat arrays ([`ControlFlowGraph`](super::ControlFlowGraph)), so a map is built
+//! only when it is read.
 
 use super::Node;
 use crate::hash::Fnv1a;
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash};
 
-/// Targets by source; several to a source, in order of insertion and with repetitions.
+/// Targets by source, in order of insertion and with repetitions.
 #[derive(Clone, Debug)]
 pub struct EdgeMap<N> {
     targets: HashMap<N, SmallVec<[N; 2]>, BuildHasherDefault<Fnv1a>>,

@@ -1,29 +1,29 @@
-//! The dominance frontier: where a node's dominance ends.
+//! The dominance frontier: the nodes where a node's dominance ends.
 //!
 //! ```text
 //! DF(a) = { b | a dominates a predecessor of b and does not strictly dominate b }
 //! ```
 //!
-//! Computed from the joins, as in Cooper, Harvey and Kennedy: from each predecessor of `b` up to
-//! the immediate dominator of `b`, every node has `b` in its frontier. Its size, and so its cost,
-//! can be the square of the number of nodes.
+//! Computed from the joins, as in Cooper, Harvey and Kennedy: `b` is in the frontier of every node
+//! on the way from a predecessor of `b` up to, and not including, the immediate dominator of `b`.
+//! Size and cost can be quadratic in the number of nodes.
 
 use super::rows::Rows;
 use super::{DominatorTree, Graph, Node};
 use crate::entity::PackedOption;
 
 /// The dominance frontier of every node. Over a [`ReversedGraph`](super::ReversedGraph) and its
-/// tree: the nodes that a node is control dependent on.
+/// tree, these are the nodes that a node is control dependent on.
 #[derive(Clone, Debug)]
 pub struct DominanceFrontier<N> {
     rows: Rows<N, N>,
 }
 
 impl<N: Node> DominanceFrontier<N> {
-    /// Creates the frontiers of `graph`, whose dominator tree is `dominators`.
+    /// Computes the frontiers of `graph` from its dominator tree.
     pub fn new(graph: &impl Graph<Node = N>, dominators: &DominatorTree<N>) -> Self {
         let mut pairs = Vec::new();
-        // The last node that was put in each node's frontier.
+        // The last node added to each node's frontier.
         let mut latest: Vec<PackedOption<N>> = vec![PackedOption::default(); graph.node_count()];
         for node in graph.nodes().filter(|&node| dominators.is_reachable(node)) {
             let end = dominators.immediate(node);

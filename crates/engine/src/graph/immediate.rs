@@ -1,23 +1,24 @@
 //! Immediate dominators by iteration over the reverse post-order: Cooper, Harvey and Kennedy, "A
-//! Simple, Fast Dominance Algorithm", 2001. The algorithm of the reference.
+//! Simple, Fast Dominance Algorithm", 2001, the algorithm of the reference.
 //!
 //! Two candidates for a node's dominator meet by walking up the tree built so far, always from the
-//! one that is later in the order. A sweep over a node whose predecessors all come before it is
-//! final, if they are; so after a sweep only the targets of retreating edges are looked at again,
-//! and on a reducible graph, where such an edge adds nothing, that ends it.
+//! one that is later in the order. The result for a node whose predecessors all come before it is
+//! final if theirs are. So after a sweep only the targets of retreating edges are visited again; on
+//! a reducible graph such an edge changes nothing, and the iteration ends.
 //!
-//! On the graphs of programs the walks are short. A straight line of blocks that all leave for one
-//! common exit makes them as long as the line, and irreducible graphs can need many sweeps; so the
-//! steps are counted, and the caller has [`semi_nca`](super::semi_nca) for when there are too many.
+//! On the graphs of real programs the walks are short. A chain of blocks that all leave for one
+//! exit makes them as long as the chain, and irreducible graphs can need many sweeps. So the steps
+//! are counted, and [`semi_nca`](super::semi_nca) takes over when there are too many.
 
 use super::{Graph, Node, Position, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption};
 
-/// Sweeps allowed, and steps up the tree for each node. Programs need one or two of each.
+/// Limit for the number of sweeps, and for the steps up the tree for each node. Programs need one
+/// or two of each.
 const LIMIT: usize = 8;
 
-/// Writes the immediate dominator of each position to `immediate`, the entry's being itself. Gives
-/// up and returns whether it got there.
+/// Writes the immediate dominator of each position to `immediate`; the entry's is itself. Returns
+/// false if it gave up.
 pub(super) fn cooper_harvey_kennedy<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,
@@ -68,13 +69,13 @@ struct Search<'a, G: Graph> {
     order: &'a ReversePostorder<G::Node>,
     /// By position; none until the first visit.
     immediate: &'a mut [PackedOption<Position>],
-    /// Steps up the tree that may still be taken; at zero the result is of no use.
+    /// Steps up the tree that may still be taken; at zero the result is unusable.
     steps_left: usize,
 }
 
 struct Update {
     changed: bool,
-    /// A predecessor has not been visited yet.
+    /// True if a predecessor has not been visited yet.
     incomplete: bool,
 }
 
@@ -99,8 +100,7 @@ impl<G: Graph> Search<'_, G> {
         Update { changed, incomplete }
     }
 
-    /// Returns where the ways up the tree from two positions meet, if there are the steps to get
-    /// there.
+    /// Returns where the ways up the tree from two positions meet, unless the steps run out.
     fn intersect(&mut self, mut left: Position, mut right: Position) -> Position {
         while left != right && self.steps_left > 0 {
             self.steps_left -= 1;

@@ -1,20 +1,20 @@
-//! Natural loops and how they nest.
+//! Natural loops and their nesting.
 //!
 //! A *header* is a reachable node with a back edge: an edge from a reachable node that the header
-//! dominates, the *latch*. The loop of a header are the nodes that reach one of its latches without
-//! passing the header. There is one loop for each header, and two loops are disjoint or one lies in
-//! the other. This is the definition of LLVM's `LoopInfo` and `MachineLoopInfo`. Cycles that can be
-//! entered in several places are no loops; see [`irreducible_edges`](super::irreducible_edges).
+//! dominates, the *latch*. The loop of a header consists of the nodes that reach one of its latches
+//! without passing through the header. There is one loop for each header, and two loops are either
+//! disjoint or nested. This is the definition of LLVM's `LoopInfo` and `MachineLoopInfo`. A cycle
+//! with several entries is no loop; see [`irreducible_edges`](super::irreducible_edges).
 //!
-//! Inner loops are found first, and the walk back from a latch steps over a loop that it meets to
-//! that loop's header. Where LLVM goes up the parents to the outermost loop so far, a path that is
-//! halved on the way keeps deep nests nearly linear.
+//! Inner loops are found first. The backward walk from a latch steps over an inner loop to that
+//! loop's header. Where LLVM follows the parents to the outermost loop so far, path halving keeps
+//! deep nests nearly linear.
 
 use super::{DominatorTree, Graph, Node, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption, PrimaryMap, entity_impl};
 use std::ops::Range;
 
-/// A natural loop. Loops are numbered so that a loop is followed by the loops in it.
+/// A natural loop. A loop is numbered directly before the loops inside it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loop(u32);
 entity_impl!(Loop, "loop");
@@ -25,8 +25,7 @@ pub struct LoopForest<N> {
     loops: PrimaryMap<Loop, Nest<N>>,
     /// By node.
     innermost: Vec<PackedOption<Loop>>,
-    /// The nodes of loops; those of one loop are a slice, its header first and the loops in it
-    /// last.
+    /// The nodes of all loops. Those of one loop are a slice: its header first, inner loops last.
     nodes: Vec<N>,
 }
 
@@ -36,14 +35,14 @@ struct Nest<N> {
     parent: PackedOption<Loop>,
     /// 1 for a loop that is in no other.
     depth: u32,
-    /// The loops in this one, itself included, are those up to here.
+    /// The loop behind the last one inside this one.
     end: Loop,
-    /// Where its nodes are.
+    /// The range of its nodes.
     nodes: Range<u32>,
 }
 
 impl<N: Node> LoopForest<N> {
-    /// Creates the loops of `graph`.
+    /// Finds the loops of `graph`.
     pub fn new(
         graph: &impl Graph<Node = N>,
         order: &ReversePostorder<N>,
@@ -66,8 +65,8 @@ impl<N: Node> LoopForest<N> {
         self.loops.is_empty()
     }
 
-    /// Returns all loops; a loop comes before the loops in it, and those beside each other by their
-    /// headers' order.
+    /// Returns all loops. A loop comes before the loops inside it; siblings are in the order of
+    /// their headers.
     pub fn loops(&self) -> impl DoubleEndedIterator<Item = Loop> + ExactSizeIterator {
         self.loops.keys()
     }
@@ -77,17 +76,17 @@ impl<N: Node> LoopForest<N> {
         self.loops[natural_loop].header
     }
 
-    /// Returns the next larger loop that contains this one.
+    /// Returns the innermost loop that contains this one.
     pub fn parent(&self, natural_loop: Loop) -> Option<Loop> {
         self.loops[natural_loop].parent.expand()
     }
 
-    /// Returns how many loops contain the header: 1 for a loop that is in no other.
+    /// Returns how many loops contain the header: 1 for an outermost loop.
     pub fn depth(&self, natural_loop: Loop) -> usize {
         self.loops[natural_loop].depth as usize
     }
 
-    /// Returns the loops directly in this one.
+    /// Returns the loops directly inside this one.
     pub fn children(&self, natural_loop: Loop) -> impl Iterator<Item = Loop> {
         let end = self.loops[natural_loop].end;
         let mut next = Loop::new(natural_loop.index() + 1);
@@ -98,19 +97,19 @@ impl<N: Node> LoopForest<N> {
         })
     }
 
-    /// Returns the nodes of a loop, those of loops in it included. The header is first; the loop's
-    /// own nodes, in the order's order, come before those of the loops in it.
+    /// Returns the nodes of a loop, those of inner loops included: the header, the loop's own nodes
+    /// in the order's order, then those of inner loops.
     pub fn nodes(&self, natural_loop: Loop) -> &[N] {
         let Range { start, end } = self.loops[natural_loop].nodes;
         &self.nodes[start as usize..end as usize]
     }
 
-    /// Returns the smallest loop that a node is in.
+    /// Returns the innermost loop that contains a node.
     pub fn innermost(&self, node: N) -> Option<Loop> {
         self.innermost[node.index()].expand()
     }
 
-    /// Returns how many loops a node is in.
+    /// Returns how many loops contain a node.
     pub fn depth_of(&self, node: N) -> usize {
         self.innermost(node)
             .map_or(0, |natural_loop| self.depth(natural_loop))
@@ -122,7 +121,7 @@ impl<N: Node> LoopForest<N> {
             .is_some_and(|inner| self.encloses(natural_loop, inner))
     }
 
-    /// True if `inner` is the same loop or one in it.
+    /// True if `inner` is the same loop or lies inside it.
     pub fn encloses(&self, outer: Loop, inner: Loop) -> bool {
         outer <= inner && inner < self.loops[outer].end
     }
@@ -133,16 +132,15 @@ impl<N: Node> LoopForest<N> {
             .is_some_and(|natural_loop| self.header(natural_loop) == node)
     }
 
-    /// Returns the sources of the loop's back edges, with repetitions where there are several edges
-    /// from one.
+    /// Returns the sources of the loop's back edges, once for each edge.
     pub fn latches(&self, graph: &impl Graph<Node = N>, natural_loop: Loop) -> impl Iterator<Item = N> {
         graph
             .predecessors(self.header(natural_loop))
             .filter(move |&predecessor| self.contains(natural_loop, predecessor))
     }
 
-    /// Returns the edges from a node of the loop to one outside, in the order of
-    /// [`nodes`](Self::nodes): exiting nodes are their sources, exits their targets.
+    /// Returns the edges that leave the loop, in the order of [`nodes`](Self::nodes): their sources
+    /// are the exiting nodes, their targets the exits.
     pub fn exit_edges(
         &self,
         graph: &impl Graph<Node = N>,
@@ -156,8 +154,8 @@ impl<N: Node> LoopForest<N> {
         })
     }
 
-    /// Returns the only node outside that leads to the header, if its only edge is the one to the
-    /// header.
+    /// Returns the preheader: the only node outside the loop that leads to the header, if that is
+    /// its only edge.
     pub fn preheader(&self, graph: &impl Graph<Node = N>, natural_loop: Loop) -> Option<N> {
         let mut outside = graph
             .predecessors(self.header(natural_loop))
@@ -168,12 +166,12 @@ impl<N: Node> LoopForest<N> {
     }
 }
 
-/// A loop by its place in the search: inner loops before those around them.
+/// A loop by its position in the search: inner loops before outer ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Found(u32);
 entity_impl!(Found, "found");
 
-/// The search for loops, from the leaves of the dominator tree to its root.
+/// The search for loops, bottom-up through the dominator tree.
 struct Search<N> {
     /// By node.
     innermost: Vec<PackedOption<Found>>,
@@ -186,19 +184,19 @@ struct FoundLoop<N> {
     parent: PackedOption<Found>,
     /// Its number in the forest, once it has one.
     index: PackedOption<Loop>,
-    /// A loop around this one, or itself if there is none so far: the way to the outermost one.
+    /// A loop around this one, on the way to the outermost one so far; itself if there is none.
     outer: Found,
     size: Extent,
 }
 
-/// How many there are of each; once the loop has its place, the next free number or place of each.
+/// Counts of a loop; once the loop has its number, the next free number or position of each.
 #[derive(Clone, Copy, Default)]
 struct Extent {
-    /// Loops: the loop itself and those in it.
+    /// Loops: the loop itself and those inside it.
     loops: u32,
-    /// Nodes that are in no loop in it.
+    /// Nodes that are in no inner loop.
     own_nodes: u32,
-    /// Nodes of the loops in it.
+    /// Nodes of inner loops.
     inner_nodes: u32,
 }
 
@@ -211,7 +209,7 @@ impl<N: Node> Search<N> {
         }
     }
 
-    /// Finds the loop of `header`, if it is one.
+    /// Finds the loop of `header`, if it has one.
     fn find_loop(&mut self, graph: &impl Graph<Node = N>, dominators: &DominatorTree<N>, header: N) {
         let latches = graph.predecessors(header).filter(|&predecessor| {
             dominators.is_reachable(predecessor) && dominators.dominates(header, predecessor)
@@ -234,7 +232,7 @@ impl<N: Node> Search<N> {
         });
         self.innermost[header.index()] = this.into();
         while let Some(node) = self.stack.pop() {
-            // Where the walk goes on, behind `node` or the loop that it is in.
+            // The walk continues behind `node`, or behind the loop that contains it.
             let before = match self.innermost[node.index()].expand() {
                 None => {
                     self.innermost[node.index()] = this.into();
@@ -271,8 +269,8 @@ impl<N: Node> Search<N> {
         of
     }
 
-    /// Numbers loops and their nodes so that those in a loop follow it. In the order a loop's
-    /// header comes before its other nodes and before the headers in it.
+    /// Numbers loops and their nodes so that inner loops follow. In the order, a loop's header
+    /// comes before its other nodes and before inner headers.
     fn number(mut self, order: &ReversePostorder<N>) -> LoopForest<N> {
         let mut forest = LoopForest {
             loops: PrimaryMap::with_capacity(self.found.len()),
@@ -310,15 +308,15 @@ impl<N: Node> Search<N> {
                 .index
                 .expand()
                 .and_then(|index| nests[index.index()].as_mut());
-            // All loops in it have their numbers, so the next free number is the end.
+            // All inner loops have their numbers, so the next free number is the end.
             nest.expect("headers are reachable").end = Loop::new(found.size.loops as usize);
         }
         forest.loops.extend(nests.into_iter().flatten());
         forest
     }
 
-    /// Gives a loop its number and its nodes their range, in what is free in the loop around it, or
-    /// in `top`.
+    /// Assigns a loop its number and its nodes their range, within the loop around it or within
+    /// `top`.
     fn place(&mut self, found: Found, top: &mut Extent) -> (Loop, Range<u32>) {
         let FoundLoop { parent, size, .. } = self.found[found];
         let free = match parent.expand() {

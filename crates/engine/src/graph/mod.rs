@@ -17,9 +17,9 @@
 //! | `components.rs` | strongly connected components of a part of a graph |
 //! | `node_set.rs`, `rows.rs` | a set of nodes; a table of lists |
 //!
-//! Nothing here recurses or allocates per node, and an analysis that is computed again keeps its
-//! memory. Nodes that the entry does not reach are in no order and no tree: questions about them
-//! are answered with `None`, and tests of dominance as LLVM answers them.
+//! Nothing here recurses or allocates per node, and a recomputed analysis keeps its memory. Nodes
+//! that the entry does not reach are in no order and no tree: queries about them return `None`, and
+//! dominance tests answer as LLVM's do.
 
 mod back_edges;
 mod components;
@@ -55,24 +55,24 @@ pub use order::{Position, ReversePostorder, Traversal};
 pub use post_dominators::PostDominatorTree;
 pub use reversed::ReversedGraph;
 
-/// What a graph's nodes are named by: an entity such as [`Block`](crate::entity::Block).
+/// The type that names a graph's nodes: an entity such as [`Block`](crate::entity::Block).
 pub trait Node: EntityRef + ReservedValue + Debug {}
 
 impl<T: EntityRef + ReservedValue + Debug> Node for T {}
 
 /// A directed graph with an entry.
 ///
-/// Nodes are numbered from zero without gaps. Two nodes may be joined by several edges; each is
-/// listed on both sides. The order of neighbours is the graph's own and has to stay the same from
+/// Nodes are numbered from zero without gaps. There may be several edges between two nodes; both
+/// sides list each of them. The order of neighbours is up to the graph but must stay the same from
 /// call to call.
 pub trait Graph {
-    /// How nodes are named.
+    /// The type of nodes.
     type Node: Node;
 
     /// Returns the number of nodes.
     fn node_count(&self) -> usize;
 
-    /// Returns where execution begins. Not asked of a graph without nodes.
+    /// Returns the entry. Not called for a graph without nodes.
     fn entry(&self) -> Self::Node;
 
     /// Returns the number of edges out of a node.

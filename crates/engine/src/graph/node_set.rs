@@ -1,4 +1,4 @@
-//! A set of the nodes of one graph: the visited marks of the walks and the worklist of the solver.
+//! A set of the nodes of one graph: visited marks of searches and the solver's worklist.
 
 use crate::entity::EntityRef;
 use std::marker::PhantomData;
@@ -33,7 +33,7 @@ impl<N: EntityRef> NodeSet<N> {
         self.words.resize(bound.div_ceil(64), 0);
     }
 
-    /// Makes the set of all nodes below `bound`.
+    /// Fills the set with all nodes below `bound`.
     pub fn reset_to_all(&mut self, bound: usize) {
         self.words.clear();
         self.words.resize(bound / 64, u64::MAX);

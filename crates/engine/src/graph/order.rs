@@ -1,40 +1,40 @@
 //! Reverse post-order.
 //!
-//! A depth-first walk leaves a node after everything it reaches from there; the order of leaving,
-//! turned round, puts a node before its successors, except along edges that close a cycle. Which
-//! depth-first walk it is decides the rest:
+//! A depth-first search leaves a node after everything that it reaches from there. The reverse of
+//! that order puts a node before its successors, except along edges that close a cycle. The rest
+//! depends on the search:
 //!
-//! - [`Traversal::ExplicitStack`] pushes all successors at once and so walks the *last* successor
-//!   first; in the order the first successor's part comes first, which for a branch with a
+//! - [`Traversal::ExplicitStack`] pushes all successors at once and so visits the *last* successor
+//!   first. In the order, the first successor's part then comes first, which for a branch with a
 //!   fall-through is close to the layout.
-//! - [`Traversal::Recursive`] walks the *first* successor first, as the textbook's recursive
+//! - [`Traversal::Recursive`] visits the *first* successor first, as the textbook's recursive
 //!   function does.
 //!
-//! Both are reverse post-orders of a depth-first walk. In a graph without cycles both are
+//! Both are reverse post-orders of a depth-first search. For a graph without cycles both are
 //! topological.
 //!
-//! The reference has both forms and a knob to choose. Two departures:
+//! The reference has both and a knob to choose. Two departures:
 //!
-//! - Its explicit stack, as printed, does not push a node that is on the stack already. Then a node
-//!   waits for the place where it was pushed first, and may come before its own predecessor: with
-//!   edges 0→1, 0→2, 2→1 the order is 0, 1, 2, and the edge 2→1 looks like one that closes a cycle.
-//!   The same listing discards stack entries of nodes that are done, which then could not exist.
-//!   Here a node is pushed again until it has been expanded, `in_stack` marks the nodes of the
-//!   current path, and the discard is what removes the older entries.
+//! - As printed, its explicit stack does not push a node that is on the stack already. Such a node
+//!   keeps its earlier position and may come before its own predecessor: with edges 0→1, 0→2, 2→1
+//!   the order is 0, 1, 2, and 2→1 looks like an edge that closes a cycle. The same listing
+//!   discards stack entries of finished nodes, which could then not exist. Here a node is pushed
+//!   again until it has been expanded, `in_stack` marks the nodes of the current path, and the
+//!   discard removes the older entries.
 //! - Its numbers count down from the number of blocks, so unreachable blocks leave a gap at the
-//!   front. Here the entry is always at position 0.
+//!   front. Here the entry always has position 0.
 //!
-//! The recursive order is computed without recursion: the frames are in a vector.
+//! The recursive order is computed with an explicit stack of frames.
 
 use super::{Graph, Node, NodeSet};
 use crate::entity::{EntityRef, PackedOption, entity_impl};
 
-/// A place in a [`ReversePostorder`].
+/// A position in a [`ReversePostorder`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(u32);
 entity_impl!(Position, "rpo");
 
-/// Which depth-first walk an order comes from.
+/// The depth-first search that an order comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Traversal {
     /// Last successor first.
@@ -53,7 +53,7 @@ pub struct ReversePostorder<N> {
     work: Work<N>,
 }
 
-/// Memory that only the walk needs, kept to be used again.
+/// Memory that only the search needs, kept for reuse.
 #[derive(Clone, Debug)]
 struct Work<N> {
     need_expand: NodeSet<N>,
@@ -62,11 +62,11 @@ struct Work<N> {
     frames: Vec<Frame<N>>,
 }
 
-/// A node whose walk has begun.
+/// A node on the current path.
 #[derive(Clone, Debug)]
 struct Frame<N> {
     node: N,
-    /// The successor to look at next.
+    /// The number of the next successor to visit.
     next: u32,
 }
 
@@ -86,14 +86,14 @@ impl<N> Default for ReversePostorder<N> {
 }
 
 impl<N: Node> ReversePostorder<N> {
-    /// Creates the order of `graph`.
+    /// Computes the order of `graph`.
     pub fn new(graph: &impl Graph<Node = N>, traversal: Traversal) -> Self {
         let mut order = Self::default();
         order.compute(graph, traversal);
         order
     }
 
-    /// Computes the order of `graph`, keeping the memory of an earlier one.
+    /// Computes the order of `graph`, reusing memory.
     pub fn compute(&mut self, graph: &impl Graph<Node = N>, traversal: Traversal) {
         let nodes = graph.node_count();
         self.order.clear();
@@ -123,7 +123,7 @@ impl<N: Node> ReversePostorder<N> {
         self.order.len()
     }
 
-    /// True if there is no node at all.
+    /// True if there is no node.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
@@ -155,9 +155,8 @@ impl<N: Node> ReversePostorder<N> {
 }
 
 impl<N: Node> Work<N> {
-    /// Lists nodes as the walk leaves them. The stack holds the current path and, between its
-    /// nodes, what has yet to be tried; it never holds more entries than there are edges, and the
-    /// entry.
+    /// Lists nodes as the search leaves them. The stack holds the current path and, between its
+    /// nodes, untried successors: never more entries than there are edges, plus the entry.
     fn leave_by_stack(&mut self, graph: &impl Graph<Node = N>, left: &mut Vec<N>) {
         self.in_stack.reset(graph.node_count());
         self.stack.clear();
@@ -179,7 +178,7 @@ impl<N: Node> Work<N> {
         }
     }
 
-    /// Lists nodes as a recursive walk leaves them.
+    /// Lists nodes as a recursive search leaves them.
     fn leave_by_frames(&mut self, graph: &impl Graph<Node = N>, left: &mut Vec<N>) {
         let entry = graph.entry();
         self.frames.clear();

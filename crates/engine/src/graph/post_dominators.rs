@@ -1,13 +1,13 @@
 //! The post-dominator tree: `a` post-dominates `b` if every path from `b` to the end goes through
 //! `a`.
 //!
-//! The end is the exit of [`ReversedGraph`], whose file says how infinite loops reach it: as in
+//! The end is the exit of [`ReversedGraph`], which describes how infinite loops reach it: as in
 //! LLVM's `MachinePostDominatorTree`.
 
 use super::{DominatorTree, Graph, Node, ReversePostorder, ReversedGraph, Traversal};
 
-/// Immediate post-dominators, the tree they make, and tests in constant time. Every node is in the
-/// tree, also those that the entry does not reach.
+/// Immediate post-dominators, the tree that they form, and tests in constant time. Every node is in
+/// the tree, even those that the entry does not reach.
 #[derive(Clone, Debug)]
 pub struct PostDominatorTree<N: Node> {
     tree: DominatorTree<N>,
@@ -15,7 +15,7 @@ pub struct PostDominatorTree<N: Node> {
 }
 
 impl<N: Node> PostDominatorTree<N> {
-    /// Creates the tree of `graph`.
+    /// Computes the tree of `graph`.
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let reversed = ReversedGraph::new(graph);
         let order = ReversePostorder::new(&reversed, Traversal::default());
@@ -42,14 +42,13 @@ impl<N: Node> PostDominatorTree<N> {
         self.tree.children(self.exit)
     }
 
-    /// Is every path from `before` to the end a path through `after`? Nodes post-dominate
+    /// True if every path from `before` to the end leads through `after`. Nodes post-dominate
     /// themselves.
     pub fn dominates(&self, after: N, before: N) -> bool {
         self.tree.dominates(after, before)
     }
 
-    /// Returns the first node after both nodes that post-dominates them, or none if they have only
-    /// the end in common.
+    /// Returns the nearest common post-dominator of two nodes, or none if that is the end.
     pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
         self.tree
             .nearest_common(left, right)

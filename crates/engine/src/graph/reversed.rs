@@ -1,20 +1,20 @@
-//! The graph with its edges turned round, and one exit that is its entry.
+//! The reversed graph, with one exit as its entry.
 //!
-//! Which nodes get an edge to the exit is what decides post-dominance. They are the ones that LLVM
-//! takes as roots of its post-dominator trees:
+//! The choice of nodes with an edge to the exit decides post-dominance. They are the roots of
+//! LLVM's post-dominator trees:
 //!
 //! - every node without successors;
-//! - for loops that nothing leaves: of each set of nodes that reach one another and nothing else,
-//!   one node. It is the node that a depth-first walk comes to last, begun at the first node in
-//!   number that reaches no root so far, and going to successors of greater number first. In a loop
-//!   of blocks laid out in order that is its last block.
+//! - for infinite loops: one node of each set of nodes that reach one another and nothing else. It
+//!   is the node that a depth-first search visits last, started at the lowest node that reaches no
+//!   root so far and visiting successors in descending order. In a loop of blocks laid out in order
+//!   that is its last block.
 //!
-//! Nodes that the entry does not reach are part of the graph like any others.
+//! Nodes that the entry does not reach are part of the graph like all others.
 
 use super::{Graph, NodeSet};
 use crate::entity::EntityRef;
 
-/// A graph seen from its end. It has one node more, [`exit`](Self::exit), which is its entry.
+/// A graph seen from its end. It has one more node, [`exit`](Self::exit), which is its entry.
 #[derive(Debug)]
 pub struct ReversedGraph<'a, G: Graph> {
     graph: &'a G,
@@ -23,8 +23,8 @@ pub struct ReversedGraph<'a, G: Graph> {
 }
 
 impl<'a, G: Graph> ReversedGraph<'a, G> {
-    /// Creates the reverse of `graph`. Linear in its size, except that where infinite loops branch
-    /// off one another, each walk that looks for a root may go through the nodes that follow.
+    /// Creates the reverse of `graph`. Takes linear time, except that where infinite loops branch
+    /// off one another, each search for a root may visit the nodes behind it.
     pub fn new(graph: &'a G) -> Self {
         let roots = Roots::new(graph).find();
         let mut is_root = NodeSet::new(graph.node_count());
@@ -38,14 +38,14 @@ impl<'a, G: Graph> ReversedGraph<'a, G> {
         }
     }
 
-    /// Returns the node that stands for the end of execution. Its number is the number of nodes of
-    /// the graph.
+    /// Returns the node that stands for the end of execution. Its number is the graph's number of
+    /// nodes.
     pub fn exit(&self) -> G::Node {
         G::Node::new(self.graph.node_count())
     }
 
-    /// Returns the nodes that have an edge to the exit: those without successors by number, then
-    /// those of infinite loops.
+    /// Returns the nodes with an edge to the exit: those without successors by number, then those
+    /// of infinite loops.
     pub fn roots(&self) -> &[G::Node] {
         &self.roots
     }
@@ -101,10 +101,10 @@ impl<G: Graph> Graph for ReversedGraph<'_, G> {
     }
 }
 
-/// The search for the nodes that get an edge to the exit.
+/// The search for the nodes with an edge to the exit.
 struct Roots<'a, G: Graph> {
     graph: &'a G,
-    /// Nodes from which a root can be reached.
+    /// Nodes that reach a root.
     reaches_root: NodeSet<G::Node>,
     stack: Vec<G::Node>,
 }
@@ -142,7 +142,7 @@ impl<'a, G: Graph> Roots<'a, G> {
         roots
     }
 
-    /// Marks all nodes that reach `root`; returns whether `root` was not marked.
+    /// Marks all nodes that reach `root`. Returns whether `root` was not marked before.
     fn walk_back(&mut self, root: G::Node) -> bool {
         let new = self.reaches_root.insert(root);
         if new {
@@ -158,9 +158,8 @@ impl<'a, G: Graph> Roots<'a, G> {
         new
     }
 
-    /// Returns the node that the walk from `start` comes to last. All that `start` reaches is
-    /// without a root: from where there is one `start` would have been found. `walked` is empty
-    /// before and after.
+    /// Returns the node that the search from `start` visits last. Nothing that `start` reaches has
+    /// a root, or `start` would have been marked. `walked` is empty before and after.
     fn furthest(&mut self, start: G::Node, walked: &mut NodeSet<G::Node>) -> G::Node {
         let mut visited = Vec::new();
         self.stack.push(start);
@@ -180,8 +179,8 @@ impl<'a, G: Graph> Roots<'a, G> {
     }
 
     /// Drops the roots after the first `exits` that reach another one. A root cannot reach one
-    /// found before it, so it is enough to look from the last to the first for what reaches roots
-    /// that stay.
+    /// found before it, so it suffices to search from the last to the first for nodes that reach
+    /// the remaining roots.
     fn drop_redundant(&mut self, roots: &mut Vec<G::Node>, exits: usize) {
         self.reaches_root.reset(self.graph.node_count());
         let mut kept: Vec<G::Node> = Vec::new();

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 /// A list of values for each key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows<K, V> {
-    /// Where the list of each key begins in `values`; one more for the end of the last.
+    /// Start of each key's list in `values`, and the end of the last.
     first: Vec<u32>,
     values: Vec<V>,
     key: PhantomData<K>,
@@ -23,12 +23,12 @@ impl<K, V> Default for Rows<K, V> {
 }
 
 impl<K: EntityRef, V: EntityRef> Rows<K, V> {
-    /// Replaces all lists, keeping the memory: `pairs` are sorted stably by key. Keys are below
+    /// Replaces all lists by `pairs`, stably sorted by key, and reuses memory. Keys are below
     /// `keys`.
     pub fn fill(&mut self, keys: usize, pairs: impl Iterator<Item = (K, V)> + Clone) {
         self.first.clear();
         self.first.resize(keys + 2, 0);
-        // Counts are kept two places up, so that filling a list moves its begin into place.
+        // Counts are kept two positions up, so that filling a list moves its start into place.
         pairs
             .clone()
             .for_each(|(key, _)| self.first[key.index() + 2] += 1);

@@ -1,6 +1,6 @@
-//! Immediate dominators by the semidominator algorithm in the form called SemiNCA (Georgiadis,
+//! Immediate dominators by the semidominator algorithm in the variant called SemiNCA (Georgiadis,
 //! "Linear-Time Algorithms for Dominators and Related Problems", 2005), which is nearly linear on
-//! any graph. LLVM's algorithm, and here the one for graphs on which
+//! any graph. It is LLVM's algorithm; here it is used for graphs on which
 //! [`immediate`](super::immediate) takes too many steps.
 
 use super::{Graph, Node, Position, ReversePostorder};
@@ -11,7 +11,7 @@ use crate::entity::{EntityRef, PackedOption, entity_impl};
 struct Preorder(u32);
 entity_impl!(Preorder, "pre");
 
-/// The arrays of one computation, by preorder number unless said otherwise.
+/// The arrays of one computation, by preorder number unless noted.
 struct SemiNca<N> {
     /// By node.
     number: Vec<PackedOption<Preorder>>,
@@ -25,7 +25,7 @@ struct SemiNca<N> {
     path: Vec<Preorder>,
 }
 
-/// Writes the immediate dominator of each position to `immediate`, the entry's being itself.
+/// Writes the immediate dominator of each position to `immediate`; the entry's is itself.
 pub(super) fn semi_nca<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,
@@ -108,7 +108,7 @@ impl<N: Node> SemiNca<N> {
     }
 
     /// Returns the vertex of least semidominator on the path from `vertex` up to the root of its
-    /// tree in the forest of vertices above `current`, compressing the path.
+    /// tree in the forest of vertices above `current`. Compresses the path.
     fn evaluate(&mut self, vertex: Preorder, current: Preorder) -> Preorder {
         if vertex <= current {
             return vertex;

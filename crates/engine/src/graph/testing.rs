@@ -1,4 +1,4 @@
-//! Random graphs, and what is asked of them answered from the definitions.
+//! Random graphs, and answers to queries about them from the definitions.
 
 use super::{ControlFlowGraph, Graph};
 use crate::entity::{Block, EntityRef};
@@ -20,12 +20,12 @@ pub fn members(set: Set) -> impl Iterator<Item = Block> {
         .map(Block::new)
 }
 
-/// Returns the set of some nodes.
+/// The number of random graphs of a test: `ORIEL_TEST_GRAPHS`, or a number that is quick.
 pub fn set(nodes: impl IntoIterator<Item = Block>) -> Set {
     nodes.into_iter().fold(0, |set, node| set | bit(node))
 }
 
-/// Returns how many random graphs a test takes: `ORIEL_TEST_GRAPHS`, or a number that is quick.
+/// Runs a test on random graphs and, when it fails, prints the graph's number.
 pub fn graph_count() -> u64 {
     std::env::var("ORIEL_TEST_GRAPHS").map_or(3000, |count| {
         count.parse().expect("ORIEL_TEST_GRAPHS is a number of graphs")
@@ -93,7 +93,7 @@ fn shuffle<T>(items: &mut [T], random: &mut Random) {
 
 type Edges = (usize, Vec<(usize, usize)>);
 
-/// Edges between any two nodes, of any number.
+/// Edges between any two nodes.
 fn anything(random: &mut Random) -> Edges {
     let nodes = random.between(1, 16);
     let count = random.index(nodes * 3 + 1);
@@ -101,7 +101,7 @@ fn anything(random: &mut Random) -> Edges {
     (nodes, edges.collect())
 }
 
-/// Returns a line, and a few edges besides.
+/// A chain with a few more edges.
 fn chain(random: &mut Random) -> Edges {
     let nodes = random.between(2, 40);
     let mut edges: Vec<_> = (1..nodes).map(|node| (node - 1, node)).collect();
@@ -111,7 +111,7 @@ fn chain(random: &mut Random) -> Edges {
     (nodes, edges)
 }
 
-/// Edges to later nodes, and few to earlier ones.
+/// Many edges to later nodes and few to earlier ones.
 fn mostly_forward(random: &mut Random) -> Edges {
     let nodes = random.between(2, 24);
     let back = random.index(20) as u32;
@@ -137,26 +137,26 @@ fn complete(random: &mut Random) -> Edges {
 pub struct Naive {
     /// All nodes.
     pub all: Set,
-    /// Where control comes in.
+    /// The entry.
     pub entry: Block,
-    /// What the entry leads to.
+    /// The nodes that the entry reaches.
     pub reachable: Set,
     successors: Vec<Set>,
     predecessors: Vec<Set>,
-    /// By node: what it dominates; nothing for unreachable nodes.
+    /// By node: the nodes that it dominates; empty for unreachable nodes.
     dominated: Vec<Set>,
-    /// Where post-dominators begin: ends, and one node of each loop that has none.
+    /// The roots of post-dominance: ends, and one node of each infinite loop.
     pub roots: Set,
-    /// By node: what it post-dominates.
+    /// By node: the nodes that it post-dominates.
     post_dominated: Vec<Set>,
-    /// By node: what dominates it; everything if it is unreachable.
+    /// By node: its dominators; all nodes if it is unreachable.
     dominators: Vec<Set>,
-    /// By node: what post-dominates it.
+    /// By node: its post-dominators.
     post_dominators: Vec<Set>,
 }
 
 impl Naive {
-    /// Reads a graph.
+    /// Computes the sets of a graph.
     pub fn new(graph: &ControlFlowGraph<Block>) -> Self {
         let mut naive = Self {
             all: set(graph.nodes()),
@@ -198,42 +198,42 @@ impl Naive {
         naive
     }
 
-    /// Returns where a node leads to.
+    /// Returns the successors of a node.
     pub fn successors(&self, node: Block) -> Set {
         self.successors[node.index()]
     }
 
-    /// What leads to a node.
+    /// Returns the predecessors of a node.
     pub fn predecessors(&self, node: Block) -> Set {
         self.predecessors[node.index()]
     }
 
-    /// What can be reached from `from` through nodes of `within` alone.
+    /// Returns the nodes reachable from `from` through nodes of `within`.
     pub fn reach(&self, from: Set, within: Set) -> Set {
         closure(&self.successors, from, within)
     }
 
-    /// What reaches `to` through nodes of `within` alone.
+    /// Returns the nodes that reach `to` through nodes of `within`.
     pub fn reach_back(&self, to: Set, within: Set) -> Set {
         closure(&self.predecessors, to, within)
     }
 
-    /// What can be reached from a node by one edge or more.
+    /// Returns the nodes reachable from a node by at least one edge.
     fn reach_on(&self, node: Block, within: Set) -> Set {
         self.reach(self.successors(node), within)
     }
 
-    /// Without `outer` the entry does not reach `inner`.
+    /// True if the entry does not reach `inner` without `outer`.
     pub fn dominates(&self, outer: Block, inner: Block) -> bool {
         self.reachable & bit(inner) == 0 || self.dominated[outer.index()] & bit(inner) != 0
     }
 
-    /// What a node dominates: what the entry does not reach without it.
+    /// Returns the nodes that the entry does not reach without a node.
     pub fn dominated(&self, node: Block) -> Set {
         self.dominated[node.index()]
     }
 
-    /// Without `after` no root can be reached from `before`.
+    /// True if `before` reaches no root without `after`.
     pub fn post_dominates(&self, after: Block, before: Block) -> bool {
         self.post_dominated[after.index()] & bit(before) != 0
     }
@@ -248,12 +248,12 @@ impl Naive {
         self.post_dominators[node.index()]
     }
 
-    /// Of nodes that dominate each other in a line, the one that all others dominate.
+    /// Returns the lowest of a chain of dominators, which all others dominate.
     pub fn lowest(&self, dominators: Set) -> Option<Block> {
         members(dominators).find(|&node| self.dominators(node) & dominators == dominators)
     }
 
-    /// Returns the same of post-dominators.
+    /// Returns the lowest of a chain of post-dominators.
     pub fn lowest_post(&self, dominators: Set) -> Option<Block> {
         members(dominators).find(|&node| self.post_dominators(node) & dominators == dominators)
     }
@@ -268,7 +268,7 @@ impl Naive {
         members(self.reachable).filter_map(natural_loop).collect()
     }
 
-    /// Has every cycle of `within` one entry, and so have the cycles that remain without it?
+    /// True if every cycle of `within` has one entry, and so do the cycles that remain without it.
     pub fn is_reducible(&self, within: Set) -> bool {
         let mut rest = within;
         while let Some(node) = members(rest).next() {
@@ -287,8 +287,8 @@ impl Naive {
         true
     }
 
-    /// Returns the roots of LLVM's post-dominator tree, found as `SemiNCAInfo::FindRoots` and
-    /// `RemoveRedundantRoots` of `GenericDomTreeConstruction.h` do.
+    /// Returns the roots of LLVM's post-dominator tree, as `SemiNCAInfo::FindRoots` and
+    /// `RemoveRedundantRoots` of `GenericDomTreeConstruction.h` find them.
     fn find_roots(&self) -> Set {
         let exits = set(members(self.all).filter(|&node| self.successors(node) == 0));
         let mut roots = exits;

@@ -1,4 +1,5 @@
-//! Everything on random graphs against the definitions, and single graphs that show a point.
+//! Tests all analyses on random graphs against the definitions, and on small graphs for single
+//! points.
 
 use super::immediate::cooper_harvey_kennedy;
 use super::semi_nca::semi_nca;
@@ -339,8 +340,8 @@ fn the_two_traversals_give_different_orders() {
     assert_eq!(by(Traversal::Recursive), [0, 2, 1, 3].map(block));
 }
 
-/// Returns the reference's listing to the letter, but for the entry's mark, without which the entry
-/// has no number: a node on the stack is not pushed again.
+/// The reference's listing to the letter, except that the entry is marked, without which it has no
+/// number: a node on the stack is not pushed again.
 fn order_as_printed(graph: &Cfg) -> Vec<Block> {
     let mut need_expand = set(graph.nodes());
     let mut in_stack = bit(graph.entry());
@@ -384,7 +385,7 @@ fn edges_keep_their_order_and_repetitions() {
     assert_eq!(graph.edge_count(), 4);
 }
 
-/// Blocks in a line, each of which can leave for one exit.
+/// A chain of blocks, each of which can leave for one exit.
 fn early_exits(count: usize) -> Cfg {
     let line = (1..count).flat_map(|node| [(node - 1, node), (node - 1, count)]);
     let edges: Vec<_> = line.chain([(count - 1, count)]).collect();
@@ -420,7 +421,7 @@ fn a_million_blocks_in_a_line_are_no_problem() {
 
 #[test]
 fn deep_nests_are_near_linear() {
-    // Headers in a line, then one block from which an edge leads back to each of them.
+    // A chain of headers, then one block with an edge back to each of them.
     let depth = 200_000;
     let down = (0..depth).map(|node| (node, node + 1));
     let edges: Vec<_> = down.chain((0..depth).map(|header| (depth, header))).collect();

@@ -8,8 +8,8 @@
 //! The reference writes `(LiveOut \ Kill) | Def`, which is not backward liveness, and visits every
 //! block in every pass. Here registers are taken in batches that fit the segments' inline buffers,
 //! neighbours in order of definition together, and only blocks where one of them is live are
-//! visited. So cost and memory follow the size of the answer: a function of 100k blocks whose
-//! values live briefly costs what its values cover, and the usual kernel is one batch.
+//! visited. So time and memory are proportional to the size of the result, and the usual kernel is
+//! a single batch.
 //!
 //! General registers and predicates are separate sets that converge in the same passes.
 
@@ -21,11 +21,11 @@ use super::slot_indexes::{SlotIndexes, block_of};
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 
-/// A set of blocks that is walked from the last to the first in layout order.
+/// A set of blocks that is visited from the last to the first in layout order.
 #[derive(Debug, Default)]
 pub(super) struct BlockSet {
     words: Vec<u64>,
-    /// Members are in words below this one.
+    /// All members are in words below this one.
     end: usize,
 }
 
@@ -44,8 +44,8 @@ impl BlockSet {
         self.end = self.end.max(word + 1);
     }
 
-    /// Adds a block while a walk is at word `below`, from where it will still meet the block unless
-    /// it lies further back.
+    /// Adds a block while a walk is at word `below`. The walk still visits the block unless it lies
+    /// behind that word.
     fn insert_during_walk(&mut self, block: Block, below: usize) {
         let word = block.index() / 64;
         self.words[word] |= 1 << (block.index() % 64);
@@ -68,7 +68,7 @@ impl BlockSet {
         None
     }
 
-    /// Empties the set, visiting its members from the last to the first.
+    /// Empties the set and visits its members from the last to the first.
     pub(super) fn drain(&mut self, mut visit: impl FnMut(Block)) {
         let mut below = self.end;
         while let Some(block) = self.pop_last(&mut below) {
@@ -82,7 +82,7 @@ impl BlockSet {
     }
 }
 
-/// The registers that are worked on together.
+/// The registers that are solved together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// General registers by bit, from zero.
@@ -131,7 +131,7 @@ impl Queue<'_> {
 }
 
 /// The segments of the blocks that a batch touches. A block is looked up in the hash table when it
-/// is first touched; then its place is known by block.
+/// is first touched; afterwards its segment is found by block number.
 #[derive(Debug, Default)]
 pub(super) struct BlockSegments {
     table: SegmentTable,
@@ -161,7 +161,7 @@ impl BlockSegments {
         }
     }
 
-    /// Returns the segment of a block, which gets one if it has none yet.
+    /// Returns the segment of a block, creating it if there is none yet.
     #[inline]
     fn touch(&mut self, block: Block, indexes: &SlotIndexes) -> &mut Segment {
         let id = match self.at[block.index()].expand() {
@@ -202,7 +202,7 @@ impl BlockSegments {
         self.table.get(id)
     }
 
-    /// Visits the blocks that have a segment, last in layout order first. To be done once.
+    /// Visits the blocks that have a segment, the last in layout order first. May be called once.
     pub(super) fn visit_backward(&mut self, mut visit: impl FnMut(Block, SegmentId, &mut Segment)) {
         let Self {
             table, at, touched, ..
@@ -221,7 +221,8 @@ impl BlockSegments {
     }
 }
 
-/// The dataflow problem: a batch, the segments of the blocks that it touches, and what is pending.
+/// The state of the dataflow problem: a batch, the segments of the blocks that it touches, and the
+/// pending blocks.
 #[derive(Debug, Default)]
 pub(super) struct Dataflow {
     pub batch: Batch,
@@ -233,7 +234,7 @@ pub(super) struct Dataflow {
     pending: BlockSet,
 }
 
-/// What the dataflow reads.
+/// The dataflow problem: everything that the solver reads.
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
     pub scan: &'a Scan,
@@ -243,7 +244,7 @@ pub(super) struct Problem<'a> {
 }
 
 impl Dataflow {
-    /// Prepares for a function of so many blocks, with room for `active` ones.
+    /// Prepares for a function of `blocks` blocks, with room for `active` of them.
     pub(super) fn begin(&mut self, blocks: usize, active: usize) {
         self.segments.reset(blocks, active);
         self.pending.reset(blocks);
@@ -251,7 +252,7 @@ impl Dataflow {
             .resize(GENERAL_BITS + PREDICATE_BITS, PackedOption::default());
     }
 
-    /// Solves the next batch of `queue`, registers that are defined.
+    /// Solves the next batch of `queue`, all of whose registers are defined.
     pub(super) fn solve_batch(&mut self, queue: &mut Queue<'_>, problem: Problem<'_>) {
         self.batch.fill(queue);
         self.segments.clear();
@@ -260,12 +261,12 @@ impl Dataflow {
         self.propagate(problem);
     }
 
-    /// Returns the web behind a bit of `web_bits`.
+    /// Returns the web of a bit of `web_bits`.
     pub(super) fn web_at(&self, bit: BatchBit) -> WebId {
         self.webs[usize::from(bit.0)].expect("the bit is that of a web")
     }
 
-    /// Enters definitions and uses into the segments.
+    /// Adds definitions and uses to the segments.
     fn seed(&mut self, problem: Problem<'_>) {
         let Problem {
             scan, webs, indexes, ..
@@ -286,7 +287,7 @@ impl Dataflow {
                 hint = block_of(starts, definition, hint);
                 let segment = segments.touch(hint, indexes);
                 segment.define(bit);
-                // A PHI may read it at the end of its own block only.
+                // Only a PHI can read it at the end of its own block.
                 if state.end.expand() == Some(starts[hint.index() + 1]) {
                     segment.add_live_out_bit(bit);
                 }
@@ -303,8 +304,8 @@ impl Dataflow {
     }
 
     /// Passes over the pending blocks, last first, until none is left. A block is pending while its
-    /// `LiveIn` may hold something that its predecessors do not have yet. Every visit follows the
-    /// growth of a set, so there are at most as many as blocks times registers.
+    /// `LiveIn` may hold registers that its predecessors do not have yet. Every visit follows the
+    /// growth of a set, so there are at most blocks × registers visits.
     fn propagate(&mut self, problem: Problem<'_>) {
         let Self {
             segments, pending, ..

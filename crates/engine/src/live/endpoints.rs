@@ -1,12 +1,12 @@
-//! Phase 7: from the live sets of a batch to segments.
+//! Phase 7: turns the live sets of a batch into segments.
 //!
 //! Blocks are visited from the last to the first. Where `LiveOut` of a block and `LiveIn` of the
-//! next one differ, a segment begins or ends at the boundary between them; a register that is live
-//! through both costs nothing. Inside a block a segment ends at the last use that is exposed
-//! upward, and begins at the definition. A register with one definition has one value, and segments
-//! that touch are one. A web has its values in the order of its definitions; one of them reaches
-//! the start of a block from above in the dominator tree ([`Webs`]), and where blocks that are
-//! neighbours have different ones, the segment is split.
+//! next one differ, a segment begins or ends at the boundary; a register that is live through both
+//! costs nothing. Inside a block a segment ends at the last upward-exposed use and begins at the
+//! definition. A register with one definition has one value, and segments that touch are merged. A
+//! web has its values in the order of its definitions. The value at the start of a block comes from
+//! above in the dominator tree ([`Webs`]); where neighbouring blocks have different values, the
+//! segment is split.
 
 use super::dataflow::Dataflow;
 use super::flow_graph::FlowGraph;
@@ -20,35 +20,35 @@ use super::webs::{WebDefinition, Webs};
 use crate::entity::{Block, EntityRef, PackedOption};
 use crate::graph::DominatorTree;
 
-/// A finished segment of a batch's register.
+/// A finished segment of a register of the batch.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     bit: BatchBit,
-    /// Number of the value; webs have few.
+    /// Number of the value; webs have few values.
     value: u16,
     start: SlotIndex,
     end: SlotIndex,
 }
 
-/// What is known of a register while blocks are visited.
+/// The state of a register while blocks are visited.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     definition: SlotIndex,
     /// End of the piece that begins at the definition, if it ends in the block.
     local_end: SlotIndex,
-    /// End of the segment whose beginning was not met yet.
+    /// End of the open segment, whose beginning has not been met yet.
     open_end: SlotIndex,
     /// The next upward-exposed use that may end a segment.
     upward: PackedOption<UpwardUseId>,
-    /// Finished segments; then, while they are placed, the place behind the next one.
+    /// Number of finished segments; while they are copied, the position behind the next one.
     count: u32,
-    /// Of a web: how many of its definitions were not met yet.
+    /// For a web: the number of definitions that have not been met yet.
     definitions: u32,
 }
 
 const BITS: usize = GENERAL_BITS + PREDICATE_BITS;
 
-/// Makes segments. Memory is kept from batch to batch.
+/// Builds segments. Keeps its memory from batch to batch.
 #[derive(Debug)]
 pub(super) struct Endpoints {
     pieces: Vec<Piece>,
@@ -72,14 +72,14 @@ impl Default for Endpoints {
     }
 }
 
-/// What a batch is made into segments with.
+/// The input for the segments of a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Solved<'a> {
     pub scan: &'a Scan,
     pub webs: &'a Webs,
     pub flow: &'a FlowGraph,
     pub dominators: &'a DominatorTree<Block>,
-    /// Members of the batch that get their intervals elsewhere.
+    /// Members of the batch whose intervals are computed elsewhere.
     pub unresolved: &'a BatchSet,
 }
 
@@ -116,7 +116,7 @@ impl Endpoints {
         self.place(dataflow, solved, result);
     }
 
-    /// Visits the blocks of the batch, which has webs or not.
+    /// Visits the blocks of the batch. `WEBS` tells whether it contains webs.
     fn visit_blocks<const WEBS: bool>(
         &mut self,
         dataflow: &mut Dataflow,
@@ -138,7 +138,7 @@ impl Endpoints {
                 ValueNumber::ZERO
             }
         };
-        // The block visited before, which is the next one in layout order that has a segment.
+        // The block visited before: the next one in layout order that has a segment.
         let mut next = Block::new(starts.len() - 1);
         let mut next_in = BatchSet::EMPTY;
         let mut next_segment = None;
@@ -201,7 +201,7 @@ impl Endpoints {
                         self.begin(bit, definition, ValueNumber::ZERO);
                         return;
                     }
-                    // Read before it is defined: only where paths without a definition exist.
+                    // Read before it is defined: only where there are paths without a definition.
                     let read = self.last_read(bit, block, solved.scan);
                     if read != definition {
                         self.begin(bit, definition, ValueNumber::ZERO);
@@ -222,7 +222,7 @@ impl Endpoints {
         next_in.for_each(|bit| self.begin(bit, starts[next.index()], value_at_start(bit, next)));
     }
 
-    /// The pieces that begin at the definitions of a web in `block`, last first.
+    /// Begins the pieces at the definitions of a web in `block`, last first.
     fn begin_definitions(
         &mut self,
         bit: BatchBit,
@@ -248,7 +248,7 @@ impl Endpoints {
         &mut self.cursors[usize::from(bit.0)]
     }
 
-    /// The open segment of `bit` begins at `start`.
+    /// Begins the open segment of `bit` at `start`.
     fn begin(&mut self, bit: BatchBit, start: SlotIndex, value: ValueNumber) {
         let cursor = &mut self.cursors[usize::from(bit.0)];
         cursor.count += 1;
@@ -260,8 +260,8 @@ impl Endpoints {
         });
     }
 
-    /// Returns the last read in `block` that the block's own definition does not reach. Blocks come
-    /// in descending order, and so do the uses of a register.
+    /// Returns the last read in `block` that the block's own definition does not reach. Blocks and
+    /// the uses of a register are both visited in descending order.
     fn last_read(&mut self, bit: BatchBit, block: Block, scan: &Scan) -> SlotIndex {
         let cursor = &mut self.cursors[usize::from(bit.0)];
         loop {
@@ -278,7 +278,7 @@ impl Endpoints {
         }
     }
 
-    /// Copies the pieces, which are in descending order, to their registers' places in the result.
+    /// Copies the pieces, which are in descending order, to their registers' ranges in the result.
     fn place(&mut self, dataflow: &Dataflow, solved: Solved<'_>, result: &mut LiveIntervals) {
         let mut first = result.segments.len() as u32;
         let filler = LiveSegment {
@@ -331,11 +331,12 @@ impl Endpoints {
     }
 }
 
-/// The small-function bypass: the same segments without sets, by walking back from the uses of each
-/// register to its definition.
+/// The small-function bypass: computes the same segments without sets, by walking back from the
+/// uses of each register to its definition.
 #[derive(Debug, Default)]
 pub(super) struct UseWalker {
-    /// By block: the walk in which it was live-in, and that in which it was live-out.
+    /// By block: the number of the walk in which it was live-in, and of that in which it was
+    /// live-out.
     live_in: Vec<u32>,
     live_out: Vec<u32>,
     walk: u32,
@@ -427,7 +428,7 @@ impl UseWalker {
         result.values.push(definition.into());
     }
 
-    /// The register is live on entry to `block`.
+    /// Marks the register live on entry to `block`.
     fn enter(&mut self, block: Block) {
         if self.live_in[block.index()] != self.walk {
             self.live_in[block.index()] = self.walk;
@@ -435,7 +436,7 @@ impl UseWalker {
         }
     }
 
-    /// The register is live on exit from `block`.
+    /// Marks the register live on exit from `block`.
     fn leave(&mut self, block: Block, home: Block) {
         if self.live_out[block.index()] != self.walk {
             self.live_out[block.index()] = self.walk;

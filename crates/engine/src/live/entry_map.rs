@@ -1,17 +1,16 @@
-//! What a numbering that changes is made of: its entries by number, where new ones go, and what
-//! moved.
+//! The entries of a numbering that changes, insertion points, and renumberings.
 
 use super::slot_index::{Slot, SlotIndex};
 use crate::entity::{Block, Instruction, PackedOption, SecondaryMap};
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Where a new instruction goes.
+/// A position for a new instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertionPoint {
-    /// Right behind the entry of this instruction, before blank entries that follow it.
+    /// Directly behind the entry of this instruction, before blank entries that follow it.
     After(Instruction),
-    /// Right before the entry of this instruction, behind blank entries that precede it.
+    /// Directly before the entry of this instruction, behind blank entries that precede it.
     Before(Instruction),
     /// First in the block.
     AtStart(Block),
@@ -31,7 +30,7 @@ impl Renumbering {
         self.moved.is_empty()
     }
 
-    /// Returns the old numbers between which something moved, both included.
+    /// Returns the lowest and the highest old number that moved.
     pub fn window(&self) -> Option<(SlotIndex, SlotIndex)> {
         let first = self.moved.first()?.0;
         let last = self.moved.last()?.0;
@@ -41,7 +40,7 @@ impl Renumbering {
         ))
     }
 
-    /// Returns where an index is after the change.
+    /// Returns an index's number after the change.
     pub fn map(&self, index: SlotIndex) -> SlotIndex {
         match self.moved.binary_search_by_key(&index.base(), |&(old, _)| old) {
             Ok(position) => SlotIndex::new(self.moved[position].1, index.slot()),
@@ -60,7 +59,7 @@ pub(super) struct EntryMap {
 }
 
 impl EntryMap {
-    /// Of entries in order, and where blocks begin.
+    /// Creates a map from entries in order and the starts of blocks.
     pub(super) fn new(
         entries: impl IntoIterator<Item = (SlotIndex, PackedOption<Instruction>)>,
         starts: impl IntoIterator<Item = (Block, SlotIndex)>,
@@ -129,7 +128,7 @@ impl EntryMap {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        // Two words an element and the slack of half-full B-tree nodes.
+        // Two words per element, and the slack of half-full B-tree nodes.
         (self.entries.len() + self.starts.len()) * 4 * size_of::<u64>()
     }
 }

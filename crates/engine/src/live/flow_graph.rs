@@ -1,4 +1,4 @@
-//! Control flow as the engine's searches read it: lists of predecessors, close together.
+//! Control flow as the engine's searches read it: compact lists of predecessors.
 //!
 //! The order of predecessors matters: where LLVM searches back from a use through few blocks, it
 //! numbers PHI values in the order of its predecessor lists.
@@ -10,14 +10,14 @@ use crate::graph::Graph;
 use crate::graph::rows::Rows;
 use std::cell::OnceCell;
 
-/// The blocks and edges of a function, as long as they stay as they are.
+/// The blocks and edges of a function, valid while they do not change.
 #[derive(Clone, Debug, Default)]
 pub struct FlowGraph {
-    /// Where the list of each block begins; one more for the end.
+    /// Start of each block's list, and the end of the last.
     first: Vec<u32>,
     /// Predecessors, with repetitions where a block has several edges to the same successor.
     predecessors: Vec<Block>,
-    /// Derived from the predecessors, in ascending order; made when somebody needs them.
+    /// Derived from the predecessors, in ascending order, on first use.
     successors: OnceCell<Rows<Block, Block>>,
     pub(super) order: NumberOrder,
 }
@@ -30,7 +30,7 @@ impl FlowGraph {
         graph
     }
 
-    /// Takes the lists of predecessors from `function`, keeping the memory of earlier ones.
+    /// Copies the lists of predecessors from `function`, reusing memory.
     pub(super) fn compute(&mut self, function: &impl Function) {
         let blocks = function.block_count();
         self.first.clear();

@@ -1,7 +1,7 @@
-//! The engine's input: what it asks of a function.
+//! The engine's input: the trait that a function implements.
 //!
-//! A [`Snapshot`] is one, a function in Ori is one, and so is whatever implements the trait. Blocks
-//! and instructions are numbered from zero without gaps in layout order, and block 0 is the entry.
+//! A [`Snapshot`] implements it, a function in Ori does, and so can any other IR. Blocks and
+//! instructions are numbered from zero without gaps in layout order, and block 0 is the entry.
 
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::graph::Graph;
@@ -10,12 +10,12 @@ use crate::snapshot::abi::{Access, ChainedOperandRecord, OpcodeFlags, RegisterFi
 use std::ops::Range;
 
 /// A function whose live intervals can be computed: blocks with their predecessors, and a list of
-/// what each instruction does to virtual registers.
+/// the accesses of each instruction to virtual registers.
 pub trait Function {
     /// Returns the number of blocks.
     fn block_count(&self) -> usize;
 
-    /// Returns the blocks that control comes to a block from, with repetitions.
+    /// Returns the predecessors of a block, with repetitions.
     fn predecessors(&self, block: Block) -> impl Iterator<Item = Block>;
 
     /// Returns the number of instructions.
@@ -27,19 +27,20 @@ pub trait Function {
     /// Returns the number of virtual registers, unused ones included.
     fn register_count(&self) -> usize;
 
-    /// True if the register belongs to the predicates. They have sets of their own.
+    /// True if the register is a predicate. Predicates have sets of their own.
     fn is_predicate(&self, register: Register) -> bool;
 
-    /// What each instruction does to registers, in the order of instructions and operands: all that
-    /// liveness depends on. A function that keeps no such list writes it to `list`, which is empty.
+    /// Returns all accesses of instructions to registers, in the order of instructions and
+    /// operands: everything that liveness depends on. A function that does not keep such a list
+    /// writes it to `list`, which is empty.
     fn register_operands<'a>(
         &'a self,
         list: &'a mut Vec<RegisterOperandRecord>,
     ) -> &'a [RegisterOperandRecord];
 
     /// Returns the operands of all registers with several definitions, in ascending order of
-    /// register. Those of one register begin with its definitions; values are numbered in their
-    /// order, and PHI values in the order in which searches from the uses come upon them.
+    /// register. Those of a register begin with its definitions. Values are numbered in their
+    /// order, and PHI values in the order in which searches from the uses find them.
     ///
     /// `operands` is the list of register operands. The default numbers values in layout order.
     fn chains<'a>(
@@ -51,18 +52,18 @@ pub trait Function {
         list
     }
 
-    /// True if there are debug instructions. These have no position and never keep a register
+    /// True if there are debug instructions, which have no position and never keep a register
     /// alive.
     fn has_debug_instructions(&self) -> bool {
         false
     }
 
-    /// True if it is a debug instruction. Only asked if there are any.
+    /// True for a debug instruction. Only called if there are any.
     fn is_debug_instruction(&self, _instruction: Instruction) -> bool {
         false
     }
 
-    /// Returns the block's number in the order in which PHI values are made: LLVM's number of it,
+    /// Returns the block's number in the order in which PHI values are created: LLVM's number,
     /// which need not follow the layout.
     fn block_number(&self, block: Block) -> u32 {
         block.as_u32()

@@ -1,4 +1,4 @@
-//! What every snapshot must survive, however odd: the engine, its bypass and the verifier.
+//! Checks that hold for every snapshot, however odd: the engine, its bypass and the verifier.
 //!
 //! The fuzz target `intervals` and a test call this with the bytes of damaged snapshot files.
 
@@ -6,11 +6,11 @@ use super::live_range_calc::{Bypass, LiveRangeCalc};
 use super::verify::FindingKind;
 use crate::snapshot::{Snapshot, try_to_use};
 
-/// Loads a snapshot from `bytes`, and if it is one, computes and judges its intervals. Returns
-/// whether it was.
+/// Loads a snapshot from `bytes` and, if that succeeds, computes and checks its intervals. Returns
+/// whether `bytes` are a snapshot.
 ///
 /// # Panics
-/// The bypass gives other intervals, or the verifier finds a range that is not one.
+/// The bypass gives other intervals, or the verifier finds a malformed range.
 pub fn check_bytes(bytes: &[u8]) -> bool {
     match try_to_use(bytes) {
         Ok(snapshot) => {
@@ -21,10 +21,10 @@ pub fn check_bytes(bytes: &[u8]) -> bool {
     }
 }
 
-/// Computes and judges the intervals of `snapshot`.
+/// Computes and checks the intervals of `snapshot`.
 ///
 /// # Panics
-/// As [`check_bytes`].
+/// As for [`check_bytes`].
 pub fn check_snapshot(snapshot: &Snapshot<'_>) {
     let intervals = LiveRangeCalc::with_bypass(Bypass::Never).analyze(snapshot);
     let text = intervals.to_string();
@@ -32,7 +32,7 @@ pub fn check_snapshot(snapshot: &Snapshot<'_>) {
         let other = LiveRangeCalc::with_bypass(bypass).analyze(snapshot);
         assert_eq!(text, other.to_string(), "bypass {bypass:?}");
     }
-    // Code with undefined reads may have other findings; segments are well formed in any code.
+    // Code with undefined reads may have other findings; segments are well formed for any code.
     let wrong = intervals.verify(snapshot).into_iter().find(|finding| {
         matches!(
             finding.kind,
@@ -54,7 +54,7 @@ mod tests {
     use crate::snapshot::damaged;
     use std::time::{Duration, Instant};
 
-    /// Damages snapshots for a second, or for as long as `ORIEL_FUZZ_SECONDS` says.
+    /// Damages snapshots for a second, or for `ORIEL_FUZZ_SECONDS`.
     #[test]
     fn damaged_snapshots_are_refused_or_have_intervals() {
         let seconds = std::env::var("ORIEL_FUZZ_SECONDS").ok();

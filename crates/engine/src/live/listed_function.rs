@@ -1,4 +1,4 @@
-//! A function given block by block: an input for those who walk their own function once.
+//! A function built block by block: an input for clients that walk their own IR once.
 
 use super::function::Function;
 use crate::bitvector::BitVector;
@@ -8,7 +8,7 @@ use crate::snapshot::abi::{Access, RegisterOperandRecord};
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Lists of what the engine reads. Blocks and instructions are numbered in the order in which they
+/// The lists that the engine reads. Blocks and instructions are numbered in the order in which they
 /// are added; the first block is the entry.
 ///
 /// ```
@@ -32,10 +32,10 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ListedFunction {
-    /// Each edge as its target and its source.
+    /// Each edge as a pair of target and source.
     edges: Vec<(Block, Block)>,
     predecessors: OnceCell<Rows<Block, Block>>,
-    /// Where the instructions of each block begin, and how many there are.
+    /// Start of each block's instructions, and their number.
     first_instructions: Vec<u32>,
     operands: Vec<RegisterOperandRecord>,
     registers: usize,
@@ -43,7 +43,7 @@ pub struct ListedFunction {
 }
 
 impl ListedFunction {
-    /// Creates a function of so many registers, without blocks.
+    /// Creates a function with `registers` registers and no blocks.
     pub fn new(registers: usize) -> Self {
         Self {
             edges: Vec::new(),
@@ -60,7 +60,7 @@ impl ListedFunction {
         self.predicates.insert(register.index());
     }
 
-    /// Adds a block with the blocks that control can go to from it.
+    /// Adds a block with its successors.
     pub fn begin_block(&mut self, successors: impl IntoIterator<Item = Block>) -> Block {
         let block = Block::new(self.first_instructions.len() - 1);
         let count = self.first_instructions[block.index()];
@@ -74,7 +74,7 @@ impl ListedFunction {
     /// Adds an instruction to the last block.
     ///
     /// # Panics
-    /// If there is no block.
+    /// There is no block.
     pub fn begin_instruction(&mut self) -> Instruction {
         assert!(self.first_instructions.len() > 1, "an instruction is in a block");
         let count = self.first_instructions.last_mut().expect("it is never empty");
@@ -82,13 +82,14 @@ impl ListedFunction {
         Instruction::new(*count as usize - 1)
     }
 
-    /// Says what the last instruction does to a register.
+    /// Adds an access of the last instruction to a register.
     pub fn operand(&mut self, register: Register, access: Access) {
         debug_assert!(!matches!(access, Access::ReadByPhi | Access::FromBlock));
         self.push(register.as_u32(), access);
     }
 
-    /// The last instruction is a PHI, which reads a register where control comes from a block.
+    /// Adds an operand to the last instruction, a PHI: it reads a register on the edge from a
+    /// block.
     pub fn phi_operand(&mut self, register: Register, from: Block) {
         self.push(register.as_u32(), Access::ReadByPhi);
         self.push(from.as_u32(), Access::FromBlock);

@@ -1,8 +1,8 @@
 //! The result of the engine: for each register its segments and values.
 //!
-//! Segments and values of all registers lie in two flat arrays; a register's record says which
-//! ranges of them are its own. A register whose range was changed afterwards
-//! ([`update`](super::update)) has an owned copy instead.
+//! Segments and values of all registers lie in two flat arrays, and each register has a record with
+//! its ranges in them. A register whose range was changed later ([`update`](super::update)) has an
+//! owned copy instead.
 
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
@@ -15,39 +15,39 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct LiveSegment {
-    /// First position.
+    /// The first position.
     pub start: SlotIndex,
-    /// Position past the last one.
+    /// The position behind the last one.
     pub end: SlotIndex,
     /// The value.
     pub value: ValueNumber,
 }
 
 impl LiveSegment {
-    /// True if `index` is in the segment.
+    /// True if the segment contains `index`.
     pub fn contains(&self, index: SlotIndex) -> bool {
         self.start <= index && index < self.end
     }
 
-    /// Is all of `[start, end)` in the segment?
+    /// True if the segment contains all of `[start, end)`.
     pub fn contains_interval(&self, start: SlotIndex, end: SlotIndex) -> bool {
         self.start <= start && end <= self.end
     }
 }
 
-/// Where a value is defined; none if the value is no longer used.
+/// The definition of a value, or none if the value is no longer used.
 pub type Definition = PackedOption<SlotIndex>;
 
-/// A live range to be read: segments in ascending order, and the definition of each value.
+/// A borrowed live range: segments in ascending order, and the definition of each value.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveRange<'a> {
-    /// In ascending order.
+    /// The segments, in ascending order.
     pub segments: &'a [LiveSegment],
     /// The definition of each value; none if it is unused.
     pub values: &'a [Definition],
 }
 
-/// A live range with the register that it belongs to, to be printed.
+/// A live range with its register, for printing.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveInterval<'a> {
     /// The register.
@@ -59,14 +59,14 @@ pub struct LiveInterval<'a> {
 /// A live range that owns its segments and values and can be changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnedLiveRange {
-    /// In ascending order.
+    /// The segments, in ascending order.
     pub segments: SmallVec<[LiveSegment; 4]>,
     /// The definition of each value; none if it is unused.
     pub values: SmallVec<[Definition; 4]>,
 }
 
 impl OwnedLiveRange {
-    /// Returns the range, to be read.
+    /// Borrows the range.
     pub fn as_range(&self) -> LiveRange<'_> {
         LiveRange {
             segments: &self.segments,
@@ -85,13 +85,13 @@ impl LiveRange<'_> {
     }
 }
 
-/// Which parts of the flat arrays belong to a register.
+/// A register's ranges in the flat arrays.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct IntervalRecord {
     pub first_segment: u32,
     pub segment_count: u32,
     pub first_value: u32,
-    /// Zero for an interval that is empty.
+    /// Zero if the interval is empty.
     pub value_count: u32,
 }
 
@@ -109,8 +109,8 @@ impl IntervalRecord {
     }
 }
 
-/// Makes room for `additional` elements, growing by an eighth at least. Doubling would leave up to
-/// half of the largest arrays empty, and they are what the engine's memory consists of.
+/// Makes room for `additional` elements, growing by at least an eighth. Doubling would leave up to
+/// half of the largest arrays empty, and they make up most of the engine's memory.
 pub(super) fn make_room<T>(vector: &mut Vec<T>, additional: usize) {
     if vector.capacity() - vector.len() < additional {
         vector.reserve_exact(additional.max(vector.len() / 8));
@@ -134,13 +134,13 @@ impl LiveIntervals {
         &self.indexes
     }
 
-    /// Returns the number of registers, those without an interval included.
+    /// Returns the number of registers, including those without an interval.
     pub fn register_count(&self) -> usize {
         self.records.len()
     }
 
-    /// True if the register has an interval, be it empty. Registers have one if an instruction that
-    /// is not a debug instruction mentions them.
+    /// True if the register has an interval, possibly an empty one. Registers have one if an
+    /// instruction other than a debug instruction mentions them.
     pub fn has_interval(&self, register: Register) -> bool {
         self.edited.contains_key(&register)
             || self
@@ -149,7 +149,7 @@ impl LiveIntervals {
                 .is_some_and(|record| !record.is_absent())
     }
 
-    /// Returns the interval of a register; that of one without is empty.
+    /// Returns the interval of a register; empty if it has none.
     pub fn interval(&self, register: Register) -> LiveRange<'_> {
         if !self.edited.is_empty()
             && let Some(range) = self.edited.get(&register)
@@ -183,9 +183,8 @@ impl LiveIntervals {
             .filter(|&register| self.has_interval(register))
     }
 
-    /// Returns the registers that some instruction reads where no definition reaches it on any
-    /// path, or with several values in code that the entry does not lead to, as they were computed.
-    /// Such reads keep nothing live.
+    /// Returns the registers with a read that no definition reaches on any path or, for registers
+    /// with several values, a read in unreachable code. Such reads keep nothing live.
     pub fn unreached(&self) -> &[Register] {
         &self.unreached
     }
@@ -203,7 +202,7 @@ impl LiveIntervals {
             + self.values.capacity() * size_of::<Definition>()
     }
 
-    /// Empties the result for `registers` registers, keeping its memory. The numbering stays.
+    /// Empties the result for `registers` registers, keeping its memory and the numbering.
     pub(super) fn reset(&mut self, registers: usize) {
         self.records.clear();
         self.records.resize(registers, IntervalRecord::ABSENT);

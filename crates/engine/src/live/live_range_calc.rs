@@ -1,9 +1,10 @@
-//! The engine: live intervals of all registers of a function, in the eight phases of the reference.
+//! The engine: computes the live intervals of all registers of a function in the eight phases of
+//! the reference.
 //!
-//! [`LiveRangeCalc::compute`] lists the phases; each is a file or a function of its own. Departures
-//! from the reference, beyond those that the files name: phases 5 to 7 run batch by batch, so
-//! that a batch's sets are used while they are in the cache; what phase 6 cannot tell from sets
-//! follows at the end. The iteration is a loop, not recursion.
+//! [`LiveRangeCalc::compute`] lists the phases; each is a file or a function. Departures from the
+//! reference, beyond those that the files describe: phases 5 to 7 run batch by batch, so that a
+//! batch's sets are used while they are in the cache; the part of phase 6 that sets cannot decide
+//! follows at the end. The iteration is a loop, not a recursion.
 
 use super::dataflow::{Dataflow, Problem, Queue};
 use super::endpoints::{Endpoints, Solved, UseWalker};
@@ -20,36 +21,36 @@ use super::webs::Webs;
 use crate::entity::{Block, EntityRef, Register};
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 
-/// At most this many instructions make a function small.
+/// The most instructions of a small function.
 const SMALL_INSTRUCTIONS: usize = 15;
-/// At most this many blocks make a function small.
+/// The most blocks of a small function.
 const SMALL_BLOCKS: usize = 1;
 
-/// Blocks that a search for the values of a web goes through, on average, before webs are solved in
-/// batches.
+/// The average number of blocks that a search for the values of a web may visit before webs are
+/// solved in batches.
 const SEARCHED_BLOCKS_A_WEB: usize = 32;
 
-/// When the global dataflow is bypassed in favour of a walk from each use to its definition. The
+/// When to bypass the global dataflow in favour of a walk from each use to its definition. The
 /// intervals are the same either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bypass {
     /// For small functions: at most 15 instructions or one block.
     #[default]
     Small,
-    /// Always: what the reference's fast-compile flag does.
+    /// Always, as the reference's fast-compile flag does.
     Always,
     /// Never.
     Never,
 }
 
 /// Computes live intervals. Keeps its memory from function to function: once it has seen the
-/// largest function of a module it allocates nothing more.
+/// largest function of a module, it allocates nothing more.
 #[derive(Debug, Default)]
 pub struct LiveRangeCalc {
     bypass: Bypass,
-    /// What instructions do to registers, where the function does not list it.
+    /// Accesses to registers, for functions that do not list them.
     register_operands: Vec<RegisterOperandRecord>,
-    /// Operands of registers with several definitions, where the function does not list them.
+    /// Operands of registers with several definitions, for functions that do not list them.
     chains: Vec<ChainedOperandRecord>,
     flow: FlowGraph,
     scan: Scan,
@@ -80,7 +81,7 @@ impl LiveRangeCalc {
     /// Numbers the instructions of `function` and computes its intervals.
     ///
     /// # Panics
-    /// If the function is malformed; for snapshots see
+    /// The function is malformed; for snapshots see
     /// [`Snapshot::check`](crate::snapshot::Snapshot::check).
     pub fn analyze(&mut self, function: &impl Function) -> LiveIntervals {
         let mut intervals = LiveIntervals::default();
@@ -90,10 +91,10 @@ impl LiveRangeCalc {
     }
 
     /// Computes the intervals of `function` into `intervals`, whose numbering must be that of the
-    /// function ([`LiveIntervals::renumber`]); the memory of what it held is used again.
+    /// function ([`LiveIntervals::renumber`]). Reuses the memory of `intervals`.
     ///
     /// # Panics
-    /// If the function is malformed; for snapshots see
+    /// The function is malformed; for snapshots see
     /// [`Snapshot::check`](crate::snapshot::Snapshot::check).
     pub fn compute(&mut self, function: &impl Function, intervals: &mut LiveIntervals) {
         assert!(!intervals.indexes.is_edited(), "the numbering must be fresh");
@@ -101,7 +102,7 @@ impl LiveRangeCalc {
         let mut listed_chains = std::mem::take(&mut self.chains);
         listed.clear();
         let operands = function.register_operands(&mut listed);
-        // What depends on the kind of function is taken from it here and in phases 2 and 4.
+        // Everything that depends on the kind of function is read here and in phases 2 and 4.
         self.initialize(function.register_count(), intervals); //     1
         self.clean_tables(function); //                               2
         let global = self.needs_global_dataflow(&intervals.indexes); // 3
@@ -121,8 +122,8 @@ impl LiveRangeCalc {
         self.chains = listed_chains;
     }
 
-    /// Makes `range` reach each of `uses`, with PHI values where several values meet. What
-    /// [`LiveIntervals::extend_to`] does.
+    /// Extends `range` to each of `uses`, with PHI values where several values meet: see
+    /// [`LiveIntervals::extend_to`].
     pub(super) fn extend(
         &mut self,
         flow: &FlowGraph,
@@ -133,23 +134,23 @@ impl LiveRangeCalc {
         self.resolver.extend_range(flow, indexes, range, uses);
     }
 
-    /// Phase 1: a new function begins, and the results of the last one go.
+    /// Phase 1: clears the results of the previous function.
     fn initialize(&mut self, registers: usize, intervals: &mut LiveIntervals) {
         intervals.reset(registers);
     }
 
-    /// Phase 2: stale segments, sets and nodes are cleared; their memory stays.
+    /// Phase 2: clears stale segments, sets and nodes; their memory stays.
     fn clean_tables(&mut self, function: &impl Function) {
         self.dataflow.segments.clear();
         self.resolver.begin();
         self.flow.compute(function);
     }
 
-    /// Phase 3: how much room per-block tables need at first, and whether they are needed at all.
+    /// Phase 3: estimates the size of per-block tables and whether they are needed at all.
     ///
     /// The count of active blocks, 4/5 of all less the dead ones, only sizes the first allocation.
-    /// If it is zero, which takes a function of one block or of dead ones, there is nothing to
-    /// propagate in bulk.
+    /// If it is zero, as for a function of one block or of dead blocks, nothing has to be
+    /// propagated in bulk.
     fn needs_global_dataflow(&mut self, indexes: &SlotIndexes) -> bool {
         let blocks = self.flow.block_count();
         let dead = (1..blocks)
@@ -170,7 +171,7 @@ impl LiveRangeCalc {
         global
     }
 
-    /// Phase 4: one scan collects definitions and uses, and finishes the registers that live in one
+    /// Phase 4: one scan collects definitions and uses and finishes the registers that live in one
     /// block.
     fn collect_definitions_and_uses(
         &mut self,
@@ -223,9 +224,8 @@ impl LiveRangeCalc {
 
     /// Phases 5 to 7 for each batch of the registers that cross blocks.
     ///
-    /// Webs share the batch of the others where all have room in one. Otherwise most webs are
-    /// short, and quicker resolved one by one, until that takes too long; then they have batches
-    /// too.
+    /// Webs share the batch of the others if all fit into one. Otherwise most webs are short and
+    /// faster to resolve one by one; once that takes too long, the rest are solved in batches too.
     fn propagate_and_fix_endpoints(
         &mut self,
         function: &impl Function,
@@ -267,14 +267,14 @@ impl LiveRangeCalc {
         self.webs.crossing = webs;
     }
 
-    /// Phases 5 to 7 for the registers that cross blocks, from the given places in their lists on,
-    /// as many at a time as a batch holds.
+    /// Phases 5 to 7 for the registers that cross blocks, from the given positions in their lists
+    /// on, a full batch at a time.
     fn solve_batches(&mut self, (general, predicates): (usize, usize), intervals: &mut LiveIntervals) {
         let (general, predicates) = (&mut self.general[general..], &mut self.predicates[predicates..]);
         let states = &self.scan.registers;
         for (registers, room) in [(&mut *general, GENERAL_BITS), (&mut *predicates, PREDICATE_BITS)] {
             if registers.len() > room {
-                // Neighbours in one batch: then a batch touches few blocks.
+                // Neighbours go to one batch, so that a batch touches few blocks.
                 registers.sort_unstable_by_key(|register| states[register.index()].definition.expand());
             }
         }
@@ -311,7 +311,7 @@ impl LiveRangeCalc {
         }
     }
 
-    /// What is left of phase 6: webs whose values cannot be told from sets.
+    /// The rest of phase 6: webs whose values sets cannot decide.
     fn resolve_values(
         &mut self,
         operands: &[RegisterOperandRecord],
@@ -324,7 +324,7 @@ impl LiveRangeCalc {
             .run(&self.flow, operands, chains, webs, usize::MAX, intervals);
     }
 
-    /// Bytes of memory that the engine holds, the result not counted.
+    /// Returns the bytes of memory that the engine holds, without the result.
     pub fn memory_bytes(&self) -> usize {
         self.register_operands.capacity() * size_of::<RegisterOperandRecord>()
             + self.chains.capacity() * size_of::<ChainedOperandRecord>()
@@ -513,8 +513,8 @@ mod tests {
         assert_eq!(intervals.verify(&snapshot), []);
     }
 
-    /// A chain of 100,000 blocks with a way around every fifth: one register of one definition, and
-    /// one that every thousandth block defines anew.
+    /// A chain of 100,000 blocks with a detour around every fifth: one register with one
+    /// definition, and one that every thousandth block redefines.
     #[test]
     fn a_hundred_thousand_blocks() {
         const BLOCKS: u32 = 100_000;
@@ -565,7 +565,7 @@ mod tests {
         }
     }
 
-    /// Findings that code with reads of undefined registers may have.
+    /// Returns whether code with reads of undefined registers may have such a finding.
     fn is_tolerated(kind: FindingKind) -> bool {
         matches!(kind, FindingKind::ReadOfNothing)
     }

@@ -1,11 +1,11 @@
-//! The live-range engine: where each register of a machine function holds which value.
+//! The live-range engine: computes where each register of a machine function holds which value.
 //!
 //! ```text
 //! Function ─▶ SlotIndexes ─▶ LiveRangeCalc ─▶ LiveIntervals ─▶ queries, updates, pressure, text
 //! ```
 //!
 //! The intervals are those of LLVM's `LiveIntervals`, segment by segment and value by value. The
-//! engine needs neither LLVM nor Ori, only a [`Function`], which a snapshot is.
+//! engine needs neither LLVM nor Ori, only a [`Function`], such as a snapshot.
 //!
 //! | file | subject |
 //! |---|---|

@@ -1,14 +1,14 @@
-//! Blocks in the order of LLVM's numbers, which need not be that of the layout.
+//! Blocks in the order of LLVM's numbers, which may differ from the layout.
 
 use crate::entity::{Block, EntityRef};
 
-/// From this many blocks on, a set of their numbers is cheaper than sorting.
+/// From this many blocks on, a bit set of their numbers is cheaper than sorting.
 const BLOCKS_FOR_SET: usize = 24;
 
 /// The order of LLVM's block numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberOrder {
-    /// Place of each block in the order; empty if the numbers are in layout order.
+    /// Rank of each block in the order; empty if the numbers are in layout order.
     rank: Vec<u32>,
     /// The blocks in order; empty if that is layout order.
     blocks: Vec<Block>,
@@ -34,7 +34,7 @@ impl NumberOrder {
             .map_or(block.index(), |&rank| rank as usize)
     }
 
-    /// Sorts different blocks by LLVM's number. `set` is memory to sort with, empty between uses.
+    /// Sorts distinct blocks by LLVM's number. `set` is scratch memory, empty between uses.
     pub fn sort(&self, blocks: &mut [Block], set: &mut Vec<u64>) {
         if blocks.len() < BLOCKS_FOR_SET {
             if self.rank.is_empty() {

@@ -1,8 +1,8 @@
-//! How many registers are live at once.
+//! Register pressure: the number of registers live at once.
 //!
-//! A register file counts in units of 32 bits: b16 and b32 take one, b64 two, b128 four. Predicates
-//! are a file of their own, one unit each. A value occupies its register at every slot of its
-//! segments; values that end where others begin, at the same slot, can share one.
+//! Registers are counted in units of 32 bits: b16 and b32 take one, b64 two, b128 four. Predicates
+//! are a file of their own with one unit each. A value occupies its register at every slot of its
+//! segments; a value that ends where another begins, at the same slot, can share its register.
 
 use super::live_interval::LiveIntervals;
 use super::slot_index::SlotIndex;
@@ -37,12 +37,12 @@ pub struct PressurePoint {
     pub units: u32,
 }
 
-/// The most units live at once, and where that is first the case.
+/// The maximum pressure and its first position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peak {
     /// Units of the register file.
     pub units: u32,
-    /// Where the peak is first reached; none if nothing is ever live.
+    /// The first position with this pressure; none if nothing is ever live.
     pub index: Option<SlotIndex>,
 }
 
@@ -66,7 +66,7 @@ impl FilePressure {
             .map_or(0, |position| self.points[position].units)
     }
 
-    /// Returns the most units live at once between `start` and `end`, the end not included.
+    /// Returns the maximum pressure in `[start, end)`.
     pub fn peak_between(&self, start: SlotIndex, end: SlotIndex) -> Peak {
         let mut peak = Peak {
             units: self.at(start),
@@ -87,7 +87,7 @@ impl FilePressure {
         peak
     }
 
-    /// Returns the most units live at once anywhere.
+    /// Returns the maximum pressure of the function.
     pub fn peak(&self) -> Peak {
         self.points.iter().fold(Peak::default(), |peak, point| {
             if point.units > peak.units {
@@ -101,8 +101,7 @@ impl FilePressure {
         })
     }
 
-    /// Returns the stretches in which the pressure is above `budget`, and the most units live in
-    /// each.
+    /// Returns the stretches in which the pressure exceeds `budget`, each with its maximum.
     pub fn above(&self, budget: u32) -> Vec<(SlotIndex, SlotIndex, u32)> {
         let mut stretches: Vec<(SlotIndex, SlotIndex, u32)> = Vec::new();
         let mut open: Option<(SlotIndex, u32)> = None;
@@ -128,7 +127,7 @@ pub struct Pressure {
     predicate: FilePressure,
 }
 
-/// Units that a register takes in its file.
+/// Returns the file of a register and the units that it takes there.
 pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
     let class = snapshot.class(snapshot.register_class(register));
     if class.file == RegisterFile::Predicate as u32 {
@@ -139,7 +138,7 @@ pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
 }
 
 impl Pressure {
-    /// Creates the pressure of `intervals`, which are those of `snapshot`'s registers.
+    /// Computes the pressure of `intervals`, the live intervals of `snapshot`.
     pub fn new(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> Self {
         Self::of(intervals, |register| units_of(snapshot, register))
     }
@@ -173,13 +172,15 @@ impl Pressure {
         self.file(file).peak_between(start, end)
     }
 
-    /// By how many units the general registers' peak exceeds `budget`; zero if it fits.
+    /// Returns by how many units the peak of the general registers exceeds `budget`; zero if it
+    /// fits.
     pub fn excess(&self, budget: u32) -> u32 {
         self.general.peak().units.saturating_sub(budget)
     }
 }
 
-/// Sums up changes to points. Where ranges end and begin at one position, only the sum counts.
+/// Sums up changes into points. Where ranges end and begin at the same position, only the sum
+/// counts.
 fn accumulate(mut changes: Vec<(SlotIndex, i64)>) -> FilePressure {
     changes.sort_unstable();
     let mut points: Vec<PressurePoint> = Vec::new();
@@ -207,7 +208,7 @@ impl LiveIntervals {
             .collect()
     }
 
-    /// Returns the registers that make up the peak of `file`.
+    /// Returns the registers that are live at the peak of `file`.
     pub fn live_at_peak(&self, snapshot: &Snapshot<'_>, pressure: &Pressure, file: File) -> Vec<Register> {
         match pressure.file(file).peak().index {
             Some(index) => self.live_at(snapshot, file, index),

@@ -11,7 +11,7 @@ impl fmt::Display for LiveSegment {
     }
 }
 
-/// A value as LLVM prints it: `1@48r`, `2@64B-phi`, `0@x` if it is unused.
+/// A value in LLVM's notation: `1@48r`, `2@64B-phi`, or `0@x` if it is unused.
 struct PrintedValue(usize, Definition);
 
 impl fmt::Display for PrintedValue {
@@ -42,7 +42,7 @@ impl fmt::Display for LiveRange<'_> {
 
 impl fmt::Display for LiveInterval<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // LLVM weighs intervals when it allocates registers, which NVPTX never does.
+        // LLVM computes weights for register allocation, which NVPTX does not run.
         write!(
             f,
             "%{} {}  weight:0.000000e+00",
@@ -53,7 +53,7 @@ impl fmt::Display for LiveInterval<'_> {
 }
 
 impl fmt::Display for LiveIntervals {
-    /// Returns the interval of every register that has one, one a line.
+    /// Prints the interval of every register that has one, one per line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for register in self.registers() {
             let range = self.interval(register);

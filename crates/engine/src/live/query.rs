@@ -1,5 +1,4 @@
-//! Questions about live ranges, with the meaning that LLVM's `LiveRange` and `LiveIntervals` give
-//! them.
+//! Queries of live ranges, with the meaning that LLVM's `LiveRange` and `LiveIntervals` give them.
 
 use super::live_interval::{LiveIntervals, LiveRange, LiveSegment};
 use super::slot_index::SlotIndex;
@@ -8,7 +7,7 @@ use crate::entity::{Block, EntityRef, Register};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::OpcodeFlags;
 
-/// What a range does at one instruction.
+/// The state of a range at one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveQuery {
     early: Option<ValueNumber>,
@@ -18,7 +17,7 @@ pub struct LiveQuery {
 }
 
 impl LiveQuery {
-    /// Returns the value that is live into the instruction; what it reads.
+    /// Returns the value that is live into the instruction, which is the one that it reads.
     pub fn value_in(&self) -> Option<ValueNumber> {
         self.early
     }
@@ -33,7 +32,8 @@ impl LiveQuery {
         self.end.is_some_and(SlotIndex::is_dead)
     }
 
-    /// Returns the value that is live out of the instruction, be it defined there or live through.
+    /// Returns the value that is live out of the instruction, whether defined there or live
+    /// through.
     pub fn value_out(&self) -> Option<ValueNumber> {
         if self.is_dead_definition() {
             None
@@ -52,7 +52,8 @@ impl LiveQuery {
         if self.early == self.late { None } else { self.late }
     }
 
-    /// Returns where the segment ends that leaves the instruction, or that ends at it.
+    /// Returns the end of the segment that leaves the instruction or, if none does, of the one that
+    /// ends at it.
     pub fn end_point(&self) -> Option<SlotIndex> {
         self.end
     }
@@ -64,7 +65,7 @@ impl<'a> LiveRange<'a> {
         self.segments
     }
 
-    /// Returns the values with their definitions; unused ones are left out.
+    /// Returns the used values with their definitions.
     pub fn values(&self) -> impl Iterator<Item = (ValueNumber, SlotIndex)> + use<'a> {
         self.values
             .iter()
@@ -77,17 +78,17 @@ impl<'a> LiveRange<'a> {
         self.values.len()
     }
 
-    /// Returns where a value is defined, or none if it is unused.
+    /// Returns the definition of a value, or none if it is unused.
     pub fn definition(&self, value: ValueNumber) -> Option<SlotIndex> {
         self.values[value.index()].expand()
     }
 
-    /// True if the value is made where control flow merges, not by an instruction.
+    /// True if the value is defined where control flow merges, not by an instruction.
     pub fn is_phi(&self, value: ValueNumber) -> bool {
         self.definition(value).is_some_and(SlotIndex::is_block)
     }
 
-    /// True if there is no segment.
+    /// True if the range has no segment.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
@@ -102,7 +103,7 @@ impl<'a> LiveRange<'a> {
         self.segments.last().map(|segment| segment.end)
     }
 
-    /// True if the range ends before or at `index`.
+    /// True if the range ends at or before `index`.
     pub fn expired_at(&self, index: SlotIndex) -> bool {
         self.end().is_none_or(|end| end <= index)
     }
@@ -112,14 +113,14 @@ impl<'a> LiveRange<'a> {
         self.start().is_some_and(|start| start < index)
     }
 
-    /// Position of the first segment that ends behind `index`; the number of segments if there is
-    /// none. That segment need not contain `index`.
+    /// Returns the position of the first segment that ends behind `index`, or the number of
+    /// segments if there is none. That segment need not contain `index`.
     pub fn find(&self, index: SlotIndex) -> usize {
         self.segments.partition_point(|segment| segment.end <= index)
     }
 
-    /// Like [`find`](Self::find), searching onward from the segment at `position`. Its cost is that
-    /// of the distance, not of the range's length.
+    /// Does what [`find`](Self::find) does, searching forward from the segment at `position`. The
+    /// cost depends on the distance, not on the range's length.
     pub fn advance_to(&self, position: usize, index: SlotIndex) -> usize {
         let rest = &self.segments[position.min(self.segments.len())..];
         position + rest.iter().take_while(|segment| segment.end <= index).count()
@@ -145,14 +146,14 @@ impl<'a> LiveRange<'a> {
     /// Returns the value that is live just before `index`. For the end of a block this is the value
     /// live out of it.
     pub fn value_before(&self, index: SlotIndex) -> Option<ValueNumber> {
-        // No position lies between an index and the one before it, so a segment that starts before
-        // and ends at or behind `index` contains that one.
+        // No position lies between an index and its predecessor, so a segment that starts before
+        // `index` and ends at or behind it contains the predecessor.
         let position = self.segments.partition_point(|segment| segment.end < index);
         let segment = self.segments.get(position)?;
         (segment.start < index).then_some(segment.value)
     }
 
-    /// What the range does at the instruction of `index`, whatever the slot of `index`.
+    /// Returns the state of the range at the instruction of `index`, whichever slot `index` has.
     pub fn query(&self, index: SlotIndex) -> LiveQuery {
         let mut query = LiveQuery {
             early: None,
@@ -199,9 +200,10 @@ impl<'a> LiveRange<'a> {
         position > 0 && self.segments[position - 1].end > start
     }
 
-    /// True if the ranges interfere, if overlaps that begin at a copy between the two are allowed.
+    /// True if the ranges interfere even if overlaps that begin at a copy between the two are
+    /// allowed.
     ///
-    /// `is_copy` says whether the instruction at an index is such a copy.
+    /// `is_copy` tells whether the instruction at an index is such a copy.
     pub fn overlaps_except_copies(
         &self,
         other: &LiveRange<'_>,
@@ -211,14 +213,14 @@ impl<'a> LiveRange<'a> {
             .is_some()
     }
 
-    /// Returns where the first overlap begins that `allowed` does not accept.
+    /// Returns the start of the first overlap that `allowed` does not accept.
     fn first_overlap(
         &self,
         other: &LiveRange<'_>,
         mut allowed: impl FnMut(SlotIndex) -> bool,
     ) -> Option<SlotIndex> {
         let (mut ours, mut theirs) = (self.segments, other.segments);
-        // Skip what ends before the other begins.
+        // Skip segments that end before the other range begins.
         ours = &ours[self.find(other.start()?).min(ours.len())..];
         theirs = &theirs[other.find(ours.first()?.start).min(theirs.len())..];
         while let (Some(our), Some(their)) = (ours.first(), theirs.first()) {
@@ -235,7 +237,7 @@ impl<'a> LiveRange<'a> {
         None
     }
 
-    /// Is every position of `other` in this range?
+    /// True if this range covers every position of `other`.
     pub fn covers(&self, other: &LiveRange<'_>) -> bool {
         let mut position = 0;
         other.segments.iter().all(|segment| {
@@ -265,7 +267,7 @@ impl<'a> LiveRange<'a> {
         })
     }
 
-    /// Sum of the segments' lengths, in index numbers.
+    /// Returns the sum of the segments' lengths, in index numbers.
     pub fn size(&self) -> i64 {
         self.segments
             .iter()
@@ -318,7 +320,7 @@ impl LiveIntervals {
         })
     }
 
-    /// Do the intervals of two registers share a position?
+    /// True if the intervals of two registers share a position.
     pub fn interfere(&self, one: Register, other: Register) -> bool {
         self.interval(one).overlaps(&self.interval(other))
     }

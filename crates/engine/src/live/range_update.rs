@@ -1,8 +1,8 @@
 //! Changes to one live range, with the meaning of LLVM's `LiveRange` methods.
 //!
-//! Segments stay ordered, and as long as possible but where a definition moves to an earlier slot.
-//! Values keep their numbers; one that loses its last segment is marked unused, and dropped if it
-//! has the highest number.
+//! Segments stay ordered and as long as possible, except where a definition moves to an earlier
+//! slot. Values keep their numbers; a value that loses its last segment is marked unused, and
+//! dropped if it has the highest number.
 
 use super::live_interval::{LiveRange, LiveSegment, OwnedLiveRange};
 use super::slot_index::SlotIndex;
@@ -10,19 +10,19 @@ use super::value::ValueNumber;
 use crate::entity::{EntityRef, PackedOption};
 
 impl OwnedLiveRange {
-    /// Returns a new value defined at `definition`, without a segment.
+    /// Creates a value defined at `definition`, without a segment.
     pub fn new_value(&mut self, definition: SlotIndex) -> ValueNumber {
         let value = ValueNumber::new(self.values.len());
         self.values.push(definition.into());
         value
     }
 
-    /// Makes sure that a value is defined at `definition`, and returns it. A new value lives to the
-    /// dead slot. If the instruction already defines one, that is taken, moved to the earlier slot
-    /// of the two.
+    /// Ensures that a value is defined at `definition`, and returns it. A new value is live up to
+    /// the dead slot. If the instruction already defines a value, that one is returned, moved to
+    /// the earlier of the two slots.
     ///
     /// # Panics
-    /// If another value is live at `definition`.
+    /// Another value is live at `definition`.
     pub fn create_dead_definition(&mut self, definition: SlotIndex) -> ValueNumber {
         let position = self.as_range().find(definition);
         if let Some(segment) = self.segments.get_mut(position) {
@@ -48,8 +48,8 @@ impl OwnedLiveRange {
         value
     }
 
-    /// If a value is live or defined between `start`, where a block begins, and `index`, makes it
-    /// live up to `index` and returns it.
+    /// If a value is live or defined between `start`, the start of a block, and `index`, extends it
+    /// to `index` and returns it.
     pub fn extend_in_block(&mut self, start: SlotIndex, index: SlotIndex) -> Option<ValueNumber> {
         let next = self.segments.partition_point(|segment| segment.start < index);
         let position = next.checked_sub(1)?;
@@ -64,7 +64,7 @@ impl OwnedLiveRange {
         Some(value)
     }
 
-    /// Adds a segment; it may overlap segments of its own value only.
+    /// Adds a segment, which may overlap segments of its own value only.
     pub fn add_segment(&mut self, segment: LiveSegment) {
         let LiveSegment { start, end, value } = segment;
         debug_assert!(start < end, "a segment is not empty");
@@ -95,11 +95,11 @@ impl OwnedLiveRange {
         self.segments.drain(position + 1..last);
     }
 
-    /// Removes `[start, end)`, which lies in one segment. If that leaves its value without a
-    /// segment and `remove_dead_value` is set, the value goes too.
+    /// Removes `[start, end)`, which lies in one segment. If its value has no segment left and
+    /// `remove_dead_value` is set, the value is removed too.
     ///
     /// # Panics
-    /// If a segment contains `start`, but not all up to `end`.
+    /// A segment contains `start`, but not all up to `end`.
     pub fn remove_segment(&mut self, start: SlotIndex, end: SlotIndex, remove_dead_value: bool) {
         let position = self.as_range().find(start);
         let Some(&segment) = self.segments.get(position) else {
@@ -137,8 +137,8 @@ impl OwnedLiveRange {
         self.delete_value(value);
     }
 
-    /// Marks a value without segments unused; drops it, and unused ones before it, if it is the
-    /// last.
+    /// Marks a value without segments unused. If it is the last value, drops it and unused ones
+    /// before it.
     fn delete_value(&mut self, value: ValueNumber) {
         self.values[value.index()] = PackedOption::default();
         if value.index() + 1 == self.values.len() {
@@ -148,8 +148,7 @@ impl OwnedLiveRange {
         }
     }
 
-    /// Numbers the values in the order in which segments mention them, and drops those without a
-    /// segment.
+    /// Numbers the values in the order of their first segments and drops those without a segment.
     pub fn renumber_values(&mut self) {
         let mut new_numbers: Vec<Option<ValueNumber>> = vec![None; self.values.len()];
         let mut values = smallvec::SmallVec::new();
@@ -163,11 +162,10 @@ impl OwnedLiveRange {
         self.values = values;
     }
 
-    /// Makes one value of two that are equal. The lower number stays, with the definition of
-    /// `into`.
+    /// Merges two equal values. The lower number stays, with the definition of `into`.
     ///
     /// # Panics
-    /// If they are the same.
+    /// The values are the same.
     pub fn merge_values(&mut self, value: ValueNumber, into: ValueNumber) -> ValueNumber {
         assert!(value != into, "a value is always equal to itself");
         let (keep, drop) = (value.min(into), value.max(into));
@@ -189,7 +187,7 @@ impl OwnedLiveRange {
         }
     }
 
-    /// Adds the segments that `other` has of `other_value` as `value`.
+    /// Adds the segments of `other_value` in `other` as `value`.
     pub fn merge_value_as(&mut self, other: &LiveRange<'_>, other_value: ValueNumber, value: ValueNumber) {
         for &segment in other
             .segments
@@ -211,7 +209,7 @@ impl OwnedLiveRange {
         definitions: &[SlotIndex],
     ) {
         // Only where a value changes, as in LLVM: a definition that moved to an earlier slot can
-        // touch the segment before it, of the same value.
+        // touch the preceding segment of the same value.
         let stays = |(number, &value): (usize, &PackedOption<SlotIndex>)| {
             ours[number].index() == number && definitions.get(number) == value.expand().as_ref()
         };

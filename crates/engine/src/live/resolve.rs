@@ -1,16 +1,16 @@
-//! Phase 6 for the registers with several definitions that [`webs`](super::webs) leaves.
+//! Phase 6 for the registers with several definitions that [`webs`](super::webs) does not handle.
 //!
 //! The algorithm is LLVM's (`LiveIntervalCalc::calculate`, `LiveRangeCalc::extend`), because value
-//! numbers are part of the result: definitions are numbered in the order of LLVM's use list, then
+//! numbers are part of the result. Definitions are numbered in the order of LLVM's use list. Then
 //! each use, in the same order, extends the range back to the definitions that reach it, and where
-//! several values meet, PHI values are made by propagation down the dominator tree (the algorithm
-//! of LLVM's SSAUpdater).
+//! several values meet, PHI values are created by propagation down the dominator tree (the
+//! algorithm of LLVM's SSAUpdater).
 //!
-//! What differs is the cost. LLVM clears a map of all blocks for every register and searches the
-//! range in every block on the way; here the state of a block, 16 bytes, says which register it
-//! belongs to and whether that has anything in the block, pieces of neighbouring blocks are added
-//! as one, and the dominator tree is computed when the first PHI value may be needed. The
-//! reference's `VNInfo` nodes are made where a PHI value is, not for every block.
+//! The costs differ. LLVM clears a map of all blocks for every register and searches the range in
+//! every block on the way. Here the state of a block, 16 bytes, says which register it belongs to
+//! and whether that register has a segment in the block; pieces of neighbouring blocks are added as
+//! one; and the dominator tree is computed when the first PHI value may be needed. The reference's
+//! `VNInfo` nodes are created for PHI values only, not for every block.
 
 mod block_states;
 mod propagate;
@@ -34,10 +34,10 @@ use range::Range;
 /// Above this many blocks LLVM sorts them by number before it makes PHI values.
 const UNSORTED_BLOCKS: usize = 4;
 
-/// So many registers are resolved before it is asked how long that takes.
+/// Registers resolved before the cost is checked.
 const PATIENCE_AT_FIRST: usize = 8;
 
-/// Resolves values. Memory is kept from function to function.
+/// Resolves values. Keeps its memory from function to function.
 #[derive(Debug, Default)]
 pub(super) struct Resolver {
     arena: Bump,
@@ -45,27 +45,27 @@ pub(super) struct Resolver {
     /// Block of each instruction.
     block_of: Vec<Block>,
     reverse_postorder: ReversePostorder<Block>,
-    /// Of this function, once they were needed.
+    /// The function's dominator tree, once it is needed.
     pub dominators: DominatorTree<Block>,
     dominators_known: bool,
-    /// Position of each block in `work_list`, if it is there.
+    /// Position of each block in `work_list`, if it is in it.
     position_of: Vec<u32>,
     /// Positions of blocks that have no PHI value.
     pending: Vec<u64>,
-    /// Positions of blocks that have to be visited.
+    /// Positions of blocks to visit.
     dirty: Vec<u64>,
     range: Range,
-    /// Blocks where the register has to be live-in.
+    /// Blocks where the register must be live-in.
     work_list: Vec<Block>,
     /// A set of blocks to sort `work_list` with; empty between uses.
     set: Vec<u64>,
-    /// Blocks that searches have been through.
+    /// Blocks visited by searches so far.
     searched_blocks: usize,
     /// True if there was a read that no definition of its register reaches.
     has_unreached_read: bool,
 }
 
-/// What resolution reads.
+/// The input of a resolution.
 struct Input<'a> {
     flow: &'a FlowGraph,
     starts: &'a [SlotIndex],
@@ -86,7 +86,7 @@ impl Resolver {
         self.dominators_known = false;
     }
 
-    /// Computes the dominator tree of the function if it is not known yet.
+    /// Computes the function's dominator tree if it is not known yet.
     pub(super) fn find_dominators(&mut self, flow: &FlowGraph) {
         if !self.dominators_known {
             self.reverse_postorder.compute(flow, Traversal::default());
@@ -96,8 +96,8 @@ impl Resolver {
     }
 
     /// Adds the intervals of `registers`, which have several definitions, to `result`. Returns how
-    /// many of them; it stops early once the searches for values have been through more than
-    /// `patience` blocks a register on average.
+    /// many it has added: it stops early once the searches for values have visited more than
+    /// `patience` blocks per register on average.
     pub(super) fn run(
         &mut self,
         flow: &FlowGraph,
@@ -144,7 +144,7 @@ impl Resolver {
         count
     }
 
-    /// Makes an existing range reach each of `uses`: slots of instructions, and ends of blocks.
+    /// Extends an existing range to each of `uses`: slots of instructions, and ends of blocks.
     pub(super) fn extend_range(
         &mut self,
         flow: &FlowGraph,
@@ -246,7 +246,7 @@ impl Resolver {
         }
     }
 
-    /// Makes the range reach `slot`, which belongs to `block`.
+    /// Extends the range to `slot`, which belongs to `block`.
     fn extend(&mut self, input: &Input<'_>, nodes: &mut ArenaVec<'_, VNInfo>, block: Block, slot: SlotIndex) {
         let (start, _) = input.range(block);
         if self.range.extend_in_block(start, slot).is_some() {
@@ -271,8 +271,8 @@ impl Resolver {
     }
 
     /// Searches back from `block` for the values that reach its start, and collects the blocks
-    /// where the register is live-in in `work_list`. If the search comes back to `block`, the value
-    /// is not killed there after all.
+    /// where the register is live-in in `work_list`. If the search returns to `block`, the value is
+    /// not killed there after all.
     fn find_reaching_definitions(
         &mut self,
         input: &Input<'_>,
@@ -311,7 +311,7 @@ impl Resolver {
         }
         self.searched_blocks += self.work_list.len();
         if matches!(reaching, Reaching::Nothing) {
-            // Without any definition nothing is live, and other uses must not stop here.
+            // Without any definition nothing is live, and later searches must not stop here.
             for &searched in &self.work_list {
                 self.states.forget(searched);
             }
@@ -321,7 +321,7 @@ impl Resolver {
         reaching
     }
 
-    /// Adds the blocks of `work_list` to the range of their only value, neighbours together.
+    /// Adds the blocks of `work_list` to the range of their only value, neighbours as one piece.
     fn add_pieces(&mut self, input: &Input<'_>, block: Block, kill: Option<SlotIndex>, value: ValueNumber) {
         let with_block = Some((value, self.range.block_of(value)));
         let mut run: Option<(SlotIndex, SlotIndex)> = None;

@@ -1,10 +1,11 @@
-//! One pass over the instructions that collects what the engine needs to know of each register.
+//! One pass over the instructions that collects everything the engine needs about each register.
 //!
-//! A register with one definition whose uses all follow it in the same block is finished by the
-//! scan: its range is `[definition, last use)`. Most registers of a kernel are such. For the others
-//! the scan notes, per register and block, the last use that the block's own definition does not
-//! reach, and the predecessors that a PHI reads the register from. Of registers with several
-//! definitions, the webs, it notes each definition with the last read that it reaches in its block.
+//! A register with one definition whose uses all follow it in the same block, as most registers of
+//! a kernel, is finished by the scan: its range is `[definition, last use)`. For the others the
+//! scan records, by register and block, the last use that the block's own definition does not
+//! reach, and the predecessors from which a PHI reads the register. For registers with several
+//! definitions, the webs, it records each definition with the last read that it reaches in its
+//! block.
 
 use super::live_interval::make_room;
 use super::slot_index::{Slot, SlotIndex};
@@ -18,7 +19,7 @@ pub(super) struct UpwardUse {
     pub block: Block,
     /// The last such read.
     pub last: SlotIndex,
-    /// The register's previous block of this kind; earlier in layout order.
+    /// The register's previous block of this kind, earlier in layout order.
     pub previous: PackedOption<UpwardUseId>,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct LiveOutUse {
 pub(super) struct LiveOutUseId(u32);
 entity_impl!(LiveOutUseId, "out");
 
-/// A definition of a web that is not its last one in layout order.
+/// A definition of a web other than its last one in layout order.
 #[derive(Clone, Copy, Debug)]
 struct EarlierDefinition {
     slot: SlotIndex,
@@ -53,7 +54,7 @@ struct EarlierDefinition {
 struct EarlierDefinitionId(u32);
 entity_impl!(EarlierDefinitionId, "earlier");
 
-/// A register with several definitions, be they by one instruction.
+/// A register with several definitions, possibly by one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScannedWeb {
     register: Register,
@@ -65,15 +66,15 @@ pub(super) struct ScannedWeb {
 pub(super) struct WebId(u32);
 entity_impl!(WebId, "web");
 
-/// What the scan found out about one register.
+/// The results of the scan for one register.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RegisterState {
-    /// Its definition; of a web, the last one in layout order.
+    /// Its definition; for a web, the last one in layout order.
     pub definition: PackedOption<SlotIndex>,
     /// End of the piece that begins at the definition. Without a definition: present if the
     /// register is mentioned at all.
     pub end: PackedOption<SlotIndex>,
-    /// Blocks that read it on entry, last in layout order first.
+    /// Blocks that read it on entry, the last in layout order first.
     pub upward: PackedOption<UpwardUseId>,
     /// Blocks at whose end PHIs read it.
     pub live_out: PackedOption<LiveOutUseId>,
@@ -82,8 +83,8 @@ pub(super) struct RegisterState {
 const _: () = assert!(size_of::<RegisterState>() == 16);
 
 impl RegisterState {
-    /// True if the register can be live across a block boundary other than the end of its
-    /// definition's block.
+    /// True if the register can be live across a block boundary other than the end of the block
+    /// that defines it.
     pub(super) fn crosses_blocks(&self) -> bool {
         self.upward.is_some() || self.live_out.is_some()
     }
@@ -94,7 +95,7 @@ impl RegisterState {
     }
 }
 
-/// The pass and what it collected. Memory is kept from function to function.
+/// The scan and its results. Keeps its memory from function to function.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub registers: Vec<RegisterState>,
@@ -105,7 +106,7 @@ pub(super) struct Scan {
     /// By register; empty if there are no webs.
     web_of: Vec<PackedOption<WebId>>,
     earlier: Vec<EarlierDefinition>,
-    /// Reads by PHIs, by predecessor; settled when all definitions are known.
+    /// Reads by PHIs, by predecessor; settled once all definitions are known.
     deferred: Vec<(Register, Block)>,
 }
 
@@ -155,12 +156,12 @@ struct ScannedBlock<'a> {
     first_use: UpwardUseId,
     /// The block's register operands.
     operands: &'a [RegisterOperandRecord],
-    /// Of all instructions.
+    /// The numbers of all instructions.
     numbers: &'a [u32],
 }
 
 impl Scan {
-    /// Scans the register operands of a function with so many registers, which `indexes` numbers.
+    /// Scans the register operands of a function with `registers` registers, numbered by `indexes`.
     pub(super) fn run(
         &mut self,
         registers: usize,
@@ -183,7 +184,7 @@ impl Scan {
     }
 
     /// Scans `block`, which ends before instruction `end` and whose register operands come first in
-    /// `operands`. Returns the operands of the blocks behind it.
+    /// `operands`. Returns the operands of the following blocks.
     fn scan_block<'a>(
         &mut self,
         indexes: &SlotIndexes,
@@ -216,7 +217,7 @@ impl Scan {
         &[]
     }
 
-    /// What is done for the operand at `position` that neither simply reads nor simply defines.
+    /// Handles the operand at `position` if it is neither a plain read nor a plain definition.
     fn note_rare_access(
         &mut self,
         scanned: &ScannedBlock<'_>,
@@ -249,7 +250,7 @@ impl Scan {
         }
     }
 
-    /// Notes a definition of `register`. Returns false if it adds nothing to another one by the
+    /// Records a definition of `register`. Returns false if it adds nothing to another one by the
     /// same instruction.
     #[inline(always)]
     fn define(&mut self, register: Register, definition: SlotIndex) -> bool {
@@ -284,7 +285,7 @@ impl Scan {
         true
     }
 
-    /// Makes a register a web, if it is none yet.
+    /// Makes a register a web, if it is not one yet.
     fn note_web(&mut self, register: Register) {
         if self.web_of.is_empty() {
             self.web_of.resize(self.registers.len(), PackedOption::default());
@@ -299,8 +300,9 @@ impl Scan {
         }
     }
 
-    /// An early-clobber definition reaches reads by the same instruction, also those whose operands
-    /// come first; these were taken for reads of what enters the block.
+    /// Corrects reads that an early-clobber definition reaches: it also reaches reads by the same
+    /// instruction whose operands come first, which were taken for reads of the value that enters
+    /// the block.
     #[cold]
     fn take_back_late_reads(
         &mut self,
@@ -320,7 +322,7 @@ impl Scan {
         if !reads.clone().any(|slot| is_late(&slot)) {
             return;
         }
-        // What is left: reads at the definition's slot, and those of earlier instructions.
+        // The remaining reads: those at the definition's slot, and those of earlier instructions.
         let last = reads.filter(|slot| !is_late(slot)).max();
         let state = &mut self.registers[register.index()];
         let Some(id) = state.upward.expand().filter(|&id| id >= scanned.first_use) else {
@@ -332,8 +334,8 @@ impl Scan {
         }
     }
 
-    /// Notes a read of `register` at `slot`. A definition in the same block reaches it if it comes
-    /// earlier, be it by a slot of the same instruction.
+    /// Records a read of `register` at `slot`. A definition in the same block reaches it if it
+    /// comes earlier, if only by a slot of the same instruction.
     #[inline(always)]
     fn read(&mut self, scanned: &ScannedBlock<'_>, register: Register, slot: SlotIndex) {
         let state = &mut self.registers[register.index()];
@@ -342,7 +344,7 @@ impl Scan {
             state.end = state.end.expand().max(Some(slot)).into();
             return;
         }
-        // The instruction that reads a web may also be the last that defined it.
+        // The instruction that reads a web may also be the last one that defines it.
         if definition.is_some_and(|definition| scanned.start < definition)
             && self.extend_earlier(register, scanned.start, slot)
         {
@@ -366,7 +368,7 @@ impl Scan {
         state.upward = id.into();
     }
 
-    /// Lets the last definition before `slot` reach it, if that is one set aside and behind
+    /// Extends the last definition before `slot` to it, if that one was set aside and lies behind
     /// `start`.
     fn extend_earlier(&mut self, register: Register, start: SlotIndex, slot: SlotIndex) -> bool {
         let mut next = self
@@ -385,8 +387,8 @@ impl Scan {
         false
     }
 
-    /// A PHI reads its operand at the end of the predecessor: in the defining block this lengthens
-    /// the piece that begins there, elsewhere the register crosses blocks.
+    /// Settles reads by PHIs, which happen at the end of the predecessor: in the defining block
+    /// such a read lengthens the piece that begins there; elsewhere the register crosses blocks.
     fn settle_phi_reads(&mut self, indexes: &SlotIndexes) {
         for &(register, predecessor) in &self.deferred {
             let is_web = self.web_of(register).is_some();
@@ -411,7 +413,8 @@ impl Scan {
         self.web_of.get(register.index())?.expand()
     }
 
-    /// Returns the definitions of a web with the ends of their pieces, last in layout order first.
+    /// Returns the definitions of a web with the ends of their pieces, the last in layout order
+    /// first.
     pub(super) fn definitions_of(&self, web: WebId) -> impl Iterator<Item = (SlotIndex, SlotIndex)> + '_ {
         let ScannedWeb { register, earlier } = self.webs[web.index()];
         let state = self.registers[register.index()];
@@ -422,7 +425,7 @@ impl Scan {
         last.into_iter().chain(earlier)
     }
 
-    /// Returns the blocks that read a register on entry, last in layout order first.
+    /// Returns the blocks that read a register on entry, the last in layout order first.
     pub(super) fn upward_uses_of(&self, state: RegisterState) -> impl Iterator<Item = UpwardUse> + '_ {
         std::iter::successors(state.upward.expand(), |id| {
             self.upward_uses[id.index()].previous.expand()
@@ -430,7 +433,7 @@ impl Scan {
         .map(|id| self.upward_uses[id.index()])
     }
 
-    /// Returns the blocks that PHIs read a register from and that do not define it.
+    /// Returns the blocks from which PHIs read a register and that do not define it.
     pub(super) fn live_out_uses_of(&self, state: RegisterState) -> impl Iterator<Item = Block> + '_ {
         std::iter::successors(state.live_out.expand(), |id| {
             self.live_out_uses[id.index()].previous.expand()

@@ -1,10 +1,10 @@
 //! The per-block record of the liveness dataflow, 296 bytes.
 //!
 //! The layout is the reference's. Its four inline buffers hold sets over the registers of one batch
-//! ([`Batch`](super::dataflow::Batch)): at most [`GENERAL_BITS`] general ones and
-//! [`PREDICATE_BITS`] predicates, the numbers that the buffers have room for. So a buffer never
-//! leaves its record and the word at its head holds the number of words in use, where the reference
-//! keeps a pointer to a heap buffer.
+//! ([`Batch`](super::dataflow::Batch)): at most [`GENERAL_BITS`] general registers and
+//! [`PREDICATE_BITS`] predicates, as many as fit. So a buffer never leaves its record, and the word
+//! at its head holds the number of words in use, where the reference keeps a pointer to a heap
+//! buffer.
 //!
 //! | offset | buffer | here |
 //! |---|---|---|
@@ -16,9 +16,9 @@
 use super::slot_index::SlotIndex;
 use std::mem::offset_of;
 
-/// A record that was never used, or not since the last cleanup.
+/// The key of a record that was never used, or not since the last cleanup.
 pub const EMPTY_KEY: u64 = 0xFFFF_FFFF_FFFF_F000;
-/// A record whose block was removed.
+/// The key of a record whose block was removed.
 pub const TOMBSTONE_KEY: u64 = 0xFFFF_FFFF_FFFF_E000;
 
 /// Words of a general live set.
@@ -28,8 +28,8 @@ pub const GENERAL_BITS: usize = GENERAL_WORDS * 64;
 /// Predicates in a batch: the one word by which the definition buffer exceeds [`GENERAL_WORDS`].
 pub const PREDICATE_BITS: usize = 64;
 
-/// A set over the registers of a batch, general registers first, as the definition and register
-/// mask buffers hold it.
+/// A set over the registers of a batch, general registers first, as the buffers for definitions and
+/// register masks hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct BatchSet {
@@ -40,7 +40,7 @@ pub struct BatchSet {
 }
 
 impl BatchSet {
-    /// No register.
+    /// The empty set.
     pub const EMPTY: Self = Self {
         general: [0; GENERAL_WORDS],
         predicate: 0,
@@ -73,12 +73,12 @@ impl BatchSet {
         self
     }
 
-    /// True if it is the empty set.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.general.iter().fold(self.predicate, |all, word| all | word) == 0
     }
 
-    /// Words of a set: the general ones, then that of the predicates.
+    /// Words in a set: the general ones, then that of the predicates.
     pub const WORDS: usize = GENERAL_WORDS + 1;
 
     /// Returns a word of the set; bit *b* of word *w* is the register with the batch bit 64·*w* +
@@ -117,7 +117,7 @@ impl BatchSet {
     }
 }
 
-/// Calls `visit` with each register that `bits`, word `word` of a set, contains.
+/// Calls `visit` with each register in `bits`, word `word` of a set.
 #[inline]
 pub(super) fn for_each_bit(word: usize, mut bits: u64, mut visit: impl FnMut(BatchBit)) {
     while bits != 0 {
@@ -131,7 +131,7 @@ pub(super) fn for_each_bit(word: usize, mut bits: u64, mut visit: impl FnMut(Bat
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatchBit(pub u16);
 
-/// A buffer of a segment: a count and, behind it, the inline words.
+/// A buffer of a segment: a count, then the inline words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 struct Buffer<T> {
@@ -152,11 +152,11 @@ impl<T> Buffer<T> {
     }
 }
 
-/// What the dataflow knows of one block.
+/// The dataflow state of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
-    /// Start index of the block, or one of the sentinels.
+    /// The block's start index, or one of the sentinels.
     key: u64,
     definitions: Buffer<BatchSet>,
     register_mask: Buffer<BatchSet>,
@@ -224,8 +224,8 @@ impl Segment {
         self.instruction_count
     }
 
-    /// Returns how many registers of the batch are read for the last time in the block; known after
-    /// endpoints were fixed.
+    /// Returns the number of registers of the batch whose last read is in the block; known once
+    /// endpoints are fixed.
     pub fn kill_count(&self) -> u32 {
         self.kill_count
     }
@@ -269,10 +269,10 @@ impl Segment {
             .union(&self.live_out().difference(&self.definitions.inline))
     }
 
-    /// `LiveOut ∪= set`. Returns whether `LiveIn` grew by it.
+    /// `LiveOut ∪= set`. Returns whether `LiveIn` grew.
     ///
     /// General registers and predicates are handled by the same step but never meet: a definition
-    /// of the one kills nothing of the other.
+    /// of one kills nothing of the other.
     #[inline]
     pub fn add_live_out(&mut self, set: &BatchSet) -> bool {
         let mut grown = 0;

@@ -1,10 +1,10 @@
 //! The hash table from blocks to their segments.
 //!
-//! Keys are the blocks' start indices, which are multiples of 16 as the hash expects. Hash, linear
-//! probing, sentinels and the load limit of 3/4 are the reference's. Segments do not lie in the
-//! table itself but densely, in the order in which blocks were first met, and the table has their
-//! four-byte positions: a table of segments would spend 296 bytes on every free place, which in a
-//! function of 100k blocks is most of the engine's memory.
+//! Keys are the blocks' start indices, multiples of 16 as the hash expects. Hash, linear probing,
+//! sentinels and the load limit of 3/4 are the reference's. Departure: the table holds four-byte
+//! positions, and the segments lie densely in the order in which blocks were first met. A table of
+//! segments would spend 296 bytes on every free slot, which for a function of 100k blocks is most
+//! of the engine's memory.
 
 use super::live_interval::make_room;
 use super::segment::{EMPTY_KEY, Segment, TOMBSTONE_KEY};
@@ -18,10 +18,10 @@ entity_impl!(SegmentId, "segment");
 
 /// Capacity of the first allocation.
 const MINIMUM_CAPACITY: usize = 16;
-/// With fewer than one segment in so many slots, slots are cleared one by one.
+/// Slots are cleared one by one if they outnumber the segments by this factor.
 const SPARSE: usize = 16;
 
-/// Blocks and their segments. Memory is kept from function to function.
+/// Blocks and their segments. Keeps its memory from function to function.
 #[derive(Debug, Default)]
 pub struct SegmentTable {
     slots: Vec<PackedOption<SegmentId>>,
@@ -29,7 +29,7 @@ pub struct SegmentTable {
     live: usize,
 }
 
-/// Returns where the probing for `key` begins.
+/// Returns the first slot to probe for `key`.
 fn hash(key: u64) -> usize {
     ((key >> 4) ^ (key >> 9)) as usize
 }
@@ -77,7 +77,7 @@ impl SegmentTable {
         self.live == 0
     }
 
-    /// Returns the segment of the block that starts at `start`, if it is there.
+    /// Returns the segment of the block that starts at `start`, if there is one.
     pub fn find(&self, start: SlotIndex) -> Option<SegmentId> {
         if self.slots.is_empty() {
             return None;
@@ -94,8 +94,8 @@ impl SegmentTable {
         None
     }
 
-    /// Returns the segment of the block that starts at `start`; a new one if it has none yet. The
-    /// flag says whether it is new.
+    /// Returns the segment of the block that starts at `start`, creating it if there is none. The
+    /// flag tells whether it is new.
     pub fn find_or_insert(&mut self, start: SlotIndex, instruction_count: u32) -> (SegmentId, bool) {
         if (self.segments.len() + 1) * 4 > self.slots.len() * 3 {
             self.rehash((self.slots.len() * 2).max(MINIMUM_CAPACITY));
@@ -117,7 +117,7 @@ impl SegmentTable {
         (id, true)
     }
 
-    /// Removes a block; its record becomes a tombstone, so that probing goes on behind it.
+    /// Removes a block. Its record becomes a tombstone, so that probing continues behind it.
     pub fn remove(&mut self, start: SlotIndex) -> bool {
         let Some(id) = self.find(start) else {
             return false;
@@ -132,7 +132,7 @@ impl SegmentTable {
         &self.segments[id.index()]
     }
 
-    /// Returns a segment, to be changed.
+    /// Returns a segment, to modify.
     pub fn get_mut(&mut self, id: SegmentId) -> &mut Segment {
         &mut self.segments[id.index()]
     }
@@ -149,7 +149,7 @@ impl SegmentTable {
         self.slots.resize(capacity, PackedOption::default());
         let mask = capacity - 1;
         for (index, segment) in self.segments.iter().enumerate() {
-            // A tombstone keeps its record but needs no place of its own.
+            // A tombstone keeps its record but needs no slot of its own.
             if segment.key() == TOMBSTONE_KEY {
                 continue;
             }
@@ -194,7 +194,7 @@ mod tests {
         let mut table = SegmentTable::default();
         table.reserve(1000);
         for round in 0..3 {
-            // Keys that share a place, and one that does not.
+            // Keys that share a slot, and one that does not.
             let blocks = [7, 7 + 4096, 7 + 8192, 500 + round];
             for block in blocks {
                 assert!(table.find_or_insert(start(block), 1).1);

@@ -2,7 +2,7 @@
 //!
 //! LLVM's `SlotIndex` points into a list, so that renumbering moves every index at once. Here an
 //! index is the number itself: it is half the size, compares without a memory access, and a
-//! renumbering says which numbers it moved ([`Renumbering`](super::slot_indexes::Renumbering)).
+//! renumbering lists the numbers that it moved ([`Renumbering`](super::slot_indexes::Renumbering)).
 
 use crate::entity::ReservedValue;
 use std::fmt;
@@ -11,9 +11,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Slot {
-    /// A block boundary; where live-in values begin and PHI values are defined.
+    /// A block boundary, where live-in values begin and PHI values are defined.
     Block = 0,
-    /// Definitions that happen before the instruction's operands are read.
+    /// Definitions before the instruction's operands are read.
     EarlyClobber = 1,
     /// Ordinary definitions and uses.
     Register = 2,
@@ -48,12 +48,12 @@ impl SlotIndex {
         Self(base | slot as u32)
     }
 
-    /// Returns an index from what [`number`](Self::number) returned.
+    /// Converts the result of [`number`](Self::number) back to an index.
     pub const fn from_number(number: u32) -> Self {
         Self(number)
     }
 
-    /// Returns the number of the entry plus that of the slot; orders indices.
+    /// Returns the number of the entry plus that of the slot, which orders indices.
     pub const fn number(self) -> u32 {
         self.0
     }
@@ -98,12 +98,12 @@ impl SlotIndex {
         Self(self.base())
     }
 
-    /// Returns the dead slot of the same entry, as the last position that belongs to it.
+    /// Returns the dead slot of the same entry, the last position that belongs to it.
     pub const fn boundary_index(self) -> Self {
         self.dead_slot()
     }
 
-    /// Returns where the entry defines and reads registers.
+    /// Returns the slot at which the entry defines and reads registers.
     pub const fn register_slot(self, early_clobber: bool) -> Self {
         let slot = if early_clobber {
             Slot::EarlyClobber
@@ -113,7 +113,7 @@ impl SlotIndex {
         Self(self.base() | slot as u32)
     }
 
-    /// Returns where a dead definition of the entry ends.
+    /// Returns the end of a dead definition of the entry.
     pub const fn dead_slot(self) -> Self {
         Self(self.base() | Slot::Dead as u32)
     }
@@ -128,17 +128,17 @@ impl SlotIndex {
         self.base() < other.base()
     }
 
-    /// Does the entry come before that of `other`, or is it the same?
+    /// True if the entry comes before that of `other` or is the same.
     pub const fn is_earlier_or_same_instruction(self, other: Self) -> bool {
         self.base() <= other.base()
     }
 
-    /// Distance to `other` in units of index numbers; negative if `other` comes first.
+    /// Returns the distance to `other` in index numbers, negative if `other` comes first.
     pub const fn distance(self, other: Self) -> i64 {
         other.0 as i64 - self.0 as i64
     }
 
-    /// Distance of the entries in instructions, if they were packed with no gaps between them.
+    /// Returns the distance of the entries in instructions, as if they were packed without gaps.
     pub const fn approximate_instruction_distance(self, other: Self) -> i64 {
         (other.base() as i64 - self.base() as i64) / SLOT_COUNT as i64
     }

@@ -5,8 +5,8 @@
 //! the block's end and the next block's start. Debug instructions have no entry, so that debug
 //! information never changes a number.
 //!
-//! A fresh numbering is three flat arrays and is filled at memory speed; the ordered maps that
-//! insertion and removal need ([`slot_update`](super::slot_update)) are built by the first change.
+//! A fresh numbering is three flat arrays, filled at memory speed. The first change builds the
+//! ordered maps that insertion and removal need ([`slot_update`](super::slot_update)).
 
 use super::entry_map::EntryMap;
 use super::function::Function;
@@ -15,21 +15,21 @@ use crate::entity::{Block, EntityRef, Instruction, PackedOption};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Marks the number of an instruction that has no entry of its own; the number is then that of the
+/// Marks the number of an instruction without an entry of its own; the number is then that of the
 /// entry before it.
 const WITHOUT_ENTRY: u32 = 1;
 
 /// The numbering of one function.
 #[derive(Clone, Debug, Default)]
 pub struct SlotIndexes {
-    /// The start of each block in layout order; one more for the end of the last block. Blocks
-    /// inserted later are only in `edited`.
+    /// The start of each block in layout order, and the end of the last block. Blocks inserted
+    /// later are only in `edited`.
     pub(super) block_starts: Vec<SlotIndex>,
     /// Number of each instruction's entry, or of the entry before it plus [`WITHOUT_ENTRY`].
     pub(super) instruction_numbers: Vec<u32>,
     /// First instruction of each block, and the instruction count.
     pub(super) first_instructions: Vec<u32>,
-    /// Present once the numbering was changed.
+    /// Present once the numbering has been changed.
     pub(super) edited: Option<Box<EntryMap>>,
 }
 
@@ -41,7 +41,7 @@ impl SlotIndexes {
         indexes
     }
 
-    /// Numbers `function` afresh, keeping the memory of an earlier numbering.
+    /// Numbers `function` afresh, reusing memory.
     pub fn compute(&mut self, function: &impl Function) {
         self.edited = None;
         self.block_starts.clear();
@@ -79,7 +79,7 @@ impl SlotIndexes {
         self.block_starts.push(SlotIndex::new(number, Slot::Block));
     }
 
-    /// Returns where each block begins, in layout order, and the end of the last one.
+    /// Returns the start of each block in layout order, and the end of the last one.
     pub fn block_starts(&self) -> Cow<'_, [SlotIndex]> {
         match self.edited {
             None => Cow::Borrowed(&self.block_starts),
@@ -96,7 +96,7 @@ impl SlotIndexes {
         self.block_starts.len().saturating_sub(1)
     }
 
-    /// True if it was changed since it was computed.
+    /// True if the numbering has been changed since it was computed.
     pub fn is_edited(&self) -> bool {
         self.edited.is_some()
     }
@@ -124,15 +124,15 @@ impl SlotIndexes {
     /// Returns the block slot of an instruction.
     ///
     /// # Panics
-    /// If the instruction has no index.
+    /// The instruction has no index.
     pub fn instruction_index(&self, instruction: Instruction) -> SlotIndex {
         let number = self.instruction_numbers[instruction.index()];
         assert!(number & WITHOUT_ENTRY == 0, "{instruction:?} has no index");
         SlotIndex::new(number, Slot::Block)
     }
 
-    /// Returns the index of the instruction itself, or of what comes before it in its block if it
-    /// has none.
+    /// Returns the index of the instruction, or that of the preceding entry in its block if it has
+    /// none.
     ///
     /// For a removed instruction this is the entry that it had.
     pub fn index_at_or_before(&self, instruction: Instruction) -> SlotIndex {
@@ -140,7 +140,7 @@ impl SlotIndexes {
         SlotIndex::new(number & !WITHOUT_ENTRY, Slot::Block)
     }
 
-    /// Returns the instruction at an index, whatever the slot, or none for block boundaries and
+    /// Returns the instruction at an index, whatever the slot, or none at block boundaries and
     /// where the instruction was removed.
     pub fn instruction_at(&self, index: SlotIndex) -> Option<Instruction> {
         if let Some(edited) = &self.edited {
@@ -150,12 +150,12 @@ impl SlotIndexes {
         let first = self.first_instructions[block.index()] as usize;
         let last = self.first_instructions[block.index() + 1] as usize;
         let numbers = &self.instruction_numbers[first..last];
-        // Debug instructions sort right behind the entry that they follow.
+        // Debug instructions sort directly behind the entry that they follow.
         let position = numbers.partition_point(|&number| number < index.base());
         (numbers.get(position) == Some(&index.base())).then(|| Instruction::new(first + position))
     }
 
-    /// Returns the next index behind `index` that belongs to an instruction, with the same slot;
+    /// Returns the next index behind `index` that belongs to an instruction, with the same slot, or
     /// the last index if there is none.
     pub fn next_instruction_index(&self, index: SlotIndex) -> SlotIndex {
         if let Some(edited) = &self.edited {
@@ -235,7 +235,7 @@ impl SlotIndexes {
             .expect("a block's end is never the first entry")
     }
 
-    /// Returns the block that an index falls in. A block boundary belongs to the block that starts
+    /// Returns the block that contains an index. A block boundary belongs to the block that starts
     /// there; the last index belongs to none.
     pub fn block_at(&self, index: SlotIndex) -> Option<Block> {
         if index.base_index() >= self.last_index() {
@@ -250,8 +250,8 @@ impl SlotIndexes {
         }
     }
 
-    /// Returns the block that contains the position just before `index`, as a use at `index`
-    /// belongs to it: for a block's end, that block.
+    /// Returns the block that contains the position just before `index`: for a block's end, that
+    /// block.
     pub fn block_before(&self, index: SlotIndex) -> Option<Block> {
         if !index.is_block() {
             return self.block_at(index);
@@ -291,7 +291,7 @@ impl SlotIndexes {
         self.instruction_numbers[instruction.index()] |= WITHOUT_ENTRY;
     }
 
-    /// Records the entry of an instruction, be it old or new.
+    /// Records the entry of an instruction.
     pub(super) fn record_instruction(&mut self, instruction: Instruction, number: u32) {
         let index = instruction.index();
         if index >= self.instruction_numbers.len() {
@@ -302,7 +302,7 @@ impl SlotIndexes {
 }
 
 impl fmt::Display for SlotIndexes {
-    /// Returns one line an entry.
+    /// Prints one line per entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, instruction) in self.entries() {
             match instruction.expand() {
@@ -314,7 +314,7 @@ impl fmt::Display for SlotIndexes {
     }
 }
 
-/// Returns the block that contains `index`, which is no block boundary. Tries `hint` and its
+/// Returns the block that contains `index`, which is not a block boundary. Tries `hint` and its
 /// neighbour first.
 pub(super) fn block_of(starts: &[SlotIndex], index: SlotIndex, hint: Block) -> Block {
     for candidate in [hint.index(), hint.index() + 1] {

@@ -1,9 +1,9 @@
-//! Changes to a numbering: instructions and blocks that come and go.
+//! Changes to a numbering: inserted and removed instructions and blocks.
 //!
-//! Where LLVM renumbers forward from an insertion until the numbers catch up, and repacks the whole
-//! function when that ran too far, the numbers of the smallest aligned window that is sparse enough
-//! are spread evenly. The limit falls as windows grow, so that insertion, be it at one place again
-//! and again, moves a number of entries that does not grow with the function; `renumbered_entries`
+//! LLVM renumbers forward from an insertion until the numbers catch up, and repacks the whole
+//! function when that runs too far. Here the entries of the smallest aligned window that is sparse
+//! enough are spread evenly. The limit falls as windows grow, so an insertion, even repeated at one
+//! position, moves a number of entries that does not grow with the function; `renumbered_entries`
 //! counts them.
 
 use super::entry_map::{EntryMap, InsertionPoint, Renumbering};
@@ -13,13 +13,13 @@ use crate::entity::{Block, EntityRef, Instruction, PackedOption};
 use std::ops::Bound::{Excluded, Unbounded};
 
 impl SlotIndexes {
-    /// Gives `instruction` an index at `at`. Instructions that the numbering was not computed
-    /// for have numbers from the instruction count up.
+    /// Gives `instruction` an index at `at`. Instructions unknown to the numbering have numbers
+    /// from its instruction count on.
     ///
-    /// Returns the new index and what had to move.
+    /// Returns the new index and the entries that moved.
     ///
     /// # Panics
-    /// If the instruction already has an index, or the one named in `at` has none.
+    /// The instruction already has an index, or the one named in `at` has none.
     pub fn insert_instruction(
         &mut self,
         instruction: Instruction,
@@ -40,18 +40,18 @@ impl SlotIndexes {
         (SlotIndex::new(number, Slot::Block), moved)
     }
 
-    /// Takes the index of `instruction` away. The entry stays, so that live ranges that end there
-    /// stay valid.
+    /// Removes the index of `instruction`. The entry stays, so that live ranges that end there stay
+    /// valid.
     ///
     /// # Panics
-    /// If it has none.
+    /// The instruction has no index.
     pub fn remove_instruction(&mut self, instruction: Instruction) {
         let index = self.instruction_index(instruction);
         self.edit().entries.insert(index.base(), PackedOption::default());
         self.forget_instruction(instruction);
     }
 
-    /// Gives the index of `old` to `new` and returns it; none if `old` has no index.
+    /// Transfers the index of `old` to `new` and returns it, or none if `old` has no index.
     pub fn replace_instruction(&mut self, old: Instruction, new: Instruction) -> Option<SlotIndex> {
         if !self.has_index(old) {
             return None;
@@ -63,11 +63,11 @@ impl SlotIndexes {
         Some(index)
     }
 
-    /// Splits the block that contains it before `first`: from there on instructions belong to the
+    /// Splits the block that contains `first` before it: from there on instructions belong to the
     /// new `block`. Without `first` the new block is empty and follows `after`.
     ///
     /// # Panics
-    /// If `first` has no index or is not in `after`.
+    /// `first` has no index or is not in `after`.
     pub fn insert_block(&mut self, block: Block, after: Block, first: Option<Instruction>) -> Renumbering {
         self.edit();
         let end = self.block_end(after);
@@ -83,10 +83,10 @@ impl SlotIndexes {
         moved
     }
 
-    /// Removes a block; its range now belongs to the block laid out before it.
+    /// Removes a block. Its range then belongs to the block laid out before it.
     ///
     /// # Panics
-    /// If it is the first block.
+    /// It is the first block.
     pub fn remove_block(&mut self, block: Block) {
         let start = self.block_start(block);
         assert!(start != SlotIndex::ZERO, "the first block cannot be removed");
@@ -99,11 +99,11 @@ impl SlotIndexes {
         self.renumber(0, u32::MAX, |position| position * INSTRUCTION_DISTANCE, count)
     }
 
-    /// Repairs the indices of a block from `begin` to `end` (its ends, if not given) after its
-    /// instructions were changed: `order` are the instructions that are now strictly between them.
+    /// Repairs the indices of a block from `begin` to `end` (by default its ends) after its
+    /// instructions were changed. `order` lists the instructions that are now strictly between
+    /// them.
     ///
-    /// Instructions that are gone lose their index, new ones get one, and those that moved get
-    /// another.
+    /// Removed instructions lose their index, new ones get one, and moved ones get another.
     pub fn repair(
         &mut self,
         block: Block,
@@ -144,7 +144,7 @@ impl SlotIndexes {
         moved
     }
 
-    /// Returns how many entries insertions had to move so far.
+    /// Returns the number of entries that insertions have moved so far.
     pub fn renumbered_entries(&self) -> u64 {
         self.edited.as_ref().map_or(0, |edited| edited.renumbered)
     }
@@ -163,7 +163,7 @@ impl SlotIndexes {
             .expect("the first entry belongs to no instruction")
     }
 
-    /// Inserts an entry right behind that of `before`.
+    /// Inserts an entry directly behind that of `before`.
     fn insert_entry(&mut self, before: SlotIndex, instruction: Option<Instruction>) -> (u32, Renumbering) {
         let mut before = before.base();
         let mut moved = Renumbering::default();
@@ -203,7 +203,7 @@ impl SlotIndexes {
         self.pack()
     }
 
-    /// Gives the `count` entries numbered `low` to `high` the numbers that `number` returns.
+    /// Renumbers the `count` entries numbered `low` to `high` by `number`.
     fn renumber(&mut self, low: u32, high: u32, number: impl Fn(u32) -> u32, count: u32) -> Renumbering {
         let map = self.edit();
         let window: Vec<_> = map
@@ -246,7 +246,7 @@ impl SlotIndexes {
 }
 
 impl Renumbering {
-    /// This change followed by `next`.
+    /// Returns this change followed by `next`.
     pub fn then(&self, next: &Self) -> Self {
         let mut moved: Vec<(u32, u32)> = self
             .moved
@@ -265,10 +265,10 @@ impl Renumbering {
     }
 }
 
-/// Returns a window of 2^`bits` numbers may be filled to this share of its positions. It falls by a
-/// constant factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two
+/// Returns the share of its positions to which a window of 2^`bits` numbers may be filled. It falls
+/// by a constant factor from level to level (Bender, Cole, Demaine, Farach-Colton and Zito, "Two
 /// Simplified Algorithms for Maintaining Order in a List", 2002), so that a wide window, once
-/// spread, stays out of the way for many insertions.
+/// spread, allows many insertions.
 fn density_limit(bits: u32) -> f64 {
     1.15_f64.powi(2 - bits as i32)
 }
@@ -317,7 +317,7 @@ mod tests {
             }
             let starts: Vec<_> = snapshot.blocks().map(|block| indexes.block_range(block)).collect();
             prop_assert!(starts.windows(2).all(|pair| pair[0].1 == pair[1].0));
-            // At most a logarithm of the entries for each of the insertions.
+            // At most a logarithm of the entries for each insertion.
             prop_assert!(indexes.renumbered_entries() <= 300 * 40, "{}", indexes.renumbered_entries());
         }
     }
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(indexes.block_at(indexes.instruction_index(names[1])), Some(first));
         assert_eq!(indexes.block_at(indexes.instruction_index(names[2])), Some(new));
         assert_eq!(indexes.block_end(new), indexes.block_start(last));
-        // In the new block: the two instructions change places, one comes and one more goes.
+        // In the new block: two instructions swap, one is inserted and another removed.
         indexes.repair(new, None, None, &[names[3], names[6], names[2]]);
         let order = [names[3], names[6], names[2]].map(|name| indexes.instruction_index(name));
         assert!(

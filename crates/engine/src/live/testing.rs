@@ -1,4 +1,4 @@
-//! Support for the engine's tests: small functions, random ones, and liveness by definition.
+//! Support for the engine's tests: small functions, random ones, and liveness from its definition.
 
 use super::flow_graph::FlowGraph;
 use super::live_interval::LiveIntervals;
@@ -37,12 +37,12 @@ pub struct TestFunction {
     opcodes: Vec<OpcodeRecord>,
 }
 
-/// A register operand that is written.
+/// Creates a register operand that is written.
 pub fn def(register: u32) -> OperandRecord {
     operand(register, OperandFlags::DEF)
 }
 
-/// A register operand that is read.
+/// Creates a register operand that is read.
 pub fn read(register: u32) -> OperandRecord {
     operand(register, OperandFlags::empty())
 }
@@ -133,7 +133,7 @@ impl TestFunction {
     }
 
     /// Adds the sentinels, the lists of predecessors and the operand lists of registers with
-    /// several definitions; all lists are in the order of `shuffle`'s results.
+    /// several definitions; `shuffle` gives their order.
     pub fn finish(mut self, mut shuffle: impl FnMut() -> u64) -> Self {
         self.blocks.push(BlockRecord {
             first_instruction: self.instructions.len() as u32,
@@ -170,7 +170,7 @@ impl TestFunction {
         self
     }
 
-    /// What instructions do to registers.
+    /// Returns the accesses of instructions to registers.
     fn register_operands(&self) -> Vec<RegisterOperandRecord> {
         let mut list = Vec::new();
         self.snapshot().arrays().collect_register_operands(&mut list);
@@ -222,13 +222,13 @@ impl TestFunction {
         result
     }
 
-    /// Changes register operands in place; definitions stay definitions.
+    /// Changes register operands in place. Definitions must stay definitions.
     pub fn change_operands(&mut self, mut change: impl FnMut(&mut OperandRecord)) {
         let is_register = |operand: &&mut OperandRecord| operand.kind == OperandKind::Register as u8;
         self.operands.iter_mut().filter(is_register).for_each(&mut change);
     }
 
-    /// Computes anew which registers have several definitions, after operands were changed.
+    /// Recomputes which registers have several definitions, after operands were changed.
     fn relist(mut self) -> Self {
         self.blocks.pop();
         self.instructions.pop();
@@ -239,8 +239,8 @@ impl TestFunction {
         self.finish(|| 0)
     }
 
-    /// Returns the function with operands of `register` renamed to what `owner` says for their
-    /// slot, and with `registers` registers.
+    /// Returns the function with `registers` registers and the operands of `register` renamed as
+    /// `owner` says for their slot.
     pub fn renamed(
         &self,
         register: Register,
@@ -282,7 +282,7 @@ impl TestFunction {
         result.relist()
     }
 
-    /// Returns the function without the copy `instruction`, `source` renamed to `result`.
+    /// Returns the function without the copy `instruction`, with `source` renamed to `result`.
     pub fn joined(&self, result: Register, source: Register, instruction: Instruction) -> Self {
         let mut joined = self.clone();
         let first = self.instructions[instruction.index()].first_operand as usize;
@@ -329,7 +329,7 @@ impl TestFunction {
 pub struct Random(pub u64);
 
 impl Random {
-    /// Any 64 bits.
+    /// The random numbers of test functions (SplitMix64).
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -343,14 +343,14 @@ impl Random {
         (self.word() % u64::from(limit)) as u32
     }
 
-    /// True in so many cases of a hundred.
+    /// Returns true in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }
 }
 
 /// Returns a random function: any control flow over blocks that the entry reaches, any mix of
-/// registers with no, one and several definitions, reads that no definition reaches included.
+/// registers with no, one and several definitions, including reads that no definition reaches.
 pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length: u32) -> TestFunction {
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); blocks as usize];
     for block in 1..blocks {
@@ -444,17 +444,17 @@ fn random_operands(
         }
         operands.push(used);
     }
-    // Implicit definitions come behind what is read.
+    // Implicit definitions come after the operands that are read.
     if random.chance(20) && operands.iter().all(|operand| operand.tied_to == 0) {
         operands.reverse();
     }
     operands
 }
 
-/// Returns which slots a register covers, by definition: one flag for each slot of each entry.
+/// Returns the slots that a register covers, by definition: one flag for each slot of each entry.
 ///
 /// None if the register has several definitions and a read that none of them reaches: no value can
-/// be named there, and what LLVM makes of it depends on the order of uses.
+/// be named there, and LLVM's result depends on the order of uses.
 pub fn covered_slots(
     snapshot: &Snapshot<'_>,
     intervals: &LiveIntervals,
@@ -486,7 +486,7 @@ pub fn covered_slots(
             }
         }
     }
-    // A normal and an early-clobber definition by one instruction are one, and early.
+    // A normal and an early-clobber definition by one instruction are one, defined early.
     for entry in defined.chunks_mut(SLOT_COUNT as usize) {
         if entry.get(1) == Some(&true) {
             entry.get_mut(2).into_iter().for_each(|late| *late = false);
@@ -652,7 +652,7 @@ impl Kernel {
         self.blocks[source as usize].0.push(target);
     }
 
-    /// Straight code, then perhaps an if or a loop, then a block where control goes on.
+    /// Generates straight code, then perhaps an if or a loop, then a block where control continues.
     fn region(&mut self, depth: u32) {
         for _ in 0..1 + self.random.below(24) {
             let reads = 1 + self.random.below(2);

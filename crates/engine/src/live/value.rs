@@ -1,10 +1,9 @@
 //! Values of live ranges: their numbers, and the per-block nodes of PHI resolution.
 //!
-//! The reference allocates one 120-byte `VNInfo` a block from a bump arena and resolves PHI values
-//! on it. Here the search for PHI values writes these nodes, too, but decides by the states of
-//! blocks (`resolve/block_states.rs`), which are smaller. What a live range keeps of a value
-//! afterwards is its definition alone, four bytes: a function of a million instructions has nearly
-//! as many values.
+//! The reference allocates one 120-byte `VNInfo` per block from a bump arena and resolves PHI
+//! values on it. Here the search for PHI values writes these nodes, too, but decides by the states
+//! of blocks (`resolve/block_states.rs`), which are smaller. Of a value, a live range keeps only
+//! the definition, four bytes: a function of a million instructions has nearly as many values.
 
 use super::slot_index::SlotIndex;
 use crate::entity::{Block, entity_impl};
@@ -28,7 +27,8 @@ struct Endpoint {
     end: u64,
 }
 
-/// A buffer with its inline storage: in use in the low half of `size`, room in the high half.
+/// A buffer with inline storage: the low half of `size` counts elements in use, the high half is
+/// the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 struct Inline<T, const N: usize> {
@@ -41,17 +41,17 @@ impl<T, const N: usize> Inline<T, N> {
     const CAPACITY: u64 = (N as u64) << 32;
 }
 
-/// A PHI value: what phase 6 makes where several values meet.
+/// A PHI value: created by phase 6 where several values meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct VNInfo {
     /// The piece of the block that the value covers from the block's start.
     endpoints: Inline<Endpoint, 3>,
-    /// Where the value is read last, if it does not leave the block.
+    /// The last read of the value, if it does not leave the block.
     kills: Inline<u64, 2>,
-    /// The block's immediate dominator plus one; zero: it has none that is live-out.
+    /// The block's immediate dominator plus one; zero if it has none that is live-out.
     dominator: u64,
-    /// Which use of the register led to the value, counted from one.
+    /// The number, from one, of the use of the register that led to the value.
     resolution: u64,
     block: u32,
     value: u32,
@@ -103,7 +103,7 @@ impl VNInfo {
         }
     }
 
-    /// Returns the block where the value is defined.
+    /// Returns the block that defines the value.
     pub fn block(&self) -> Block {
         Block::from_u32(self.block)
     }

@@ -1,8 +1,8 @@
-//! Checks intervals against the function that they describe.
+//! Checks intervals against their function.
 //!
-//! The checks follow from what a live range is, not from how one is computed: segments are ordered
-//! and as long as possible, every value is defined where it says, every read sees a value, and what
-//! is live into a block is live out of its predecessors.
+//! The checks follow from the definition of a live range, not from an algorithm: segments are
+//! ordered and as long as possible, every value is defined where it says, every read sees a value,
+//! and registers that are live into a block are live out of its predecessors.
 
 use super::flow_graph::FlowGraph;
 use super::live_interval::{LiveIntervals, LiveRange};
@@ -14,7 +14,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{OpcodeFlags, OperandFlags};
 use std::fmt;
 
-/// What is wrong with a range.
+/// A kind of defect of a live range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
     /// A segment ends before or where it starts.
@@ -27,7 +27,7 @@ pub enum FindingKind {
     UnknownValue,
     /// A value that is in use has no segment at its definition.
     ValueNotLiveAtDefinition,
-    /// Two values are defined at the same place.
+    /// Two values are defined at the same index.
     DuplicateDefinition,
     /// A value is defined where no instruction defines the register.
     DefinitionWithoutInstruction,
@@ -50,14 +50,14 @@ pub enum FindingKind {
     LiveOutToNowhere,
 }
 
-/// A finding: what is wrong, of which register, and where.
+/// A finding: its kind, the register and the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind.
     pub kind: FindingKind,
     /// The register.
     pub register: Register,
-    /// Where.
+    /// The position.
     pub index: SlotIndex,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Where a register is defined and read.
+/// The definitions and reads of a register.
 #[derive(Clone, Debug, Default)]
 struct DefsAndUses {
     definitions: Vec<SlotIndex>,
@@ -80,7 +80,7 @@ impl LiveIntervals {
     /// Returns all findings, in ascending order of register.
     ///
     /// The numbering must be fresh. A read that no definition reaches is a finding, though LLVM
-    /// accepts such code where a path with a definition exists.
+    /// accepts such code if there is a path with a definition.
     pub fn verify(&self, snapshot: &Snapshot<'_>) -> Vec<Finding> {
         let mut findings = Vec::new();
         let predecessors = FlowGraph::new(snapshot);

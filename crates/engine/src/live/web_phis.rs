@@ -11,13 +11,13 @@ use crate::entity::{Block, EntityRef};
 use crate::graph::DominatorTree;
 use std::ops::Range;
 
-/// Steps up the dominator tree for each block of a batch, on average, before its webs are left to
-/// the resolver: deep nests of loops have frontiers of quadratic size.
+/// The average number of steps up the dominator tree per block of a batch before its webs are left
+/// to the resolver: deep nests of loops have frontiers of quadratic size.
 const STEPS_A_BLOCK: usize = 32;
 
 impl Webs {
-    /// Finds the PHI values of the batch that `dataflow` solved. Returns the webs for which that is
-    /// not possible; they are added to `unresolved`.
+    /// Finds the PHI values of the batch that `dataflow` solved. Adds webs for which that is not
+    /// possible to `unresolved` and returns them.
     pub(super) fn place_phis(
         &mut self,
         dataflow: &Dataflow,
@@ -55,7 +55,7 @@ impl Webs {
                 self.phis[id.index()] = phis;
             }
         }
-        // A PHI value is a definition, too. If it makes another one, there are several.
+        // A PHI value is a definition, too. A second PHI value means that there are several.
         for &id in &self.joins {
             let live = segments.get(id).live_in().intersection(&met);
             if !live.is_empty() {
@@ -84,7 +84,7 @@ impl Webs {
         unresolved
     }
 
-    /// Lists the blocks that make values of `web`.
+    /// Lists the blocks that define values of `web`.
     fn list_sources(&mut self, web: WebId, dominators: &DominatorTree<Block>) {
         let first_source = self.sources.len();
         let Web {
@@ -119,12 +119,13 @@ struct Frontier<'a> {
     segments: &'a BlockSegments,
     flow: &'a FlowGraph,
     dominators: &'a DominatorTree<Block>,
-    /// How many steps are left.
+    /// The number of steps left.
     steps: usize,
 }
 
 impl Frontier<'_> {
-    /// What `set` has in the blocks in whose dominance frontier the block of `id` is.
+    /// Returns the union of `set` over the blocks whose dominance frontier contains the block of
+    /// `id`.
     fn meets(&mut self, id: SegmentId, set: impl Fn(SegmentId) -> BatchSet) -> BatchSet {
         let mut meets = BatchSet::EMPTY;
         let block = self.segments.block(id);

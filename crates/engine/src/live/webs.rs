@@ -1,17 +1,17 @@
 //! Phase 6 for most registers with several definitions: PHI values from sets.
 //!
-//! A *web* is a register with several definitions. Its liveness is that of any other register and
-//! is solved in the same sets. What is left are its values: definitions are numbered in the order
-//! of LLVM's use list, and a PHI value stands where paths from different definitions join, which is
-//! the iterated dominance frontier of the definitions, as far as the register is live there (Cytron
-//! et al., "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph",
+//! A *web* is a register with several definitions. Its liveness is solved in the same sets as that
+//! of any other register. What remains are its values: definitions are numbered in the order of
+//! LLVM's use list, and there is a PHI value wherever paths from different definitions join and the
+//! register is live, which is the pruned iterated dominance frontier of the definitions (Cytron et
+//! al., "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph",
 //! 1991). The frontier is computed for a batch of webs at a time.
 //!
-//! LLVM numbers PHI values in the order in which its searches come upon them. With one PHI value
-//! there is no order to know, and nearly all webs have one: a loop's counter, what an `if` decides.
-//! The others are left to [`resolve`](super::resolve), which searches as LLVM does; so are webs
-//! that a path without a definition reaches, webs with early-clobber or many definitions, and all
-//! webs of functions with unreachable blocks or with more registers than one batch holds.
+//! LLVM numbers PHI values in the order in which its searches find them. A single PHI value needs
+//! no order, and nearly all webs have only one: a loop's counter, or the result of an `if`. The
+//! others are left to [`resolve`](super::resolve), which searches as LLVM does. So are webs that a
+//! path without a definition reaches, webs with early-clobber or many definitions, and all webs of
+//! functions with unreachable blocks or with more registers than one batch holds.
 
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::scan::{Scan, WebId};
@@ -24,7 +24,8 @@ use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::DominatorTree;
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 
-/// A web with more definitions is not for sets: each question for a value looks at all of them.
+/// A web with more definitions is not solved in sets, since each query for a value visits all of
+/// them.
 const MAX_DEFINITIONS: usize = 8;
 
 /// One definition of a web.
@@ -47,8 +48,8 @@ pub(super) struct Web {
     pub(super) source_count: u32,
 }
 
-/// The last value that a block makes of a web, and the blocks that the block dominates, by numbers
-/// of the dominator tree.
+/// The last value of a web in a block, and the blocks that the block dominates, by numbers of the
+/// dominator tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) block: u32,
@@ -56,7 +57,7 @@ pub(super) struct Source {
     pub(super) value: ValueNumber,
 }
 
-/// The webs of a function. Memory is kept from function to function.
+/// The webs of a function. Keeps its memory from function to function.
 #[derive(Debug, Default)]
 pub(super) struct Webs {
     /// In ascending order for each web.
@@ -66,7 +67,7 @@ pub(super) struct Webs {
     pub crossing: Vec<Register>,
     /// Registers that have to be resolved one by one.
     pub unresolved: Vec<Register>,
-    /// Of the webs of a batch: for each web the block furthest down the dominator tree first.
+    /// For the webs of a batch: each web's blocks, those furthest down the dominator tree first.
     pub(super) sources: Vec<Source>,
     /// PHI sets of a batch's blocks, by segment.
     pub(super) phis: Vec<BatchSet>,
@@ -103,7 +104,7 @@ impl Webs {
     }
 
     /// Lists the definitions of `web` and numbers their values in the order of `operands`. Returns
-    /// false if the web is not for sets.
+    /// false if the web cannot be solved in sets.
     fn number_values(
         &mut self,
         accesses: &[RegisterOperandRecord],
@@ -143,7 +144,7 @@ impl Webs {
             let Some(position) = definitions.iter().position(is_here) else {
                 continue;
             };
-            // An instruction that defines the register twice makes one value.
+            // An instruction that defines the register twice defines one value.
             if numbered >> position & 1 == 0 {
                 definitions[position].value = ValueNumber::from_u32(values);
                 numbered |= 1_u32 << position;
@@ -168,12 +169,12 @@ impl Webs {
         &self.definitions[first as usize..(first + count) as usize]
     }
 
-    /// Returns the number of the PHI value of `web`: the one behind those of its definitions.
+    /// Returns the number of the PHI value of `web`, which follows those of its definitions.
     pub(super) fn phi_value(&self, web: WebId) -> ValueNumber {
         ValueNumber::from_u32(self.webs[web.index()].count)
     }
 
-    /// Adds the interval of a register that is only used in the blocks that define it.
+    /// Adds the interval of a register that is used only in the blocks that define it.
     fn append_local(&mut self, register: Register, web: WebId, result: &mut LiveIntervals) {
         let first_segment = result.segments.len() as u32;
         let definitions = self.definitions(web);
@@ -192,7 +193,7 @@ impl Webs {
         };
     }
 
-    /// Adds the values of `web` to the result; the record says where they are.
+    /// Adds the values of `web` to the result and to the record.
     pub(super) fn append_values(
         &self,
         web: WebId,
@@ -225,7 +226,7 @@ impl Webs {
         &self.sources[web.first_source as usize..][..web.source_count as usize]
     }
 
-    /// Returns the value of `web` at the start of `block`, where it is live.
+    /// Returns the value of `web` at the start of `block`, where it must be live.
     pub(super) fn value_at_start(
         &self,
         web: WebId,
@@ -236,7 +237,7 @@ impl Webs {
             return self.phi_value(web);
         }
         let number = dominators.dominated(block).start;
-        // Of the blocks that dominate a place, the one furthest down made the value.
+        // Of the blocks that dominate a position, the one furthest down defines the value.
         let reaching = self.sources(web).iter();
         reaching
             .filter(|source| source.block < number)
@@ -244,7 +245,7 @@ impl Webs {
             .map_or(ValueNumber::ZERO, |source| source.value)
     }
 
-    /// Returns the value of `web` at the end of `block`, where it is live.
+    /// Returns the value of `web` at the end of `block`, where it must be live.
     pub(super) fn value_at_end(
         &self,
         web: WebId,

@@ -1,13 +1,13 @@
 //! The snapshot's records.
 //!
-//! Every record is plain data without padding, so a file's bytes can be viewed as records.
-//! `records.rs` declares them for both sides; the build script writes `oriel_abi.h` from it.
+//! Every record is plain data without padding, so that a file's bytes can be viewed as records.
+//! `records.rs` declares them for both sides; the build script generates `oriel_abi.h` from it.
 
 use bitflags::bitflags;
 use bytemuck::{Pod, Zeroable};
 
-/// Declares items of the binary interface. Each has its name in C, or what the names of its values
-/// begin with there, for the build script, which makes the header of the same declarations.
+/// Declares items of the binary interface. Each has a C name, or the prefix of the C names of its
+/// values, for the build script, which generates the header from the same declarations.
 ///
 /// - `constants`: a value and a name for each.
 /// - `record`: its size, and fields with their offsets, asserted at compile time. Plain data
@@ -85,7 +85,7 @@ macro_rules! assert_layout {
     };
 }
 
-/// Declares an enumeration of the binary interface, with the checked conversion from its number.
+/// Declares an enumeration of the binary interface, with a checked conversion from its number.
 #[macro_export]
 macro_rules! c_enum {
     ($(#[$doc:meta])* $name:ident { $( $(#[$variant_doc:meta])* $variant:ident = $value:literal, )* }) => {

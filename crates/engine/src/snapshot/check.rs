@@ -1,8 +1,8 @@
-//! Is a snapshot well formed?
+//! The validity check of snapshots.
 //!
-//! A snapshot from a file is checked before anything looks at it: every index in range, every range
-//! in order, every number that stands for an enumerator known. After that the accessors of
-//! [`Snapshot`] cannot fail.
+//! A snapshot from a file is checked before it is used: every index is in range, every range is in
+//! order, and every number of an enumerator is known. After that the accessors of [`Snapshot`]
+//! cannot fail.
 
 use super::abi::{
     ABI_VERSION, Access, ConstantKind, OpcodeFlags, OperandFlags, OperandKind, PROBABILITY_DENOMINATOR,
@@ -12,13 +12,13 @@ use super::view::Snapshot;
 use crate::entity::{Block, EntityRef, Instruction};
 use bitvec::vec::BitVec;
 
-/// What is wrong with a snapshot, and where.
+/// An invalid record of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct SnapshotError {
     /// The record, such as `operand 12`.
     pub place: String,
-    /// What is wrong with it.
+    /// The defect.
     pub problem: String,
 }
 
@@ -78,7 +78,7 @@ impl Snapshot<'_> {
     /// Checks that every record is valid, so that no accessor can fail.
     ///
     /// # Errors
-    /// The first invalid record found.
+    /// Returns the first invalid record.
     pub fn check(&self) -> Checked {
         self.check_strings()?;
         self.check_function()?;
@@ -219,7 +219,7 @@ impl Snapshot<'_> {
             }
         }
         for (index, location) in arrays.locations.iter().enumerate() {
-            // Calls come before what is inlined at them, so no chain has a cycle.
+            // Calls come before the code inlined at them, so no chain has a cycle.
             optional_in_range(
                 || format!("location {index}"),
                 "location",
@@ -247,7 +247,7 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Every edge is in its target's list of predecessors, once.
+    /// Checks that the predecessor list of each edge's target contains the edge once.
     fn check_predecessors(&self) -> Checked {
         let arrays = self.arrays();
         let count = self.block_count();
@@ -324,7 +324,8 @@ impl Snapshot<'_> {
                 | OperandKind::Opaque => continue,
             };
             in_range(place, what, operand.index, count)?;
-            // A tie past what eight bits hold is saturated, so it may point anywhere behind.
+            // A tie that does not fit into eight bits is saturated and may point to any later
+            // operand.
             if operand.tied_to != u8::MAX {
                 optional_in_range(place, "operand", operand.tied_to.into(), operands.len())?;
             }
@@ -338,8 +339,8 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Returns every register with several definitions is marked and has all its operands listed,
-    /// each once.
+    /// Checks that every register with several definitions is marked and has all its operands
+    /// listed, each once.
     fn check_chains(&self) -> Checked {
         let arrays = self.arrays();
         let mut operands = Vec::new();
@@ -399,7 +400,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// Returns a definition, then pairs of register (or nothing) and block.
+/// Checks for a definition, then pairs of register (or nothing) and block.
 fn is_well_formed_phi(operands: &[super::abi::OperandRecord]) -> bool {
     let Some((definition, incoming)) = operands.split_first() else {
         return false;

@@ -1,5 +1,5 @@
-//! Snapshots in files: the bug report format, the fuzzers' input and the way to use Oriel's
-//! analyses without LLVM.
+//! Snapshot files: the bug report format, the fuzzers' input and the way to use Oriel's analyses
+//! without LLVM.
 //!
 //! Little-endian. A header, then the arrays one after the other, each starting on a multiple of
 //! eight bytes:
@@ -24,12 +24,12 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8; 8] = b"ORIELSNP";
 const ARRAYS: usize = 17;
 const COUNTS_AT: usize = 16;
-/// A word that keeps what follows on a multiple of eight bytes.
+/// A zero word that keeps the arrays on a multiple of eight bytes.
 const ZERO_AT: usize = COUNTS_AT + 4 * ARRAYS;
 const FUNCTION_AT: usize = ZERO_AT + 4;
 const DATA_AT: usize = FUNCTION_AT + size_of::<FunctionRecord>();
 
-/// Why a snapshot file cannot be used.
+/// An error of a snapshot file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The file cannot be read or written.
@@ -37,18 +37,18 @@ pub enum FileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// The bytes are not a snapshot of this version.
     #[error("not a usable snapshot, at byte {offset}: {problem}")]
     Format {
-        /// Where in the file.
+        /// The offset in the file.
         offset: usize,
-        /// What is wrong there.
+        /// The defect.
         problem: String,
     },
-    /// The file has the right form, but a record in it is wrong.
+    /// The file is well formed, but a record in it is invalid.
     #[error("not a usable snapshot: {0}")]
     Content(#[from] SnapshotError),
 }
@@ -118,8 +118,8 @@ impl Snapshot<'_> {
         })
     }
 
-    /// Returns the usual name of this snapshot's file: function and stage, and a checksum of module
-    /// and function where the name alone is no file name.
+    /// Returns the usual file name of this snapshot: function and stage, and a checksum of module
+    /// and function if the name alone is no valid file name.
     pub fn file_name(&self) -> String {
         const LONGEST: usize = 80;
         let name = self.name();
@@ -142,7 +142,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// Copies the next array out of `bytes`, which start at `*offset` of the file.
+/// Copies the next array from `bytes`, which start at `*offset` of the file.
 fn take_array<T: bytemuck::Pod>(
     bytes: &[u8],
     offset: &mut usize,
@@ -172,7 +172,7 @@ impl OwnedSnapshot {
         Ok(snapshot)
     }
 
-    /// Reads the arrays; what is in them is still unknown.
+    /// Reads the arrays without checking their content.
     fn from_bytes_unchecked(bytes: &[u8]) -> Result<Self, FileError> {
         if cfg!(target_endian = "big") {
             return format_error(0, "snapshot files can only be read on little-endian machines");
@@ -225,7 +225,7 @@ impl OwnedSnapshot {
     /// Reads a snapshot from `path` and checks it.
     ///
     /// # Errors
-    /// As [`OwnedSnapshot::from_bytes`], and if the file cannot be read.
+    /// As for [`OwnedSnapshot::from_bytes`], or the file cannot be read.
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let bytes = std::fs::read(path).map_err(|error| FileError::Io {
             path: path.to_owned(),

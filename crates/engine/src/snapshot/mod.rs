@@ -1,6 +1,6 @@
-//! The exported machine function: what LLVM handed over, as flat arrays.
+//! The exported machine function: LLVM's data as flat arrays.
 //!
-//! [`Snapshot`] borrows the arrays, be it from LLVM for the time of a call or from an
+//! [`Snapshot`] borrows the arrays, from LLVM for the duration of a call or from an
 //! [`OwnedSnapshot`] that was read from a file or built by a test. It is the whole input of the
 //! live-range engine and of Ori.
 //!

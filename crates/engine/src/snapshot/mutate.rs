@@ -1,4 +1,4 @@
-//! Snapshot files damaged on purpose: the logic of the fuzz target and of the tests that run it.
+//! Deliberately damaged snapshot files, for the fuzz target and the tests that run it.
 
 use super::file::FileError;
 use super::owned::OwnedSnapshot;
@@ -6,7 +6,7 @@ use oriel_random::{Random, Stream};
 
 /// Returns a damaged copy of a snapshot file's `bytes`, the same for the same `seed`.
 ///
-/// Half of the copies get a correct checksum again, so that what is behind it is tested too.
+/// Half of the copies get a correct checksum again, so that the later checks are tested too.
 pub fn damaged(bytes: &[u8], seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed, Stream::SnapshotDamage);
     let mut bytes = bytes.to_vec();
@@ -56,7 +56,7 @@ fn damage_once(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Loads `bytes` as a user would, and uses what was accepted.
+/// Loads `bytes` as a user would and, if they are accepted, uses them.
 ///
 /// # Errors
 /// The file is refused.

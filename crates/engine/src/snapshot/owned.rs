@@ -7,7 +7,7 @@ use super::abi::{
 };
 use super::view::{Snapshot, SnapshotArrays};
 
-/// The arrays of a snapshot, for those that come from a file or that a test builds.
+/// The arrays of a snapshot that comes from a file or that a test builds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are those of `SnapshotArrays`")]
 pub struct OwnedSnapshot {
@@ -32,7 +32,7 @@ pub struct OwnedSnapshot {
 }
 
 impl OwnedSnapshot {
-    /// Returns a copy of what `snapshot` borrows.
+    /// Copies the arrays that `snapshot` borrows.
     pub fn copy_of(snapshot: &Snapshot<'_>) -> Self {
         let arrays = snapshot.arrays();
         Self {
@@ -57,7 +57,7 @@ impl OwnedSnapshot {
         }
     }
 
-    /// Returns the arrays as slices; the sentinels of `blocks` and `instructions` have to be there.
+    /// Borrows the arrays. `blocks` and `instructions` must have their sentinels.
     pub fn view(&self) -> Snapshot<'_> {
         Snapshot::new(SnapshotArrays {
             function: &self.function,
@@ -82,7 +82,7 @@ impl OwnedSnapshot {
         })
     }
 
-    /// Lists the predecessors of every block anew, in the order of the blocks that the edges leave.
+    /// Rebuilds the predecessor list of every block, in the order of the edges' source blocks.
     pub fn list_predecessors(&mut self) {
         let count = self.blocks.len().saturating_sub(1);
         let mut lists: Vec<Vec<u32>> = vec![Vec::new(); count];

@@ -1,7 +1,7 @@
-//! What instructions do to virtual registers, as a list: all that liveness depends on.
+//! The accesses of instructions to virtual registers as a list: all that liveness depends on.
 //!
-//! The shim makes the list while it walks LLVM's operands. For snapshots that come from elsewhere
-//! it is made here, from the operands; the two are the same.
+//! The shim writes the list while it walks LLVM's operands. For other snapshots it is derived here
+//! from the operands; the result is the same.
 
 use super::abi::{
     ACCESS_BITS, ACCESS_MASK, Access, InstructionRecord, OpcodeFlags, OperandFlags, OperandKind,
@@ -11,8 +11,8 @@ use super::view::SnapshotArrays;
 use crate::entity::{Block, EntityRef, Instruction, Register};
 
 impl RegisterOperandRecord {
-    /// Creates the record of an access to `register`, or of the block that a PHI's operand comes
-    /// from.
+    /// Creates the record of an access to `register`, or of the predecessor block of a PHI's
+    /// operand.
     pub fn new(index: u32, instruction: Instruction, access: Access) -> Self {
         Self {
             index,
@@ -26,7 +26,7 @@ impl RegisterOperandRecord {
         Register::from_u32(self.index)
     }
 
-    /// Returns the block, behind a read by a PHI.
+    /// Returns the block of a record that follows a read by a PHI.
     #[inline]
     pub fn block(&self) -> Block {
         Block::from_u32(self.index)
@@ -38,7 +38,7 @@ impl RegisterOperandRecord {
         Instruction::from_u32(self.place >> ACCESS_BITS)
     }
 
-    /// What the instruction does to the register.
+    /// Returns the kind of access.
     #[inline]
     pub fn access(&self) -> Access {
         match Access::from_abi(self.place & ACCESS_MASK) {
@@ -87,14 +87,14 @@ impl SnapshotArrays<'_> {
         }
     }
 
-    /// Returns the operands of the instruction of `record`, before which that of `next` begins.
+    /// Returns the operands of the instruction of `record`; `next` is the record behind it.
     fn operands_between(&self, record: &InstructionRecord, next: &InstructionRecord) -> &[OperandRecord] {
         &self.operands[record.first_operand as usize..next.first_operand as usize]
     }
 }
 
-/// What the instruction with these operands does by `operand`; none if that is no virtual register,
-/// or one of a debug instruction. A PHI's reads are not told apart.
+/// Returns the access of an instruction with these operands through `operand`, or none if that is
+/// no virtual register or belongs to a debug instruction. Reads by PHIs are not distinguished.
 fn access(operand: &OperandRecord, operands: &[OperandRecord]) -> Option<Access> {
     let flags = OperandFlags::from_bits_truncate(operand.flags);
     let is_early = |operand: &OperandRecord| {

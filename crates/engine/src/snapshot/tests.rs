@@ -1,4 +1,4 @@
-//! Files and checks: what is sound comes back, what is damaged is refused.
+//! Tests files and checks: valid snapshots round-trip, damaged ones are refused.
 
 use super::abi::{OperandFlags, OperandKind, RegisterFlags};
 use super::sample::counting_loop;
@@ -49,7 +49,7 @@ fn damaged_files_are_refused_or_usable() {
     assert!(accepted > 0, "some damage is harmless, such as another immediate");
 }
 
-/// True if the check refuses the sample with this damage, naming the place.
+/// True if the check refuses the sample with this damage and names the record.
 fn refuses(place: &str, damage: impl FnOnce(&mut OwnedSnapshot)) {
     let mut snapshot = counting_loop();
     damage(&mut snapshot);

@@ -1,4 +1,4 @@
-//! Snapshots printed for people, close to LLVM's machine IR.
+//! Prints snapshots for people, in a notation close to LLVM's machine IR.
 
 use super::abi::{
     ConstantKind, EdgeRecord, MemoryFlags, MemoryOperandRecord, OperandFlags, OperandKind,

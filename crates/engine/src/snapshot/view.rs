@@ -14,8 +14,8 @@ use std::ops::Range;
 
 /// The arrays of one machine function.
 ///
-/// `blocks` and `instructions` have one sentinel record past their last element, so that the range
-/// of an element always ends where the next record begins.
+/// `blocks` and `instructions` have a sentinel record behind their last element, so that the range
+/// of an element always ends where that of the next record begins.
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotArrays<'a> {
     /// The function as a whole.
@@ -35,8 +35,8 @@ pub struct SnapshotArrays<'a> {
     pub memory_operands: &'a [MemoryOperandRecord],
     /// Virtual registers by LLVM's number.
     pub registers: &'a [RegisterRecord],
-    /// What instructions do to virtual registers, in order; none if it was not listed, which it is
-    /// by the shim. Then it follows from the operands.
+    /// The accesses of instructions to virtual registers, in order; none if they are not listed.
+    /// The shim lists them; otherwise they are derived from the operands.
     pub register_operands: Option<&'a [RegisterOperandRecord]>,
     /// Register operands of registers with several definitions, in ascending order of register and
     /// then in the order of LLVM's use lists.
@@ -63,8 +63,8 @@ pub struct SnapshotArrays<'a> {
 
 /// A machine function as LLVM exported it.
 ///
-/// Accessors index without their own checks: the arrays come from the shim, which builds them
-/// whole, or have passed [`Snapshot::check`]. A wrong index panics; it never reads out of bounds.
+/// Accessors do not check indices: the arrays come from the shim, which builds them whole, or have
+/// passed [`Snapshot::check`]. A wrong index panics; it never reads out of bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
     arrays: SnapshotArrays<'a>,
@@ -85,7 +85,7 @@ impl<'a> Snapshot<'a> {
         &self.arrays
     }
 
-    /// Returns the snapshot with its register operands listed; `list` holds them if they were not.
+    /// Returns the snapshot with its register operands listed; `list` stores them if they were not.
     pub fn with_register_operands<'b>(&self, list: &'b mut Vec<RegisterOperandRecord>) -> Snapshot<'b>
     where
         'a: 'b,
@@ -119,7 +119,7 @@ impl<'a> Snapshot<'a> {
         self.string(self.function().module)
     }
 
-    /// Returns where in code generation the function was exported.
+    /// Returns the stage of code generation at which the function was exported.
     pub fn stage(&self) -> Stage {
         Stage::from_abi(self.function().stage).expect("the stage of a checked snapshot is valid")
     }
@@ -129,7 +129,7 @@ impl<'a> Snapshot<'a> {
         FunctionFlags::from_bits_truncate(self.function().flags)
     }
 
-    /// True if it is an entry point.
+    /// True if the function is an entry point.
     pub fn is_kernel(&self) -> bool {
         self.flags().contains(FunctionFlags::KERNEL)
     }
@@ -288,12 +288,12 @@ pub struct InstructionRef<'a> {
 }
 
 impl<'a> InstructionRef<'a> {
-    /// Returns the function that it is in.
+    /// Returns the snapshot that contains the instruction.
     pub fn snapshot(&self) -> Snapshot<'a> {
         self.snapshot
     }
 
-    /// Returns which instruction this is.
+    /// Returns the instruction's number.
     pub fn id(&self) -> Instruction {
         self.instruction
     }
@@ -308,7 +308,7 @@ impl<'a> InstructionRef<'a> {
         Opcode::new(self.record.opcode as usize)
     }
 
-    /// LLVM's name of the opcode.
+    /// Returns LLVM's name of the opcode.
     pub fn opcode_name(&self) -> std::borrow::Cow<'a, str> {
         self.snapshot.string(self.snapshot.opcode(self.opcode()).name)
     }
@@ -318,17 +318,17 @@ impl<'a> InstructionRef<'a> {
         OpcodeFlags::from_bits_truncate(self.snapshot.opcode(self.opcode()).flags)
     }
 
-    /// What holds beyond the opcode's flags.
+    /// Returns the properties beyond the opcode's flags.
     pub fn behavior(&self) -> Behavior {
         Behavior::from_bits_truncate(self.record.behavior)
     }
 
-    /// Does it only describe variables for a debugger?
+    /// True if the instruction only describes variables for a debugger.
     pub fn is_debug(&self) -> bool {
         self.opcode_flags().contains(OpcodeFlags::DEBUG)
     }
 
-    /// Returns where in the source it comes from.
+    /// Returns the instruction's source position.
     pub fn location(&self) -> Option<Location> {
         from_one_based(self.record.location)
     }
@@ -365,7 +365,7 @@ impl<'a> OperandRef<'a> {
         self.record
     }
 
-    /// What the operand is.
+    /// Returns the kind of operand.
     pub fn kind(&self) -> OperandKind {
         OperandKind::from_abi(u32::from(self.record.kind))
             .expect("the operand kinds of a checked snapshot are valid")

@@ -1,23 +1,23 @@
-//! What the resolution of one register knows of each block.
+//! The state of each block in the resolution of one register.
 
 use crate::entity::{Block, EntityRef};
 use crate::live::value::ValueNumber;
 
-/// What is known of a block in the resolution of one register. The numbers of resolutions say
-/// whether it is known at all; the first resolution has the number 1.
+/// The state of a block, tagged with the number of the resolution that it belongs to; the first
+/// resolution has the number 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct BlockState {
     /// The resolution in which the block was found to be live-out.
     live_out: u32,
-    /// The resolution in which a segment was put into the block that may not reach its end.
+    /// The resolution in which a segment that may not reach the block's end was put into it.
     occupied: u32,
-    /// The live-out value plus one; zero: not known.
+    /// The live-out value plus one; zero if it is not known.
     value: u32,
     /// The block that defines it.
     defining: u32,
 }
 
-/// The states of all blocks, and the resolution that they are read for.
+/// The states of all blocks, and the number of the current resolution.
 #[derive(Debug, Default)]
 pub(super) struct BlockStates {
     states: Vec<BlockState>,
@@ -25,14 +25,14 @@ pub(super) struct BlockStates {
 }
 
 impl BlockStates {
-    /// Forgets all, for a function with so many blocks.
+    /// Forgets all states, for a function of `blocks` blocks.
     pub fn reset(&mut self, blocks: usize) {
         self.states.clear();
         self.states.resize(blocks, BlockState::default());
         self.resolution = 0;
     }
 
-    /// Begins with the next register, of which nothing is known yet.
+    /// Begins the resolution of the next register, with no state known.
     pub fn begin_resolution(&mut self) {
         self.resolution += 1;
     }
@@ -47,7 +47,7 @@ impl BlockStates {
         self.states[block.index()].live_out == self.resolution
     }
 
-    /// Returns the value that leaves the block and the block that defines it, if they are known.
+    /// Returns the value that leaves the block and the block that defines it, if known.
     pub fn live_out(&self, block: Block) -> Option<(ValueNumber, Block)> {
         let state = self.states[block.index()];
         if state.live_out != self.resolution {
@@ -57,7 +57,7 @@ impl BlockStates {
         Some((ValueNumber::from_u32(value), Block::from_u32(state.defining)))
     }
 
-    /// Notes that the block is live-out, and with what, if that is known.
+    /// Records that the block is live-out, and the value if it is known.
     pub fn set_live_out(&mut self, block: Block, value: Option<(ValueNumber, Block)>) {
         let state = &mut self.states[block.index()];
         state.live_out = self.resolution;
@@ -70,12 +70,12 @@ impl BlockStates {
         self.states[block.index()].live_out = 0;
     }
 
-    /// True if a segment was put into the block that may not reach its end.
+    /// True if a segment that may not reach the block's end was put into it.
     pub fn is_occupied(&self, block: Block) -> bool {
         self.states[block.index()].occupied == self.resolution
     }
 
-    /// Notes that a segment was put into the block.
+    /// Records that a segment was put into the block.
     pub fn occupy(&mut self, block: Block) {
         self.states[block.index()].occupied = self.resolution;
     }

@@ -1,5 +1,5 @@
-//! PHI values where several values reach a use: propagation down the dominator tree, until nothing
-//! changes.
+//! PHI values where several values reach a use, by propagation down the dominator tree until
+//! nothing changes.
 
 use super::{Input, Resolver};
 use crate::entity::{Block, EntityRef};
@@ -11,15 +11,15 @@ use bumpalo::collections::Vec as ArenaVec;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search {
     pub use_block: Block,
-    /// Where the value is read, unless it is live through the block.
+    /// The position of the read, unless the value is live through the block.
     pub kill: Option<SlotIndex>,
-    /// The value that is read there, if the block gets it from its dominator.
+    /// The value read there, if the block gets it from its dominator.
     pub killed_value: Option<ValueNumber>,
 }
 
 impl Resolver {
-    /// Keeps the blocks of `work_list` that the entry reaches, as only they get a value, and notes
-    /// their positions.
+    /// Keeps the blocks of `work_list` that the entry reaches, since only these get a value, and
+    /// records their positions.
     pub(super) fn order_live_in_blocks(&mut self) {
         let Self {
             work_list,
@@ -41,14 +41,14 @@ impl Resolver {
         self.dirty.resize(words, 0);
     }
 
-    /// Propagates live-out values down the dominator tree and makes PHI values where a block is in
-    /// the dominance frontier of a value, until nothing changes.
+    /// Propagates live-out values down the dominator tree and creates PHI values where a block is
+    /// in the dominance frontier of a value, until nothing changes.
     ///
     /// The first pass visits all blocks in order, the second those where paths join and those that
     /// come before their dominator. From then on a block is visited again, in the same order, when
-    /// a predecessor or its dominator got another value; LLVM visits all, but a visit with the same
-    /// inputs changes nothing. A value only ever moves down the tree and every PHI is made once,
-    /// which bounds the passes.
+    /// a predecessor or its dominator gets another value. LLVM visits all blocks, but a visit with
+    /// the same inputs changes nothing. A value only moves down the tree and every PHI is created
+    /// once, which bounds the passes.
     pub(super) fn propagate_values(
         &mut self,
         input: &Input<'_>,
@@ -86,8 +86,8 @@ impl Resolver {
         }
     }
 
-    /// Looks for the live-in value of the block at `position`, unless it has a PHI value already.
-    /// With `MARK`, blocks that read a value that changes are marked to be visited.
+    /// Computes the live-in value of the block at `position`, unless it has a PHI value already.
+    /// With `MARK`, marks blocks that read a changed value for another visit.
     fn visit<const MARK: bool>(
         &mut self,
         input: &Input<'_>,
@@ -155,7 +155,7 @@ impl Resolver {
         }
     }
 
-    /// The live-out value of `block` changed: blocks that read it have to be visited again.
+    /// Marks the blocks that read the live-out value of `block`, which has changed.
     fn mark_dependents(&mut self, input: &Input<'_>, block: Block) {
         let successors = input.flow.successors_of(block).iter().copied();
         for dependent in successors.chain(self.dominators.children(block)) {
@@ -167,7 +167,7 @@ impl Resolver {
     }
 
     /// Adds the pieces of blocks that got their value from their dominator, neighbours with the
-    /// same value together.
+    /// same value as one.
     pub(super) fn add_settled_pieces(&mut self, input: &Input<'_>, search: &Search) {
         let mut run: Option<(SlotIndex, SlotIndex, ValueNumber)> = None;
         for (position, &block) in self.work_list.iter().enumerate() {

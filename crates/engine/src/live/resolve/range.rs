@@ -1,4 +1,4 @@
-//! The range that a resolution builds, segment by segment.
+//! The range under construction, segment by segment.
 
 use crate::entity::{Block, EntityRef};
 use crate::live::live_interval::LiveSegment;
@@ -12,7 +12,7 @@ pub(super) struct Value {
     pub block: Block,
 }
 
-/// The range that is being built.
+/// A live range under construction.
 #[derive(Debug, Default)]
 pub(super) struct Range {
     pub segments: Vec<LiveSegment>,
@@ -30,8 +30,8 @@ impl Range {
         value
     }
 
-    /// Makes sure that a value is defined at `definition`. A normal and an early-clobber definition
-    /// by one instruction are one value, defined early.
+    /// Ensures that a value is defined at `definition`. A normal and an early-clobber definition by
+    /// one instruction are one value, defined early.
     pub fn create_dead_definition(&mut self, definition: SlotIndex, block: Block) {
         let position = self.segments.partition_point(|segment| segment.end <= definition);
         if let Some(segment) = self.segments.get_mut(position)
@@ -52,8 +52,8 @@ impl Range {
         self.segments.insert(position, segment);
     }
 
-    /// If a value is live or defined in the block that begins at `start` and before `slot`, makes
-    /// it live up to `slot`.
+    /// If a value is live or defined in the block that begins at `start` and before `slot`, extends
+    /// it to `slot`.
     pub fn extend_in_block(&mut self, start: SlotIndex, slot: SlotIndex) -> Option<ValueNumber> {
         let next = self.segments.partition_point(|segment| segment.start < slot);
         let position = next.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! Separation of a range into parts that are not connected.
+//! Separation of a range into unconnected parts.
 
 use crate::entity::{EntityRef, Register};
 use crate::live::flow_graph::FlowGraph;
@@ -8,12 +8,12 @@ use crate::live::value::ValueNumber;
 impl LiveIntervals {
     /// Gives every part of a range that is not connected to the first a register of its own. A part
     /// consists of values that flow into each other, through PHI values or by a definition that
-    /// reads the value before it. Returns the part of each value, parts counted from zero in the
-    /// order of their first values; part *k* now belongs to `registers[k - 1]`. Operands are the
-    /// caller's to rename.
+    /// reads the value before it. Returns the part of each value; parts are counted from zero in
+    /// the order of their first values. Part *k* then belongs to `registers[k - 1]`. The caller
+    /// renames the operands.
     ///
     /// # Panics
-    /// If `new_register` returns a register that has an interval.
+    /// `new_register` returns a register that has an interval.
     pub fn split_components(
         &mut self,
         predecessors: &FlowGraph,
@@ -49,7 +49,7 @@ impl LiveIntervals {
         (parts, registers)
     }
 
-    /// Returns the connected part that each value belongs to. Unused values go with the last used
+    /// Returns the connected part of each value. Unused values belong to the part of the last used
     /// one.
     fn connected_values(&self, predecessors: &FlowGraph, range: &OwnedLiveRange) -> Vec<usize> {
         let mut leader: Vec<usize> = (0..range.values.len()).collect();

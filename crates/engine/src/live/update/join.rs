@@ -1,4 +1,4 @@
-//! Joining of the two registers of a copy.
+//! Joining the two registers of a copy.
 
 use crate::entity::{EntityRef, PackedOption, Register};
 use crate::live::live_interval::{LiveIntervals, OwnedLiveRange};
@@ -7,13 +7,13 @@ use crate::live::value::ValueNumber;
 
 impl LiveIntervals {
     /// Joins the two registers of a copy: the source's range becomes part of the result's, and the
-    /// value that the copy defines becomes the one that it reads. The copy and the source's
-    /// operands are the caller's to remove and rename.
+    /// value that the copy defines becomes the one that it reads. The caller removes the copy and
+    /// renames the source's operands.
     ///
-    /// Returns false, and changes nothing, if the ranges interfere.
+    /// Returns false and changes nothing if the ranges interfere.
     ///
     /// # Panics
-    /// If there is no value of the result defined at `copy`, or none of the source live into it.
+    /// No value of the result is defined at `copy`, or no value of the source is live into it.
     pub fn join_by_copy(&mut self, result: Register, source: Register, copy: SlotIndex) -> bool {
         let (ours, theirs) = (self.interval(result), self.interval(source));
         if result == source || ours.overlaps(&theirs) {
@@ -26,7 +26,7 @@ impl LiveIntervals {
             .expect("the copy defines its result");
         let mut definitions: Vec<SlotIndex> = Vec::new();
         let mut add = |definition: PackedOption<SlotIndex>| {
-            // Unused values keep no number.
+            // Unused values get no number.
             let number = ValueNumber::new(definitions.len());
             definitions.extend(definition.expand());
             number

@@ -1,7 +1,6 @@
-//! Changes to intervals that keep them true while the function changes.
+//! Changes to intervals that keep them valid while the function changes.
 //!
-//! The operations are those of LLVM's `LiveIntervals`; each has a file, but for the small ones
-//! here.
+//! The operations are those of LLVM's `LiveIntervals`. Each has a file, except the small ones here.
 
 mod components;
 mod join;
@@ -21,7 +20,7 @@ use super::slot_index::SlotIndex;
 use crate::entity::{Block, Instruction, PackedOption, Register};
 
 impl LiveIntervals {
-    /// Returns the range of a register, to be changed. A register without one gets an empty range.
+    /// Returns the range of a register, to modify. A register without one gets an empty range.
     pub fn range_mut(&mut self, register: Register) -> &mut OwnedLiveRange {
         if !self.edited.contains_key(&register) {
             let range = self.interval(register).to_owned();
@@ -35,10 +34,10 @@ impl LiveIntervals {
         self.edited.insert(register, range);
     }
 
-    /// Moves all ranges along with a renumbering.
+    /// Updates all ranges after a renumbering.
     ///
-    /// The cost is that of a look at every segment: what is live through the renumbered entries has
-    /// its ends anywhere, and the flat arrays are in the order of registers. Renumberings are rare;
+    /// This visits every segment: the ends of ranges that are live through the renumbered entries
+    /// can be anywhere, and the flat arrays are in the order of registers. Renumberings are rare;
     /// each makes room for many insertions.
     pub fn apply_renumbering(&mut self, renumbering: &Renumbering) {
         let Some((first, last)) = renumbering.window() else {
@@ -63,16 +62,16 @@ impl LiveIntervals {
         }
     }
 
-    /// Gives a new instruction an index. Its registers' ranges are the caller's to extend.
+    /// Gives a new instruction an index. The caller extends its registers' ranges.
     pub fn insert_instruction(&mut self, instruction: Instruction, at: InsertionPoint) -> SlotIndex {
         let (index, renumbering) = self.indexes.insert_instruction(instruction, at);
         self.apply_renumbering(&renumbering);
         index
     }
 
-    /// Repairs the indexes of a block after its instructions were changed, between `begin` and
-    /// `end` or to its ends: `order` are the instructions that are there now. What no longer is
-    /// there must have no part in a range.
+    /// Repairs the indexes of a block between `begin` and `end`, or to its ends, after its
+    /// instructions were changed. `order` lists the instructions that are there now. Removed
+    /// instructions must not be part of any range.
     pub fn repair_instructions(
         &mut self,
         block: Block,
@@ -90,19 +89,19 @@ impl LiveIntervals {
         self.apply_renumbering(&renumbering);
     }
 
-    /// Takes the index of an instruction away, which no operand of a live range may need any more.
+    /// Removes the index of an instruction, which no live range may need any more.
     pub fn remove_instruction(&mut self, instruction: Instruction) {
         self.indexes.remove_instruction(instruction);
     }
 
-    /// Makes the range of `register` reach each of `uses`: slots of instructions, and ends of
-    /// blocks for PHIs. PHI values are made where several values meet.
+    /// Extends the range of `register` to each of `uses`: slots of instructions, and ends of blocks
+    /// for PHIs. PHI values are created where several values meet.
     ///
-    /// `flow` says how control goes, so it must have the blocks that the numbering has, laid
-    /// out in the same order. A function whose blocks changed needs new intervals.
+    /// `flow` is the control flow, so it must have the blocks of the numbering in the same layout.
+    /// A function whose blocks changed needs new intervals.
     ///
     /// # Panics
-    /// If blocks were inserted or removed since the intervals were computed.
+    /// Blocks were inserted or removed since the intervals were computed.
     pub fn extend_to(
         &mut self,
         calc: &mut LiveRangeCalc,

@@ -1,8 +1,8 @@
 //! Moves of instructions within their block.
 //!
-//! Where LLVM edits segment by segment, the block's part of each range is derived anew: what enters
-//! and leaves the block stays the same, and a look at the block's operands is simpler than the
-//! cases it replaces.
+//! Where LLVM edits segment by segment, this derives the block's part of each range anew: the
+//! values that enter and leave the block stay the same, and a pass over the block's operands is
+//! simpler than the cases that it replaces.
 
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::live::entry_map::InsertionPoint;
@@ -15,9 +15,10 @@ use crate::snapshot::abi::OpcodeFlags;
 use std::collections::BTreeSet;
 
 impl LiveIntervals {
-    /// Moves an instruction to another place in its block, which no definition of what it reads and
-    /// no read or definition of what it defines lies on the way to, and updates the ranges of all
-    /// its registers. `snapshot` has the operands; its order of instructions does not matter.
+    /// Moves an instruction within its block and updates the ranges of all its registers. No
+    /// definition of a register that it reads, and no read or definition of one that it defines,
+    /// may lie on the way. `snapshot` provides the operands; its order of instructions does not
+    /// matter.
     ///
     /// Returns the new index.
     pub fn move_instruction(
@@ -57,7 +58,7 @@ impl LiveIntervals {
     }
 
     /// Derives the part of a range that lies in `block` from the block's instructions. Values keep
-    /// their numbers; `moved` says where a definition went.
+    /// their numbers; `moved` tells where a definition went.
     fn rebuild_in_block(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -130,7 +131,7 @@ impl LiveIntervals {
         self.edited.insert(register, result);
     }
 
-    /// Reads and definitions of a register by the instructions of a block.
+    /// Returns the reads and definitions of a register by the instructions of a block.
     fn operands_between(
         &self,
         snapshot: &Snapshot<'_>,
@@ -170,7 +171,7 @@ impl LiveIntervals {
     }
 }
 
-/// What an instruction does with a register. At one slot, reads come first.
+/// An access of an instruction to a register. At one slot, reads come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Read,
@@ -204,7 +205,7 @@ mod tests {
         !clash(one, other) && !clash(other, one)
     }
 
-    /// Returns the text of a register's range, its numbers replaced by `map`.
+    /// Returns the text of a register's range with its numbers mapped by `map`.
     fn mapped(intervals: &LiveIntervals, register: Register, map: &BTreeMap<u32, u32>) -> String {
         let mut range = intervals.interval(register).to_owned();
         let apply = |index: SlotIndex| SlotIndex::new(map[&index.base()], index.slot());

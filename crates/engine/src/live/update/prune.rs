@@ -1,4 +1,4 @@
-//! Removal of what a value is live for from one place on.
+//! Removal of a value's liveness from one position on.
 
 use crate::entity::{Block, Register};
 use crate::graph::Graph;
@@ -7,9 +7,9 @@ use crate::live::slot_index::SlotIndex;
 use std::collections::HashSet;
 
 impl LiveIntervals {
-    /// Removes what is live of the value that leaves the instruction at `kill`, dead or not, from
-    /// there on: up to where it ends on every path. Returns these ends, in the order of
-    /// a search along `graph`'s successors; extending to them undoes the change.
+    /// Removes the liveness of the value that leaves the instruction at `kill`, dead or not, from
+    /// there up to its end on every path. Returns these ends in the order of a search along
+    /// `graph`'s successors; extending to them undoes the change.
     pub fn prune_value(
         &mut self,
         graph: &impl Graph<Node = Block>,
@@ -84,7 +84,7 @@ mod tests {
             let ends = intervals.prune_value(&flow, register, definition);
             prop_assert!(!ends.is_empty());
             prop_assert!(!intervals.interval(register).live_at(definition));
-            // Put back what was there, from the definition on.
+            // Restore it from the definition on.
             let end = definition.dead_slot();
             intervals.range_mut(register).add_segment(LiveSegment {
                 start: definition,

@@ -1,4 +1,4 @@
-//! Shrinking of a range to the reads that are left.
+//! Shrinking a range to the remaining reads.
 
 use crate::entity::{Block, PackedOption, Register};
 use crate::live::flow_graph::FlowGraph;
@@ -7,19 +7,19 @@ use crate::live::slot_index::SlotIndex;
 use crate::live::value::ValueNumber;
 use std::collections::HashSet;
 
-/// What is left to do after a range was shrunk.
+/// Work that remains after a range was shrunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shrunk {
     /// Definitions that nothing reads any more.
     pub dead: Vec<SlotIndex>,
-    /// True if the range may have fallen into parts that are not connected.
+    /// True if the range may have fallen into unconnected parts.
     pub may_separate: bool,
 }
 
 impl LiveIntervals {
-    /// Shrinks a range to the reads that are left. `uses` are all of them: slots of instructions,
-    /// and ends of blocks for PHIs. Values keep their numbers; PHI values that nothing needs become
-    /// unused.
+    /// Shrinks a range to the reads in `uses`, which lists all of them: slots of instructions, and
+    /// ends of blocks for PHIs. Values keep their numbers; PHI values that are no longer needed
+    /// become unused.
     pub fn shrink_to_uses(
         &mut self,
         predecessors: &FlowGraph,
@@ -35,8 +35,8 @@ impl LiveIntervals {
             let (start, end) = (definition, definition.dead_slot());
             new.add_segment(LiveSegment { start, end, value });
         }
-        // What an instruction reads is live into it, and up to its definition of the register if
-        // that is early.
+        // The value that an instruction reads is live into it, and up to its definition of the
+        // register if that is early.
         let value_read = |slot: SlotIndex| {
             if slot.is_block() {
                 return Some((slot, old.as_range().value_before(slot)?));
@@ -87,7 +87,7 @@ impl LiveIntervals {
     }
 }
 
-/// Removes PHI values that nothing needs and lists definitions that nothing reads.
+/// Removes PHI values that are not needed and lists definitions that nothing reads.
 fn drop_dead_values(range: &mut OwnedLiveRange) -> Shrunk {
     let mut shrunk = Shrunk::default();
     for number in 0..range.values.len() {

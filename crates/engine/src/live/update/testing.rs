@@ -1,4 +1,4 @@
-//! What the tests of several operations need.
+//! Helpers for the tests of several operations.
 
 use crate::entity::{Block, Instruction, Register};
 use crate::live::LiveRangeCalc;
@@ -12,12 +12,12 @@ pub(super) fn analyze(function: &TestFunction) -> LiveIntervals {
     LiveRangeCalc::new().analyze(&function.snapshot())
 }
 
-/// Returns the registers for which liveness is defined by the function alone.
+/// Returns the registers whose liveness is defined by the function alone.
 pub(super) fn judged(function: &TestFunction, intervals: &LiveIntervals) -> Vec<Register> {
     let snapshot = function.snapshot();
-    // A range that enters the function is that of a register which some path leaves undefined. What
-    // an instruction reads that defines the register early is the value before it or the new one,
-    // depending on whom one asks.
+    // A range that enters the function belongs to a register that some path leaves undefined. If an
+    // instruction defines a register early and reads it, the value read is ambiguous: the one
+    // before it or the new one.
     let defined = |register: &Register| {
         let range = intervals.interval(*register);
         covered_slots(&snapshot, intervals, *register).is_some()
@@ -28,7 +28,7 @@ pub(super) fn judged(function: &TestFunction, intervals: &LiveIntervals) -> Vec<
     snapshot.registers().filter(defined).collect()
 }
 
-/// True if an instruction defines a register early and read it at the usual slot.
+/// True if an instruction defines a register early and reads it at the usual slot.
 fn is_read_beside_early_definition(function: &TestFunction, register: Register) -> bool {
     let snapshot = function.snapshot();
     snapshot.instructions().any(|instruction| {
@@ -59,13 +59,13 @@ pub(super) fn registers_of(
         .collect()
 }
 
-/// True if the same covered is in both, whatever the values.
+/// True if both cover the same positions, whatever the values.
 pub(super) fn same_coverage(one: &LiveIntervals, other: &LiveIntervals, register: Register) -> bool {
     let (one, other) = (one.interval(register), other.interval(register));
     one.covers(&other) && other.covers(&one)
 }
 
-/// Returns all reads of a register, as `shrink_to_uses` wants them.
+/// Returns all reads of a register, in the form that `shrink_to_uses` expects.
 pub(super) fn uses_of(
     function: &TestFunction,
     intervals: &LiveIntervals,
