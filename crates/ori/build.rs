@@ -37,7 +37,7 @@ fn main() {
     write_mappings();
 }
 
-/// Writes what the library includes.
+/// Writes a source file that the library includes.
 fn write_source(name: &str, source: &str) {
     let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");

@@ -1,4 +1,4 @@
-//! From the machine function to Ori and back, on a synthetic kernel.
+//! Measures the way from a machine function to Ori and back on a synthetic kernel.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -45,7 +45,7 @@ const OPCODES: [(&str, OpcodeFlags); 8] = [
     ("Return", OpcodeFlags::TERMINATOR.union(OpcodeFlags::RETURN)),
 ];
 
-/// Blocks of a load, arithmetic, a store and a branch, each the loop of itself.
+/// Builds blocks of a load, arithmetic, a store and a branch, each block a loop of its own.
 fn kernel(instructions: usize) -> OwnedSnapshot {
     let mut kernel = OwnedSnapshot::default();
     for (bits, file) in [

@@ -1,7 +1,7 @@
-//! Changes to the control flow of a function: the protocol that every phase follows.
+//! Changes to the control flow of a function.
 //!
-//! Each operation leaves terminators, layout and PHIs in agreement. Orders, dominators and loops
-//! are computed anew by whoever needs them; nothing here keeps them.
+//! Each operation keeps terminators, layout and PHIs consistent. It does not update orders,
+//! dominators or loops: callers recompute them.
 
 use super::edit::{InstructionBuilder, Position};
 use super::function::{Function, Instruction};
@@ -16,13 +16,13 @@ pub enum ControlFlowError {
     /// There is no such edge.
     #[error("there is no edge from {0} to {1}")]
     NoEdge(Block, Block),
-    /// A PHI of the new target would need a value for the new edge.
+    /// A PHI of the new target needs a value for the new edge.
     #[error("{0} has PHIs, which would need a value for the new edge")]
     PhiNeedsValue(Block),
     /// PHIs come first and the terminator last.
     #[error("{0} cannot be split among its PHIs or after its terminator")]
     BadSplit(Block),
-    /// Only a block and the only one that follows it, and only it, can become one.
+    /// Only a block and its single successor, of which it is the single predecessor, can be merged.
     #[error("{0} and {1} cannot be merged")]
     NotMergeable(Block, Block),
     /// The terminator's meaning is not known.
@@ -30,7 +30,7 @@ pub enum ControlFlowError {
     OpaqueTerminator(Block),
 }
 
-/// Questions that need the whole function.
+/// Queries of the whole function.
 impl Function {
     /// Returns the predecessors of each block, in layout order, one for each edge.
     pub fn predecessors(&self) -> SecondaryMap<Block, Vec<Block>> {
@@ -49,7 +49,7 @@ impl Function {
             .take_while(|&instruction| self.operation(instruction) == Operation::Phi)
     }
 
-    /// Returns the value that a PHI has for control that comes from `predecessor`.
+    /// Returns the value of a PHI on the edge from `predecessor`.
     pub fn phi_value(&self, phi: Instruction, predecessor: Block) -> Option<Operand> {
         let sources = self.sources(phi);
         (0..sources.len() / 2)
@@ -66,8 +66,8 @@ impl Function {
 
 /// Changes.
 impl Function {
-    /// Splits a block before an instruction: what follows goes to a new block behind it, to which
-    /// the block goes on unless what is left of it ends in a branch already.
+    /// Splits a block before an instruction. The rest moves to a new block behind it, to which the
+    /// first part falls through unless it already ends in a branch.
     ///
     /// # Errors
     /// The instruction is a PHI, or comes after the terminator.
@@ -106,8 +106,8 @@ impl Function {
         Ok(new)
     }
 
-    /// Puts a new block on the edges from one block to another; PHIs of the target take their
-    /// values from there.
+    /// Puts a new block on the edges from one block to another. PHIs of the target get their values
+    /// from the new block.
     ///
     /// # Errors
     /// There is no such edge, or the source's terminator cannot be changed.
@@ -124,11 +124,10 @@ impl Function {
         Ok(new)
     }
 
-    /// Makes all edges from `from` to `old` lead to `new`. PHIs of `old` lose their values for
-    /// them.
+    /// Redirects all edges from `from` to `old` to `new`. PHIs of `old` lose their values for them.
     ///
     /// # Errors
-    /// There is no such edge, `new` has PHIs that know nothing of `from`, or the terminator cannot
+    /// There is no such edge, `new` has PHIs without a value for `from`, or the terminator cannot
     /// be changed.
     pub fn redirect_edge(&mut self, from: Block, old: Block, new: Block) -> Result<(), ControlFlowError> {
         if self.phis(new).any(|phi| self.phi_value(phi, from).is_none()) {
@@ -141,7 +140,7 @@ impl Function {
         Ok(())
     }
 
-    /// Changes the targets in a terminator, and nothing else.
+    /// Changes the targets in a terminator and nothing else.
     fn retarget(&mut self, from: Block, old: Block, new: Block) -> Result<(), ControlFlowError> {
         let terminator = self.terminator(from).ok_or(ControlFlowError::NoEdge(from, old))?;
         if self.operation(terminator) == Operation::OpaqueTerminator {
@@ -160,11 +159,10 @@ impl Function {
         Ok(())
     }
 
-    /// Replaces a conditional branch by one to `target` alone; PHIs of the other block lose the
-    /// value.
+    /// Replaces a conditional branch by one to `target`. PHIs of the other block lose the value.
     ///
     /// # Errors
-    /// The block does not end in a branch to there.
+    /// The block does not end in a branch to `target`.
     pub fn make_unconditional(&mut self, block: Block, target: Block) -> Result<(), ControlFlowError> {
         let error = ControlFlowError::NoEdge(block, target);
         let terminator = self.terminator(block).ok_or(error)?;
@@ -179,7 +177,7 @@ impl Function {
         Ok(())
     }
 
-    /// Merges a block with the one that it alone leads to and that nothing else leads to.
+    /// Merges a block with its single successor, of which it is the single predecessor.
     ///
     /// # Errors
     /// They are not such a pair, or something refers to the second.
@@ -194,8 +192,8 @@ impl Function {
         Ok(())
     }
 
-    /// Merges every block with the one that it alone leads to and that nothing else leads to; how
-    /// many blocks went.
+    /// Merges every block with its single successor where possible. Returns how many blocks were
+    /// removed.
     pub fn merge_all_blocks(&mut self) -> usize {
         let mut edges_into: SecondaryMap<Block, usize> = SecondaryMap::new();
         for &block in self.blocks() {
@@ -219,8 +217,8 @@ impl Function {
         merged
     }
 
-    /// Returns the only block that this one leads to, if it may be merged with it once nothing else
-    /// leads there.
+    /// Returns the single successor of a block if the two may be merged once nothing else leads
+    /// there.
     fn mergeable_successor(&self, block: Block) -> Option<Block> {
         let is_branch = self.operation(self.terminator(block)?) == Operation::Bra;
         let mut successors = self.successors(block);
@@ -231,8 +229,8 @@ impl Function {
         (is_branch && may_go).then_some(only)
     }
 
-    /// Puts the instructions of `second` in the place of the branch of `first` that leads there.
-    /// The layout still has `second`.
+    /// Replaces the branch from `first` to `second` by the instructions of `second`, which stays in
+    /// the layout.
     fn append_block(&mut self, first: Block, second: Block) {
         self.replace_phis_by_values(second, first);
         let branch = self
@@ -249,7 +247,7 @@ impl Function {
         self.blocks[second].is_placed = false;
     }
 
-    /// PHIs of a block with one predecessor become the values that come from there.
+    /// Replaces the PHIs of a block with one predecessor by their values.
     fn replace_phis_by_values(&mut self, block: Block, predecessor: Block) {
         let phis: Vec<Instruction> = self.phis(block).collect();
         for phi in phis {
@@ -261,13 +259,13 @@ impl Function {
                 .as_register()
                 .expect("the result of a PHI is a register");
             match value.as_register() {
-                // Round a loop that is never entered a value may be its own.
+                // In an unreachable loop a value may be its own.
                 Some(register) if register == result => self.remove(phi),
                 Some(_) => {
                     self.replace_uses(result, value);
                     self.remove(phi);
                 }
-                // A constant cannot stand wherever a register can.
+                // A constant cannot be used everywhere that a register can.
                 None => self.replace_phi_by_constant(phi, value),
             }
         }
@@ -284,9 +282,10 @@ impl Function {
         self.insert(Position::Before(after_phis), new);
     }
 
-    /// Removes the blocks that control cannot come to; how many there were.
+    /// Removes the unreachable blocks. Returns how many there were.
     pub fn remove_unreachable_blocks(&mut self) -> usize {
-        // What something beside branches refers to stays, with what it leads to.
+        // A block that something other than a branch refers to stays, with everything reachable
+        // from it.
         let is_root = |&block: &Block| block == self.entry() || self.is_address_taken(block);
         let mut pending: Vec<Block> = self.blocks().iter().copied().filter(is_root).collect();
         let mut reached = EntitySet::with_capacity(self.block_limit());
@@ -317,8 +316,7 @@ impl Function {
         removed.len()
     }
 
-    /// Puts the blocks into another order, and lets control fall through to the block that comes
-    /// next now where it was sent there by name.
+    /// Reorders the blocks, and replaces branches to the next block by falling through.
     ///
     /// # Panics
     /// The order does not consist of the blocks of the layout, the entry first.
@@ -333,7 +331,7 @@ impl Function {
             let Some(branch) = self.terminator(block) else {
                 continue;
             };
-            // Of a conditional branch the other target is the third source.
+            // The other target of a conditional branch is the third source.
             let number = match self.sources(branch).len() {
                 1 => 0,
                 3 => 2,
@@ -348,7 +346,7 @@ impl Function {
         }
     }
 
-    /// Ends a block by going on to another, without a branch where that comes next.
+    /// Ends a block by continuing with another, without a branch if that one comes next.
     pub fn append_fall_through(&mut self, block: Block, to: Block) -> Instruction {
         let branch =
             InstructionBuilder::new(Operation::Bra, DataType::None).source(Operand::fall_through(to));
@@ -361,7 +359,7 @@ impl Function {
         self.insert(Position::End(block), branch)
     }
 
-    /// PHIs of a block take the values of one predecessor from another block.
+    /// Lets the PHIs of a block take the values of one predecessor from another block.
     pub fn rename_phi_predecessor(&mut self, block: Block, old: Block, new: Block) {
         let phis: Vec<Instruction> = self.phis(block).collect();
         for phi in phis {
@@ -373,7 +371,7 @@ impl Function {
         }
     }
 
-    /// PHIs of a block have the values of one predecessor for another one as well.
+    /// Gives the PHIs of a block the value of one predecessor for another one as well.
     fn copy_phi_predecessor(&mut self, block: Block, old: Block, new: Block) {
         for phi in self.phis(block).collect::<Vec<_>>() {
             if let Some(value) = self.phi_value(phi, old) {
@@ -384,7 +382,7 @@ impl Function {
         }
     }
 
-    /// PHIs of a block lose the value for a predecessor.
+    /// Removes the value for a predecessor from the PHIs of a block.
     pub fn remove_phi_predecessor(&mut self, block: Block, predecessor: Block) {
         let phis: Vec<Instruction> = self.phis(block).collect();
         for phi in phis {
@@ -401,7 +399,7 @@ impl Function {
         }
     }
 
-    /// Returns the targets of a terminator, as operands, fall-through included.
+    /// Returns the targets of a terminator as operands, including fall-through.
     pub fn target_operands(&self, terminator: Instruction) -> impl Iterator<Item = Operand> + '_ {
         self.sources(terminator).into_iter().filter(|operand| {
             matches!(
@@ -419,7 +417,7 @@ mod tests {
     use oriel_engine::entity::{EntityRef, Register};
     use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
 
-    /// `blocks` blocks; each edge list becomes the block's terminator.
+    /// Builds a function of `blocks` blocks; each list of edges becomes the block's terminator.
     fn function(edges: &[&[usize]]) -> (Function, Register) {
         let mut function = Function::new(FunctionInfo {
             name: "graph".to_owned(),

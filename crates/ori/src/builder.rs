@@ -1,4 +1,4 @@
-//! Instructions one after the other, for phases and tests that make more than one.
+//! A builder for sequences of instructions, for phases and tests.
 
 use super::edit::{InstructionBuilder, Position};
 use super::function::{Function, Instruction, RegisterFile};
@@ -8,9 +8,9 @@ use super::operation::Operation;
 use super::types::DataType;
 use oriel_engine::entity::{Block, Instruction as MachineInstruction, Register};
 
-/// What can be given as a source.
+/// A type that can be used as a source.
 pub trait ToOperand {
-    /// Returns the operand for it.
+    /// Returns the operand.
     fn to_operand(self, function: &mut Function) -> Operand;
 }
 
@@ -33,10 +33,10 @@ impl ToOperand for i64 {
 }
 
 impl Function {
-    /// Returns a new register for values of a type, without a class of LLVM's.
+    /// Creates a register for values of a type, without an LLVM register class.
     ///
     /// # Panics
-    /// There are no registers of its width: it is no type, or has eight bits.
+    /// There are no registers of this width: the type is empty or has eight bits.
     pub fn create_register_of(&mut self, data_type: DataType) -> Register {
         let bits = data_type.bits();
         assert!(
@@ -52,7 +52,7 @@ impl Function {
     }
 }
 
-/// Adds instructions at a place, each behind the one before.
+/// Inserts instructions at a position, each behind the previous one.
 pub struct Builder<'f> {
     function: &'f mut Function,
     position: Position,
@@ -60,7 +60,7 @@ pub struct Builder<'f> {
 }
 
 impl<'f> Builder<'f> {
-    /// Creates a builder that begins at a place.
+    /// Creates a builder that inserts at a position.
     pub fn new(function: &'f mut Function, position: Position) -> Self {
         Self {
             function,
@@ -69,7 +69,7 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// Returns a builder in front of an instruction, whose place the new ones take: they get its
+    /// Creates a builder in front of an instruction that the new ones replace: they get its
     /// location.
     pub fn before(function: &'f mut Function, instruction: Instruction) -> Self {
         let origin = function.origin(instruction);
@@ -85,12 +85,12 @@ impl<'f> Builder<'f> {
         self.function
     }
 
-    /// Goes on at another place.
+    /// Continues at another position.
     pub fn move_to(&mut self, position: Position) {
         self.position = position;
     }
 
-    /// Adds an instruction.
+    /// Inserts an instruction.
     pub fn insert(&mut self, new: InstructionBuilder) -> Instruction {
         let instruction = self.function.insert(self.position, new.in_place_of(self.origin));
         if matches!(self.position, Position::After(_) | Position::Start(_)) {
@@ -99,7 +99,7 @@ impl<'f> Builder<'f> {
         instruction
     }
 
-    /// Adds an instruction with one result, a new register of the data type.
+    /// Inserts an instruction with one result, a new register of the data type.
     pub fn value(&mut self, new: InstructionBuilder) -> Register {
         let register = self.function.create_register_of(new.data_type);
         let result = self.function.register_operand(register);
@@ -134,12 +134,12 @@ impl<'f> Builder<'f> {
         self.binary(Operation::Shl, data_type, a, b)
     }
 
-    /// Returns the bits of both.
+    /// `a & b`.
     pub fn and(&mut self, data_type: DataType, a: impl ToOperand, b: impl ToOperand) -> Register {
         self.binary(Operation::And, data_type, a, b)
     }
 
-    /// Returns a constant or the value of another register.
+    /// Copies a constant or the value of another register.
     pub fn mov(&mut self, data_type: DataType, source: impl ToOperand) -> Register {
         let source = source.to_operand(self.function);
         self.value(InstructionBuilder::new(Operation::Mov, data_type).source(source))
@@ -159,7 +159,7 @@ impl<'f> Builder<'f> {
         self.value(new.source(a).source(b).source(predicate))
     }
 
-    /// True if the comparison holds for integers of a type.
+    /// Compares integers of a type.
     pub fn isetp(
         &mut self,
         comparison: Comparison,
@@ -177,12 +177,12 @@ impl<'f> Builder<'f> {
         self.value(new.source(a).source(b))
     }
 
-    /// To a block.
+    /// Branches to a block.
     pub fn bra(&mut self, target: Block) -> Instruction {
         self.insert(InstructionBuilder::new(Operation::Bra, DataType::None).source(Operand::target(target)))
     }
 
-    /// To `target` if the predicate holds, else to `other`.
+    /// Branches to `target` if the predicate holds, otherwise to `other`.
     pub fn bra_if(&mut self, predicate: Register, target: Block, other: Block) -> Instruction {
         let new = InstructionBuilder::new(Operation::Bra, DataType::None)
             .source(predicate.to_operand(self.function))
@@ -191,7 +191,7 @@ impl<'f> Builder<'f> {
         self.insert(new)
     }
 
-    /// Returns the function returns.
+    /// Returns from the function.
     pub fn ret(&mut self) -> Instruction {
         self.insert(InstructionBuilder::new(Operation::Ret, DataType::None))
     }

@@ -1,7 +1,7 @@
-//! Which types an operation computes in, and what each of its operands is.
+//! Constraints on the types of an operation and on its operands.
 //!
-//! [`OperationConstraints::of`] is the table; the verifier, phases and the interpreter ask it
-//! through [`Function::expected`] and [`Function::operand_type`].
+//! [`OperationConstraints::of_operation`] is the table. The verifier, phases and the interpreter
+//! query it through [`Function::expected`] and [`Function::operand_type`].
 
 use super::function::{Function, Instruction};
 use super::operation::{ModifierKinds, Operation};
@@ -11,7 +11,7 @@ use DataType::{
     Tf32, U8, U16, U16x2, U32, U64,
 };
 
-/// True if an operand is a result or a source.
+/// The role of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The instruction writes it.
@@ -20,42 +20,42 @@ pub enum Role {
     Source,
 }
 
-/// What belongs at an operand's place.
+/// The operands that are allowed in a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// A value of this type: a register of its width or, as a source, a constant.
     Value(DataType),
-    /// A value in the low bits of a register that may be wider: there are none of eight bits, and
-    /// conversions within a register read its low part.
+    /// A value in the low bits of a register that may be wider: there are no registers of eight
+    /// bits, and conversions within a register read its low part.
     LowPart(DataType),
     /// An address: a register of 32 or 64 bits, a symbol, a stack object, a number.
     Address,
-    /// An integer that is known.
+    /// A known integer.
     Constant,
     /// A block.
     Block,
-    /// A register that the hardware keeps.
+    /// A special register of the hardware.
     SpecialRegister,
-    /// What only the machine function can describe.
+    /// An operand that only the machine function can describe.
     Machine,
     /// Any operand.
     Anything,
 }
 
-/// What an operand must be, in terms of the instruction's types.
+/// The constraint on an operand, in terms of the instruction's types.
 #[derive(Clone, Copy, Debug)]
 enum OperandConstraint {
-    /// Of the data type.
+    /// A value of the data type.
     Data,
-    /// Of the source type, or of the data type if there is none.
+    /// A value of the source type, or of the data type if there is none.
     Source,
-    /// Of the source type, in the low part of a register.
+    /// A value of the source type in the low part of a register.
     LowSource,
-    /// Of the data type, in the low part of a register.
+    /// A value of the data type in the low part of a register.
     LowData,
-    /// Always of this type.
+    /// A value of this type.
     Fixed(DataType),
-    /// Always this.
+    /// Exactly this.
     Is(Expected),
 }
 
@@ -67,25 +67,25 @@ pub(super) enum SourceTypes {
     Required(&'static [DataType]),
 }
 
-/// What holds for the types of all instructions with an operation.
+/// The constraints on all instructions with an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OperationConstraints {
-    /// The data types that it has; none if it has no type.
+    /// The allowed data types; empty if the operation has no type.
     pub data_types: &'static [DataType],
-    /// Source types.
     pub source_types: SourceTypes,
-    /// Modifiers that have to be given.
+    /// Modifiers that must be given.
     pub required: ModifierKinds,
-    /// Results in order; the last one stands for all that follow.
+    /// Constraints on the results in order; the last one applies to all that follow.
     results: &'static [OperandConstraint],
-    /// Sources likewise, unless [`OperationConstraints::source`] says otherwise.
+    /// Constraints on the sources in the same way, unless [`OperationConstraints::source`]
+    /// overrides them.
     sources: &'static [OperandConstraint],
 }
 
 const INTEGER_WIDTHS: &[DataType] = &[B16, B32, B64];
 const WORDS: &[DataType] = &[B32, B64];
 const LOGIC: &[DataType] = &[B1, B16, B32, B64];
-/// Of additions; with a sign where they saturate.
+/// Types of additions; signed where they saturate.
 const SUMS: &[DataType] = &[B16, B32, B64, B16x2, S32];
 const SIGNED: &[DataType] = &[S16, S32, S64];
 const WITH_SIGN: &[DataType] = &[U16, U32, U64, S16, S32, S64];
@@ -124,7 +124,7 @@ const WORD: OperandConstraint = OperandConstraint::Fixed(U32);
 const DATA: OperandConstraint = OperandConstraint::Data;
 const SOURCE: OperandConstraint = OperandConstraint::Source;
 
-/// Returns the same type everywhere.
+/// The same type for all operands.
 const fn uniform(data_types: &'static [DataType]) -> OperationConstraints {
     OperationConstraints {
         data_types,
@@ -135,7 +135,7 @@ const fn uniform(data_types: &'static [DataType]) -> OperationConstraints {
     }
 }
 
-/// Without a type.
+/// Constraints of an operation without a type.
 const fn untyped(sources: &'static [OperandConstraint]) -> OperationConstraints {
     uniform(NO_TYPE).of(&[ANYTHING], sources)
 }
@@ -201,7 +201,7 @@ impl OperationConstraints {
             O::Szext => uniform(SIGN_32).of(&[DATA], &[DATA, WORD]),
             O::Brev => uniform(WORDS),
             O::Clz | O::Popc => uniform(&[B32]).from(WORDS).of(&[DATA], &[SOURCE]),
-            // The source type is that of the factors or the first summand where they are halves.
+            // The source type is that of the factors or the first summand if they are halves.
             O::Fadd | O::Fsub => uniform(FLOATS).maybe_from(HALVES).of(&[DATA], &[SOURCE, DATA]),
             O::Ffma => uniform(FLOATS)
                 .maybe_from(HALVES)
@@ -221,7 +221,7 @@ impl OperationConstraints {
                 .of(&[DATA], &[SOURCE])
                 .with(COMPARISON),
             O::Sel => uniform(SELECTED).of(&[DATA], &[DATA, DATA, PREDICATE]),
-            // The third source are random bits.
+            // The third source is random bits.
             O::Cvt => uniform(CONVERTED).from(CONVERTED).of(
                 &[OperandConstraint::LowData],
                 &[OperandConstraint::LowSource, OperandConstraint::LowSource, WORD],
@@ -274,8 +274,8 @@ impl OperationConstraints {
         }
     }
 
-    /// What source `number` of `count` is. Most go by the list; here are those that depend on the
-    /// count.
+    /// Returns the constraint on source `number` of `count`: by the list, except where it depends
+    /// on the count.
     fn source(&self, operation: Operation, number: usize, count: usize) -> OperandConstraint {
         match operation {
             Operation::St if number + 2 == count => ADDRESS,
@@ -292,18 +292,18 @@ fn nth(kinds: &'static [OperandConstraint], number: usize) -> OperandConstraint 
     kinds[number.min(kinds.len() - 1)]
 }
 
-/// What decides about the operands of an instruction.
+/// The properties of an instruction that determine its operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub operation: Operation,
     pub data_type: DataType,
     pub source_type: DataType,
-    /// How many sources it has.
+    /// The number of sources.
     pub sources: usize,
 }
 
 impl Shape {
-    /// What belongs at an operand's place.
+    /// Returns the operands that are allowed in a position.
     pub fn expected(&self, role: Role, number: usize) -> Expected {
         let constraints = OperationConstraints::of_operation(self.operation);
         let kind = match role {
@@ -325,7 +325,7 @@ impl Shape {
 }
 
 impl Function {
-    /// What belongs at an operand's place, by the operation and its types.
+    /// Returns the operands that are allowed in a position, by the operation and its types.
     pub fn expected(&self, instruction: Instruction, role: Role, number: usize) -> Expected {
         let shape = Shape {
             operation: self.operation(instruction),
@@ -336,8 +336,8 @@ impl Function {
         shape.expected(role, number)
     }
 
-    /// Returns the type that the instruction reads or writes an operand as, or none if it is no
-    /// value, or of an instruction that Ori does not know.
+    /// Returns the type with which the instruction reads or writes an operand, or none if the
+    /// operand is no value or belongs to an instruction unknown to Ori.
     pub fn operand_type(&self, instruction: Instruction, role: Role, number: usize) -> Option<DataType> {
         match self.expected(instruction, role, number) {
             Expected::Value(data_type) | Expected::LowPart(data_type) => {
@@ -348,7 +348,7 @@ impl Function {
     }
 }
 
-/// True if it can have so many sources, beyond what the table of operations says.
+/// True if the operation can have this many sources, beyond the limits of the table of operations.
 pub(super) fn has_sound_count(operation: Operation, sources: usize) -> bool {
     match operation {
         Operation::Bra => sources != 2,
@@ -357,7 +357,7 @@ pub(super) fn has_sound_count(operation: Operation, sources: usize) -> bool {
     }
 }
 
-/// Do the widths of the types and the numbers of operands go together?
+/// True if the widths of the types and the numbers of operands match.
 pub(super) fn types_fit(
     operation: Operation,
     data: DataType,
@@ -411,8 +411,8 @@ mod tests {
         }
     }
 
-    /// What comes from LLVM has to fit, or the verifier would complain about every such
-    /// instruction.
+    /// Instructions that come from LLVM must satisfy the constraints, or the verifier would report
+    /// all of them.
     #[test]
     fn constraints_match_the_mappings_of_machine_instructions() {
         use crate::machine::all_mappings;

@@ -1,4 +1,4 @@
-//! What the control flow of a function looks like: edges, orders, dominators and loops.
+//! The control flow of a function: edges, orders, dominators and loops.
 
 use super::function::Function;
 use oriel_engine::entity::{Block, EntityRef};
@@ -8,12 +8,12 @@ use oriel_engine::graph::{
 };
 use std::fmt::{self, Write};
 
-/// What the control flow of a function looks like, as long as it stays as it is.
+/// The control flow of a function, valid while it does not change.
 #[derive(Clone, Debug)]
 pub struct ControlFlow {
     /// The edges and their reverse.
     pub graph: ControlFlowGraph<Block>,
-    /// Reverse post-order of the blocks that control can come to.
+    /// Reverse post-order of the reachable blocks.
     pub order: ReversePostorder<Block>,
     /// Immediate dominators.
     pub dominators: DominatorTree<Block>,
@@ -43,7 +43,7 @@ impl ControlFlow {
         }
     }
 
-    /// Targets of all edges, by source; made anew each time.
+    /// Returns the targets of all edges by source; built on each call.
     pub fn successors(&self) -> EdgeMap<Block> {
         let sources = self.graph.nodes();
         let edges = sources.flat_map(|block| {
@@ -55,22 +55,22 @@ impl ControlFlow {
         edges.collect()
     }
 
-    /// Targets of the edges that go back in the order, by source; made anew each time.
+    /// Returns the targets of the retreating edges by source; built on each call.
     pub fn back_edges(&self) -> EdgeMap<Block> {
         retreating_edges(&self.graph, &self.order).collect()
     }
 
-    /// Post-dominators; computed anew each time.
+    /// Returns the post-dominators; computed on each call.
     pub fn post_dominators(&self) -> PostDominatorTree<Block> {
         PostDominatorTree::new(&self.graph)
     }
 
-    /// Edges into the middle of a cycle that has several entries.
+    /// Returns the edges into the middle of a cycle with several entries.
     pub fn irreducible_edges(&self) -> impl Iterator<Item = (Block, Block)> + '_ {
         irreducible_edges(&self.graph, &self.order, &self.dominators)
     }
 
-    /// Writes the edges, a line each.
+    /// Writes the edges, one line each.
     ///
     /// # Errors
     /// `out` cannot be written to.
@@ -84,7 +84,7 @@ impl ControlFlow {
         Ok(())
     }
 
-    /// Writes positions in the order and back edges.
+    /// Writes positions in the order, and back edges.
     ///
     /// # Errors
     /// `out` cannot be written to.
@@ -118,8 +118,7 @@ impl ControlFlow {
         Ok(())
     }
 
-    /// Writes the natural loops, outer ones first, and the edges into cycles that have several
-    /// entries.
+    /// Writes the natural loops, outer ones first, and the edges into cycles with several entries.
     ///
     /// # Errors
     /// `out` cannot be written to.
@@ -138,7 +137,7 @@ impl ControlFlow {
         Ok(())
     }
 
-    /// Writes the graph for Graphviz. Labels are LLVM's block numbers, in hexadecimal digits.
+    /// Writes the graph in Graphviz format. Labels are LLVM's block numbers, in hexadecimal digits.
     ///
     /// # Errors
     /// `out` cannot be written to.

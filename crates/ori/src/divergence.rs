@@ -1,4 +1,5 @@
-//! Which registers hold the same value in all lanes of a warp that execute an instruction together.
+//! Divergence: which registers hold the same value in all lanes of a warp that execute an
+//! instruction together.
 //!
 //! ```text
 //! %1 = S2R tid.x            divergent: a source of divergence
@@ -8,37 +9,37 @@
 //! bix3: %4 = PHI 1, bix1, 2, bix2     divergent: lanes come here by different ways
 //! ```
 //!
-//! A register is divergent if an execution of one of its definitions can give two active lanes
-//! different values. What makes it so:
+//! A register is divergent if one execution of one of its definitions can give two active lanes
+//! different values. The causes:
 //!
 //! - **sources**: thread and lane numbers, counters, atomic operations, shuffles, loads from memory
 //!   that another thread may write, results of calls, parameters of device functions, opaque
-//!   operations; votes and their like unless all lanes of the warp surely take part;
+//!   operations, and votes and the like unless all lanes of the warp certainly take part;
 //! - **data**: an operand is divergent;
-//! - **joins**: a divergent branch sends lanes on different ways, and PHIs of the blocks where two
-//!   of these ways first meet choose by lane;
-//! - **time**: lanes leave a loop in different rounds by a divergent exit, so a use behind the loop
-//!   sees values of different rounds, though in the loop all lanes agreed. The *use* is divergent,
-//!   the register is not.
+//! - **joins**: a divergent branch sends lanes along different paths, and PHIs of the blocks where
+//!   two of these paths first meet choose by lane;
+//! - **time**: lanes leave a loop in different iterations by a divergent exit, so a use behind the
+//!   loop sees values of different iterations, though inside the loop all lanes agree. The *use* is
+//!   divergent, the register is not.
 //!
-//! Joins come from labels: every target of the branch sends out its own name; a block that gets two
-//! different ones is a join and sends on its own. That stops at the branch's immediate
-//! post-dominator, where all lanes have come together. Blocks that a label reaches before are under
-//! *divergent control*.
+//! Joins are found with labels: every target of the branch sends out its own name, and a block that
+//! receives two different names is a join and sends out its own. Labels stop at the branch's
+//! immediate post-dominator, where all lanes meet again. Blocks that a label reaches before that
+//! are under *divergent control*.
 //!
-//! A register with several definitions, as late form has them, has no PHIs. It is divergent if it
-//! is live where lanes join, or behind a loop that they leave at different times, and a definition
-//! lies on the way. So its classification holds for all of its values.
+//! A register with several definitions, as in late form, has no PHIs. It is divergent if it is live
+//! where lanes join, or behind a loop that they leave at different times, and a definition lies on
+//! the way. So its classification holds for all of its values.
 //!
-//! Cycles with several entries have no header that brings lanes together: as soon as lanes part in
-//! one or before its entries, everything defined in it counts as divergent.
+//! Cycles with several entries have no header at which lanes meet: as soon as lanes part inside one
+//! or before its entries, everything defined in it counts as divergent.
 //!
 //! The algorithm is that of R. Karrenberg and S. Hack, "Improving Performance of OpenCL on CPUs",
 //! CC 2012, in the form of LLVM's GenericUniformityImpl and SyncDependenceAnalysis.
 //!
-//! Uniform is meant of *values*: lanes that execute an instruction together agree. A register of
-//! which that holds need not fit into one place for the whole warp, since lanes that went another
-//! way may still need another value.
+//! Uniform refers to *values*: lanes that execute an instruction together agree. A uniform register
+//! need not fit into a single register for the whole warp, since lanes on another path may still
+//! need another value.
 
 use super::control_flow::ControlFlow;
 use super::function::{Function, Instruction, Special};
@@ -51,7 +52,7 @@ use oriel_engine::graph::{ComponentSearch, Loop, NodeSet, Position, PostDominato
 use oriel_engine::snapshot::abi::{FunctionFlags, MemoryFlags, Stage};
 use std::collections::{HashMap, HashSet};
 
-/// Which registers, uses and branches are divergent.
+/// The divergent registers, uses and branches of a function.
 #[derive(Clone, Debug)]
 pub struct Divergence {
     registers: EntitySet<Register>,
@@ -62,7 +63,7 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// Analyses a function. `flow` and `liveness` are the function's present ones.
+    /// Analyses a function with its current control flow and liveness.
     pub fn compute(function: &Function, flow: &ControlFlow, liveness: &Liveness) -> Self {
         let mut analysis = Analysis::new(function, flow, liveness);
         analysis.start();
@@ -80,7 +81,7 @@ impl Divergence {
         !self.registers.contains(register)
     }
 
-    /// May the value that an instruction reads as one of its sources differ between lanes?
+    /// True if the value that an instruction reads as a source may differ between lanes.
     pub fn is_divergent_source(&self, function: &Function, instruction: Instruction, number: usize) -> bool {
         let operand = function.source(instruction, number);
         self.late_uses.contains(&(instruction, number)) || self.is_divergent_operand(function, operand)
@@ -104,18 +105,19 @@ impl Divergence {
         }
     }
 
-    /// True if lanes may part where the block ends.
+    /// True if lanes may part at the end of the block.
     pub fn is_divergent_branch(&self, block: Block) -> bool {
         self.branches.contains(block)
     }
 
-    /// True if the block may be executed by a part of the warp while the rest is elsewhere.
+    /// True if a part of the warp may execute the block while the rest is elsewhere.
     pub fn is_divergent_control(&self, block: Block) -> bool {
         self.control.contains(block)
     }
 }
 
-/// Can two lanes of a warp read different values, or one warp different values at different times?
+/// True if two lanes of a warp can read different values, or one warp different values at different
+/// times.
 const fn is_divergent_special(register: SpecialRegister) -> bool {
     use SpecialRegister as S;
     match register {
@@ -128,14 +130,14 @@ const fn is_divergent_special(register: SpecialRegister) -> bool {
     }
 }
 
-/// Where the values of an operation's results come from.
+/// The origin of the values of an operation's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// From the operands alone.
+    /// The operands alone.
     Operands,
-    /// From what differs between lanes whatever the operands are.
+    /// Something that differs between lanes whatever the operands are.
     Lane,
-    /// From all lanes that take part, if the source with this number names the same ones for all.
+    /// All participating lanes, if the source with this number names the same ones for all.
     Warp(Option<usize>),
 }
 
@@ -159,8 +161,8 @@ fn origin_of_results(function: &Function, instruction: Instruction) -> Origin {
         O::Fcopysign | O::Ftestinf | O::Isetp | O::Fsetp | O::Sel | O::Cvt | O::Cvta => Origin::Operands,
         O::Isspacep | O::Mov | O::Copy | O::Phi | O::S2r | O::Lea | O::FrameAddress => Origin::Operands,
         O::Pack | O::Unpack | O::Extract => Origin::Operands,
-        // A PHI's missing value became one; which it is, is nobody's business before registers are
-        // shared.
+        // The missing value of a PHI became an undefined one; its choice does not matter before
+        // registers are shared.
         O::ImplicitDef if function.info.stage == Stage::Ssa => Origin::Operands,
         O::ImplicitDef => Origin::Lane,
         O::Ld if reads_constant_memory(function, instruction) => Origin::Operands,
@@ -186,7 +188,7 @@ fn origin_of_results(function: &Function, instruction: Instruction) -> Origin {
     }
 }
 
-/// True if a load gives the same for the same address while the kernel runs, whichever thread
+/// True if a load returns the same for the same address while the kernel runs, whichever thread
 /// loads.
 fn reads_constant_memory(function: &Function, instruction: Instruction) -> bool {
     let modifiers = function.modifiers(instruction);
@@ -214,7 +216,7 @@ fn reads_constant_memory(function: &Function, instruction: Instruction) -> bool 
     }
 }
 
-/// Does it keep a carry for another instruction, or read one?
+/// True if the operation writes a carry for another instruction or reads one.
 const fn has_carry(operation: Operation) -> bool {
     matches!(
         operation,
@@ -228,17 +230,17 @@ struct Analysis<'a> {
     liveness: &'a Liveness,
     post_dominators: PostDominatorTree<Block>,
     found: Divergence,
-    /// Registers that have become divergent, whose uses are still to be looked at.
+    /// Registers that have become divergent and whose uses are still to be visited.
     pending: Vec<Register>,
-    /// Blocks where lanes come together by different ways.
+    /// Blocks where lanes meet from different paths.
     joins: EntitySet<Block>,
     /// Registers with one definition, which comes before every use.
     single_valued: EntitySet<Register>,
-    /// The instruction that reads the carry of another, and the other way round.
+    /// Links between a carry's writer and its reader, in both directions.
     carry_readers: HashMap<Instruction, Instruction>,
     carry_writers: HashMap<Instruction, Instruction>,
     divergent_loops: HashSet<Loop>,
-    /// Cycles with several entries, until they are divergent.
+    /// Cycles with several entries that are not divergent yet.
     irreducible: Vec<Vec<Block>>,
     labels: Labels,
 }
@@ -276,7 +278,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Looks at every instruction once.
+    /// Visits every instruction once.
     fn start(&mut self) {
         if !self.function.info.flags.contains(FunctionFlags::KERNEL) {
             // A part of a warp may call it.
@@ -309,7 +311,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Looks at an instruction for which something may have become divergent.
+    /// Visits an instruction after one of its inputs has become divergent.
     fn visit(&mut self, instruction: Instruction) {
         let operation = self.function.operation(instruction);
         let Some(block) = self.function.block_of(instruction) else {
@@ -339,7 +341,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// The rest of a chain of carries, whose first instruction is divergent.
+    /// Marks the rest of a chain of carries whose first instruction is divergent.
     fn visit_carry_chain(&mut self, first: Instruction) {
         let mut next = Some(first);
         while let Some(reader) = next {
@@ -376,7 +378,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// True if it is a PHI that gives different values for different ways.
+    /// True if it is a PHI with different values for different predecessors.
     fn chooses_by_way(&self, instruction: Instruction) -> bool {
         if self.function.operation(instruction) != Operation::Phi {
             return false;
@@ -386,7 +388,7 @@ impl<'a> Analysis<'a> {
         values.any(|value| Some(value) != first)
     }
 
-    /// Lanes may part where a block ends.
+    /// Marks a block at whose end lanes may part.
     fn mark_branch(&mut self, block: Block) {
         if !self.flow.order.is_reachable(block) || !self.found.branches.insert(block) {
             return;
@@ -426,7 +428,7 @@ impl<'a> Analysis<'a> {
         self.mark_irreducible_cycles(block);
     }
 
-    /// A block may be executed by a part of the warp.
+    /// Marks a block that a part of the warp may execute.
     fn mark_control(&mut self, block: Block) {
         if !self.found.control.insert(block) {
             return;
@@ -439,7 +441,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Lanes come to a block by different ways through the blocks for which `is_on_way` holds.
+    /// Marks a block where lanes meet from different paths through the blocks for which `is_on_way`
+    /// holds.
     fn mark_join(&mut self, join: Block, is_on_way: impl Fn(Block) -> bool) {
         let (function, liveness) = (self.function, self.liveness);
         if self.joins.insert(join) {
@@ -457,7 +460,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Lanes leave a loop at different times.
+    /// Marks a loop that lanes leave at different times.
     fn mark_loop(&mut self, left: Loop) {
         if !self.divergent_loops.insert(left) {
             return;
@@ -497,9 +500,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Lanes go round these blocks while others wait for them where they meet, which is in the same
-    /// loop: a cycle in it with the same header, which is no loop of its own. So they come there
-    /// with values of different rounds.
+    /// Marks blocks that lanes go round while others wait at the join in the same loop: a cycle
+    /// with the same header, which is no loop of its own. So lanes arrive at the join with values
+    /// of different iterations.
     fn mark_rounds<'b>(&mut self, blocks: impl Iterator<Item = &'b Block>) {
         for &block in blocks {
             for instruction in self.function.instructions(block) {
@@ -508,8 +511,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// What a divergent branch means for cycles with several entries: lanes part in them or come to
-    /// several entries.
+    /// Marks the cycles with several entries that a divergent branch affects: lanes part inside
+    /// them, or reach several of their entries.
     fn mark_irreducible_cycles(&mut self, branch: Block) {
         let is_hit = |cycle: &Vec<Block>| {
             cycle
@@ -532,7 +535,7 @@ fn irreducible_cycles(flow: &ControlFlow) -> Vec<Vec<Block>> {
         if cycles.iter().any(|cycle| cycle.contains(&target)) {
             continue;
         }
-        // The innermost loop around both; without its header its own cycles are left.
+        // The innermost loop around both; without its header its own cycles remain.
         let mut around = flow.loops.innermost(target);
         while around.is_some_and(|outer| !flow.loops.contains(outer, source)) {
             around = around.and_then(|inner| flow.loops.parent(inner));
@@ -555,7 +558,7 @@ fn irreducible_cycles(flow: &ControlFlow) -> Vec<Vec<Block>> {
     cycles
 }
 
-/// Names of ways that lanes take from a branch, by the blocks that they lead to.
+/// Names of the paths that lanes take from a branch, by the blocks that they reach.
 #[derive(Default)]
 struct Labels {
     label: SecondaryMap<Block, PackedOption<Block>>,
@@ -566,7 +569,7 @@ struct Labels {
 }
 
 impl Labels {
-    /// Sends labels from a branch on up to `meeting`.
+    /// Propagates labels from a branch up to `meeting`.
     fn spread(&mut self, flow: &ControlFlow, branch: Block, meeting: Option<Block>) {
         for block in self.reached.drain(..) {
             self.label[block] = PackedOption::default();
@@ -596,7 +599,7 @@ impl Labels {
                 self.label[block] = label.into();
                 self.reached.push(block);
             }
-            // A target that a second way leads to is a join though it keeps its name.
+            // A target that a second path reaches is a join though it keeps its name.
             Some(known) if known == label || self.is_join.contains(block) => return,
             Some(_) => {
                 self.label[block] = block.into();

@@ -1,4 +1,4 @@
-//! Changes to a function. Each keeps the lists of definitions and uses right.
+//! Changes to a function. Each keeps the lists of definitions and uses consistent.
 
 use super::function::{
     AccessId, BlockData, Constant, Function, Instruction, InstructionData, InstructionFlags, MemoryAccess,
@@ -14,20 +14,21 @@ use oriel_engine::entity::{
 };
 use oriel_engine::snapshot::abi::ConstantKind;
 
-/// A place between instructions.
+/// A position between instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// Before an instruction.
     Before(Instruction),
     /// After an instruction.
     After(Instruction),
-    /// At the beginning of a block.
+    /// At the start of a block.
     Start(Block),
     /// At the end of a block.
     End(Block),
 }
 
-/// An instruction to make. Build one from an operation and what differs from the default:
+/// An instruction to create. Build one from an operation and everything that differs from the
+/// default:
 ///
 /// ```
 /// use oriel_ori::{DataType, InstructionBuilder, Operation};
@@ -66,7 +67,7 @@ impl InstructionBuilder {
         }
     }
 
-    /// Returns a copy of an instruction, still without results.
+    /// Copies an instruction without its results.
     pub fn copy_of(function: &Function, instruction: Instruction) -> Self {
         let data = &function.instructions[instruction];
         let made = InstructionFlags::NEW | InstructionFlags::CLONE;
@@ -90,64 +91,64 @@ impl InstructionBuilder {
         }
     }
 
-    /// With a type of sources or memory that is not that of the result.
+    /// Sets a type of sources or memory that differs from that of the result.
     #[must_use]
     pub fn source_type(mut self, source_type: DataType) -> Self {
         self.source_type = source_type;
         self
     }
 
-    /// With modifiers.
+    /// Sets the modifiers.
     #[must_use]
     pub fn modifiers(mut self, modifiers: Modifiers) -> Self {
         self.modifiers = modifiers;
         self
     }
 
-    /// With one more result.
+    /// Adds a result.
     #[must_use]
     pub fn result(mut self, result: Operand) -> Self {
         self.results.push(result);
         self
     }
 
-    /// With one more source.
+    /// Adds a source.
     #[must_use]
     pub fn source(mut self, source: Operand) -> Self {
         self.sources.push(source);
         self
     }
 
-    /// What it does.
+    /// Returns the operation.
     pub fn operation(&self) -> Operation {
         self.operation
     }
 
-    /// Width of its type, or of that of its sources if that is more.
+    /// Returns the width of its type or of its source type, whichever is more.
     pub fn widest_bits(&self) -> u32 {
         self.data_type.bits().max(self.source_type.bits())
     }
 
-    /// Its sources so far.
+    /// Returns the sources so far.
     pub fn sources(&self) -> &[Operand] {
         &self.sources
     }
 
-    /// With other sources than so far.
+    /// Replaces the sources.
     #[must_use]
     pub fn with_sources(mut self, sources: &[Operand]) -> Self {
         self.sources = smallvec::SmallVec::from_slice(sources);
         self
     }
 
-    /// With what is known of the memory that it accesses, see [`Function::intern_access`].
+    /// Sets the description of the memory that it accesses, see [`Function::intern_access`].
     #[must_use]
     pub fn access(mut self, access: Option<AccessId>) -> Self {
         self.access = access;
         self
     }
 
-    /// In the place of a machine instruction: with its location, flags and memory operands.
+    /// Replaces a machine instruction: takes its location, flags and memory operands.
     #[must_use]
     pub fn in_place_of(mut self, origin: Option<MachineInstruction>) -> Self {
         self.origin = origin;
@@ -158,14 +159,14 @@ impl InstructionBuilder {
 
 /// Instructions.
 impl Function {
-    /// Adds an instruction.
+    /// Inserts an instruction.
     pub fn insert(&mut self, position: Position, new: InstructionBuilder) -> Instruction {
         let instruction = self.create(new);
         self.link(position, instruction);
         instruction
     }
 
-    /// Makes an instruction that is in no block yet.
+    /// Creates an instruction that is in no block yet.
     fn create(&mut self, new: InstructionBuilder) -> Instruction {
         let instruction = self.instructions.next_key();
         let first_operand = self.slots.len() as u32;
@@ -201,12 +202,12 @@ impl Function {
         instruction
     }
 
-    /// Adds a copy of an instruction, which becomes a copy of the machine instruction behind it. In
-    /// SSA form it needs `results` of its own.
+    /// Inserts a copy of an instruction, which becomes a copy of its machine instruction. In SSA
+    /// form it needs `results` of its own.
     ///
     /// # Panics
-    /// The results are not as many, or it is one that must not be twice: a PHI, a terminator, a
-    /// convergent instruction, one with side effects, part of a call.
+    /// The number of results differs, or the instruction must not be duplicated: a PHI, a
+    /// terminator, a convergent instruction, one with side effects, or a part of a call.
     pub fn clone_instruction(
         &mut self,
         instruction: Instruction,
@@ -234,7 +235,7 @@ impl Function {
             modifiers: data.modifiers,
             results: results.iter().copied().collect(),
             sources: self.sources(instruction).iter().collect(),
-            // One that a phase made has no machine instruction to copy.
+            // An instruction created by a phase has no machine instruction to copy.
             flags: match data.flags.contains(InstructionFlags::NEW) {
                 true => data.flags,
                 false => data.flags | InstructionFlags::CLONE,
@@ -247,7 +248,7 @@ impl Function {
         self.insert(position, copy)
     }
 
-    /// Takes an instruction out of its block, for good.
+    /// Removes an instruction from its block for good.
     ///
     /// # Panics
     /// It is in no block.
@@ -257,10 +258,10 @@ impl Function {
         self.merged.remove(&instruction);
     }
 
-    /// Moves an instruction to another place.
+    /// Moves an instruction to another position.
     ///
     /// # Panics
-    /// It is in no block, or the place is beside itself.
+    /// It is in no block, or the position is beside itself.
     pub fn move_to(&mut self, instruction: Instruction, position: Position) {
         assert!(
             ![Position::Before(instruction), Position::After(instruction)].contains(&position),
@@ -323,9 +324,9 @@ impl Function {
     }
 }
 
-/// What an instruction is.
+/// Properties of instructions.
 impl Function {
-    /// Makes it another operation with the same operands.
+    /// Changes the operation and keeps the operands.
     pub fn set_operation(&mut self, instruction: Instruction, operation: Operation) {
         let data = &mut self.instructions[instruction];
         data.operation = operation;
@@ -346,10 +347,10 @@ impl Function {
         data.flags |= InstructionFlags::EDITED;
     }
 
-    /// Sets and clears marks, which say nothing of the instruction's form.
+    /// Sets and clears marks, which do not affect the instruction's meaning.
     ///
     /// # Panics
-    /// One of them is no mark.
+    /// A flag is no mark.
     pub fn set_marks(&mut self, instruction: Instruction, marks: InstructionFlags, set: bool) {
         let allowed = InstructionFlags::MARK_PROPAGATED
             | InstructionFlags::MARK_DEFERRED
@@ -358,8 +359,8 @@ impl Function {
         self.instructions[instruction].flags.set(marks, set);
     }
 
-    /// Gives it the operation, types, modifiers and sources of `model`. Results, place and what is
-    /// known of memory stay.
+    /// Gives an instruction the operation, types, modifiers and sources of `model`. Results,
+    /// position and memory description stay.
     pub fn become_like(&mut self, instruction: Instruction, model: &InstructionBuilder) {
         self.set_operation(instruction, model.operation);
         self.set_types(instruction, model.data_type, model.source_type);
@@ -370,7 +371,7 @@ impl Function {
     /// Changes a source.
     ///
     /// # Panics
-    /// It has fewer.
+    /// The instruction has fewer sources.
     pub fn set_source(&mut self, instruction: Instruction, number: usize, operand: Operand) {
         assert!(
             number < self.sources(instruction).len(),
@@ -383,7 +384,7 @@ impl Function {
     /// Changes a result.
     ///
     /// # Panics
-    /// It has fewer.
+    /// The instruction has fewer results.
     pub fn set_result(&mut self, instruction: Instruction, number: usize, operand: Operand) {
         assert!(
             number < self.results(instruction).len(),
@@ -402,7 +403,7 @@ impl Function {
         self.attach(slot);
     }
 
-    /// Gives it other sources, as many as there are.
+    /// Replaces the sources by as many others.
     pub fn set_sources(&mut self, instruction: Instruction, sources: &[Operand]) {
         self.detach_operands(instruction);
         let data = &self.instructions[instruction];
@@ -412,7 +413,7 @@ impl Function {
         let first = if wanted <= count {
             first
         } else {
-            // The pool only grows; what lay there stays behind.
+            // The pool only grows; the old operands are left behind.
             let moved = self.slots.len();
             for number in 0..wanted {
                 let source = if number < results { first + number } else { first };
@@ -430,7 +431,7 @@ impl Function {
         self.attach_operands(instruction);
     }
 
-    /// Makes every use of `from` one of `to`, modifiers kept; how many there were.
+    /// Replaces every use of `from` by `to`, keeping modifiers. Returns the number of uses.
     pub fn replace_uses(&mut self, from: Register, to: Operand) -> usize {
         let uses: Vec<(Instruction, usize)> = self.uses(from).collect();
         for &(instruction, number) in &uses {
@@ -457,7 +458,7 @@ impl Function {
 
 /// Registers, constants, blocks.
 impl Function {
-    /// Returns a new register of the same kind as another.
+    /// Creates a register of the same kind as another.
     ///
     /// # Panics
     /// There are as many registers as operand words can number.
@@ -468,7 +469,7 @@ impl Function {
         self.create_register(file, bits, class.expand())
     }
 
-    /// Returns a new register.
+    /// Creates a register.
     ///
     /// # Panics
     /// There are as many registers as operand words can number.
@@ -526,7 +527,7 @@ impl Function {
         Operand::constant(id)
     }
 
-    /// Returns the operand for what the machine function describes.
+    /// Returns the operand for something that the machine function describes.
     pub fn special_operand(&mut self, special: Special) -> Operand {
         let specials = &mut self.specials;
         let id = *self
@@ -536,18 +537,18 @@ impl Function {
         Operand::special(id)
     }
 
-    /// Takes an object off the stack.
+    /// Removes an object from the stack.
     ///
     /// # Panics
-    /// There is no such object, or it was removed already. That nothing uses it any more the
-    /// verifier checks.
+    /// There is no such object, or it is removed already. The verifier checks that nothing uses it
+    /// any more.
     pub fn remove_stack_object(&mut self, object: FrameObject) {
         let data = &mut self.stack_objects[object];
         assert!(!data.is_removed, "{object} was removed already");
         data.is_removed = true;
     }
 
-    /// Returns the row of a memory access.
+    /// Returns the row of a memory access, adding it if necessary.
     pub fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
         let accesses = &mut self.accesses;
         *self
@@ -556,14 +557,14 @@ impl Function {
             .or_insert_with(|| accesses.push(access))
     }
 
-    /// Returns a new block, which is nowhere in the layout yet.
+    /// Creates a block that is not in the layout yet.
     pub fn create_block(&mut self, origin: Option<Block>) -> Block {
         assert!(
             self.blocks.len() < Operand::INDEX_LIMIT,
             "a function has at most 2^24 blocks"
         );
         let label = origin.map_or(self.blocks.len() as u32, |origin| self.blocks[origin].label);
-        // Of a block that is new itself only its own origin is known to LLVM.
+        // For a new block, LLVM knows only its own origin.
         let origin = origin.map(|origin| self.blocks[origin].origin.unwrap_or(origin));
         self.blocks.push(BlockData {
             label,
@@ -572,10 +573,10 @@ impl Function {
         })
     }
 
-    /// Puts a block into the layout, after another or at the end.
+    /// Inserts a block into the layout, after another or at the end.
     ///
     /// # Panics
-    /// It is there already, or the other is not.
+    /// It is in the layout already, or the other is not.
     pub fn place_block(&mut self, block: Block, after: Option<Block>) {
         assert!(!self.blocks[block].is_placed, "{block} is in the layout already");
         self.blocks[block].is_placed = true;
@@ -589,12 +590,12 @@ impl Function {
         }
     }
 
-    /// Changes what is known of how often control comes to a block; zero: nothing.
+    /// Sets how often control reaches a block; zero if unknown.
     pub fn set_frequency(&mut self, block: Block, frequency: u64) {
         self.blocks[block].frequency = frequency;
     }
 
-    /// Puts the blocks into another order.
+    /// Reorders the blocks.
     ///
     /// # Panics
     /// The order does not consist of the blocks of the layout, the entry first.
@@ -615,7 +616,7 @@ impl Function {
         self.layout = order;
     }
 
-    /// Removes blocks and all that is in them.
+    /// Removes blocks with everything in them.
     ///
     /// # Panics
     /// The entry is among them.

@@ -1,5 +1,5 @@
-//! Effects: everything an instruction does besides giving results. The one table that phases, the
-//! scheduler's dependences and versions of memory ask.
+//! Effects: everything that an instruction does besides producing results. This is the one table
+//! for phases, the scheduler's dependencies and memory versions.
 //!
 //! | rule | reads and writes |
 //! |---|---|
@@ -13,12 +13,12 @@
 //! | [`MemoryRule::Unknown`] | everything, unless LLVM rules it out |
 //!
 //! LLVM describes an opcode by three flags: `mayLoad`, `mayStore` and `hasUnmodeledSideEffects`.
-//! The third does not imply the others: `griddepcontrol.wait`, `cp.async.bulk.wait_group` and
-//! `asm volatile` have only that one, and all of them let a thread see what others wrote. So an
-//! unknown instruction with side effects reads and writes all memory, whatever the first two say.
-//! In IR, LLVM knows more: an intrinsic that is `memory(inaccessiblemem)` lets loads be merged
-//! across it. Machine code no longer says so; Ori knows it by the operation, and the rows with
-//! [`MemoryRule::Inaccessible`] say why.
+//! The third does not imply the others: `griddepcontrol.wait`, `cp.async.bulk.wait_group` and `asm
+//! volatile` have only that one, and all of them let a thread see what others wrote. So an unknown
+//! instruction with side effects reads and writes all memory, whatever the first two flags are. In
+//! IR, LLVM knows more: an intrinsic that is `memory(inaccessiblemem)` lets loads be merged across
+//! it. Machine code has lost that property; Ori derives it from the operation, and the rows with
+//! [`MemoryRule::Inaccessible`] give the reasons.
 
 use super::function::{Function, Instruction, InstructionFlags, MachineOpcode, Special};
 use super::modifiers::{AddressSpace, ModifierFlags, Ordering};
@@ -31,11 +31,11 @@ bitflags! {
     /// Kinds of memory that do not overlap.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct MemoryKinds: u8 {
-        /// The device's.
+        /// Device memory.
         const GLOBAL = 1 << 0;
-        /// The block's and the cluster's.
+        /// Shared memory of the block and the cluster.
         const SHARED = 1 << 1;
-        /// The thread's.
+        /// The thread's own memory.
         const LOCAL = 1 << 2;
         /// Parameters and results of calls.
         const PARAMETER = 1 << 3;
@@ -46,10 +46,10 @@ impl MemoryKinds {
     /// Number of kinds.
     pub const COUNT: usize = Self::all().bits().count_ones() as usize;
 
-    /// What a generic address may mean.
+    /// The kinds that a generic address may refer to.
     const GENERIC: Self = Self::GLOBAL.union(Self::SHARED).union(Self::LOCAL);
 
-    /// What other threads can reach.
+    /// The kinds that other threads can access.
     pub const VISIBLE: Self = Self::GLOBAL.union(Self::SHARED);
 
     /// Returns the kinds of memory that an address of a space may lie in and that are ever written.
@@ -65,36 +65,35 @@ impl MemoryKinds {
         }
     }
 
-    /// Returns the numbers of the kinds in it.
+    /// Returns the numbers of the kinds in the set.
     pub(super) fn indices(self) -> impl Iterator<Item = usize> {
         (0..Self::COUNT).filter(move |&kind| self.bits() >> kind & 1 != 0)
     }
 }
 
-/// Which memory an operation reads and writes.
+/// The memory that an operation reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryRule {
     /// None: it computes a value or transfers control.
     Value,
-    /// None that a load or store can reach, although LLVM says that it has effects or accesses
-    /// memory.
+    /// None that a load or store can reach, although LLVM declares effects or memory accesses.
     Inaccessible,
-    /// The memory of its address space.
+    /// Memory of its address space.
     Access,
-    /// The memory of its address space, and all that other threads can see.
+    /// Memory of its address space, and everything that other threads can see.
     Atomic,
-    /// All that other threads can see.
+    /// Everything that other threads can see.
     Fence,
     /// Parameters and results of calls.
     Parameters,
     /// All memory.
     Call,
-    /// All memory, as far as LLVM does not rule it out: see [`Function::effects`].
+    /// All memory that LLVM does not rule out: see [`Function::effects`].
     Unknown,
 }
 
 impl MemoryRule {
-    /// Returns the rule of an operation. No arm catches the rest: a new operation has to be put
+    /// Returns the rule of an operation. There is no catch-all arm: a new operation must be put
     /// into a row.
     pub const fn of(operation: Operation) -> Self {
         use Operation as O;
@@ -119,22 +118,23 @@ impl MemoryRule {
             }
             O::Pack | O::Unpack | O::Extract | O::Nop | O::Debug => Self::Value,
             O::Bra | O::Brx | O::Ret | O::End => Self::Value,
-            // The carry flag is a register that only these read and write.
+            // The carry flag is a register that only these operations read and write.
             O::IaddCarryOut | O::IaddCarry | O::IsubCarryOut | O::IsubCarry => Self::Inaccessible,
-            // A counter counts by itself. Its intrinsics are memory(inaccessiblemem), so LLVM
+            // A counter advances by itself. Its intrinsics are memory(inaccessiblemem), so LLVM
             // merges loads across a read of one.
             O::S2r => Self::Inaccessible,
-            // Values go from lane to lane through registers: PTX orders no memory accesses by
-            // these, and LLVM's intrinsics are convergent and memory(inaccessiblemem). The same
-            // instruction in inline assembly is unknown, as in LLVM.
+            // Values pass from lane to lane through registers: PTX does not order memory accesses
+            // by these operations, and LLVM's intrinsics are convergent and
+            // memory(inaccessiblemem). The same instruction in inline assembly is unknown, as in
+            // LLVM.
             O::Shfl | O::Vote | O::Match | O::Redux | O::ActiveMask => Self::Inaccessible,
-            // Nothing runs after them in this thread; both intrinsics are memory(inaccessiblemem).
+            // The thread executes nothing afterwards; both intrinsics are memory(inaccessiblemem).
             O::Exit | O::Trap => Self::Inaccessible,
-            // A declaration in PTX, no instruction.
+            // A declaration in PTX, not an instruction.
             O::Prototype => Self::Inaccessible,
             O::Ld | O::St => Self::Access,
             O::Atom => Self::Atomic,
-            // Memory that threads have to themselves stays as it is.
+            // Memory that is private to a thread does not change.
             O::Membar | O::Bar | O::BarRed | O::WarpSync => Self::Fence,
             O::CallStart | O::DeclareParam | O::CallEnd => Self::Parameters,
             O::Call => Self::Call,
@@ -143,12 +143,13 @@ impl MemoryRule {
     }
 }
 
-/// Waits for a phase of a barrier in memory. LLVM says of the relaxed ones that they only read; a
-/// thread that has waited goes on to read what others wrote, so they count like the others.
+/// Operations that wait for a phase of a barrier in memory. LLVM declares that the relaxed ones
+/// only read. A thread that has waited goes on to read what others wrote, so they count like the
+/// others.
 const WAITS: [&str; 2] = ["mbar_test_wait", "mbar_try_wait"];
 
-/// Returns the effects of an instruction that Ori does not know, by what LLVM says of its opcode;
-/// `flags` says what inline assembly declares.
+/// Returns the effects of an instruction unknown to Ori, from LLVM's description of its opcode;
+/// `flags` holds what inline assembly declares.
 pub fn unknown_effects(
     operation: Operation,
     opcode: &MachineOpcode,
@@ -176,7 +177,7 @@ pub fn unknown_effects(
         let holds = opcode.flags.contains(of_opcode) || is_assembly && flags.contains(of_assembly);
         effects.set(effect, holds);
     }
-    // Labels and markers do nothing, but have to stay where they are.
+    // Labels and markers have no effect but must keep their position.
     if !is_assembly && opcode.flags.intersects(OpcodeFlags::POSITION | OpcodeFlags::META) {
         return effects | E::SIDE_EFFECTS;
     }
@@ -188,12 +189,12 @@ pub fn unknown_effects(
 }
 
 impl Function {
-    /// What an instruction does besides giving results. [`memory_kinds`] says to which memory.
+    /// Returns the effects of an instruction. [`memory_kinds`] tells which memory they concern.
     pub fn effects(&self, instruction: Instruction) -> OperationFlags {
         let operation = self.operation(instruction);
         let table = operation.flags();
         if table.contains(OperationFlags::OPAQUE) {
-            // Without a machine instruction nothing is known but the worst.
+            // Without a machine instruction, assume the worst.
             return self.machine_opcode(instruction).map_or(table, |opcode| {
                 unknown_effects(operation, opcode, self.flags(instruction))
             });
@@ -228,7 +229,7 @@ impl Function {
         }
     }
 
-    /// True if a load is or store volatile or atomic by its modifiers.
+    /// True if a load or store is volatile or atomic by its modifiers.
     fn orders_others(&self, instruction: Instruction) -> bool {
         !matches!(
             self.modifiers(instruction).ordering,
@@ -270,7 +271,7 @@ pub fn memory_kinds(function: &Function, instruction: Instruction) -> (MemoryKin
         MemoryRule::Fence => (MemoryKinds::VISIBLE, MemoryKinds::VISIBLE),
         MemoryRule::Parameters => (MemoryKinds::PARAMETER, MemoryKinds::PARAMETER),
         MemoryRule::Call => (MemoryKinds::all(), MemoryKinds::all()),
-        // Whatever it is, it may have pointers to anything, the thread's own memory included.
+        // An unknown instruction may have pointers to anything, including the thread's own memory.
         MemoryRule::Unknown => {
             let effects = function.effects(instruction);
             (
@@ -292,7 +293,7 @@ fn accessed_kinds(function: &Function, instruction: Instruction) -> (MemoryKinds
     if is_load && modifiers.flags.contains(ModifierFlags::INVARIANT) {
         return (MemoryKinds::empty(), MemoryKinds::empty());
     }
-    // A volatile access may look at what others did.
+    // A volatile access may see what others did.
     let is_volatile = function
         .effects(instruction)
         .contains(OperationFlags::SIDE_EFFECTS);

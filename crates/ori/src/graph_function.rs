@@ -25,9 +25,9 @@ pub fn empty_function(blocks: usize) -> Function {
     function
 }
 
-/// Returns a function with a block for each list of targets: none returns; one is gone to, by
-/// falling through where it comes next; of two the first is branched to; more are gone to by
-/// number.
+/// Builds a function with a block for each list of targets. Without targets the block returns. A
+/// single target is reached by a branch, or by falling through if it comes next. Of two targets the
+/// first is branched to; for more there is a table.
 pub fn function(targets: &[&[usize]]) -> Function {
     let mut function = empty_function(targets.len());
     let predicate = function.create_register(RegisterFile::P, 1, None);
@@ -55,8 +55,8 @@ pub fn function(targets: &[&[usize]]) -> Function {
     function
 }
 
-/// Runs a test on functions with random graphs whose first block is the entry, and a PHI in every
-/// other block that something leads to.
+/// Runs a test on functions with random graphs whose first block is the entry. Every other block
+/// with predecessors has a PHI.
 pub fn on_random_functions(mut test: impl FnMut(Function, &mut Random)) {
     on_random_graphs(|graph, random| {
         use oriel_engine::graph::Graph;
@@ -81,8 +81,8 @@ pub fn on_random_functions(mut test: impl FnMut(Function, &mut Random)) {
     });
 }
 
-/// Returns a PHI at the start of a block with a new value from each predecessor; the PHI and its
-/// result.
+/// Adds a PHI to the start of a block with a new value from each predecessor. Returns the PHI and
+/// its result.
 pub fn append_phi(function: &mut Function, block_number: usize, from: &[usize]) -> (Instruction, Register) {
     let result = function.create_register(RegisterFile::R, 32, None);
     let mut phi = InstructionBuilder::new(Operation::Phi, DataType::B32).result(Operand::register(result));
@@ -100,7 +100,7 @@ pub fn block(number: usize) -> Block {
     Block::new(number)
 }
 
-/// Numbers of blocks.
+/// Returns the numbers of blocks.
 pub fn numbers(blocks: &[Block]) -> Vec<usize> {
     blocks.iter().map(|block| block.index()).collect()
 }

@@ -1,5 +1,5 @@
-//! Operands of inline assembly: which results are written before all sources are read, and which
-//! sources share a register with a result.
+//! Operands of inline assembly: results that are written before all sources are read, and sources
+//! that share a register with a result.
 //!
 //! ```text
 //! ASM &"...", 1, 2818059, 2818057, %3, 2147483657, %4      results %1, %2
@@ -9,8 +9,8 @@
 //! ```
 //!
 //! LLVM describes each group of operands by a word before it (llvm/IR/InlineAsm.h): its kind in
-//! bits 0 to 2, how many operands in bits 3 to 15, and with bit 31 the group that it matches in
-//! bits 16 to 30. In Ori the words stand among the sources, results among the results.
+//! bits 0 to 2, the number of operands in bits 3 to 15, and with bit 31 the group that it matches
+//! in bits 16 to 30. In Ori the words are among the sources, results among the results.
 
 use super::function::{Function, Instruction};
 use super::operation::Operation;
@@ -35,7 +35,7 @@ const WRITTEN_EARLY: u32 = 3;
 const CLOBBERED: u32 = 4;
 const LAST_KIND: u32 = 7;
 
-/// What the words of inline assembly say of its operands.
+/// The operand descriptions of inline assembly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AssemblyOperands {
     /// Results that are written early, by number.
@@ -45,8 +45,8 @@ pub struct AssemblyOperands {
 }
 
 impl AssemblyOperands {
-    /// Reads the words; of what is no inline assembly, or has no words that make sense, nothing is
-    /// known.
+    /// Reads the words. Nothing is known of other instructions, and of inline assembly with
+    /// malformed words.
     pub fn of(function: &Function, instruction: Instruction) -> Self {
         if !function.is_inline_assembly(instruction) {
             return Self::default();
@@ -57,11 +57,11 @@ impl AssemblyOperands {
     fn read(function: &Function, instruction: Instruction) -> Option<Self> {
         let sources = function.sources(instruction);
         let mut found = Self::default();
-        // The results of each group; none of one that is read.
+        // The results of each group; empty for a group that is read.
         let mut groups: SmallVec<[Range<usize>; 4]> = SmallVec::new();
         let (mut number, mut results) = (FIRST_GROUP, 0);
         while number < sources.len() {
-            // Behind the groups comes metadata.
+            // Metadata follows the groups.
             let Some(word) = function.integer(sources.get(number)) else {
                 break;
             };
@@ -93,7 +93,7 @@ impl AssemblyOperands {
         (results <= function.results(instruction).len()).then_some(found)
     }
 
-    /// Results that are written before all sources are read, by number.
+    /// Returns the numbers of the results that are written before all sources are read.
     pub fn early(&self) -> impl Iterator<Item = usize> + '_ {
         self.early.iter().copied()
     }
@@ -105,7 +105,7 @@ impl AssemblyOperands {
 }
 
 impl Function {
-    /// True if it is inline assembly. What branches from there ends a block.
+    /// True if the instruction is inline assembly. Inline assembly that branches ends a block.
     pub fn is_inline_assembly(&self, instruction: Instruction) -> bool {
         match self.operation(instruction) {
             Operation::InlineAsm => true,
@@ -116,9 +116,9 @@ impl Function {
         }
     }
 
-    /// May inline assembly write a register while it still reads its sources? Then no source may
-    /// become this register. Any result counts: assembly of several lines writes one result before
-    /// it reads the last source, and not all of it that should says so.
+    /// True if inline assembly may write a register while it still reads its sources, so that no
+    /// source may become this register. Any result counts: assembly of several lines writes one
+    /// result before it reads the last source, and not all of it declares that.
     pub fn may_write_early(&self, instruction: Instruction, register: Register) -> bool {
         self.is_inline_assembly(instruction)
             && self
@@ -162,7 +162,8 @@ mod tests {
         (function, instruction)
     }
 
-    /// One register is written, written early, read; one that matches the first group is read.
+    /// One register is written, one written early, one read; one that matches the first group is
+    /// read.
     const WORDS: [u32; 4] = [
         WRITTEN | 1 << COUNT_SHIFT,
         WRITTEN_EARLY | 1 << COUNT_SHIFT,

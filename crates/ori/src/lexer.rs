@@ -1,8 +1,8 @@
-//! Ori's text in tokens.
+//! The lexer of Ori's text form.
 
 use std::fmt;
 
-/// A position in a text, both counted from one; columns are characters.
+/// A position in a text. Lines and columns count from one; columns are characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextPosition {
     /// The line.
@@ -11,13 +11,13 @@ pub struct TextPosition {
     pub column: u32,
 }
 
-/// Why a text is no Ori: where, what was expected there, what stands there.
+/// A syntax error with its position: what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: {message}", position.line, position.column)]
 pub struct ParseError {
-    /// Where.
+    /// The position.
     pub position: TextPosition,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum Token<'a> {
     Word(&'a str),
     /// `%5`, without the sign.
     Register(&'a str),
-    /// Digits and what sticks to them: `12`, `0x1f`, `1.5f32`, `1e-7f64`. The sign is a token of
+    /// Digits and adjacent characters: `12`, `0x1f`, `1.5f32`, `1e-7f64`. The sign is a token of
     /// its own.
     Number(&'a str),
     /// A quoted name, without quotes and escapes.
@@ -50,7 +50,7 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// True if a word can begin with it.
+/// True if a word can begin with the character.
 fn starts_word(character: char) -> bool {
     character.is_ascii_alphabetic() || matches!(character, '_' | '$' | '.')
 }
@@ -59,12 +59,12 @@ fn continues_word(character: char) -> bool {
     starts_word(character) || character.is_ascii_digit()
 }
 
-/// True if it is a word, so that it needs no quotes as a name.
+/// True if a name is a word, so that it needs no quotes.
 pub(super) fn is_word(name: &str) -> bool {
     name.starts_with(starts_word) && name.chars().all(continues_word)
 }
 
-/// Returns all tokens, the last one [`Token::End`].
+/// Returns all tokens. The last one is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, TextPosition)>, ParseError> {
     let mut lexer = Lexer {
         rest: text,
@@ -89,7 +89,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Takes that many bytes, which end between characters.
+    /// Takes this many bytes, which must end between characters.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -104,7 +104,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// Returns the length of what such characters make up, from a byte on.
+    /// Returns the length of the run of such characters from a byte on.
     fn run(&self, from: usize, belongs: impl Fn(char) -> bool) -> usize {
         let rest = &self.rest[from..];
         rest.find(|character| !belongs(character)).unwrap_or(rest.len())
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// Returns a word; two colons belong to it if it goes on behind them, as in `shared::cluster`.
+    /// Takes a word. Two colons belong to it if a word follows, as in `shared::cluster`.
     fn word(&mut self) -> &'a str {
         let mut length = self.run(0, continues_word);
         while self.rest[length..].starts_with("::") {
@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
         self.take(length)
     }
 
-    /// Returns a number; after the `e` of a decimal one, a sign belongs to it.
+    /// Takes a number. After the `e` of a decimal number, a sign belongs to it.
     fn number(&mut self) -> &'a str {
         let belongs = |character: char| character.is_ascii_alphanumeric() || character == '.';
         let mut length = self.run(0, belongs);

@@ -1,4 +1,4 @@
-//! Ori: the form of a function that the phases work on.
+//! Ori: the intermediate representation of the phases.
 //!
 //! ```text
 //! Snapshot ─▶ Function ─▶ phases ─▶ Function ─▶ Plan

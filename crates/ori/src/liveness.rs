@@ -1,13 +1,13 @@
-//! Where each register of a function holds a value that matters: the live-range engine's intervals.
+//! Liveness of Ori's registers, from the live-range engine's intervals.
 //!
 //! [`Liveness`] lists the function's blocks, instructions and register operands for
-//! [`oriel_engine::live`] and keeps the intervals that come back. Blocks and instructions have
-//! other numbers there, in layout order; the methods here take Ori's.
+//! [`oriel_engine::live`] and keeps the resulting intervals. Blocks and instructions have other
+//! numbers there, in layout order; the methods here take Ori's.
 //!
-//! PHIs use their sources where control leaves the predecessor, and their results are not live into
-//! their block, as in LLVM's intervals. Debug instructions use nothing, and neither does an operand
-//! whose value does not matter. LLVM's intervals ignore a read that no definition reaches; here it
-//! keeps its register live like any other, since unreachable code has to be consistent, too.
+//! PHIs use their sources at the end of the predecessor, and their results are not live into their
+//! block, as in LLVM's intervals. Debug instructions and undefined operands use nothing. LLVM's
+//! intervals ignore a read that no definition reaches. Here such a read keeps its register live
+//! like any other, since unreachable code must be consistent, too.
 
 use super::control_flow::ControlFlow;
 use super::function::{Function, Instruction};
@@ -25,27 +25,27 @@ thread_local! {
     static ENGINE: RefCell<LiveRangeCalc> = RefCell::default();
 }
 
-/// An engine that holds more memory than this gives it back after the function.
+/// An engine that holds more memory than this releases it after the function.
 const KEPT_BYTES: usize = 16 << 20;
 
-/// The live intervals of a function's registers, as long as it stays as it is.
+/// The live intervals of a function's registers, valid while it does not change.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     intervals: LiveIntervals,
     /// Position of each instruction in the engine's order.
     positions: Vec<PackedOption<Position>>,
-    /// Place of each block in the engine's order.
+    /// Position of each block in the engine's order.
     places: Vec<PackedOption<Block>>,
     /// The blocks in the engine's order, which is that of the layout.
     layout: Vec<Block>,
-    /// The registers that live across the border of a block, by file and then by number.
+    /// The registers that are live across a block border, by file and then by number.
     crossing: Vec<Register>,
     live_in: OnceCell<Rows<Block, Register>>,
     live_out: OnceCell<Rows<Block, Register>>,
 }
 
 impl Liveness {
-    /// Computes the intervals. `flow` is the function's present control flow.
+    /// Computes the intervals of a function with its current control flow.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
         let mut positions = vec![PackedOption::default(); function.instruction_limit()];
         let mut places = vec![PackedOption::default(); function.block_limit()];
@@ -84,7 +84,7 @@ impl Liveness {
         &self.intervals
     }
 
-    /// Returns where a register holds which value.
+    /// Returns the live range of a register.
     pub fn range(&self, register: Register) -> LiveRange<'_> {
         self.intervals.interval(register)
     }
@@ -99,7 +99,7 @@ impl Liveness {
         self.intervals.indexes().instruction_index(position)
     }
 
-    /// Returns where a block begins and where it ends.
+    /// Returns the start and the end of a block.
     ///
     /// # Panics
     /// It is not in the layout.
@@ -112,36 +112,35 @@ impl Liveness {
         place.expect("the block is in the layout")
     }
 
-    /// True if a register holds a value that matters where a block begins.
+    /// True if a register is live at the start of a block.
     pub fn is_live_in(&self, register: Register, block: Block) -> bool {
         self.intervals.is_live_in(register, self.place(block))
     }
 
-    /// True if a register holds a value that matters where control leaves a block.
+    /// True if a register is live at the end of a block.
     pub fn is_live_out(&self, register: Register, block: Block) -> bool {
         self.intervals.is_live_out(register, self.place(block))
     }
 
-    /// True if a register holds a value that matters after an instruction.
+    /// True if a register is live after an instruction.
     pub fn is_live_after(&self, register: Register, instruction: Instruction) -> bool {
         let query = self.range(register).query(self.index(instruction));
         query.value_out().is_some()
     }
 
-    /// Returns the registers that are live where a block begins, ascending within each file.
+    /// Returns the registers live at the start of a block, ascending within each file.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self.live_in.get_or_init(|| self.rows(Border::Start));
         rows.of(block).iter().copied()
     }
 
-    /// Returns the registers that are live where control leaves a block, ascending within each
-    /// file.
+    /// Returns the registers live at the end of a block, ascending within each file.
     pub fn live_out(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self.live_out.get_or_init(|| self.rows(Border::End));
         rows.of(block).iter().copied()
     }
 
-    /// Returns the registers that are live at the given border of each block.
+    /// Returns the registers live at the given border of each block.
     fn rows(&self, border: Border) -> Rows<Block, Register> {
         let starts = &*self.intervals.indexes().block_starts();
         let mut pairs: Vec<(Block, Register)> = Vec::new();
@@ -155,8 +154,8 @@ impl Liveness {
                 next = end.saturating_sub(1);
                 let (first, last) = match border {
                     Border::Start => (behind, end),
-                    // Blocks whose end, the start of the next, is behind the start and not behind
-                    // the end of the segment.
+                    // Blocks whose end, which is the start of the next, is behind the start and not
+                    // behind the end of the segment.
                     Border::End => {
                         let first = first_block(starts, behind, |start| start > segment.start);
                         let last = end + usize::from(starts.get(end) == Some(&segment.end));
@@ -173,10 +172,9 @@ impl Liveness {
     }
 }
 
-/// Returns the first block from `from` on of which `is_behind` holds, as it does of all blocks
-/// behind it. The search takes longer steps from block to block (J. L. Bentley and A. C. Yao, "An
-/// Almost Optimal Algorithm for Unbounded Searching", IPL 5(3), 1976), since most segments are
-/// short.
+/// Returns the first block from `from` on for which `is_behind` holds; it holds for all blocks
+/// behind that one too. The step grows from block to block (J. L. Bentley and A. C. Yao, "An Almost
+/// Optimal Algorithm for Unbounded Searching", IPL 5(3), 1976), since most segments are short.
 fn first_block(starts: &[SlotIndex], from: usize, is_behind: impl Fn(SlotIndex) -> bool) -> usize {
     let (mut low, mut step) = (from, 1);
     while let Some(&start) = starts.get(low + step - 1)
@@ -196,7 +194,7 @@ enum Border {
     End,
 }
 
-/// True if a register is live across the border of a block.
+/// True if a register is live across a block border.
 fn crosses_border(intervals: &LiveIntervals, register: Register) -> bool {
     let range = intervals.interval(register);
     match range.segments() {
@@ -213,8 +211,8 @@ fn crosses_border(intervals: &LiveIntervals, register: Register) -> bool {
     }
 }
 
-/// Makes a register that is read where no definition reaches it live up to such reads: every block
-/// that it is then live into begins with a value of its own.
+/// Extends a register to reads that no definition reaches: every block that it is then live into
+/// begins with a value of its own.
 fn extend_to_unreached_reads(
     function: &Function,
     listed: &ListedFunction,
@@ -316,18 +314,19 @@ fn list(
     listed
 }
 
-/// A use of a register in front of any definition in its block.
+/// A use of a register before any definition in its block.
 #[derive(Clone, Copy, Debug)]
 pub enum BorderUse {
-    /// Where the block begins.
+    /// At the start of the block.
     In(Block),
-    /// Where control leaves the block for a PHI.
+    /// At the end of the block, by a PHI of a successor.
     OutOf(Block),
 }
 
-/// Calls `found` for the registers that a block uses before it defines them, and for what PHIs use.
+/// Calls `found` for the registers that a block uses before it defines them, and for the sources of
+/// PHIs.
 pub fn each_border_use(function: &Function, mut found: impl FnMut(Register, BorderUse)) {
-    // The block that last defined a register, by register.
+    // By register: the block that last defined it.
     let mut defined_in: Vec<PackedOption<Block>> = vec![PackedOption::default(); function.register_limit()];
     for &block in function.blocks() {
         for instruction in function.instructions(block) {
@@ -366,7 +365,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// The sets at the borders of blocks by definition: the least solution of the equations.
+    /// Compares the sets at block borders with the definition: the least solution of the equations.
     fn check(function: &Function) {
         let flow = ControlFlow::analyze(function, Traversal::default());
         let liveness = Liveness::compute(function, &flow);

@@ -7,15 +7,15 @@
 //!        LD.shared %3         version 0: another memory
 //! ```
 //!
-//! Memory is treated as a few variables, one for each kind that nothing else overlaps, in the
-//! static single assignment form that registers have: a write makes a new version, and where
-//! different versions meet a new one begins (Cytron et al., "Efficiently Computing Static Single
-//! Assignment Form and the Control Dependence Graph", 1991: placement by iterated dominance
-//! frontiers, names by a walk of the dominator tree). Two reads of one place with equal versions
-//! give the same value, as long as nothing else writes to the memory: that holds within a thread
-//! between points where it may look at what others did, and every such point (barrier, fence,
-//! atomic, volatile access, call, anything unknown with side effects) makes new versions of all
-//! memory that others can reach; `effects.rs` has the table.
+//! Memory is a small number of variables, one for each kind that does not overlap with others, in
+//! static single assignment form: a write creates a new version, and where different versions meet
+//! there is a new one (Cytron et al., "Efficiently Computing Static Single Assignment Form and the
+//! Control Dependence Graph", 1991: placement by iterated dominance frontiers, renaming by a walk
+//! of the dominator tree). Two reads of one location with equal versions return the same value, as
+//! long as nothing else writes to the memory. That holds within a thread between points at which it
+//! may see what others did. Every such point (barrier, fence, atomic, volatile access, call,
+//! anything unknown with side effects) creates new versions of all memory that others can access;
+//! `effects.rs` has the table.
 
 use super::control_flow::ControlFlow;
 use super::effects::{MemoryKinds, memory_kinds};
@@ -28,19 +28,20 @@ use oriel_engine::graph::{DominanceFrontier, NodeSet};
 pub struct MemoryVersion(u32);
 entity_impl!(MemoryVersion, "memory");
 
-/// The versions that an instruction meets, by kind.
+/// The versions at an instruction, by kind.
 type Versions = [PackedOption<MemoryVersion>; MemoryKinds::COUNT];
 
-/// The versions of memory in a function, as long as it stays as it is.
+/// The memory versions of a function, valid while it does not change.
 #[derive(Clone, Debug)]
 pub struct MemoryVersions {
-    /// Before each instruction that reads or writes memory: the kinds that it reads.
+    /// Before each instruction that reads or writes memory: the versions of the kinds that it
+    /// reads.
     read: SecondaryMap<Instruction, Versions>,
     count: u32,
 }
 
 impl MemoryVersions {
-    /// Numbers the versions. `flow` is the function's present control flow.
+    /// Numbers the versions of a function with its current control flow.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
         let starts = place_joins(function, flow);
         let mut versions = Self {
@@ -52,7 +53,8 @@ impl MemoryVersions {
             *version = versions.fresh().into();
         }
         let mut leaving: SecondaryMap<Block, Versions> = SecondaryMap::new();
-        // A block comes after the one that dominates it, so what leaves that one is known.
+        // A block comes after its immediate dominator, so the versions that leave that one are
+        // known.
         for &block in flow.dominators.preorder() {
             let mut current = flow
                 .dominators
@@ -71,8 +73,8 @@ impl MemoryVersions {
             .iter()
             .filter(|&&block| !flow.order.is_reachable(block))
         {
-            // Nothing is known of how control would come here: every block begins with versions of
-            // its own.
+            // Nothing is known about how control gets here: every unreachable block begins with
+            // versions of its own.
             let mut current: Versions = Default::default();
             for version in &mut current {
                 *version = versions.fresh().into();
@@ -107,7 +109,7 @@ impl MemoryVersions {
     /// read that kind.
     ///
     /// # Panics
-    /// `kind` is not exactly one.
+    /// `kind` is not exactly one kind.
     pub fn read(&self, instruction: Instruction, kind: MemoryKinds) -> Option<MemoryVersion> {
         assert_eq!(kind.bits().count_ones(), 1, "{kind:?} is not one kind of memory");
         self.read[instruction][kind.bits().trailing_zeros() as usize].expand()
@@ -141,7 +143,7 @@ fn place_joins(function: &Function, flow: &ControlFlow) -> [NodeSet<Block>; Memo
                 }
             }
         }
-        // Control may also come back to where it began.
+        // Control may also return to the entry.
         if flow
             .graph
             .predecessors(function.entry())
@@ -191,7 +193,7 @@ mod tests {
         )
     }
 
-    /// The accesses of a block, each a write or not and where, and its successors, two at most.
+    /// The accesses of a block (write or not, and where) and its successors, two at most.
     type BlockSketch = (Vec<(bool, AddressSpace)>, Vec<usize>);
 
     fn build(blocks: &[BlockSketch]) -> Function {
@@ -288,8 +290,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1024))]
 
-        /// Along any walk: if a read dominates another and the versions are equal, nothing was
-        /// written between the last time of the first and the second.
+        /// On any path: if a read dominates another and the versions are equal, nothing was written
+        /// between the last execution of the first and the second.
         #[test]
         fn equal_versions_mean_no_write_between(blocks in blocks(), turns in prop::collection::vec(any::<bool>(), 24)) {
             let function = build(&blocks);

@@ -1,9 +1,9 @@
-//! What varies within an operation: rounding, comparison, address space and so on.
+//! Modifiers of operations: rounding, comparison, address space and so on.
 
 use super::operation::ModifierKinds;
 use bitflags::bitflags;
 
-/// Declares an enum of one byte whose values have names in text.
+/// Declares an enum of one byte whose values have names in text form.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $( $(#[$variant_doc:meta])* $variant:ident $text:literal, )* }) => {
         $(#[$doc])*
@@ -20,7 +20,7 @@ macro_rules! named {
             /// Every value but the first, in order.
             pub const ALL: &[Self] = &[$( Self::$variant, )*];
 
-            /// Returns the name in text; empty if nothing is given.
+            /// Returns the name in text form; empty if nothing is given.
             pub const fn name(self) -> &'static str {
                 match self {
                     Self::None => "",
@@ -37,10 +37,10 @@ macro_rules! named {
 }
 
 named! {
-    /// How a result that does not fit is rounded.
+    /// Rounding of inexact results.
     Rounding {
         /// To nearest, ties to even. On an addition or multiplication it also forbids fusion, which
-        /// no rounding at all leaves open.
+        /// an unspecified rounding allows.
         Rn "rn",
         /// Toward zero.
         Rz "rz",
@@ -64,7 +64,7 @@ named! {
 }
 
 named! {
-    /// What a comparison asks. The forms with `u` hold if an operand is NaN.
+    /// The relation that a comparison tests. Those with `u` also hold if an operand is NaN.
     Comparison {
         /// Equal.
         Eq "eq",
@@ -98,9 +98,9 @@ named! {
 }
 
 named! {
-    /// The memory that an address lies in.
+    /// The address space of an access.
     AddressSpace {
-        /// Any of global, shared, local and constant, told apart by the address.
+        /// Any of global, shared, local and constant memory, depending on the address.
         Generic "generic",
         /// The device's memory.
         Global "global",
@@ -112,7 +112,7 @@ named! {
         Local "local",
         /// Shared memory of the blocks of a cluster.
         SharedCluster "shared::cluster",
-        /// Parameters of a kernel; never written.
+        /// Parameters of a kernel, which are never written.
         EntryParam "param::entry",
         /// Parameters and results of calls, on either side.
         DeviceParam "param::func",
@@ -120,21 +120,21 @@ named! {
 }
 
 named! {
-    /// How an access is ordered with others.
+    /// The memory ordering of an access.
     Ordering {
-        /// Not at all.
+        /// No ordering.
         Weak "weak",
-        /// Atomic and otherwise unordered.
+        /// Atomic but unordered.
         Relaxed "relaxed",
-        /// What follows stays after it.
+        /// Later accesses stay behind it.
         Acquire "acquire",
-        /// What precedes stays before it.
+        /// Earlier accesses stay before it.
         Release "release",
-        /// Both.
+        /// Acquire and release.
         AcquireRelease "acq_rel",
-        /// In one order with all such accesses.
+        /// In a single total order with all such accesses.
         SequentiallyConsistent "sc",
-        /// Must happen exactly as written.
+        /// Exactly as written.
         Volatile "volatile",
         /// An access to a device register.
         RelaxedMmio "mmio.relaxed",
@@ -142,7 +142,7 @@ named! {
 }
 
 named! {
-    /// The threads that an access is ordered for.
+    /// The threads for which an access is ordered.
     Scope {
         /// The thread itself.
         Thread "thread",
@@ -152,15 +152,15 @@ named! {
         Cluster "cluster",
         /// The device.
         Device "gpu",
-        /// Everything.
+        /// The whole system.
         System "sys",
-        /// The device, where the instruction set has no word for it.
+        /// The device, where the instruction has no qualifier for it.
         DefaultDevice "gpu.default",
     }
 }
 
 named! {
-    /// What a family of operations does in particular.
+    /// The member of a family of operations.
     Variant {
         // Atomic operations, reductions of a warp and of a block.
         /// Sum.
@@ -183,30 +183,30 @@ named! {
         Exch "exch",
         /// Compare and exchange.
         Cas "cas",
-        /// Number of threads for which it holds.
+        /// The number of threads for which it holds.
         Popc "popc",
         // Shuffles.
         /// From a lane below.
         Up "up",
         /// From a lane above.
         Down "down",
-        /// From the lane with some bits turned.
+        /// From the lane with some bits flipped.
         Bfly "bfly",
         /// From a lane given by number.
         Idx "idx",
         // Votes and matches.
         /// Holds for all.
         All "all",
-        /// Holds for one at least.
+        /// Holds for at least one.
         Any "any",
         /// Is the same for all.
         Uni "uni",
-        /// A mask of those for which it holds.
+        /// A mask of the threads for which it holds.
         Ballot "ballot",
         // Barriers.
         /// Wait for all.
         Sync "sync",
-        /// Announce and go on.
+        /// Announce arrival and continue.
         Arrive "arrive",
         // Parts and directions.
         /// The low part, or to the left.
@@ -226,7 +226,7 @@ named! {
         // Precision of divisions, reciprocals and roots.
         /// The fast approximation.
         Approx "approx",
-        /// The approximation that holds over the full range.
+        /// The approximation that covers the full range.
         Full "full",
         // Byte permutation.
         /// Four bytes forward.
@@ -245,7 +245,7 @@ named! {
 }
 
 named! {
-    /// A register that the hardware keeps.
+    /// A special register of the hardware.
     SpecialRegister {
         /// Number of the thread in its block.
         TidX "tid.x",
@@ -275,9 +275,9 @@ named! {
         LaneId "laneid",
         /// Number of the warp in its block.
         WarpId "warpid",
-        /// Number of warp places.
+        /// Number of warp slots.
         NwarpId "nwarpid",
-        /// Threads of a warp.
+        /// Threads in a warp.
         WarpSize "warpsize",
         /// Number of the multiprocessor.
         SmId "smid",
@@ -305,24 +305,24 @@ named! {
         GlobalTimerLo "globaltimer_lo",
         /// Bytes of shared memory in all.
         TotalSmemSize "total_smem_size",
-        /// Bytes of shared memory that the launch asked for.
+        /// Bytes of shared memory that the launch requested.
         DynamicSmemSize "dynamic_smem_size",
     }
 }
 
 impl SpecialRegister {
-    /// Does every read within a launch give one thread the same value?
+    /// True if every read within a launch gives one thread the same value.
     pub const fn is_constant(self) -> bool {
         !matches!(
             self,
-            // A thread may be moved; counters count.
+            // A thread may be moved to another multiprocessor; counters advance.
             Self::WarpId | Self::SmId | Self::Clock | Self::Clock64 | Self::GlobalTimer | Self::GlobalTimerLo
         )
     }
 }
 
 bitflags! {
-    /// Modifiers that are there or not.
+    /// Modifiers that are present or absent.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct ModifierFlags: u16 {
         /// Subnormal inputs and results count as zero.
@@ -333,9 +333,10 @@ bitflags! {
         const RELU = 1 << 2;
         /// Clamp to the largest finite value.
         const SATFINITE = 1 << 3;
-        /// NaN in, NaN out, where a number would win otherwise.
+        /// A NaN operand gives NaN, where otherwise the number would win.
         const NAN = 1 << 4;
-        /// Sign of the result from the product of signs, size from absolute values.
+        /// The sign of the result is the exclusive or of the operands' signs; the magnitude comes
+        /// from absolute values.
         const XORSIGN_ABS = 1 << 5;
         /// Shift amounts beyond the width clamp to it instead of wrapping around.
         const CLAMP = 1 << 6;
@@ -354,11 +355,11 @@ bitflags! {
     }
 }
 
-/// All modifiers of an instruction. What an operation does not have is not given.
+/// All modifiers of an instruction. Modifiers that the operation does not have are not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(C)]
 pub struct Modifiers {
-    /// Those that are there or not.
+    /// Flags.
     pub flags: ModifierFlags,
     /// Rounding.
     pub rounding: Rounding,
@@ -377,7 +378,7 @@ pub struct Modifiers {
 const _: () = assert!(size_of::<Modifiers>() == 8);
 
 impl Modifiers {
-    /// Returns the kinds and names of those that are given, in the order in which text has them.
+    /// Returns the kinds and names of the given modifiers, in the order of the text form.
     pub fn given(self) -> impl Iterator<Item = (ModifierKinds, &'static str)> {
         let Self {
             flags,
@@ -400,7 +401,7 @@ impl Modifiers {
             .iter()
             .filter(move |(flag, _)| flags.contains(*flag))
             .map(|&(_, name)| (ModifierKinds::FLAGS, name));
-        // What is not given has no name.
+        // A modifier that is not given has no name.
         single
             .into_iter()
             .filter(|(_, name)| !name.is_empty())
@@ -409,7 +410,7 @@ impl Modifiers {
 }
 
 impl ModifierFlags {
-    /// The name of each flag in text.
+    /// The name of each flag in text form.
     pub const NAMES: &[(Self, &str)] = &[
         (Self::FTZ, "ftz"),
         (Self::SAT, "sat"),
@@ -456,7 +457,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the comparison with the operands changed over.
+    /// Returns the comparison for exchanged operands.
     #[must_use]
     pub const fn swapped(self) -> Self {
         match self {

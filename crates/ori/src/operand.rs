@@ -11,7 +11,7 @@
 //! | 0–23 | index or small immediate |
 //!
 //! Tag numbers, the 24 index bits and the two tags of branch targets (4 and 6 in the top bits) are
-//! the reference's; it gives the remaining tags several meanings, of which one was chosen.
+//! the reference's. It gives the remaining tags several meanings; one was chosen for each.
 
 use oriel_engine::entity::{Block, EntityRef, Register, entity_impl};
 use std::fmt::{self, Debug, Formatter};
@@ -51,14 +51,14 @@ const PREDICATE: u32 = 5;
 const FALL_THROUGH: u32 = 6;
 const SPECIAL: u32 = 7;
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandKind {
     /// Nothing: LLVM's `$noreg`.
     None,
     /// A data register.
     Register(Register),
-    /// An integer of 24 bits, with sign.
+    /// A signed 24-bit integer.
     Immediate(i32),
     /// A constant of the function's table.
     Constant(ConstantId),
@@ -66,9 +66,9 @@ pub enum OperandKind {
     Target(Block),
     /// A predicate register.
     Predicate(Register),
-    /// The block that control goes on to without being sent there.
+    /// The block that control falls through to.
     FallThrough(Block),
-    /// A symbol, a stack object, or what has no meaning for Ori.
+    /// A symbol, a stack object, or an operand unknown to Ori.
     Special(SpecialId),
 }
 
@@ -87,38 +87,38 @@ impl Operand {
         Self(tag << TAG_SHIFT | index as u32)
     }
 
-    /// Returns a data register.
+    /// Creates a data register operand.
     pub fn register(register: Register) -> Self {
         Self::with_index(REGISTER, register.index())
     }
 
-    /// Returns a predicate register.
+    /// Creates a predicate register operand.
     pub fn predicate(register: Register) -> Self {
         Self::with_index(PREDICATE, register.index())
     }
 
-    /// Returns an integer, if 24 bits hold it.
+    /// Creates an integer operand, if 24 bits hold the value.
     pub fn immediate(value: i64) -> Option<Self> {
         let fits = (-(1 << (INDEX_BITS - 1))..1 << (INDEX_BITS - 1)).contains(&value);
         fits.then_some(Self(IMMEDIATE << TAG_SHIFT | value as u32 & INDEX_MASK))
     }
 
-    /// Returns a constant of the function's table.
+    /// Creates an operand for a constant of the function's table.
     pub fn constant(constant: ConstantId) -> Self {
         Self::with_index(CONSTANT, constant.index())
     }
 
-    /// Returns a block that is named.
+    /// Creates an operand that names a block.
     pub fn target(block: Block) -> Self {
         Self::with_index(TARGET, block.index())
     }
 
-    /// Returns a block that control falls through to.
+    /// Creates an operand for a block that control falls through to.
     pub fn fall_through(block: Block) -> Self {
         Self::with_index(FALL_THROUGH, block.index())
     }
 
-    /// Returns an operand that the machine function describes.
+    /// Creates an operand that the machine function describes.
     pub fn special(special: SpecialId) -> Self {
         Self::with_index(SPECIAL, special.index())
     }
@@ -136,7 +136,7 @@ impl Operand {
         self.0 & INDEX_MASK
     }
 
-    /// What it is.
+    /// Returns the kind of operand.
     pub fn kind(self) -> OperandKind {
         let index = self.index();
         match self.tag() {
@@ -166,10 +166,10 @@ impl Operand {
         matches!(self.tag(), IMMEDIATE | CONSTANT)
     }
 
-    /// Creates the same kind of operand, modifiers and all, with another register.
+    /// Returns the same kind of operand, including modifiers, with another register.
     ///
     /// # Panics
-    /// It is no register.
+    /// It is not a register.
     #[must_use]
     pub fn with_register(self, register: Register) -> Self {
         assert!(self.as_register().is_some(), "{self:?} is no register");
@@ -177,60 +177,60 @@ impl Operand {
         Self(new.0 | self.0 & MODIFIERS)
     }
 
-    /// Creates the same way to reach a block, with another block.
+    /// Returns the same kind of operand with another block.
     ///
     /// # Panics
-    /// It is no block.
+    /// It is not a block.
     #[must_use]
     pub fn with_block(self, block: Block) -> Self {
         assert!(self.as_block().is_some(), "{self:?} is no block");
         Self::with_index(self.tag(), block.index())
     }
 
-    /// True if its sign is turned.
+    /// True if the operand is negated.
     pub const fn is_negated(self) -> bool {
         self.0 & NEGATE != 0
     }
 
-    /// True if its sign is dropped.
+    /// True if the operand's absolute value is taken.
     pub const fn is_absolute(self) -> bool {
         self.0 & ABSOLUTE != 0
     }
 
-    /// True if its bits are complemented.
+    /// True if the operand's bits are complemented.
     pub const fn is_complemented(self) -> bool {
         self.0 & COMPLEMENT != 0
     }
 
-    /// True if it carries a modifier.
+    /// True if the operand carries a modifier.
     pub const fn is_modified(self) -> bool {
         self.0 & MODIFIERS != 0
     }
 
-    /// With or without negation.
+    /// Sets or clears negation.
     #[must_use]
     pub const fn negated(self, negate: bool) -> Self {
         Self(self.0 & !NEGATE | if negate { NEGATE } else { 0 })
     }
 
-    /// With or without absolute value.
+    /// Sets or clears the absolute value.
     #[must_use]
     pub const fn absolute(self, absolute: bool) -> Self {
         Self(self.0 & !ABSOLUTE | if absolute { ABSOLUTE } else { 0 })
     }
 
-    /// With or without complement.
+    /// Sets or clears the complement.
     #[must_use]
     pub const fn complemented(self, complement: bool) -> Self {
         Self(self.0 & !COMPLEMENT | if complement { COMPLEMENT } else { 0 })
     }
 
-    /// True if any value is as good as another.
+    /// True if the operand's value does not matter.
     pub const fn is_undefined(self) -> bool {
         self.0 & UNDEFINED != 0
     }
 
-    /// With or without a value that matters.
+    /// Sets or clears the mark that the value does not matter.
     #[must_use]
     pub const fn undefined(self, undefined: bool) -> Self {
         Self(self.0 & !UNDEFINED | if undefined { UNDEFINED } else { 0 })

@@ -1,9 +1,9 @@
 //! The operations of Ori, in one table.
 //!
-//! Every property that a phase may ask for stands in the table below, so that a new operation
-//! cannot be added without saying what it does to memory, whether threads have to meet for it, and
-//! so on. What the table says of [`Operation::Opaque`] and its like is the worst case; LLVM's flags
-//! for the one machine instruction refine it, see [`super::Function::effects`].
+//! Every property that phases query is in the table below, so that a new operation cannot be added
+//! without stating its memory effects, whether it is convergent, and so on. For
+//! [`Operation::Opaque`] and the like the table has the worst case; LLVM's flags of the machine
+//! instruction refine it, see [`super::Function::effects`].
 
 use bitflags::bitflags;
 
@@ -13,28 +13,28 @@ bitflags! {
     pub struct OperationFlags: u16 {
         /// The first two sources may change places.
         const COMMUTATIVE = 1 << 0;
-        /// Chains may be regrouped; of floating point only where the instruction allows it.
+        /// Chains may be regrouped; for floating point only where the instruction allows it.
         const ASSOCIATIVE = 1 << 1;
         /// May read memory.
         const READS = 1 << 2;
         /// May write memory.
         const WRITES = 1 << 3;
-        /// Does something that neither results nor memory show.
+        /// Has effects besides results and memory.
         const SIDE_EFFECTS = 1 << 4;
         /// Depends on which threads execute it together: never duplicated, merged or moved across
         /// control flow.
         const CONVERGENT = 1 << 5;
         /// Ends a block.
         const TERMINATOR = 1 << 6;
-        /// Belongs to a call sequence, which stays whole and in order.
+        /// Belongs to a call sequence, which stays complete and in order.
         const CALL_SEQUENCE = 1 << 7;
-        /// What it does is known from LLVM's flags only.
+        /// Known from LLVM's flags only.
         const OPAQUE = 1 << 8;
         /// Describes variables for a debugger and emits nothing.
         const DEBUG = 1 << 9;
         /// Copies its source to its result, bit for bit.
         const COPY = 1 << 10;
-        /// Cheap enough to compute again instead of holding its result.
+        /// Cheap enough to recompute instead of keeping its result.
         const REMATERIALIZABLE = 1 << 11;
     }
 
@@ -56,12 +56,12 @@ bitflags! {
     }
 }
 
-/// Declares the operations: name in text, the reference's number, numbers of results and of
+/// Declares the operations: name in text form, the reference's number, numbers of results and of
 /// sources, kinds of modifiers, properties.
 macro_rules! operations {
     ($( $(#[$doc:meta])* $variant:ident $name:literal $number:expr, $results:expr, $sources:expr,
         [$($modifier:ident)*] [$($flag:ident)*]; )*) => {
-        /// What an instruction does.
+        /// The operation of an instruction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum Operation {
@@ -94,21 +94,21 @@ macro_rules! operations {
 /// A row of the table of operations.
 #[derive(Clone, Copy, Debug)]
 pub struct OperationProperties {
-    /// Name in text.
+    /// Name in text form.
     pub name: &'static str,
     /// The reference's number, where it gives one; shown in dumps.
     pub reference_number: Option<u16>,
-    /// Least and greatest number of results.
+    /// Minimum and maximum number of results.
     pub results: (u16, u16),
-    /// Least and greatest number of sources.
+    /// Minimum and maximum number of sources.
     pub sources: (u16, u16),
     /// Kinds of modifiers that it may have.
     pub modifiers: ModifierKinds,
-    /// What holds for it.
+    /// Properties of the operation.
     pub flags: OperationFlags,
 }
 
-/// As many as there are.
+/// No limit.
 const MANY: u16 = u16::MAX;
 
 operations! {
@@ -135,9 +135,9 @@ operations! {
     Idiv "IDIV" None, (1, 1), (2, 2), [] [];
     /// Remainder of `a / b`, with the sign of `a`.
     Irem "IREM" None, (1, 1), (2, 2), [] [];
-    /// The lesser.
+    /// The minimum.
     Imin "IMIN" None, (1, 1), (2, 2), [FLAGS] [COMMUTATIVE ASSOCIATIVE];
-    /// The greater.
+    /// The maximum.
     Imax "IMAX" None, (1, 1), (2, 2), [FLAGS] [COMMUTATIVE ASSOCIATIVE];
     /// `|a|`.
     Iabs "IABS" None, (1, 1), (1, 1), [] [];
@@ -156,7 +156,7 @@ operations! {
     /// Sum of four products of 8 bits, and `c`.
     Dp4a "DP4A" None, (1, 1), (3, 3), [] [];
 
-    // Bits.
+    // Bit operations.
     /// Conjunction.
     And "AND" None, (1, 1), (2, 2), [] [COMMUTATIVE ASSOCIATIVE REMATERIALIZABLE];
     /// Disjunction.
@@ -165,9 +165,9 @@ operations! {
     Xor "XOR" None, (1, 1), (2, 2), [] [COMMUTATIVE ASSOCIATIVE REMATERIALIZABLE];
     /// Complement.
     Not "NOT" None, (1, 1), (1, 1), [] [REMATERIALIZABLE];
-    /// To the left; amounts of the width and above give zero.
+    /// Left shift; amounts of the width and above give zero.
     Shl "SHL" None, (1, 1), (2, 2), [] [REMATERIALIZABLE];
-    /// To the right, with the sign for signed types; amounts above the width count as the width.
+    /// Right shift, arithmetic for signed types; amounts above the width count as the width.
     Shr "SHR" None, (1, 1), (2, 2), [] [REMATERIALIZABLE];
     /// 32 bits out of 64, given as low and high half.
     Shf "SHF" None, (1, 1), (3, 3), [VARIANT FLAGS] [];
@@ -175,7 +175,7 @@ operations! {
     Bfe "BFE" None, (1, 1), (3, 3), [] [];
     /// `b` with `a` as the bit field at `c`, `d` bits long.
     Bfi "BFI" None, (1, 1), (4, 4), [] [];
-    /// Position of the leading bit that is not the sign.
+    /// Position of the leading bit that differs from the sign.
     Bfind "BFIND" None, (1, 1), (1, 1), [VARIANT] [];
     /// A mask of `b` bits from `a` on.
     Bmsk "BMSK" None, (1, 1), (2, 2), [FLAGS] [];
@@ -189,7 +189,7 @@ operations! {
     Popc "POPC" None, (1, 1), (1, 1), [] [];
     /// Four bytes out of `a` and `b` by the selectors in `c`.
     Prmt "PRMT" None, (1, 1), (3, 3), [VARIANT] [];
-    /// Position of the `c`-th one of `a` from position `b`.
+    /// Position of the `c`-th one bit of `a` from position `b`.
     Fns "FNS" None, (1, 1), (3, 3), [] [];
 
     // Floating point.
@@ -219,44 +219,44 @@ operations! {
     Fex2 "FEX2" Some(119), (1, 1), (1, 1), [FLAGS] [];
     /// Hyperbolic tangent, approximately.
     Ftanh "FTANH" Some(119), (1, 1), (1, 1), [FLAGS] [];
-    /// The lesser; of two or three.
+    /// The minimum of two or three.
     Fmin "FMIN" None, (1, 1), (2, 3), [FLAGS] [COMMUTATIVE];
-    /// The greater; of two or three.
+    /// The maximum of two or three.
     Fmax "FMAX" None, (1, 1), (2, 3), [FLAGS] [COMMUTATIVE];
-    /// Sign turned.
+    /// `-a`.
     Fneg "FNEG" None, (1, 1), (1, 1), [FLAGS] [REMATERIALIZABLE];
-    /// Sign dropped.
+    /// `|a|`.
     Fabs "FABS" None, (1, 1), (1, 1), [FLAGS] [REMATERIALIZABLE];
     /// The value of `b` with the sign of `a`.
     Fcopysign "FCOPYSIGN" None, (1, 1), (2, 2), [] [];
-    /// True if it is infinite.
+    /// True if `a` is infinite.
     Ftestinf "FTESTINF" None, (1, 1), (1, 1), [] [];
 
     // Comparisons, selection, conversion.
-    /// Comparison of integers; the source type says how.
+    /// Comparison of integers; the source type gives the signedness.
     Isetp "ISETP" Some(18), (1, 1), (2, 2), [COMPARISON] [];
     /// Comparison of floats; two results for two lanes.
     Fsetp "FSETP" Some(18), (1, 2), (2, 2), [COMPARISON FLAGS] [];
     /// `a` if the predicate `c` holds, else `b`.
     Sel "SEL" Some(124), (1, 1), (3, 3), [] [];
-    /// From the source type to the type; two sources give two lanes.
+    /// From the source type to the data type; two sources give two lanes.
     Cvt "CVT" None, (1, 1), (1, 3), [ROUNDING FLAGS] [];
     /// Between generic addresses and those of a space.
     Cvta "CVTA" None, (1, 1), (1, 1), [SPACE VARIANT] [REMATERIALIZABLE];
 
-    /// True if a generic addresses lie in a space.
+    /// True if a generic address lies in a space.
     Isspacep "ISSPACEP" None, (1, 1), (1, 1), [SPACE] [];
 
-    // Movement.
+    // Moves.
     /// The value of a constant, a register or a symbol's address.
     Mov "MOV" Some(19), (1, 1), (1, 1), [] [COPY REMATERIALIZABLE];
-    /// One register's value in another; what LLVM calls COPY.
+    /// The value of another register; LLVM's COPY.
     Copy "COPY" Some(269), (1, 1), (1, 1), [] [COPY];
-    /// The value that belongs to the edge that control came by: value, block, value, block ...
+    /// The value for the edge by which control arrived: value, block, value, block ...
     Phi "PHI" Some(167), (1, 1), (0, MANY), [] [];
     /// A register with a value that does not matter.
     ImplicitDef "UNDEF" None, (1, 1), (0, 0), [] [REMATERIALIZABLE];
-    /// The value of a register that the hardware keeps.
+    /// The value of a special register.
     S2r "S2R" None, (1, 1), (1, 1), [] [REMATERIALIZABLE];
     /// Address of a stack object or symbol, and an offset.
     Lea "LEA" None, (1, 1), (2, 2), [] [REMATERIALIZABLE];
@@ -274,24 +274,24 @@ operations! {
     Ld "LD" None, (1, 8), (2, 3), [SPACE ORDERING FLAGS] [READS];
     /// Store of one to eight values to base and offset.
     St "ST" Some(97), (0, 0), (3, 10), [SPACE ORDERING] [WRITES];
-    /// Base, offset, one operand or two: read, compute, write, in one.
+    /// Base, offset, one operand or two: an atomic read-modify-write.
     Atom "ATOM" Some(211), (1, 1), (3, 4), [SPACE ORDERING VARIANT] [READS WRITES];
-    /// Memory accesses before it are seen before those after it.
+    /// Earlier memory accesses are visible before later ones.
     Membar "MEMBAR" None, (0, 0), (0, 0), [ORDERING] [READS WRITES SIDE_EFFECTS];
 
-    // Threads together.
-    /// Barrier of the block: number, and how many threads.
+    // Operations between threads.
+    /// Barrier of the block: number and thread count.
     Bar "BAR" Some(145), (0, 0), (1, 2), [VARIANT FLAGS] [READS WRITES SIDE_EFFECTS CONVERGENT];
     /// Barrier of the block that combines a predicate of all threads.
     BarRed "BAR.RED" Some(145), (1, 1), (2, 3), [VARIANT FLAGS] [READS WRITES SIDE_EFFECTS CONVERGENT];
     /// Barrier of the threads in a mask.
     WarpSync "WARPSYNC" None, (0, 0), (1, 1), [] [READS WRITES SIDE_EFFECTS CONVERGENT];
-    /// A value of another lane: value, lane, clamp and segment mask, and the mask of threads if it
-    /// synchronises; the second result says whether the lane was in range.
+    /// The value of another lane: value, lane, clamp and segment mask, and the mask of threads if
+    /// it synchronises; the second result tells whether the lane was in range.
     Shfl "SHFL" Some(186), (1, 2), (3, 4), [VARIANT] [SIDE_EFFECTS CONVERGENT];
     /// Combines a predicate over the threads in a mask.
     Vote "VOTE" Some(122), (1, 1), (1, 2), [VARIANT] [SIDE_EFFECTS CONVERGENT];
-    /// Mask of the threads with the same value; the second result says whether all have it.
+    /// Mask of the threads with the same value; the second result tells whether all have it.
     Match "MATCH" Some(310), (1, 2), (2, 2), [VARIANT] [SIDE_EFFECTS CONVERGENT];
     /// Combines a value over the threads in a mask.
     Redux "REDUX" Some(283), (1, 1), (2, 2), [VARIANT FLAGS] [SIDE_EFFECTS CONVERGENT];
@@ -299,52 +299,56 @@ operations! {
     ActiveMask "ACTIVEMASK" None, (1, 1), (0, 0), [] [SIDE_EFFECTS CONVERGENT];
 
     // Control.
-    /// To the only target; or, if the predicate holds, to the first of two, else to the second.
+    /// Branches to the only target or, if the predicate holds, to the first of two, otherwise to
+    /// the second.
     Bra "BRA" Some(67), (0, 0), (1, 3), [] [TERMINATOR];
-    /// To one of the targets, by number.
+    /// Branches to one of the targets, by number.
     Brx "BRX" Some(68), (0, 0), (2, MANY), [] [TERMINATOR];
-    /// The function returns; in a kernel the thread ends.
+    /// Returns from the function; in a kernel the thread ends.
     Ret "RET" Some(72), (0, 0), (0, 0), [] [TERMINATOR];
-    /// The thread ends.
+    /// Ends the thread.
     Exit "EXIT" Some(77), (0, 0), (0, 0), [] [TERMINATOR SIDE_EFFECTS];
-    /// Control goes on to the next block, or does not come here at all: an ending that LLVM's
-    /// function has no instruction for.
+    /// Control continues with the next block, or never gets here: an end for which LLVM's function
+    /// has no instruction.
     End "END" None, (0, 0), (0, 0), [] [TERMINATOR];
-    /// The kernel fails. LLVM may have instructions after it.
+    /// Aborts the kernel. LLVM may have instructions after it.
     Trap "TRAP" None, (0, 0), (0, 0), [] [SIDE_EFFECTS];
 
     // Calls.
-    /// A call's parameters and results are declared from here on.
+    /// Begins the declaration of a call's parameters and results.
     CallStart "CALL.START" None, (0, 0), (2, 2), [] [READS WRITES SIDE_EFFECTS CALL_SEQUENCE];
-    /// A parameter or result of a call: name, size in bits; or name, alignment and size in bytes.
+    /// Declares a parameter or result of a call: name, size in bits; or name, alignment and size in
+    /// bytes.
     DeclareParam "DECLARE.PARAM" None, (0, 0), (2, 3), [] [READS WRITES SIDE_EFFECTS CALL_SEQUENCE];
     /// The type of a function that is called by address.
     Prototype "PROTOTYPE" None, (0, 0), (1, 1), [] [SIDE_EFFECTS CALL_SEQUENCE];
-    /// The call: function, number of results, number of parameters; by address also the prototype.
+    /// The call: function, number of results, number of parameters; for a call by address also the
+    /// prototype.
     Call "CALL" Some(71), (0, 0), (3, 4), [FLAGS] [READS WRITES SIDE_EFFECTS CONVERGENT CALL_SEQUENCE];
-    /// The call's parameters and results are gone.
+    /// Ends the scope of a call's parameters and results.
     CallEnd "CALL.END" None, (0, 0), (2, 2), [] [READS WRITES SIDE_EFFECTS CALL_SEQUENCE];
 
     // The rest.
-    /// Nothing.
+    /// Does nothing.
     Nop "NOP" Some(52), (0, 0), (0, 0), [] [];
     /// A variable's value for a debugger. Its registers are no uses.
     Debug "DEBUG" None, (0, 0), (0, MANY), [] [DEBUG];
     /// Inline assembly.
     InlineAsm "ASM" None, (0, MANY), (0, MANY), [] [READS WRITES SIDE_EFFECTS CONVERGENT OPAQUE];
-    /// A machine instruction that Ori does not know: results and sources as the machine has them.
+    /// A machine instruction unknown to Ori, with the results and sources of the machine
+    /// instruction.
     Opaque "OPAQUE" None, (0, MANY), (0, MANY), [] [READS WRITES SIDE_EFFECTS CONVERGENT OPAQUE];
-    /// One that ends a block.
+    /// An opaque instruction that ends a block.
     OpaqueTerminator "OPAQUE.END" None, (0, MANY), (0, MANY), [] [READS WRITES SIDE_EFFECTS CONVERGENT OPAQUE TERMINATOR];
 }
 
 impl Operation {
-    /// What holds for it.
+    /// Returns the operation's properties.
     pub const fn flags(self) -> OperationFlags {
         self.properties().flags
     }
 
-    /// Its name in text.
+    /// Returns the name in text form.
     pub const fn name(self) -> &'static str {
         self.properties().name
     }
@@ -357,27 +361,27 @@ impl Operation {
             .find(|operation| operation.name() == name)
     }
 
-    /// True if it ends a block.
+    /// True if the operation ends a block.
     pub const fn is_terminator(self) -> bool {
         self.flags().contains(OperationFlags::TERMINATOR)
     }
 
-    /// True if it describes variables only.
+    /// True if the operation only describes variables.
     pub const fn is_debug(self) -> bool {
         self.flags().contains(OperationFlags::DEBUG)
     }
 
-    /// Is what it does known from LLVM's flags only?
+    /// True if the operation is known from LLVM's flags only.
     pub const fn is_opaque(self) -> bool {
         self.flags().contains(OperationFlags::OPAQUE)
     }
 
-    /// True if its first two sources may change places.
+    /// True if the first two sources may be exchanged.
     pub const fn is_commutative(self) -> bool {
         self.flags().contains(OperationFlags::COMMUTATIVE)
     }
 
-    /// True if it copies a register or a constant, bit for bit.
+    /// True if the operation copies a register or a constant, bit for bit.
     pub const fn is_copy(self) -> bool {
         self.flags().contains(OperationFlags::COPY)
     }

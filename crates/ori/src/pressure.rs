@@ -1,10 +1,10 @@
-//! How many units of each register file are live at every point of a function.
+//! Register pressure: the units of each register file live at every point of a function.
 //!
-//! The intervals say where each register holds a value, so one sweep over their segments is enough:
-//! a segment adds the units of its register where it begins and takes them away where it ends, and
-//! a running sum over the points is the pressure there. The time is linear in segments and
-//! instructions; no set of live registers is built. Whoever needs the registers themselves walks
-//! with [`RegisterSets`](super::RegisterSets).
+//! The intervals tell where each register holds a value, so one sweep over their segments suffices:
+//! a segment adds the units of its register at its start and removes them at its end, and the
+//! running sum over the points is the pressure. The time is linear in segments and instructions; no
+//! set of live registers is built. Clients that need the registers themselves use
+//! [`RegisterSets`](super::RegisterSets).
 
 use super::divergence::Divergence;
 use super::function::{Function, Instruction, RegisterFile};
@@ -13,19 +13,19 @@ use super::register_sets::{Units, counted_file, units_of};
 use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::live::{INSTRUCTION_DISTANCE, SlotIndex};
 
-/// A place where registers are counted.
+/// A point at which registers are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// Where a block begins.
+    /// The start of a block.
     Start(Block),
-    /// Where the results of an instruction are defined. PHIs define theirs one after the other, as
-    /// live intervals have it.
+    /// The definition of an instruction's results. PHIs define theirs one after the other, as in
+    /// live intervals.
     At(Instruction),
 }
 
-/// Calls `found` for every point of a function in layout order, with the units that are live there
-/// by kind. `kind` assigns each register to one of `KINDS` kinds. A result that nothing uses counts
-/// where it is defined. Debug instructions are no points.
+/// Calls `found` for every point of a function in layout order with the live units by kind. `kind`
+/// assigns each register to one of `KINDS` kinds. A result without uses counts at its definition.
+/// Debug instructions are no points.
 pub fn each_pressure<const KINDS: usize>(
     function: &Function,
     liveness: &Liveness,
@@ -51,8 +51,8 @@ pub fn each_pressure<const KINDS: usize>(
     }
 }
 
-/// By how many units each entry of the numbering (a block's start or an instruction) has more than
-/// the one before it. Negative numbers wrap around.
+/// Returns by how many units each entry of the numbering (a block's start or an instruction)
+/// exceeds the previous one. Negative numbers wrap around.
 fn changes_by_entry<const KINDS: usize>(
     function: &Function,
     liveness: &Liveness,
@@ -69,8 +69,8 @@ fn changes_by_entry<const KINDS: usize>(
         for segment in segments {
             let first = &mut changes[entry_of(segment.start)][kind];
             *first = first.wrapping_add(units);
-            // A value that an instruction reads last leaves its register to the results. One that
-            // nothing reads has it where it is defined.
+            // A value that an instruction reads last leaves its register to the results. A value
+            // without reads has its register at its definition.
             let behind = entry_of(segment.end) + usize::from(segment.end.is_dead());
             let behind = &mut changes[behind][kind];
             *behind = behind.wrapping_sub(units);
@@ -83,20 +83,21 @@ fn entry_of(index: SlotIndex) -> usize {
     (index.number() / INSTRUCTION_DISTANCE) as usize
 }
 
-/// The most units of each file live at once, over the function and by block.
+/// The maximum units of each file live at once, over the function and by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterPressure {
-    /// Of the function.
+    /// The maximum over the function.
     pub peak: Units,
-    /// Of data registers in both of their files at one point, where `peak` has each file's fullest.
+    /// The maximum of data registers in both of their files at one point, where `peak` has the
+    /// maximum of each file.
     pub peak_data: u32,
-    /// By block; zero of those that are not in the layout.
+    /// By block; zero for those that are not in the layout.
     blocks: Vec<Units>,
 }
 
 impl RegisterPressure {
-    /// Counts the registers of a function. With a divergence analysis the uniform ones are counted
-    /// apart.
+    /// Counts the registers of a function. With a divergence analysis, uniform registers are
+    /// counted separately.
     pub fn compute(function: &Function, liveness: &Liveness, divergence: Option<&Divergence>) -> Self {
         let mut pressure = Self {
             peak: Units::default(),
@@ -138,7 +139,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// The sweep counts at each point what a walk with the live registers counts.
+        /// The sweep counts the same units at each point as a walk with live registers.
         #[test]
         fn the_sweep_counts_what_a_walk_counts(seed: u64, late: bool, apart: bool) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });

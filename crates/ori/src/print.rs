@@ -1,4 +1,4 @@
-//! Functions printed as text, which `parse` reads back; `docs/ori-text.md` has the grammar.
+//! Prints functions in text form, which `parse` reads back; `docs/ori-text.md` has the grammar.
 
 use super::function::{
     Constant, Function, Instruction, InstructionFlags, MachineOpcode, MemoryAccess, RegisterData,
@@ -12,27 +12,27 @@ use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
 use oriel_engine::snapshot::abi::{ConstantKind, FunctionFlags, MemoryFlags, Stage};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// What of a function is printed beside what it is.
+/// Optional parts of the text form.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrintOptions {
-    /// The reference's number of each operation that has one, as a comment.
+    /// Print the reference's number of each operation that has one, as a comment.
     pub reference_numbers: bool,
 }
 
-/// A function as text.
+/// A function in text form.
 pub struct FunctionText<'a> {
     function: &'a Function,
     options: PrintOptions,
 }
 
-/// An instruction as text: a line without indentation. Widths of registers are not part of it.
+/// An instruction in text form: a line without indentation and register widths.
 pub struct InstructionText<'a> {
     function: &'a Function,
     instruction: Instruction,
 }
 
 impl Function {
-    /// Returns the function as text.
+    /// Returns the function in text form.
     pub fn display(&self, options: PrintOptions) -> FunctionText<'_> {
         FunctionText {
             function: self,
@@ -40,7 +40,7 @@ impl Function {
         }
     }
 
-    /// Returns one instruction as text, for messages.
+    /// Returns an instruction in text form, for messages.
     pub fn display_instruction(&self, instruction: Instruction) -> InstructionText<'_> {
         InstructionText {
             function: self,
@@ -106,7 +106,7 @@ impl FunctionText<'_> {
     }
 }
 
-/// Returns the flags that a function has if its header says nothing of them.
+/// Returns the flags that the header of a function implies.
 pub(super) const fn implied_flags(stage: Stage) -> FunctionFlags {
     match stage {
         Stage::Ssa => FunctionFlags::SSA,
@@ -216,7 +216,7 @@ impl Function {
         RegisterKind { file, bits }
     }
 
-    /// Declares the registers that instructions use but none defines; gives the set of them.
+    /// Declares the registers that instructions use but none defines. Returns their set.
     fn print_declarations(&self, out: &mut Formatter<'_>) -> Result<EntitySet<Register>, fmt::Error> {
         let mut declared = EntitySet::new();
         let is_undefined =
@@ -259,8 +259,8 @@ impl Function {
 
 /// Instructions.
 impl Function {
-    /// Prints an instruction. Results that are not yet declared get their kind, if there is a set
-    /// of declared ones.
+    /// Prints an instruction. Results that are not declared yet get their kind, if a set of
+    /// declared registers is given.
     fn print_instruction(
         &self,
         instruction: Instruction,
@@ -313,7 +313,7 @@ impl Function {
         Ok(())
     }
 
-    /// Returns the number of the source that, with the next one, is printed as an address.
+    /// Returns the number of the source that is printed as an address together with the next one.
     fn printed_address(&self, instruction: Instruction) -> Option<usize> {
         let sources = self.sources(instruction);
         let base = match self.operation(instruction) {
@@ -325,7 +325,7 @@ impl Function {
         is_offset.then_some(base)
     }
 
-    /// `[%5+8]`. A symbol's own offset stands first: `[&buffer+4+8]`.
+    /// Prints `[%5+8]`. A symbol's own offset comes first: `[&buffer+4+8]`.
     fn print_address(&self, base: Operand, offset: Operand, out: &mut Formatter<'_>) -> fmt::Result {
         out.write_char('[')?;
         self.print_operand(base, out)?;
@@ -371,7 +371,7 @@ impl Function {
         Ok(())
     }
 
-    /// What stands between the parentheses of an access.
+    /// Prints the part between the parentheses of an access.
     fn print_access(&self, access: &MemoryAccess, out: &mut Formatter<'_>) -> fmt::Result {
         let &MemoryAccess {
             base,
@@ -436,7 +436,7 @@ impl Function {
             let is_predicate = matches!(operand.kind(), OperandKind::Predicate(_));
             out.write_char(if is_predicate { '!' } else { '~' })?;
         }
-        // A sign before a number would be the number's.
+        // A sign before a number would belong to the number.
         let needs_parentheses = operand.is_modified() && operand.is_constant();
         if needs_parentheses {
             out.write_char('(')?;
@@ -484,7 +484,8 @@ impl Function {
     }
 }
 
-/// Returns the name of a constant's format, to which the width is added unless the name has it.
+/// Returns the name of a constant's format, to which the width is appended unless the name includes
+/// it.
 pub(super) const fn constant_kind_name(kind: ConstantKind) -> (&'static str, Option<u32>) {
     match kind {
         ConstantKind::Half => ("f16", Some(16)),
@@ -523,7 +524,7 @@ fn print_constant(constant: Constant, out: &mut Formatter<'_>) -> fmt::Result {
     write!(out, "(0x{:x})", u128::from(high) << 64 | u128::from(low))
 }
 
-/// Returns an instruction's flag, by its name in text.
+/// Returns the instruction flag with this name in text form.
 pub(super) fn instruction_flag(name: &str) -> Option<InstructionFlags> {
     InstructionFlags::all()
         .iter_names()

@@ -2,7 +2,7 @@
 //! flow.
 //!
 //! The control flow graph comes first. Blocks are then filled in preorder of the dominator tree, so
-//! that the registers of the dominators are at hand for uses; PHIs get their values last.
+//! that the registers of dominators are available for uses; PHIs get their values last.
 
 use super::constraints::{
     Expected, OperationConstraints, Role, Shape, SourceTypes, has_sound_count, types_fit,
@@ -34,7 +34,7 @@ const REGISTER_TYPES: [DataType; 5] = [
     DataType::B128,
 ];
 
-/// Names of what operands may refer to.
+/// Names that operands may refer to.
 const NAMES: [&str; 3] = ["table", "odd name", "_Z1f$2.x"];
 
 /// Texts of inline assembly, which are names as well.
@@ -44,7 +44,7 @@ const ASSEMBLY: [&str; 3] = [
     "cp.async.wait_all;",
 ];
 
-/// Operations that have a place of their own, or stand in groups.
+/// True for operations with a fixed position or that occur in groups.
 fn is_placed_apart(operation: Operation) -> bool {
     operation == Operation::Phi
         || operation
@@ -52,7 +52,7 @@ fn is_placed_apart(operation: Operation) -> bool {
             .intersects(OperationFlags::TERMINATOR | OperationFlags::CALL_SEQUENCE)
 }
 
-/// Returns a function that the verifier accepts; the same seed gives the same one.
+/// Generates a function that the verifier accepts; equal seeds give equal functions.
 pub fn random_function(seed: u64, stage: Stage) -> Function {
     let mut random = Random::new(seed, Stream::TestOri);
     let function = empty_function(seed, stage, &mut random);
@@ -101,7 +101,7 @@ impl Generator {
     fn add_control_flow(&mut self) -> ControlFlowGraph<Block> {
         let count = self.random.between(1, 8);
         let mut blocks: Vec<Block> = (0..count).map(|_| self.function.create_block(None)).collect();
-        // The layout need not be that of the numbers, but for the entry.
+        // The layout may differ from the numbers, except for the entry.
         for number in (2..count).rev() {
             let other = self.random.between(1, number);
             blocks.swap(number, other);
@@ -150,7 +150,7 @@ impl Generator {
 
     fn fill_block(&mut self, block: Block, graph: &ControlFlowGraph<Block>) {
         if block == self.function.entry() {
-            // One register of each kind is everywhere at hand.
+            // One register of each kind is available everywhere.
             for data_type in REGISTER_TYPES {
                 self.add_definition(block, Operation::ImplicitDef, data_type);
             }
@@ -232,7 +232,7 @@ impl Generator {
         self.function.insert(Position::End(block), new);
     }
 
-    /// A call sequence, whole.
+    /// Adds a complete call sequence.
     fn add_call(&mut self, block: Block) {
         for operation in [
             Operation::CallStart,
@@ -271,8 +271,8 @@ impl Generator {
         );
     }
 
-    /// Inline assembly with the operands that LLVM gives it: text, properties, and a word in front
-    /// of each constraint.
+    /// Adds inline assembly with LLVM's operands: text, properties, and a word before each
+    /// constraint.
     fn add_assembly(&mut self, block: Block) {
         const INPUT: i64 = 1;
         const RESULT: i64 = 2;
@@ -313,7 +313,7 @@ impl Generator {
         for number in 0..self.random.index(4) {
             let data_type = self.random.pick(&REGISTER_TYPES);
             let bits = data_type.bits();
-            // The late form has a tied input in the register of the result already.
+            // In late form a tied input already has the register of the result.
             let tied = self.random.percent(30).then(|| {
                 self.register_source(block, |other| other == bits)
                     .undefined(false)
@@ -370,7 +370,7 @@ impl Generator {
         );
     }
 
-    /// Types and numbers of operands that go together, and the number of results.
+    /// Chooses matching types and numbers of operands, and the number of results.
     fn shape(&mut self, operation: Operation) -> (Shape, usize) {
         let constraints = OperationConstraints::of_operation(operation);
         let properties = operation.properties();
@@ -447,7 +447,7 @@ impl Generator {
         modifiers
     }
 
-    /// Origin, memory access, flags, opcode.
+    /// Adds origin, memory access, flags and opcode.
     fn decorate(&mut self, new: &mut InstructionBuilder) {
         new.flags =
             InstructionFlags::from_bits_truncate(self.random.word() as u16 & self.random.word() as u16);
@@ -506,7 +506,7 @@ impl Generator {
         self.function.create_register(file, data_type.bits() as u16, None)
     }
 
-    /// Returns a register to define: a new one or, without SSA form, one that has a definition.
+    /// Returns a register to define: a new one or, in late form, one that has a definition.
     fn result(&mut self, block: Block, expected: Expected) -> Register {
         let bits = match expected {
             Expected::Value(data_type) => data_type.bits(),
@@ -520,7 +520,7 @@ impl Generator {
         self.new_register(DataType::of_bits(bits).expect("a width of registers"))
     }
 
-    /// Returns a register that is defined at the end of a block so far.
+    /// Returns a register that is defined at the current end of a block.
     fn register_source(&mut self, block: Block, has_width: impl Fn(u32) -> bool) -> Operand {
         let function = &self.function;
         let fitting: Vec<Register> = self.available[block.index()]

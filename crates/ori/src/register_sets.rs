@@ -1,14 +1,14 @@
-//! The live registers of all files, kept together while a walk goes through a block.
+//! The live registers of all files, maintained during a walk through a block.
 //!
-//! The borders of blocks are rows of bits, from [`Liveness`]. Inside a block one register comes and
-//! goes at a time, and what is asked for is counts, members and membership; so the moving sets are
+//! The borders of blocks are rows of bits, from [`Liveness`]. Inside a block one register is added
+//! or removed at a time, and the queries are counts, members and membership. So the moving sets are
 //! sparse sets (P. Briggs and L. Torczon, "An Efficient Representation for Sparse Sets", LOPLAS 2,
-//! 1993), which are emptied and listed in the time that their members take. The reference's manager
-//! (`sub_A7BC80`) keeps bit vectors here too.
+//! 1993), which are cleared and listed in time proportional to their members. Departure: the
+//! reference's manager (`sub_A7BC80`) uses bit vectors here too.
 //!
-//! With a divergence analysis the uniform registers are counted in files of their own, UR and UP.
-//! Whether one value for the warp is enough for every one of them is up to who assigns registers;
-//! see [`Divergence`].
+//! With a divergence analysis, uniform registers are counted in files of their own, UR and UP. The
+//! register allocator decides whether one value per warp is enough for each of them; see
+//! [`Divergence`].
 
 use super::divergence::Divergence;
 use super::function::{Function, Instruction, RegisterFile};
@@ -19,13 +19,13 @@ use super::pressure::Point;
 use oriel_engine::entity::{Block, EntityRef, Register};
 use smallvec::SmallVec;
 
-/// How many units each file holds, in the order of [`RegisterFile::ALL`]: R and UR in units of 32
-/// bits (b16 and b32 take one, b64 two, b128 four), the others in registers.
+/// The units of each file, in the order of [`RegisterFile::ALL`]: R and UR in units of 32 bits (b16
+/// and b32 take one, b64 two, b128 four), the others in registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units([u32; RegisterFile::ALL.len()]);
 
 impl Units {
-    /// Units in the order of [`RegisterFile::ALL`].
+    /// Creates units in the order of [`RegisterFile::ALL`].
     pub const fn from_files(units: [u32; RegisterFile::ALL.len()]) -> Self {
         Self(units)
     }
@@ -35,7 +35,7 @@ impl Units {
         self.0[file as usize]
     }
 
-    /// Returns the units of the data registers, uniform ones included.
+    /// Returns the units of the data registers, including uniform ones.
     pub const fn data(self) -> u32 {
         self.of(RegisterFile::R) + self.of(RegisterFile::Ur)
     }
@@ -48,7 +48,7 @@ impl Units {
         self.0[file as usize] -= units;
     }
 
-    /// Returns the greater of both, for each file.
+    /// Returns the maximum of both for each file.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let mut most = self;
@@ -68,7 +68,7 @@ pub fn units_of(function: &Function, register: Register) -> u32 {
     }
 }
 
-/// Returns the file that a register is counted in: with a divergence analysis, that of uniform
+/// Returns the file in which a register is counted: with a divergence analysis, that of uniform
 /// registers if all threads of a warp have the same value in it.
 pub(crate) fn counted_file(
     function: &Function,
@@ -84,25 +84,26 @@ pub(crate) fn counted_file(
     }
 }
 
-/// The live registers of every file at one place of a function.
+/// The live registers of every file at one point of a function.
 #[derive(Clone, Debug)]
 pub struct RegisterSets<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
-    /// By register: its file, uniform registers in files of their own.
+    /// By register: its file; uniform registers are in files of their own.
     files: Vec<RegisterFile>,
-    /// By register: where in the list of its file it is, if it is there.
+    /// By register: its position in the list of its file, if it is live.
     places: Vec<u32>,
-    /// The lists of the files; those that the function has no registers of stay without memory.
+    /// The live registers by file; files without registers take no memory.
     live: [Vec<Register>; RegisterFile::ALL.len()],
     units: Units,
-    /// For the walk forward: registers that an instruction mentions and nothing behind it needs,
-    /// the first instruction's last.
+    /// For the forward walk: registers that an instruction mentions and no later one needs, those
+    /// of the first instruction last.
     ends: Vec<(Instruction, Register)>,
 }
 
 impl<'a> RegisterSets<'a> {
-    /// Empty sets. Without a divergence analysis uniform registers are counted with the others.
+    /// Creates empty sets. Without a divergence analysis, uniform registers are counted with the
+    /// others.
     pub fn new(function: &'a Function, liveness: &'a Liveness, divergence: Option<&Divergence>) -> Self {
         let file_of = |register: Register| counted_file(function, register, divergence);
         Self {
@@ -116,12 +117,12 @@ impl<'a> RegisterSets<'a> {
         }
     }
 
-    /// Returns the file that a register is counted in.
+    /// Returns the file in which a register is counted.
     pub fn file(&self, register: Register) -> RegisterFile {
         self.files[register.index()]
     }
 
-    /// Returns the live registers of a file, in no order.
+    /// Returns the live registers of a file, in no particular order.
     pub fn live(&self, file: RegisterFile) -> &[Register] {
         &self.live[file as usize]
     }
@@ -132,7 +133,7 @@ impl<'a> RegisterSets<'a> {
         self.live(self.file(register)).get(place) == Some(&register)
     }
 
-    /// Units of the registers that are live.
+    /// Returns the units of the live registers.
     pub fn units(&self) -> Units {
         self.units
     }
@@ -171,16 +172,16 @@ impl<'a> RegisterSets<'a> {
     }
 }
 
-/// Walks. Debug instructions use and define nothing; PHIs are passed like others, but their sources
-/// are used where the predecessors end.
+/// Walks. Debug instructions use and define nothing. PHIs are passed like other instructions, but
+/// their sources are used at the end of the predecessors.
 impl RegisterSets<'_> {
-    /// Goes to the end of a block: what is live out of it.
+    /// Moves to the end of a block.
     pub fn enter_end(&mut self, block: Block) {
         let liveness = self.liveness;
         self.assign(liveness.live_out(block));
     }
 
-    /// Goes from behind an instruction to before it.
+    /// Moves from behind an instruction to before it.
     pub fn step_back(&mut self, instruction: Instruction) {
         let function = self.function;
         if function.operation(instruction).is_debug() {
@@ -192,7 +193,7 @@ impl RegisterSets<'_> {
         used_registers(function, instruction).for_each(|register| self.insert(register));
     }
 
-    /// Goes to the start of a block, before its PHIs: what is live into it.
+    /// Moves to the start of a block, before its PHIs.
     pub fn enter_start(&mut self, block: Block) {
         let (function, liveness) = (self.function, self.liveness);
         self.enter_end(block);
@@ -213,8 +214,8 @@ impl RegisterSets<'_> {
         self.assign(liveness.live_in(block));
     }
 
-    /// Goes from before an instruction to behind it, in a walk that
-    /// [`enter_start`](Self::enter_start) began and that has passed every instruction before it.
+    /// Moves from before an instruction to behind it, in a walk begun by
+    /// [`enter_start`](Self::enter_start) that has passed every earlier instruction.
     pub fn step_forward(&mut self, instruction: Instruction) {
         let function = self.function;
         if function.operation(instruction).is_debug() {
@@ -228,8 +229,8 @@ impl RegisterSets<'_> {
         }
     }
 
-    /// Units where an instruction's results are defined, in a walk that stands behind it: what is
-    /// live there, and results that nothing uses. A register counts once, however often the
+    /// Returns the units at the definition of an instruction's results, in a walk that is behind
+    /// it: the live registers, and results without uses. A register counts once, however often the
     /// instruction writes it.
     pub fn units_with_results(&self, instruction: Instruction) -> Units {
         let mut units = self.units;
@@ -252,7 +253,7 @@ fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<It
     results.filter_map(Operand::as_register)
 }
 
-/// Returns the registers that an instruction uses where it stands.
+/// Returns the registers that an instruction uses at its position.
 fn used_registers(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
     let is_phi = function.operation(instruction) == Operation::Phi;
     let sources = function.sources(instruction).iter();
@@ -262,8 +263,7 @@ fn used_registers(function: &Function, instruction: Instruction) -> impl Iterato
 }
 
 /// Calls `found` for every point of a block, from its end to its start, with the units there and
-/// the sets, which are those behind the instruction. Units where a result is used by nobody have
-/// it; the sets don't.
+/// the sets behind the instruction. Units include results without uses; the sets do not.
 pub fn each_point(
     sets: &mut RegisterSets<'_>,
     block: Block,
@@ -329,8 +329,8 @@ bix0:
     }
 
     proptest! {
-        /// Both walks pass the same sets, those of the borders at their ends, and units are those
-        /// of the members.
+        /// Both walks pass through the same sets, which match the borders at their ends, and the
+        /// units are those of the members.
         #[test]
         fn walks_in_both_directions_agree(seed: u64, is_late: bool) {
             let function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
@@ -360,7 +360,7 @@ bix0:
             }
         }
 
-        /// Uniform registers are apart, and nothing is lost.
+        /// Uniform registers are counted separately, and the sums agree.
         #[test]
         fn files_add_up(seed: u64) {
             let function = random_function(seed, Stage::Ssa);

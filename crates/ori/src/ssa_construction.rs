@@ -1,4 +1,4 @@
-//! SSA construction: variables with several definitions become registers with one.
+//! SSA construction: replaces variables with several definitions by registers with one.
 //!
 //! ```text
 //! bix0: x := %1; BRA %p, bix2, fall bix1          bix0: BRA %p, bix2, fall bix1
@@ -6,14 +6,14 @@
 //! bix2: use x                                     bix2: %3 = PHI %1, bix0, %2, bix1; use %3
 //! ```
 //!
-//! A phase that takes values out of memory, or gives a register another definition, names its
-//! variables and where they are defined and used. Joins go to the iterated dominance frontier of
-//! the definitions (Cytron and others 1991), as far as the variable is live there (*pruned* form:
-//! Choi, Cytron and Ferrante 1991). Then one walk over the dominator tree carries the values from
-//! definitions to uses. A PHI whose values are one and the same goes again at the end; a value that
-//! no definition reaches is undefined.
+//! A phase that promotes memory to registers, or gives a register another definition, lists its
+//! variables with their definitions and uses. PHIs go to the iterated dominance frontier of the
+//! definitions (Cytron and others 1991), where the variable is live (*pruned* form: Choi, Cytron
+//! and Ferrante 1991). Then a walk over the dominator tree carries the values from definitions to
+//! uses. A PHI with only one distinct value is removed at the end; a value that no definition
+//! reaches is undefined.
 //!
-//! What it needs: the function's control flow, in which nothing changes meanwhile.
+//! Requires the function's control flow, which must not change meanwhile.
 
 use super::control_flow::ControlFlow;
 use super::edit::{InstructionBuilder, Position};
@@ -24,18 +24,18 @@ use super::types::DataType;
 use oriel_engine::entity::{Block, EntitySet, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_engine::graph::DominanceFrontier;
 
-/// A variable to be put into registers.
+/// A variable to be promoted to registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Variable(u32);
 entity_impl!(Variable, "variable");
 
-/// What registers hold a variable.
+/// The kind of registers that hold a variable.
 #[derive(Clone, Copy, Debug)]
 pub struct VariableData {
-    /// Its values: plain bits.
+    /// Its type: plain bits.
     pub data_type: DataType,
-    /// A register that holds it somewhere, of the class that others shall have; none: any class of
-    /// the width.
+    /// A register that holds it somewhere, whose class the others get; none: any class of the
+    /// width.
     pub model: Option<Register>,
 }
 
@@ -48,16 +48,16 @@ impl VariableData {
     }
 }
 
-/// Where a variable is live and where its values meet.
+/// Where a variable is live and where it needs PHIs.
 #[derive(Clone, Debug, Default)]
 pub struct Joins {
-    /// Blocks that begin with a PHI.
+    /// Blocks that need a PHI.
     pub joins: Vec<Block>,
-    /// Blocks at whose beginning the variable is live.
+    /// Blocks at whose start the variable is live.
     pub live_in: EntitySet<Block>,
 }
 
-/// Finds where the values of variables meet.
+/// Finds where variables need PHIs.
 #[derive(Debug)]
 pub struct JoinPlacer<'a> {
     flow: &'a ControlFlow,
@@ -66,7 +66,7 @@ pub struct JoinPlacer<'a> {
 }
 
 impl<'a> JoinPlacer<'a> {
-    /// For a function with this control flow.
+    /// Creates a placer for a function with this control flow.
     pub fn new(flow: &'a ControlFlow) -> Self {
         Self {
             frontier: DominanceFrontier::new(&flow.graph, &flow.dominators),
@@ -75,8 +75,8 @@ impl<'a> JoinPlacer<'a> {
         }
     }
 
-    /// Places the joins of a variable: `defining` are the blocks with a definition, `using` those
-    /// with a use that no definition in the block comes before.
+    /// Places the PHIs of a variable. `defining` are the blocks with a definition, `using` those
+    /// with a use before any definition in the block.
     pub fn place(&mut self, defining: &EntitySet<Block>, using: &EntitySet<Block>) -> Joins {
         let mut live_in = EntitySet::new();
         self.pending.extend(using.iter());
@@ -103,21 +103,21 @@ impl<'a> JoinPlacer<'a> {
     }
 }
 
-/// The values of variables at one place of the walk.
+/// The values of variables at the current point of the walk.
 #[derive(Debug, Default)]
 pub struct Values {
     current: SecondaryMap<Variable, PackedOption<Register>>,
-    /// What was overwritten, latest last.
+    /// Overwritten values, the latest last.
     undo: Vec<(Variable, PackedOption<Register>)>,
 }
 
 impl Values {
-    /// Returns the register that holds a variable here; none: its value is undefined.
+    /// Returns the register that holds a variable here, or none if its value is undefined.
     pub fn get(&self, variable: Variable) -> Option<Register> {
         self.current[variable].expand()
     }
 
-    /// A definition: from here on a variable is in this register, or undefined.
+    /// Defines a variable: from here on it is in this register, or undefined.
     pub fn set(&mut self, variable: Variable, value: Option<Register>) {
         self.undo.push((variable, self.current[variable]));
         self.current[variable] = value.into();
@@ -130,7 +130,7 @@ impl Values {
     }
 }
 
-/// A PHI that was made for a variable, and its values as far as they are known.
+/// A PHI created for a variable, and its values known so far.
 #[derive(Debug)]
 struct Join {
     variable: Variable,
@@ -139,18 +139,18 @@ struct Join {
     sources: Vec<(Block, Register)>,
 }
 
-/// Variables on their way into registers.
+/// A promotion of variables to registers.
 #[derive(Debug)]
 pub struct SsaConstruction<'a> {
     flow: &'a ControlFlow,
     variables: &'a PrimaryMap<Variable, VariableData>,
     joins: Vec<Join>,
-    /// By block: its joins' places among all.
+    /// By block: the positions of its PHIs in the list of all.
     joins_of: SecondaryMap<Block, Vec<u32>>,
 }
 
 impl<'a> SsaConstruction<'a> {
-    /// Makes PHIs without values at the joins.
+    /// Creates PHIs without values at the joins.
     pub fn new(
         function: &mut Function,
         flow: &'a ControlFlow,
@@ -180,9 +180,9 @@ impl<'a> SsaConstruction<'a> {
         construction
     }
 
-    /// Walks the blocks that control can come to, each behind those that dominate it, and calls
-    /// `rewrite` with each of the `mentions` of the block in their order: it reads the values of
-    /// variables and sets them. Then gives the PHIs their values; how many are left.
+    /// Visits the reachable blocks, each after those that dominate it, and calls `rewrite` with
+    /// each of the block's `mentions` in order; it reads and sets the values of variables. Then
+    /// fills in the PHIs. Returns how many remain.
     pub fn run(
         mut self,
         function: &mut Function,
@@ -191,7 +191,7 @@ impl<'a> SsaConstruction<'a> {
     ) -> usize {
         let flow = self.flow;
         let mut values = Values::default();
-        // The blocks above the present one, with how much there was to undo before them.
+        // The blocks above the current one, with the length of the undo log before them.
         let mut path: Vec<(Block, usize)> = Vec::new();
         for &block in flow.dominators.preorder() {
             while let Some(&(above, depth)) = path.last()
@@ -213,7 +213,7 @@ impl<'a> SsaConstruction<'a> {
         self.finish(function)
     }
 
-    /// Gives PHIs behind a block the values that come from there.
+    /// Gives the PHIs of a block's successors the values from that block.
     fn leave(&mut self, function: &mut Function, block: Block, values: &Values) {
         let mut successors: Vec<Block> = function.successors(block).collect();
         successors.sort_unstable();
@@ -235,7 +235,7 @@ impl<'a> SsaConstruction<'a> {
             let mut from: Vec<Block> = self.flow.graph.predecessors(block).to_vec();
             from.sort_unstable();
             from.dedup();
-            // Control does not come from an unreachable block, but the PHI has to name it.
+            // Control never comes from an unreachable block, but the PHI must list it.
             for unreachable in from
                 .into_iter()
                 .filter(|&from| !self.flow.order.is_reachable(from))
@@ -254,7 +254,7 @@ impl<'a> SsaConstruction<'a> {
     }
 }
 
-/// Returns a register of its own for a value that nothing defines, at the end of a block.
+/// Creates a register for an undefined value at the end of a block.
 fn undefined_value(function: &mut Function, block: Block, data: &VariableData) -> Register {
     let register = data.create_register(function);
     let new = InstructionBuilder::new(Operation::ImplicitDef, data.data_type)
@@ -264,8 +264,8 @@ fn undefined_value(function: &mut Function, block: Block, data: &VariableData) -
     register
 }
 
-/// Replaces PHIs that choose between one value and themselves by that value; how many are left.
-/// Each round but the last removes one.
+/// Replaces PHIs that choose between one value and themselves by that value. Returns how many
+/// remain. Each round except the last removes one.
 fn remove_trivial_phis(function: &mut Function, joins: &[Join]) -> usize {
     let mut left: Vec<&Join> = joins.iter().collect();
     loop {

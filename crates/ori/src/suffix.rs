@@ -7,7 +7,7 @@ use super::operation::Operation;
 use super::types::DataType;
 use std::fmt::{self, Formatter};
 
-/// What suffixes say.
+/// The types and modifiers of suffixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Suffixes {
     pub modifiers: Modifiers,
@@ -15,11 +15,11 @@ pub(super) struct Suffixes {
     pub source_type: DataType,
 }
 
-/// Stands for a type that is not given where another one follows.
+/// Placeholder for a missing type before another one.
 const UNTYPED: &str = "untyped";
 
-/// Returns the type that an operation has if at most one is written: predicates come out of
-/// comparisons.
+/// Returns the type of an operation for which at most one is written: comparisons produce
+/// predicates.
 const fn implied_type(operation: Operation) -> DataType {
     match operation {
         Operation::Isetp | Operation::Fsetp | Operation::Ftestinf => DataType::B1,
@@ -28,7 +28,7 @@ const fn implied_type(operation: Operation) -> DataType {
 }
 
 impl Suffixes {
-    /// Writes them in a fixed order: modifiers, then the types.
+    /// Prints the suffixes in a fixed order: modifiers, then the types.
     pub fn print(&self, operation: Operation, out: &mut Formatter<'_>) -> fmt::Result {
         for (_, name) in self.modifiers.given() {
             write!(out, ".{name}")?;
@@ -48,7 +48,7 @@ impl Suffixes {
         Ok(())
     }
 
-    /// Returns an operation and its suffixes; the error is what is wrong.
+    /// Parses an operation and its suffixes. The error describes the problem.
     pub fn parse(word: &str) -> Result<(Operation, Self), String> {
         let (operation, mut rest) =
             split_operation(word).ok_or_else(|| format!("unknown operation `{word}`"))?;
@@ -91,8 +91,8 @@ impl Suffixes {
         }
     }
 
-    /// Sets the modifier with this name; false if one of its kind is set, none if there is no such
-    /// name.
+    /// Sets the modifier with this name. Returns false if one of its kind is set already, none if
+    /// there is no such name.
     fn set_modifier(&mut self, name: &str) -> Option<bool> {
         fn set<T: Default + PartialEq>(field: &mut T, value: Option<T>) -> Option<bool> {
             let value = value?;
@@ -118,8 +118,8 @@ impl Suffixes {
     }
 }
 
-/// Returns the operation that a word begins with, and the suffixes behind it, dots included. Of
-/// `BAR` and `BAR.RED`, the longer.
+/// Returns the operation at the start of a word, and the suffixes behind it, dots included.
+/// `BAR.RED` is preferred to `BAR`.
 fn split_operation(word: &str) -> Option<(Operation, &str)> {
     (1..=2).rev().find_map(|parts| {
         let name = first_parts(word, parts)?;
@@ -127,7 +127,7 @@ fn split_operation(word: &str) -> Option<(Operation, &str)> {
     })
 }
 
-/// Returns the first so many parts between dots.
+/// Returns the first `parts` parts between dots.
 fn first_parts(text: &str, parts: usize) -> Option<&str> {
     let mut ends = text.match_indices('.').map(|(at, _)| at).chain([text.len()]);
     ends.nth(parts - 1).map(|end| &text[..end])

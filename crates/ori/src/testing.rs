@@ -1,4 +1,4 @@
-//! What tests of Ori share.
+//! Helpers for tests of Ori.
 
 use super::function::{Constant, Function, Instruction, InstructionFlags, MemoryAccess, Special};
 use super::operand::{Operand, OperandKind};
@@ -6,15 +6,15 @@ use oriel_engine::entity::{Block, Register};
 use oriel_engine::snapshot::abi::MemoryFlags;
 
 impl Function {
-    /// Marks an instruction as made by a phase: what its machine instruction was does not count.
+    /// Marks an instruction as created by a phase, so that its machine instruction does not matter.
     pub fn make_anew(&mut self, instruction: Instruction) {
         self.instructions[instruction].flags |= InstructionFlags::NEW;
     }
 }
 
-/// Returns where two functions differ, as text. What the text form leaves out does not count:
-/// numbers of instructions and table rows, registers that nothing mentions, LLVM's register classes
-/// and the opcodes of instructions that Ori knows.
+/// Returns the first difference between two functions as text. Everything that the text form omits
+/// is ignored: numbers of instructions and table rows, registers that nothing mentions, LLVM's
+/// register classes and the opcodes of instructions that Ori knows.
 pub fn difference(a: &Function, b: &Function) -> Option<String> {
     if a.info != b.info {
         return Some(format!("{:?}\n{:?}", a.info, b.info));
@@ -52,7 +52,7 @@ fn difference_of_blocks(a: &Function, b: &Function, block: Block) -> Option<Stri
     }
 }
 
-/// Everything about an instruction, without numbers of tables.
+/// Describes everything about an instruction, without table numbers.
 fn described(function: &Function, instruction: Instruction) -> String {
     let operands = |operands: super::Operands<'_>| {
         let all = operands

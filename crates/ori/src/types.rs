@@ -1,12 +1,12 @@
 //! The types that operations compute in.
 
-/// Declares the types: name in text, width in bits, class, lanes.
+/// Declares the types: name in text form, width in bits, class, lanes.
 macro_rules! data_types {
     ($( $(#[$doc:meta])* $variant:ident $name:literal $bits:literal $class:ident $lanes:literal; )*) => {
-        /// The type of an operation, of its source where that differs, or of what lies in memory.
+        /// The type of an operation, of its source if it differs, or of the memory accessed.
         ///
-        /// `B` types are bits without a meaning: an addition is one of bits, because it is the same
-        /// for signed and unsigned numbers; a comparison is one of `U` or `S`.
+        /// `B` types are bits without an interpretation: an addition has one, because it is the
+        /// same for signed and unsigned numbers; a comparison has a `U` or `S` type.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum DataType {
@@ -20,7 +20,7 @@ macro_rules! data_types {
             /// Every type, in order.
             pub const ALL: &[Self] = &[Self::None, $( Self::$variant, )*];
 
-            /// Returns the name in text: PTX's.
+            /// Returns PTX's name of the type.
             pub const fn name(self) -> &'static str {
                 match self {
                     Self::None => "",
@@ -28,7 +28,7 @@ macro_rules! data_types {
                 }
             }
 
-            /// Width in bits, all lanes together; zero if there is no type.
+            /// Returns the width in bits of all lanes together; zero if there is no type.
             pub const fn bits(self) -> u32 {
                 match self {
                     Self::None => 0,
@@ -36,7 +36,7 @@ macro_rules! data_types {
                 }
             }
 
-            /// What the bits mean.
+            /// Returns the interpretation of the bits.
             pub const fn class(self) -> TypeClass {
                 match self {
                     Self::None => TypeClass::Bits,
@@ -44,7 +44,7 @@ macro_rules! data_types {
                 }
             }
 
-            /// Returns how many values are packed into one.
+            /// Returns the number of lanes.
             pub const fn lanes(self) -> u32 {
                 match self {
                     Self::None => 0,
@@ -55,10 +55,10 @@ macro_rules! data_types {
     };
 }
 
-/// What the bits of a type mean.
+/// The interpretation of a type's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeClass {
-    /// Nothing in particular.
+    /// No particular interpretation.
     Bits,
     /// An unsigned integer.
     Unsigned,
@@ -71,13 +71,13 @@ pub enum TypeClass {
 data_types! {
     /// A predicate.
     B1 "b1" 1 Bits 1;
-    /// A byte; only in memory and as the source of a conversion.
+    /// A byte, only in memory and as the source of a conversion.
     B8 "b8" 8 Bits 1;
     /// 16 bits.
     B16 "b16" 16 Bits 1;
     /// 32 bits.
     B32 "b32" 32 Bits 1;
-    /// 64 bits.
+    /// Two 16-bit lanes, for sums and the like.
     B64 "b64" 64 Bits 1;
     /// 128 bits.
     B128 "b128" 128 Bits 1;
@@ -130,7 +130,7 @@ impl DataType {
             .find(|data_type| *data_type != Self::None && data_type.name() == name)
     }
 
-    /// Plain bits of a width that registers have.
+    /// Returns the type of plain bits with a width that registers have.
     pub const fn of_bits(bits: u32) -> Option<Self> {
         match bits {
             1 => Some(Self::B1),
@@ -143,12 +143,12 @@ impl DataType {
         }
     }
 
-    /// True if it is a floating-point type.
+    /// True for a floating-point type.
     pub const fn is_float(self) -> bool {
         matches!(self.class(), TypeClass::Float)
     }
 
-    /// True if it is a signed integer type.
+    /// True for a signed integer type.
     pub const fn is_signed(self) -> bool {
         matches!(self.class(), TypeClass::Signed)
     }

@@ -1,4 +1,4 @@
-//! Which instructions of a block have to stay in order.
+//! Dependencies between the instructions of a block.
 //!
 //! ```text
 //! %1 = LD.global [%0]          1 ─▶ 2  %1 is written, then read
@@ -7,21 +7,21 @@
 //! %1 = LD.global [%4]          1 ─▶ 4  %1 is written, then written
 //! ```
 //!
-//! Every order that keeps all dependencies does the same. What keeps an order:
+//! Every order that respects all dependencies has the same effect. The dependencies are:
 //!
-//! - a register: written then read, read then written, written then written;
-//! - memory, where one of two accesses writes and they may meet: kinds of memory that do not
-//!   overlap never do, nor do different variables or different parts of one object;
-//! - what threads do together, and effects that are not to be seen in registers and memory: these
-//!   stay in the order they have;
-//! - a call sequence, inline assembly with effects and whatever else is not understood: nothing
-//!   moves across.
+//! - through a register: read after write, write after read, write after write;
+//! - through memory, if one of two accesses writes and they may overlap. Accesses to disjoint kinds
+//!   of memory, to different variables or to different parts of one object never overlap;
+//! - between operations of several threads, and between effects outside registers and memory, which
+//!   keep their order;
+//! - a call sequence, inline assembly with effects and everything unknown: nothing moves across
+//!   them.
 //!
-//! NVPTX's calls clobber no virtual registers, so a call clobbers memory only, and that nothing
-//! moves across it covers that.
+//! NVPTX's calls clobber no virtual registers, so a call clobbers memory only, and nothing moves
+//! across it anyway.
 //!
-//! PHIs come first and the terminator last; neither is in the graph, and neither are debug
-//! instructions, which must not decide where others stand.
+//! PHIs come first and the terminator last, so neither is in the graph. Debug instructions are not
+//! in it either, so that they do not influence the order of others.
 
 use super::walk::read_register;
 use crate::{
@@ -31,12 +31,12 @@ use oriel_engine::entity::{Block, EntityRef, PrimaryMap, Register, entity_impl};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// An instruction in the graph, numbered as they stand in the block.
+/// An instruction in the graph, numbered by its position in the block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DependencyNode(u32);
 entity_impl!(DependencyNode, "dependency");
 
-/// Why one instruction has to stay behind another.
+/// Why one instruction must stay behind another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependencyKind {
     /// It reads a register that the other writes.
@@ -47,13 +47,13 @@ pub enum DependencyKind {
     WriteAfterWrite,
     /// They may access the same memory, and one of them writes.
     Memory,
-    /// Their effects are seen in this order.
+    /// The order of their effects can be observed.
     Effects,
 }
 
-/// Accesses that are remembered singly. The next one that writes stays behind all of them, whatever
-/// it accesses, and stands for them from then on; and one that only reads is compared with those
-/// that write. So a block of any length takes linear time.
+/// The most accesses that are remembered singly. The next one that writes is ordered after all of
+/// them, whatever it accesses, and represents them from then on; one that only reads is compared
+/// with those that write. So a block of any length takes linear time.
 const PENDING_ACCESSES: usize = 64;
 
 /// The dependencies within a block.
@@ -65,7 +65,7 @@ pub struct DependencyGraph {
 }
 
 impl DependencyGraph {
-    /// Returns the dependencies between the instructions of a block.
+    /// Computes the dependencies between the instructions of a block.
     pub fn compute(function: &Function, block: Block) -> Self {
         let mut builder = GraphBuilder::default();
         for instruction in function.instructions(block) {
@@ -88,21 +88,20 @@ impl DependencyGraph {
         self.instructions[node]
     }
 
-    /// What has to stay behind a node, and why; each once.
+    /// Returns the nodes that must stay behind a node, each once, with the reason.
     pub fn successors(&self, node: DependencyNode) -> &[(DependencyNode, DependencyKind)] {
         &self.successors[node]
     }
 
-    /// What a node has to stay behind.
+    /// Returns the nodes that a node must stay behind.
     pub fn predecessors(&self, node: DependencyNode) -> &[DependencyNode] {
         &self.predecessors[node]
     }
 
-    /// Returns the order in which the nodes come if each time `choose` picks one of those that can
-    /// be next.
+    /// Returns an order of the nodes: each time, `choose` picks one of those that can be next.
     ///
     /// # Panics
-    /// `choose` gives a number that is not below the length of what it is given.
+    /// `choose` returns an index into its argument.
     pub fn order_by(&self, mut choose: impl FnMut(&[DependencyNode]) -> usize) -> Vec<DependencyNode> {
         let mut waits_for: Vec<usize> = self.predecessors.values().map(SmallVec::len).collect();
         let mut ready: Vec<DependencyNode> = self
@@ -124,17 +123,17 @@ impl DependencyGraph {
     }
 }
 
-/// What an instruction does to memory.
+/// The memory accesses of an instruction.
 #[derive(Clone, Copy, Debug)]
 struct Accesses {
     node: DependencyNode,
     reads: MemoryKinds,
     writes: MemoryKinds,
-    /// Where, for plain loads and stores.
+    /// The location, for plain loads and stores.
     place: Option<MemoryAccess>,
 }
 
-/// Who has written and read a register since.
+/// The last writer of a register and its readers since.
 #[derive(Debug, Default)]
 struct RegisterState {
     writer: Option<DependencyNode>,
@@ -144,10 +143,10 @@ struct RegisterState {
 struct GraphBuilder {
     graph: DependencyGraph,
     registers: HashMap<Register, RegisterState>,
-    /// Accesses since, those that write and those that do not.
+    /// Accesses since the last representative: those that write and those that do not.
     pending_writes: Vec<Accesses>,
     pending_reads: Vec<Accesses>,
-    /// The last instruction with effects whose order counts.
+    /// The last instruction with ordered effects.
     last_effect: Option<DependencyNode>,
     /// The last instruction that nothing moves across.
     last_wall: Option<DependencyNode>,
@@ -181,8 +180,8 @@ impl GraphBuilder {
     }
 
     fn depend(&mut self, later: DependencyNode, earlier: DependencyNode, kind: DependencyKind) {
-        // `later` is the last node that there is, so if it is known already it is the last one
-        // known.
+        // `later` is the last node so far, so if the edge exists already it is the last one
+        // recorded.
         let successors = &mut self.graph.successors[earlier];
         let is_known = successors.last().is_some_and(|&(known, _)| known == later);
         if earlier != later && !is_known {
@@ -244,7 +243,7 @@ impl GraphBuilder {
         }
     }
 
-    /// Puts one behind all pending accesses, and in their place.
+    /// Orders an access after all pending ones and lets it represent them.
     fn stand_for_all(&mut self, mut accesses: Accesses) {
         let mut pending = std::mem::take(&mut self.pending_writes);
         pending.append(&mut self.pending_reads);
@@ -266,7 +265,8 @@ impl GraphBuilder {
             function.operation(instruction),
             Operation::Ld | Operation::St | Operation::Atom
         );
-        // What is measured between two reads of a counter stays between them.
+        // Instructions between two reads of a counter stay between them, since they may be
+        // measured.
         let is_wall = effects.contains(OperationFlags::CALL_SEQUENCE)
             || effects.contains(OperationFlags::SIDE_EFFECTS) && !is_understood;
         if is_wall {
@@ -276,7 +276,7 @@ impl GraphBuilder {
             }
             self.last_wall = Some(node);
             self.last_effect = None;
-            // Everything later stays behind the wall, and so behind these.
+            // Everything later is ordered after the wall, and so after these.
             self.pending_writes.clear();
             self.pending_reads.clear();
         } else if effects.intersects(OperationFlags::SIDE_EFFECTS | OperationFlags::CONVERGENT)
@@ -287,7 +287,7 @@ impl GraphBuilder {
     }
 }
 
-/// Returns where a load or store accesses memory, if it does nothing else.
+/// Returns the location that a plain load or store accesses.
 fn plain_place(function: &Function, instruction: Instruction) -> Option<MemoryAccess> {
     let is_plain = matches!(function.operation(instruction), Operation::Ld | Operation::St)
         && matches!(
@@ -400,13 +400,13 @@ mod tests {
                 "{found:?}"
             );
         }
-        // What LLVM knows to be without effects moves.
+        // Instructions without effects according to LLVM can move.
         assert_eq!(edges("    %1:R32 = LD.global.b32.b32 [0]\n    OPAQUE (MMA)"), []);
     }
 
     #[test]
     fn long_blocks_take_linear_time() {
-        // Whatever is quadratic in these takes minutes.
+        // A quadratic algorithm would take minutes.
         let count = 50_000;
         let mut body = String::new();
         for number in 1..=count {
@@ -421,7 +421,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
-        /// Against the definition, pair by pair, through whatever lies between.
+        /// Compares with the definition, pair by pair, transitively.
         #[test]
         fn what_conflicts_is_ordered(seed in any::<u64>(), late in any::<bool>()) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
@@ -447,7 +447,7 @@ mod tests {
         }
     }
 
-    /// By definition, without thought for where memory is accessed.
+    /// The definition, without considering which memory is accessed.
     fn must_stay(function: &Function, earlier: Instruction, later: Instruction) -> bool {
         let reads = |instruction| -> Vec<Register> {
             function

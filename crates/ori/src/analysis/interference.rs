@@ -1,16 +1,16 @@
-//! Which registers hold values that matter at the same time.
+//! Interference: which registers hold live values at the same time.
 //!
 //! Two registers interfere if one is live after an instruction that defines the other, if one
-//! instruction defines both, or if both are live where the function begins. That is when their live
+//! instruction defines both, or if both are live at the function's entry. That is when their live
 //! ranges overlap (Chaitin, "Register Allocation and Spilling via Graph Coloring", 1982), with two
-//! things to note:
+//! details:
 //!
-//! - A value that nothing uses still needs a register for as long as its definition takes.
-//! - All PHIs of a block define their results at once, where it begins.
+//! - A value without uses still needs a register at its definition.
+//! - All PHIs of a block define their results at once, at its start.
 //!
-//! Copies get no exception: the source of a copy interferes with its result if it is live after it.
-//! Inline assembly may write a result before it has read its sources; so its results interfere with
-//! its sources, whether it says so or not.
+//! Copies are no exception: the source of a copy interferes with its result if it is live
+//! afterwards. Inline assembly may write a result before it has read its sources, so its results
+//! interfere with its sources, whether it declares that or not.
 
 use super::walk::{BlockWalk, read_register};
 use crate::{Function, Instruction, Liveness, Operation, RegisterFile};
@@ -22,10 +22,10 @@ use oriel_engine::entity::{Block, PackedOption, PrimaryMap, Register, SecondaryM
 pub struct Node(u32);
 entity_impl!(Node, "node");
 
-/// The registers of one file and who interferes with whom: a bit for each pair.
+/// The interference graph of one register file, with a bit for each pair of registers.
 ///
-/// The square of the number of registers in bits: 1.2 MB for 10,000. For single questions about
-/// larger functions there is [`InterferenceTest`].
+/// Its size in bits is the square of the number of registers: 1.2 MB for 10,000. For single queries
+/// on larger functions there is [`InterferenceTest`].
 #[derive(Clone, Debug)]
 pub struct InterferenceGraph {
     file: RegisterFile,
@@ -35,7 +35,7 @@ pub struct InterferenceGraph {
 }
 
 impl InterferenceGraph {
-    /// Returns the graph of the registers of a file.
+    /// Computes the graph of the registers of a file.
     pub fn compute(function: &Function, liveness: &Liveness, file: RegisterFile) -> Self {
         let mut graph = Self::without_edges(function, file);
         let mut walk = BlockWalk::new(function, liveness);
@@ -104,7 +104,7 @@ impl InterferenceGraph {
         into.extend(results.filter_map(|result| self.node(result.as_register()?)));
     }
 
-    /// What is defined at once interferes with each other and with what is live then.
+    /// Adds edges between registers defined at once, and between these and the registers live then.
     fn add_definitions(&mut self, defined: &[Node], live: &mut EntityBitSet<Node>) {
         live.extend(defined.iter().copied());
         for &node in defined {
@@ -135,7 +135,7 @@ impl InterferenceGraph {
         self.registers.values().copied()
     }
 
-    /// Do two registers of the file interfere? A register does not interfere with itself, and not
+    /// True if two registers of the file interfere. A register does not interfere with itself, nor
     /// with one of another file.
     pub fn interferes(&self, one: Register, other: Register) -> bool {
         match (self.node(one), self.node(other)) {
@@ -144,30 +144,30 @@ impl InterferenceGraph {
         }
     }
 
-    /// Returns the registers that interfere with one, in order of their numbers.
+    /// Returns the registers that interfere with a register, in order of their numbers.
     pub fn neighbors(&self, register: Register) -> impl Iterator<Item = Register> + '_ {
         let row = self.node(register).map(|node| self.rows.row(node).iter());
         row.into_iter().flatten().map(|node| self.registers[node])
     }
 
-    /// Returns how many registers interfere with one.
+    /// Returns how many registers interfere with a register.
     pub fn degree(&self, register: Register) -> usize {
         self.node(register).map_or(0, |node| self.rows.row(node).count())
     }
 }
 
-/// Answers whether two registers interfere without a graph, in time proportional to their
-/// definitions times their uses.
+/// Tests interference of two registers without a graph, in time proportional to their definitions
+/// times their uses.
 #[derive(Clone, Debug)]
 pub struct InterferenceTest<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
-    /// Where in its block an instruction stands; PHIs all at zero.
+    /// Position of each instruction in its block; zero for PHIs.
     positions: SecondaryMap<Instruction, u32>,
 }
 
 impl<'a> InterferenceTest<'a> {
-    /// For the function that `liveness` is of.
+    /// Creates a test for `function`, whose liveness is given.
     pub fn new(function: &'a Function, liveness: &'a Liveness) -> Self {
         let mut positions = SecondaryMap::with_capacity(function.instruction_limit());
         for &block in function.blocks() {
@@ -185,7 +185,7 @@ impl<'a> InterferenceTest<'a> {
         }
     }
 
-    /// Do two registers of one file interfere?
+    /// True if two registers of one file interfere.
     pub fn interferes(&self, one: Register, other: Register) -> bool {
         self.may_interfere(one, other)
             && (self.are_live_at_entry(one, other)
@@ -204,10 +204,10 @@ impl<'a> InterferenceTest<'a> {
         is_live(one) && is_live(other)
     }
 
-    /// Do two registers of one file hold different values that matter at the same time? As
-    /// [`Self::interferes`], but a copy between the two gives its result what the other holds, so
-    /// both may live on behind it (Chaitin's exception for copies). Then they could be one
-    /// register.
+    /// True if two registers of one file hold different live values at the same time. Unlike
+    /// [`Self::interferes`], this accounts for copies between the two: after a copy both hold the
+    /// same value, so both may stay live (Chaitin's exception for copies). If false, the two could
+    /// be one register.
     pub fn interferes_but_for_copies(&self, one: Register, other: Register) -> bool {
         self.may_interfere(one, other)
             && (self.are_live_at_entry(one, other)
@@ -215,7 +215,7 @@ impl<'a> InterferenceTest<'a> {
                 || self.is_live_at_other_definition(other, one))
     }
 
-    /// True if `register` matters where `defined` gets a value that is not copied from `register`.
+    /// True if `register` is live where `defined` gets a value that is not copied from `register`.
     fn is_live_at_other_definition(&self, register: Register, defined: Register) -> bool {
         self.definitions_where_live(register, defined).any(|definition| {
             let is_copy = self.function.operation(definition).is_copy();
@@ -224,12 +224,12 @@ impl<'a> InterferenceTest<'a> {
         })
     }
 
-    /// True if `register` matters where `defined` gets a value.
+    /// True if `register` is live at a definition of `defined`.
     fn is_live_at_definition(&self, register: Register, defined: Register) -> bool {
         self.definitions_where_live(register, defined).next().is_some()
     }
 
-    /// Returns the definitions of `defined` where `register` matters.
+    /// Returns the definitions of `defined` at which `register` is live.
     fn definitions_where_live(
         &self,
         register: Register,
@@ -266,7 +266,7 @@ impl<'a> InterferenceTest<'a> {
                 .any(|source| read_register(source) == Some(register))
     }
 
-    /// True if a register holds a value that matters after an instruction of a block.
+    /// True if a register is live after an instruction of a block.
     pub fn is_live_after(&self, register: Register, instruction: Instruction, block: Block) -> bool {
         let after = self.positions[instruction];
         let next = |references: &mut dyn Iterator<Item = Instruction>| {
@@ -334,9 +334,9 @@ mod tests {
         }
     }
 
-    /// What both hold at each place follows from where they are written; if they always hold the
-    /// same where both are live, they do not interfere but for copies, and if they do not interfere
-    /// at all, they don't either.
+    /// Checks against an execution: if two registers always hold the same value where both are
+    /// live, they do not interfere except for copies; if they do not interfere at all, they do not
+    /// interfere except for copies either.
     #[test]
     fn copies_between_two_registers_are_no_reason_to_keep_them_apart() {
         let text = |middle: &str, end: &str| {

@@ -1,28 +1,28 @@
-//! Which operand is the last to use a value: after it the register is free.
+//! Last uses: the operands after which a value's register is free.
 //!
 //! ```text
 //! %3 = IADD %1, %2     %2 is used again, %1 is not: the first source is a last use
 //! %1 = IADD %2, %2     the last of both: of several operands of one instruction the last is marked
 //! ```
 //!
-//! A value is used last where its register is not live afterwards, or is given another value by the
-//! same instruction. These are LLVM's kill flags as its live intervals give them. PHIs use their
-//! sources on the edges that lead to them and are never a last use.
+//! A use is the last one if its register is not live afterwards, or is redefined by the same
+//! instruction. These are LLVM's kill flags, as its live intervals define them. PHIs use their
+//! sources on the incoming edges and are never a last use.
 
 use super::walk::{BlockWalk, read_register};
 use crate::{Function, Instruction, Liveness};
 use oriel_engine::bitvector::BitVector;
 use oriel_engine::entity::EntityRef;
 
-/// The operands that use values last, as long as the function stays as it is.
+/// The last uses of a function, valid while it does not change.
 #[derive(Clone, Debug)]
 pub struct LastUses {
-    /// By place in the function's pool of operands.
+    /// By position in the function's pool of operands.
     slots: BitVector,
 }
 
 impl LastUses {
-    /// Marks the last uses.
+    /// Finds the last uses.
     pub fn compute(function: &Function, liveness: &Liveness) -> Self {
         let mut slots = BitVector::new();
         let mut walk = BlockWalk::new(function, liveness);
@@ -48,16 +48,16 @@ impl LastUses {
         Self { slots }
     }
 
-    /// Is a source of an instruction the last use of its value?
+    /// True if a source of an instruction is the last use of its value.
     ///
     /// # Panics
-    /// It has fewer sources.
+    /// The instruction has fewer sources.
     pub fn is_last(&self, function: &Function, instruction: Instruction, source: usize) -> bool {
         self.slots
             .contains(function.source_slot(instruction, source).index())
     }
 
-    /// Returns how many operands are.
+    /// Returns the number of last uses.
     pub fn count(&self) -> usize {
         self.slots.count()
     }

@@ -1,5 +1,5 @@
-//! What is asked of liveness: who is live with whom, where a value is used last, what to keep in
-//! memory, in which order instructions may stand.
+//! Analyses on top of liveness: interference, last uses, spill costs, and the order of
+//! instructions.
 //!
 //! ```text
 //! ori::Liveness ─▶ block walk ─┬▶ interference     ─▶ register assignment

@@ -1,11 +1,10 @@
-//! What it costs to keep a register live further than it is.
+//! The cost of extending a register's live range.
 //!
-//! Who replaces a computation by a value that is there already makes that value live longer. The
-//! map has the units that are live at every point of a function; asked for a register and a place,
-//! it walks back from there to where the register is live anyway and says how many units the
-//! fullest point on the way would hold. Accepted extensions are taken note of, so a phase can ask
-//! again without liveness being computed anew; what ends earlier because of its edits is not, so
-//! counts are upper bounds then.
+//! Reusing an existing value extends its live range. The map has the live units at every point of a
+//! function. Asked for a register and a position, it walks back from there to where the register is
+//! live already and returns how many units the fullest point on the way would hold. Accepted
+//! extensions are recorded, so a phase can ask again without recomputing liveness. Ranges that
+//! become shorter by its edits are not recorded, so counts are then upper bounds.
 
 use super::walk::read_register;
 use crate::{
@@ -16,11 +15,11 @@ use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Predicates that the hardware has.
+/// The number of predicate registers in the hardware.
 const PREDICATE_BUDGET: u32 = 7;
 
-/// Blocks that a walk goes through, and places with the register that it knows, at most; beyond
-/// that the answer is that the extension does not fit.
+/// The most blocks that a walk visits, and the most mentions of the register that it considers;
+/// beyond that the answer is that the extension does not fit.
 const BLOCK_LIMIT: usize = 256;
 const MENTION_LIMIT: usize = 1024;
 
@@ -35,7 +34,7 @@ fn kind_of(file: RegisterFile) -> usize {
     }
 }
 
-/// Returns the units that a kind of register may have live at once.
+/// Returns how many units of a kind of register may be live at once.
 fn budget_of(kind: usize, register_budget: u32) -> u32 {
     match kind {
         0 => register_budget,
@@ -48,25 +47,25 @@ fn budget_of(kind: usize, register_budget: u32) -> u32 {
 pub struct PressureMap {
     flow: Rc<ControlFlow>,
     liveness: Rc<Liveness>,
-    /// By instruction: where its results are defined, as [`Point::At`] has it.
+    /// By instruction: units where its results are defined, as for [`Point::At`].
     at: Vec<Counts>,
-    /// By instruction: position in its block, from one on; zero of those made later.
+    /// By instruction: position in its block, from one; zero for instructions created later.
     positions: Vec<u32>,
-    /// By block: where it begins, and the most at any of its points.
+    /// By block: units at its start, and the maximum over its points.
     starts: Vec<Counts>,
     highest: Vec<Counts>,
-    /// Registers that there were.
+    /// Number of registers when the map was made.
     register_limit: usize,
-    /// Where registers are live out that were not.
+    /// Registers that became live-out of blocks by accepted extensions.
     live_out: HashSet<(Register, Block)>,
-    /// The registers that others have taken the place of, and are live where these were.
+    /// The registers that replaced others, and are live where those were.
     replaced: HashMap<Register, SmallVec<[Register; 2]>>,
-    /// For walks.
+    /// Scratch memory of walks.
     pending: Vec<Block>,
     visited: EntitySet<Block>,
 }
 
-/// The points where a register would be live that it is not live at.
+/// The points at which a register would become live.
 #[derive(Clone, Debug)]
 pub struct RangeExtension {
     register: Register,
@@ -78,39 +77,37 @@ pub struct RangeExtension {
     spans: SmallVec<[Span; 4]>,
 }
 
-/// Points of a block.
+/// A stretch of points in a block.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     block: Block,
-    /// From this instruction on; none: from the block's start on.
+    /// Starts at this instruction; none: at the block's start.
     from: Option<Instruction>,
-    /// Up to this instruction, itself excluded; none: up to the end, from where the register is
-    /// live out.
+    /// Ends before this instruction; none: at the block's end, where the register is live-out.
     to: Option<Instruction>,
 }
 
 impl RangeExtension {
-    /// True if the register is live there anyway.
+    /// True if the register is live there already.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty() && self.is_whole
     }
 
-    /// Returns the units that the fullest point on the way would hold, of the register's kind (data
-    /// or predicates); zero if the register is live there anyway, and none if it is too far to
-    /// tell.
+    /// Returns how many units of the register's kind (data or predicates) the fullest point on the
+    /// way would hold: zero if the register is live there already, none if the walk was cut short.
     pub fn peak(&self) -> Option<u32> {
         self.is_whole.then_some(self.peak)
     }
 
-    /// True if there is room for the register on the whole way. `register_budget` is for data
-    /// registers; predicates have as many as the hardware.
+    /// True if there is room for the register all the way. `register_budget` applies to data
+    /// registers; predicates are limited by the hardware.
     pub fn fits(&self, register_budget: u32) -> bool {
         self.is_whole && self.peak <= budget_of(self.kind, register_budget)
     }
 }
 
 impl PressureMap {
-    /// Creates the map of a function as it is.
+    /// Creates the map of a function.
     pub fn new(function: &Function, flow: Rc<ControlFlow>, liveness: Rc<Liveness>) -> Self {
         let mut map = Self {
             at: vec![Counts::default(); function.instruction_limit()],
@@ -146,13 +143,12 @@ impl PressureMap {
         map
     }
 
-    /// Returns the most data units at any point of a block.
+    /// Returns the maximum of data units over a block.
     pub fn highest_in(&self, block: Block) -> u32 {
         self.highest[block.index()][0]
     }
 
-    /// True if there is room for registers, all of them at once, from the start of a block to its
-    /// end.
+    /// True if there is room for all of the registers from the start of a block to its end.
     pub fn fits_through(
         &self,
         function: &Function,
@@ -168,7 +164,7 @@ impl PressureMap {
         })
     }
 
-    /// Takes note that a register may be live from the start of a block to its end.
+    /// Records that a register may be live from the start of a block to its end.
     pub fn add_through(&mut self, function: &Function, block: Block, register: Register) {
         let kind = kind_of(function.register(register).file);
         let units = units_of(function, register);
@@ -181,8 +177,8 @@ impl PressureMap {
         }
     }
 
-    /// What making a register live up to an instruction takes, which is to use it. The function may
-    /// have been changed since the map was made, but not its blocks.
+    /// Computes the extension that a use of a register by an instruction needs. The function may
+    /// have changed since the map was made, but not its blocks.
     pub fn extension(
         &mut self,
         function: &Function,
@@ -225,8 +221,8 @@ impl PressureMap {
         extension
     }
 
-    /// Takes note that a register was made live as asked. If it takes the place of another
-    /// everywhere behind the user, it is live where that one was.
+    /// Records an accepted extension. If the register replaces another behind the user, it is live
+    /// where that one was.
     pub fn accept(&mut self, function: &Function, extension: &RangeExtension, replaced: Option<Register>) {
         let kind = extension.kind;
         for span in &extension.spans {
@@ -265,8 +261,7 @@ impl PressureMap {
         is_out(register) || replaced.any(|&replaced| is_out(replaced))
     }
 
-    /// Does the register hold a value behind an instruction that it holds before it too, and that
-    /// matters?
+    /// True if the register holds the same live value before and after an instruction.
     fn is_live_after(
         &self,
         function: &Function,
@@ -290,8 +285,8 @@ impl PressureMap {
         }
     }
 
-    /// Adds the points of a block from the register's last mention in front of `end` on, and
-    /// remembers the block if it has none.
+    /// Adds the points of a block from the register's last mention before `end`, and remembers the
+    /// block if it has none.
     fn extend_back(
         &mut self,
         function: &Function,
@@ -315,7 +310,7 @@ impl PressureMap {
                 instruction,
                 is_use: true,
             }) => Some(instruction),
-            // Live right behind its definition.
+            // Live directly behind its definition.
             Some(Mention { instruction, .. }) => match code_behind(function, instruction) {
                 next if next == end => return,
                 next => next,
@@ -339,8 +334,8 @@ impl PressureMap {
         extension.spans.push(span);
     }
 
-    /// Orders the instructions of a block; those made after the map are told by how far the next
-    /// older one is.
+    /// Orders the instructions of a block. Instructions created after the map are ordered by their
+    /// distance from the next older one.
     fn position(&self, function: &Function, instruction: Instruction) -> u64 {
         let behind = std::iter::successors(Some(instruction), |&next| function.next(next));
         let mut steps = 0;
@@ -357,9 +352,9 @@ impl PressureMap {
         u64::from(u32::MAX) << 32 | u64::from(u32::MAX - steps)
     }
 
-    /// Returns the units where an instruction's results are defined; of one made after the map,
-    /// those of the older one before it, which are as many if it defines nothing that the map
-    /// knows.
+    /// Returns the units where an instruction's results are defined. For an instruction created
+    /// after the map, those of the nearest older one before it: they are the same if it defines
+    /// nothing that the map knows.
     fn counts_at(&self, function: &Function, instruction: Instruction) -> Counts {
         let before = std::iter::successors(Some(instruction), |&next| function.previous(next));
         let mut known = before
@@ -376,7 +371,7 @@ fn raise(most: &mut Counts, counts: Counts) {
     }
 }
 
-/// The next instruction that is none for debuggers.
+/// Returns the next instruction that is not a debug instruction.
 fn code_behind(function: &Function, instruction: Instruction) -> Option<Instruction> {
     let behind = std::iter::successors(function.next(instruction), |&next| function.next(next));
     behind
@@ -384,7 +379,7 @@ fn code_behind(function: &Function, instruction: Instruction) -> Option<Instruct
         .find(|&next| !function.operation(next).is_debug())
 }
 
-/// Returns the instructions of a span but those for debuggers.
+/// Returns the instructions of a span except debug instructions.
 fn instructions_of(function: &Function, span: Span) -> impl Iterator<Item = Instruction> + '_ {
     let first = span.from.or_else(|| function.first(span.block));
     let all = std::iter::successors(first, |&next| function.next(next));
@@ -399,12 +394,12 @@ struct Mention {
     is_use: bool,
 }
 
-/// Where a register is read or written in a block; PHIs read where the predecessors end, which is
-/// not in a block.
+/// The reads and writes of a register in each block. PHIs read at the end of the predecessors,
+/// which is not in a block.
 struct Mentions(SmallVec<[Mention; 16]>);
 
 impl Mentions {
-    /// Returns those in the function, and a new user, or none if there are too many.
+    /// Collects the mentions of a register and a new user, or none if there are too many.
     fn of(function: &Function, register: Register, user: Instruction) -> Option<Self> {
         let uses = function.uses(register).filter(|&(user, number)| {
             let operation = function.operation(user);
@@ -422,7 +417,7 @@ impl Mentions {
         (mentions.len() <= MENTION_LIMIT).then_some(Self(mentions))
     }
 
-    /// How often an instruction reads the register; the new user once more.
+    /// Returns how often an instruction reads the register, counting the new user once more.
     fn count_of(&self, instruction: Instruction) -> usize {
         let is_use = |mention: &&Mention| mention.is_use && mention.instruction == instruction;
         self.0.iter().filter(is_use).count()
@@ -455,7 +450,7 @@ mod tests {
         PressureMap::new(function, flow, liveness)
     }
 
-    /// Returns the most units at points where a function has more than another, of the same
+    /// Returns the maximum over the points where `after` has more units than `before`, for the same
     /// instructions.
     fn fullest_raised(before: &PressureMap, after: &PressureMap, kind: usize) -> u32 {
         let points = before

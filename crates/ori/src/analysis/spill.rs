@@ -1,30 +1,30 @@
-//! What it costs to keep a register in memory, and where it would be stored and loaded.
+//! The cost of spilling a register, and where it would be stored and loaded.
 //!
 //! ```text
 //! cost = (stores + loads) / length
 //! ```
 //!
-//! Each definition becomes a store and each use a load, which count as often as their block runs:
-//! by LLVM's frequencies where they are known, else ten times for each loop around it. The length
-//! is the number of instructions after which the register is live: what spilling frees for others.
-//! The register that costs least is the one to spill (Chaitin, "Register Allocation and Spilling
-//! via Graph Coloring", 1982, with the length as in LLVM's spill weights).
+//! Each definition becomes a store and each use a load, weighted by how often their block runs: by
+//! LLVM's frequencies where they are known, otherwise ten times per enclosing loop. The length is
+//! the number of instructions after which the register is live, which is what spilling frees for
+//! others. The register with the lowest cost is the one to spill (Chaitin, "Register Allocation and
+//! Spilling via Graph Coloring", 1982, with the length as in LLVM's spill weights).
 
 use super::walk::read_register;
 use crate::{ControlFlow, Function, Instruction, Liveness, Operation};
 use oriel_engine::entity::{Block, Register, SecondaryMap};
 
-/// How often blocks run, the entry once.
+/// How often blocks run, relative to the entry.
 #[derive(Clone, Debug)]
 pub struct BlockWeights {
     weights: SecondaryMap<Block, f64>,
 }
 
 impl BlockWeights {
-    /// Runs of a loop for each time that it is entered, where frequencies are not known.
+    /// Iterations per entry of a loop if frequencies are not known.
     const TRIPS: f64 = 10.0;
 
-    /// Returns the weights of a function's blocks.
+    /// Computes the weights of a function's blocks.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
         let entry = function.info.entry_frequency;
         let all_known = entry != 0
@@ -43,25 +43,25 @@ impl BlockWeights {
         Self { weights }
     }
 
-    /// How often a block runs.
+    /// Returns how often a block runs.
     pub fn of(&self, block: Block) -> f64 {
         self.weights[block]
     }
 }
 
-/// What keeping a register in memory takes.
+/// The cost of spilling a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpillCost {
-    /// Stores that run, for each time that the function does.
+    /// Executed stores per execution of the function.
     pub stores: f64,
-    /// Loads that run.
+    /// Executed loads per execution of the function.
     pub loads: f64,
     /// Instructions after which the register is live.
     pub length: u64,
 }
 
 impl SpillCost {
-    /// Accesses to memory for each instruction that is freed; infinite where none is.
+    /// Returns memory accesses per instruction that is freed; infinite if none is.
     pub fn cost(&self) -> f64 {
         if self.length == 0 {
             f64::INFINITY
@@ -71,16 +71,15 @@ impl SpillCost {
     }
 }
 
-/// Returns the costs of all registers. PHIs cost nothing by themselves: both sides of one are one
-/// place in memory.
+/// Returns the costs of all registers. PHIs cost nothing by themselves: both sides of a PHI share
+/// one stack slot.
 pub fn spill_costs(
     function: &Function,
     liveness: &Liveness,
     weights: &BlockWeights,
 ) -> SecondaryMap<Register, SpillCost> {
     let mut costs: SecondaryMap<Register, SpillCost> = SecondaryMap::new();
-    // Where the value ends that is live now, in instructions from the end of the block; walking
-    // backward.
+    // The end of the current value, in instructions from the end of the block, walking backward.
     let mut ends: SecondaryMap<Register, Option<u64>> = SecondaryMap::new();
     for &block in function.blocks() {
         let weight = weights.of(block);
@@ -104,7 +103,7 @@ pub fn spill_costs(
     costs
 }
 
-/// Counts one instruction, which `behind` instructions of its block, itself included, end.
+/// Counts an instruction; `behind` is its distance from the end of its block, counting itself.
 fn visit(
     function: &Function,
     instruction: Instruction,
@@ -140,20 +139,20 @@ fn visit(
     }
 }
 
-/// Where a spilled register may be loaded for the uses of one block.
+/// A load of a spilled register that serves the uses of one block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReloadCandidate {
     /// The block whose uses it serves.
     pub block: Block,
-    /// The first of them.
+    /// The first of these uses.
     pub first_use: Instruction,
-    /// A block at whose end a load would serve as well, and run less often: the cheapest that
-    /// dominates.
+    /// A block at whose end the load could be placed instead and run less often: the cheapest one
+    /// that dominates.
     pub hoisted: Option<Block>,
 }
 
-/// Returns where a spilled register may be loaded: once for each block that uses it before it
-/// defines it. A store goes behind each definition.
+/// Returns where a spilled register would be loaded: once for each block that uses it before
+/// defining it. A store follows each definition.
 pub fn reload_candidates(
     function: &Function,
     flow: &ControlFlow,
@@ -185,7 +184,7 @@ pub fn reload_candidates(
         };
         let mut hoisted: Option<Block> = None;
         let mut above = block;
-        // Where there are several definitions, one that does not dominate may lie between.
+        // With several definitions, one that does not dominate may lie in between.
         let has_one_value = function.unique_definition(register).is_some();
         while has_one_value && let Some(dominator) = flow.dominators.immediate(above) {
             let cheapest = hoisted.unwrap_or(block);

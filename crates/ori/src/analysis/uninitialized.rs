@@ -1,11 +1,11 @@
 //! Registers that may be read before they are written.
 //!
-//! A register that is live where the function begins is read on some path on which nothing has
-//! defined it. The reference's detector asks the same of every block; one block is enough, since
-//! what is live into a block on a path from the entry without a definition is live at the entry.
+//! A register that is live at the function's entry is read on some path without a definition. The
+//! reference's detector checks every block; the entry suffices, since a register that is live into
+//! a block on a path from the entry without a definition is live at the entry.
 //!
-//! What the program has said to be of no matter is no finding: an operand that is marked undefined
-//! reads nothing, and an `IMPLICIT_DEF` is a definition.
+//! Reads that the program declares irrelevant are no findings: an operand marked undefined reads
+//! nothing, and an `IMPLICIT_DEF` is a definition.
 
 use crate::{Function, Liveness};
 use oriel_engine::entity::Register;

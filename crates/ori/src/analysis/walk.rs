@@ -1,4 +1,4 @@
-//! A block from its end to its start, with the registers that are live after each instruction.
+//! Walks a block backward with the registers that are live after each instruction.
 
 use crate::{Function, Instruction, Liveness, Operand, Operation};
 use oriel_engine::bitvector::EntityBitSet;
@@ -9,7 +9,7 @@ pub(super) fn read_register(operand: Operand) -> Option<Register> {
     operand.as_register().filter(|_| !operand.is_undefined())
 }
 
-/// Walks blocks. Keeps its set from block to block.
+/// Walks blocks backward. Keeps its set from block to block.
 pub struct BlockWalk<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
@@ -17,7 +17,7 @@ pub struct BlockWalk<'a> {
 }
 
 impl<'a> BlockWalk<'a> {
-    /// Creates a walk over the function that `liveness` is of.
+    /// Creates a walk over `function`, whose liveness is given.
     pub fn new(function: &'a Function, liveness: &'a Liveness) -> Self {
         Self {
             function,
@@ -26,9 +26,9 @@ impl<'a> BlockWalk<'a> {
         }
     }
 
-    /// Calls `visit` with every instruction of a block but its PHIs, last first, and the registers
-    /// that are live after it. Returns those that are live after the PHIs, their results included
-    /// if they are used: PHIs take effect all at once where the block begins.
+    /// Calls `visit` with every instruction of a block except PHIs, last first, and the registers
+    /// live after it. Returns the registers live after the PHIs, including results of PHIs that are
+    /// used: PHIs take effect all at once at the start of the block.
     pub fn visit(
         &mut self,
         block: Block,

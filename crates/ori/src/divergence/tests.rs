@@ -1,4 +1,4 @@
-//! Tests on functions in text; those by execution are `oriel exec --check-uniformity` on examples
+//! Tests on functions in text form. `oriel exec --check-uniformity` tests by execution, on examples
 //! and generated kernels.
 
 use super::*;
@@ -244,11 +244,12 @@ bix3:
     );
 }
 
-/// Targets of a branch from which two ways meet in a block, found by walking along one way at a
+/// Finds the targets of a branch from which two paths meet in a block, by following one path at a
 /// time.
 fn meet_by_disjoint_ways(flow: &ControlFlow, branch: Block, meeting: Option<Block>) -> Vec<Block> {
     let goes_on = |block: Block| Some(block) != meeting && block != branch;
-    // Is there a way from `start` to `end` through none of `blocked`, and which blocks are on it?
+    // Returns whether a path leads from `start` to `end` through none of `blocked`, and the blocks
+    // on it.
     let reach = |start: Block, blocked: Option<Block>| {
         let mut reached = EntitySet::with_capacity(64);
         let mut pending = vec![start];
@@ -265,7 +266,7 @@ fn meet_by_disjoint_ways(flow: &ControlFlow, branch: Block, meeting: Option<Bloc
     targets.dedup();
     let mut joins = Vec::new();
     for &block in flow.order.as_slice() {
-        // By Menger's theorem two ways are disjoint up to here if no one block is on all ways.
+        // By Menger's theorem two paths are disjoint so far if no single block is on all paths.
         let reaching: Vec<Block> = targets
             .iter()
             .copied()
@@ -285,7 +286,7 @@ fn meet_by_disjoint_ways(flow: &ControlFlow, branch: Block, meeting: Option<Bloc
 }
 
 proptest! {
-    /// Labels find every join that there is, and without retreating edges nothing else.
+    /// Labels find every join that exists and, without retreating edges, nothing else.
     #[test]
     fn labels_find_the_joins_of_disjoint_ways(seed: u64) {
         let function = random_function(seed, Stage::Ssa);
@@ -305,7 +306,7 @@ proptest! {
         }
     }
 
-    /// Whatever an instruction reads decides about what it gives.
+    /// A divergent input makes the result divergent.
     #[test]
     fn the_result_is_a_fixed_point(seed: u64, is_late: bool) {
         let stage = if is_late { Stage::Late } else { Stage::Ssa };

@@ -1,17 +1,17 @@
-//! Blocks, and the instructions in them.
+//! Blocks and their instructions.
 
 use super::{Function, Instruction};
 use crate::operand::Operand;
 use oriel_engine::entity::Block;
 
-/// Blocks and the instructions in them.
+/// Blocks and their instructions.
 impl Function {
-    /// Blocks in layout order; the first is the entry.
+    /// Returns the blocks in layout order; the first is the entry.
     pub fn blocks(&self) -> &[Block] {
         &self.layout
     }
 
-    /// Returns the block where the function begins.
+    /// Returns the entry block.
     ///
     /// # Panics
     /// The function has no blocks.
@@ -19,28 +19,28 @@ impl Function {
         self.layout[0]
     }
 
-    /// True if it is in the layout.
+    /// True if the block is in the layout.
     pub fn is_placed(&self, block: Block) -> bool {
         self.blocks[block].is_placed
     }
 
-    /// LLVM's number of a block; of a new one, that of the block it came from.
+    /// Returns LLVM's number of a block; for a new block, that of the block that it came from.
     pub fn label(&self, block: Block) -> u32 {
         self.blocks[block].label
     }
 
-    /// LLVM's frequency of a block; zero if not known.
+    /// Returns LLVM's frequency of a block; zero if unknown.
     pub fn frequency(&self, block: Block) -> u64 {
         self.blocks[block].frequency
     }
 
-    /// True if something besides the function's branches refer to it.
+    /// True if something besides the function's branches refers to the block.
     pub fn is_address_taken(&self, block: Block) -> bool {
         self.blocks[block].is_address_taken
     }
 
-    /// Returns the instructions of a block, in order. It may be edited once the iterator has moved
-    /// on from it.
+    /// Returns the instructions of a block, in order. An instruction may be edited once the
+    /// iterator has moved past it.
     pub fn instructions(&self, block: Block) -> Instructions<'_> {
         let data = &self.blocks[block];
         Instructions {
@@ -60,22 +60,22 @@ impl Function {
         self.blocks[block].last.expand()
     }
 
-    /// Returns the one before it in its block.
+    /// Returns the previous instruction in its block.
     pub fn previous(&self, instruction: Instruction) -> Option<Instruction> {
         self.instructions[instruction].previous.expand()
     }
 
-    /// Returns the one after it in its block.
+    /// Returns the next instruction in its block.
     pub fn next(&self, instruction: Instruction) -> Option<Instruction> {
         self.instructions[instruction].next.expand()
     }
 
-    /// Returns the block that it is in; none once it was removed.
+    /// Returns the block that contains the instruction, or none once it was removed.
     pub fn block_of(&self, instruction: Instruction) -> Option<Block> {
         self.instructions[instruction].block.expand()
     }
 
-    /// Returns the instruction that ends a block, which is its last but for debug instructions.
+    /// Returns the instruction that ends a block: the last one except debug instructions.
     pub fn terminator(&self, block: Block) -> Option<Instruction> {
         self.instructions(block)
             .rev()
@@ -83,8 +83,7 @@ impl Function {
             .filter(|&instruction| self.operation(instruction).is_terminator())
     }
 
-    /// Returns the blocks that control can go to from here, with repetitions, as the terminator has
-    /// them.
+    /// Returns the successors of a block, in the order of its terminator and with repetitions.
     pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         self.terminator(block)
             .into_iter()

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 pub struct Instruction(u32);
 entity_impl!(Instruction, "i");
 
-/// A place for an operand in the pool of a function.
+/// The position of an operand in the pool of a function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u32);
 entity_impl!(Slot, "slot");
@@ -30,13 +30,13 @@ entity_impl!(AccessId, "access");
 /// The register files of the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RegisterFile {
-    /// Data registers, one value a thread.
+    /// Data registers, one value per thread.
     R,
-    /// Data registers, one value a warp.
+    /// Data registers, one value per warp.
     Ur,
-    /// Predicates, one a thread.
+    /// Predicates, one per thread.
     P,
-    /// Predicates, one a warp.
+    /// Predicates, one per warp.
     Up,
     /// Barriers.
     B,
@@ -46,7 +46,7 @@ impl RegisterFile {
     /// Every file, in order.
     pub const ALL: [Self; 5] = [Self::R, Self::Ur, Self::P, Self::Up, Self::B];
 
-    /// Returns the name in text.
+    /// Returns the name in text form.
     pub const fn name(self) -> &'static str {
         match self {
             Self::R => "R",
@@ -57,20 +57,20 @@ impl RegisterFile {
         }
     }
 
-    /// True if it holds predicates.
+    /// True if the file holds predicates.
     pub const fn is_predicate(self) -> bool {
         matches!(self, Self::P | Self::Up)
     }
 }
 
-/// A virtual register. Input registers keep their numbers, new ones follow.
+/// A virtual register. Input registers keep their numbers; new ones follow.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterData {
-    /// The file that it belongs to.
+    /// The register's file.
     pub file: RegisterFile,
     /// Width in bits.
     pub bits: u16,
-    /// LLVM's class; none where the function does not come from LLVM.
+    /// LLVM's class; none if the function does not come from LLVM.
     pub class: PackedOption<RegisterClass>,
     pub(crate) definitions: PackedOption<Slot>,
     pub(crate) uses: PackedOption<Slot>,
@@ -79,7 +79,7 @@ pub struct RegisterData {
 /// A constant that an operand word cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Constant {
-    /// An integer, as LLVM's immediate has it.
+    /// An integer in the form of LLVM's immediates.
     Integer(i64),
     /// A number in another format, or a wider integer: the bits, low half first.
     Bits {
@@ -89,7 +89,7 @@ pub enum Constant {
         bits: u32,
         /// Its low 64 bits.
         low: u64,
-        /// The bits above.
+        /// Its high 64 bits.
         high: u64,
     },
 }
@@ -106,29 +106,29 @@ pub enum Special {
     },
     /// A stack object.
     Frame(FrameObject),
-    /// A register of the target that is not virtual.
+    /// A physical register of the target.
     Physical(PhysicalRegister),
-    /// A register that the hardware keeps.
+    /// A special register of the hardware.
     SpecialRegister(SpecialRegister),
-    /// An operand without a meaning for Ori, as the machine instruction has it.
+    /// An operand unknown to Ori, as the machine instruction has it.
     Machine {
         /// The instruction.
         instruction: MachineInstruction,
-        /// Which of its operands.
+        /// The number of the operand.
         operand: u32,
     },
 }
 
-/// What is known of the memory that an instruction accesses.
+/// A description of the memory that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryAccess {
-    /// Equal numbers mean the same base; none: nothing is known.
+    /// Equal numbers mean the same base; none if it is unknown.
     pub base: Option<u32>,
-    /// The global variable that it lies in.
+    /// The global variable that is accessed.
     pub symbol: Option<Symbol>,
     /// Bytes from the base.
     pub offset: i64,
-    /// Bytes, if known.
+    /// Size in bytes, if known.
     pub size: Option<u64>,
     /// Logarithm of the alignment in bytes to base two.
     pub log2_alignment: u8,
@@ -143,18 +143,18 @@ pub struct StackObject {
     pub size: u64,
     /// Alignment in bytes.
     pub alignment: u32,
-    /// Does the caller lay it out, and what is in it?
+    /// True if the caller determines its position and content.
     pub is_fixed: bool,
-    /// True if it is no longer part of the function.
+    /// True if it was removed.
     pub is_removed: bool,
 }
 
-/// A machine opcode: what LLVM says of it.
+/// LLVM's description of a machine opcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineOpcode {
     /// LLVM's name.
     pub name: Cow<'static, str>,
-    /// Of one whose name is only a number: PTX's mnemonic and a letter for each operand.
+    /// For an opcode whose name is only a number: PTX's mnemonic and a letter for each operand.
     pub mnemonic: Option<Cow<'static, str>>,
     /// LLVM's flags.
     pub flags: OpcodeFlags,
@@ -164,11 +164,11 @@ bitflags! {
     /// Properties of one instruction.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct InstructionFlags: u16 {
-        /// Changed since it was made from the machine instruction.
+        /// Changed since it was created from the machine instruction.
         const EDITED = 1 << 0;
-        /// The machine instruction carries what only LLVM can copy.
+        /// The machine instruction carries attachments that only LLVM can copy.
         const ATTACHMENTS = 1 << 1;
-        /// Inline assembly that has effects beside its results.
+        /// Inline assembly with effects besides its results.
         const ASM_SIDE_EFFECTS = 1 << 2;
         /// Inline assembly that may read memory.
         const ASM_READS = 1 << 3;
@@ -178,7 +178,7 @@ bitflags! {
         const ASM_CONVERGENT = 1 << 5;
         /// A copy of its origin, which remains.
         const CLONE = 1 << 6;
-        /// Made by a phase: the origin gives only location, flags and memory operands.
+        /// Created by a phase: the origin only provides location, flags and memory operands.
         const NEW = 1 << 7;
         /// Mark: its value reaches every use.
         const MARK_PROPAGATED = 1 << 8;
@@ -190,7 +190,7 @@ bitflags! {
 }
 
 impl InstructionFlags {
-    /// What LLVM says of one instruction beyond its opcode.
+    /// Returns LLVM's flags of one instruction beyond those of its opcode.
     pub fn from_behavior(behavior: Behavior) -> Self {
         let mut flags = Self::empty();
         flags.set(Self::ATTACHMENTS, behavior.contains(Behavior::ATTACHMENTS));
@@ -215,9 +215,9 @@ pub(crate) struct InstructionData {
     pub operand_count: u32,
     pub result_count: u16,
     pub flags: InstructionFlags,
-    /// The first of the machine instructions that it was made from, or whose place it takes.
+    /// The first of the machine instructions that it was created from, or that it replaces.
     pub origin: PackedOption<MachineInstruction>,
-    /// How many there are, one after the other.
+    /// The number of these machine instructions, which are consecutive.
     pub origin_count: u32,
     pub opcode: PackedOption<Opcode>,
     pub access: PackedOption<AccessId>,
@@ -245,11 +245,11 @@ pub(crate) struct BlockData {
     pub last: PackedOption<Instruction>,
     /// True if it is in the layout.
     pub is_placed: bool,
-    /// The input block that a new one takes its name and alignment from.
+    /// For a new block: the input block that provides name and alignment.
     pub origin: Option<Block>,
-    /// LLVM's number of the block, for people.
+    /// LLVM's number of the block, for display.
     pub label: u32,
-    /// LLVM's frequency; zero: not known.
+    /// LLVM's frequency; zero if unknown.
     pub frequency: u64,
     /// Something outside the function's branches refers to it.
     pub is_address_taken: bool,

@@ -1,4 +1,4 @@
-//! What an instruction is and does.
+//! Properties of instructions.
 
 use super::{Function, Instruction, InstructionFlags, MachineOpcode, MemoryAccess};
 use crate::modifiers::Modifiers;
@@ -6,39 +6,39 @@ use crate::operation::Operation;
 use crate::types::DataType;
 use oriel_engine::entity::{EntityRef, Instruction as MachineInstruction};
 
-/// What an instruction is.
+/// Properties of instructions.
 impl Function {
-    /// What it does.
+    /// Returns the operation.
     pub fn operation(&self, instruction: Instruction) -> Operation {
         self.instructions[instruction].operation
     }
 
-    /// Returns the type that it computes in.
+    /// Returns the data type.
     pub fn data_type(&self, instruction: Instruction) -> DataType {
         self.instructions[instruction].data_type
     }
 
-    /// Returns the type of its sources, or of what lies in memory, if that is another.
+    /// Returns the type of the sources or of the memory accessed, if it differs from the data type.
     pub fn source_type(&self, instruction: Instruction) -> DataType {
         self.instructions[instruction].source_type
     }
 
-    /// Its modifiers.
+    /// Returns the modifiers.
     pub fn modifiers(&self, instruction: Instruction) -> Modifiers {
         self.instructions[instruction].modifiers
     }
 
-    /// Its flags.
+    /// Returns the flags.
     pub fn flags(&self, instruction: Instruction) -> InstructionFlags {
         self.instructions[instruction].flags
     }
 
-    /// Returns the machine instruction that it was made from, or whose place it takes.
+    /// Returns the machine instruction that it was created from or that it replaces.
     pub fn origin(&self, instruction: Instruction) -> Option<MachineInstruction> {
         self.instructions[instruction].origin.expand()
     }
 
-    /// Returns all machine instructions that it was made from: several for branches.
+    /// Returns all machine instructions that it was created from: several for branches.
     pub fn origins(&self, instruction: Instruction) -> impl Iterator<Item = MachineInstruction> + use<> {
         let data = &self.instructions[instruction];
         let first = data.origin.expand().map_or(0, MachineInstruction::index);
@@ -46,18 +46,18 @@ impl Function {
         (first..first + count).map(MachineInstruction::new)
     }
 
-    /// LLVM's opcode of the machine instruction that it was made from.
+    /// Returns LLVM's opcode of the machine instruction that it was created from.
     pub fn machine_opcode(&self, instruction: Instruction) -> Option<&MachineOpcode> {
         let opcode = self.instructions[instruction].opcode.expand()?;
         Some(&self.opcodes[opcode])
     }
 
-    /// Machine instructions that it stands for beside its origin.
+    /// Returns the machine instructions that it represents besides its origin.
     pub fn merged(&self, instruction: Instruction) -> &[MachineInstruction] {
         self.merged.get(&instruction).map_or(&[], |merged| merged)
     }
 
-    /// What is known of the memory that it accesses.
+    /// Returns the description of the memory that it accesses.
     pub fn access(&self, instruction: Instruction) -> Option<&MemoryAccess> {
         let access = self.instructions[instruction].access.expand()?;
         Some(&self.accesses[access])

@@ -1,8 +1,8 @@
-//! The code object: one function's blocks, instructions, operands and registers.
+//! The representation of a function: blocks, instructions, operands and registers.
 //!
-//! Instructions of a block are a doubly linked list, so that phases insert and remove in constant
-//! time while they walk. Operands lie in one pool, results first, then sources; each is a link in
-//! the list of its register's definitions or uses, which every edit keeps right.
+//! The instructions of a block are a doubly linked list, so that phases insert and remove in
+//! constant time during a walk. Operands lie in one pool, results first, then sources; each is
+//! linked into the list of its register's definitions or uses, which every edit keeps consistent.
 //!
 //! | file | subject |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `meaning.rs` | what an instruction is and does |
 //! | `operands.rs` | operands, definitions and uses |
 //!
-//! What is here reads and asks; `edit.rs` changes.
+//! This module has the queries; `edit.rs` has the changes.
 
 mod blocks;
 mod data;
@@ -35,34 +35,34 @@ use oriel_engine::hash::NumberMap;
 use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
 use smallvec::SmallVec;
 
-/// What is known of a function as a whole.
+/// Properties of a function as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionInfo {
     /// Its name.
     pub name: String,
-    /// Where in code generation it was exported.
+    /// The stage of code generation at which it was exported.
     pub stage: Stage,
     /// Compute capability times ten.
     pub sm: u32,
     /// Properties.
     pub flags: FunctionFlags,
-    /// Frequency of the entry block, which is the unit; zero: not known.
+    /// Frequency of the entry block, which is the unit; zero if unknown.
     pub entry_frequency: u64,
 }
 
 /// A function in Ori.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// What is known of it as a whole.
+    /// Properties of the function as a whole.
     pub info: FunctionInfo,
     pub(super) blocks: PrimaryMap<Block, BlockData>,
     pub(super) layout: Vec<Block>,
     pub(super) instructions: PrimaryMap<Instruction, InstructionData>,
     pub(super) slots: PrimaryMap<Slot, SlotData>,
     pub(super) registers: PrimaryMap<Register, RegisterData>,
-    /// How many blocks the input had.
+    /// The number of blocks of the input.
     pub(super) input_blocks: usize,
-    /// How many registers the input had.
+    /// The number of registers of the input.
     pub(super) input_registers: usize,
     pub(super) constants: PrimaryMap<ConstantId, Constant>,
     pub(super) constant_ids: NumberMap<Constant, ConstantId>,
@@ -71,11 +71,11 @@ pub struct Function {
     pub(super) accesses: PrimaryMap<AccessId, MemoryAccess>,
     pub(super) access_ids: NumberMap<MemoryAccess, AccessId>,
     pub(super) opcodes: PrimaryMap<Opcode, MachineOpcode>,
-    /// What lies on the stack.
+    /// The objects on the stack.
     pub(super) stack_objects: PrimaryMap<FrameObject, StackObject>,
-    /// Names of the symbols, for text.
+    /// Names of the symbols, for the text form.
     pub(super) symbols: PrimaryMap<Symbol, String>,
-    /// Machine instructions that an instruction stands for beside its origin.
+    /// Machine instructions that an instruction represents besides its origin.
     pub(super) merged: NumberMap<Instruction, SmallVec<[MachineInstruction; 2]>>,
 }
 
@@ -107,7 +107,8 @@ impl Function {
 
 /// Sizes.
 impl Function {
-    /// Blocks that have ever been, removed ones included: the size of tables over blocks.
+    /// Returns the number of blocks ever created, including removed ones: the size of tables over
+    /// blocks.
     pub fn block_limit(&self) -> usize {
         self.blocks.len()
     }
@@ -117,7 +118,7 @@ impl Function {
         self.registers.len()
     }
 
-    /// Bytes that its tables of blocks, instructions, operands and registers take.
+    /// Returns the bytes of its tables of blocks, instructions, operands and registers.
     pub fn table_bytes(&self) -> usize {
         self.blocks.len() * size_of::<BlockData>()
             + self.layout.len() * size_of::<Block>()
@@ -129,8 +130,8 @@ impl Function {
             + self.accesses.len() * size_of::<MemoryAccess>()
     }
 
-    /// Instructions that have ever been, removed ones included: the size of tables over
-    /// instructions.
+    /// Returns the number of instructions ever created, including removed ones: the size of tables
+    /// over instructions.
     pub fn instruction_limit(&self) -> usize {
         self.instructions.len()
     }

@@ -1,4 +1,4 @@
-//! Operands, and the registers that they name.
+//! Operands and the registers that they name.
 
 use super::data::SlotData;
 use super::{Constant, Function, Instruction, RegisterData, Slot, Special, StackObject};
@@ -17,46 +17,45 @@ impl Function {
         )
     }
 
-    /// Its results.
+    /// Returns the results of an instruction.
     pub fn results(&self, instruction: Instruction) -> Operands<'_> {
         let (first, middle, _) = self.operand_slots(instruction);
         Operands(&self.slots.as_values_slice()[first..middle])
     }
 
-    /// Its sources.
+    /// Returns the sources of an instruction.
     pub fn sources(&self, instruction: Instruction) -> Operands<'_> {
         let (_, middle, end) = self.operand_slots(instruction);
         Operands(&self.slots.as_values_slice()[middle..end])
     }
 
-    /// Returns the place of one of its sources in the pool.
+    /// Returns the position of a source in the pool.
     ///
     /// # Panics
-    /// It has fewer.
+    /// The instruction has fewer sources.
     pub(crate) fn source_slot(&self, instruction: Instruction, number: usize) -> Slot {
         let (_, middle, end) = self.operand_slots(instruction);
         assert!(number < end - middle, "{instruction} has no source {number}");
         Slot::new(middle + number)
     }
 
-    /// Returns one of its results.
+    /// Returns a result.
     ///
     /// # Panics
-    /// It has fewer.
+    /// The instruction has fewer results.
     pub fn result(&self, instruction: Instruction, number: usize) -> Operand {
         self.results(instruction).get(number)
     }
 
-    /// Returns one of its sources.
+    /// Returns a source.
     ///
     /// # Panics
-    /// It has fewer.
+    /// The instruction has fewer sources.
     pub fn source(&self, instruction: Instruction, number: usize) -> Operand {
         self.sources(instruction).get(number)
     }
 
-    /// Returns an integer that an operand stands for: an immediate, or an integer of the constant
-    /// table.
+    /// Returns the integer of an operand: an immediate, or an integer of the constant table.
     pub fn integer(&self, operand: Operand) -> Option<i64> {
         match operand.kind() {
             OperandKind::Immediate(value) => Some(i64::from(value)),
@@ -68,7 +67,7 @@ impl Function {
         }
     }
 
-    /// Returns the bits of a constant operand, the low 64 of them.
+    /// Returns the low 64 bits of a constant operand.
     pub fn constant_bits(&self, operand: Operand) -> Option<u64> {
         match operand.kind() {
             OperandKind::Constant(constant) => match self.constants[constant] {
@@ -84,20 +83,20 @@ impl Function {
         self.constants[constant]
     }
 
-    /// Returns an operand that the machine function describes.
+    /// Returns the data of an operand that the machine function describes.
     pub fn special_data(&self, special: SpecialId) -> Special {
         self.specials[special]
     }
 
-    /// What lies on the thread's stack.
+    /// Returns the objects on the thread's stack.
     pub fn stack_objects(&self) -> impl Iterator<Item = (FrameObject, &StackObject)> {
         self.stack_objects.iter()
     }
 
-    /// Returns one of the objects on the thread's stack.
+    /// Returns an object on the thread's stack.
     ///
     /// # Panics
-    /// There is none of this number.
+    /// There is no object with this number.
     pub fn stack_object(&self, object: FrameObject) -> &StackObject {
         &self.stack_objects[object]
     }
@@ -115,12 +114,12 @@ impl Function {
         (0..self.registers.len()).map(Register::new)
     }
 
-    /// Returns a register.
+    /// Returns the data of a register.
     pub fn register(&self, register: Register) -> &RegisterData {
         &self.registers[register]
     }
 
-    /// Returns the operand for a register, of whichever file it is.
+    /// Returns the operand for a register of any file.
     pub fn register_operand(&self, register: Register) -> Operand {
         if self.registers[register].file.is_predicate() {
             Operand::predicate(register)
@@ -129,8 +128,8 @@ impl Function {
         }
     }
 
-    /// Returns the instructions that define a register, and the number of the result, latest added
-    /// first.
+    /// Returns the instructions that define a register, each with the number of the result, the
+    /// latest first.
     pub fn definitions(&self, register: Register) -> References<'_> {
         References {
             function: self,
@@ -138,7 +137,7 @@ impl Function {
         }
     }
 
-    /// Returns the instructions that use a register, and the number of the source, latest added
+    /// Returns the instructions that use a register, each with the number of the source, the latest
     /// first.
     pub fn uses(&self, register: Register) -> References<'_> {
         References {
@@ -156,7 +155,7 @@ impl Function {
         }
     }
 
-    /// True if nothing uses it.
+    /// True if nothing uses the register.
     pub fn is_unused(&self, register: Register) -> bool {
         self.registers[register].uses.is_none()
     }
@@ -167,25 +166,25 @@ impl Function {
 pub struct Operands<'a>(&'a [SlotData]);
 
 impl<'a> Operands<'a> {
-    /// Returns how many there are.
+    /// Returns the number of operands.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True if there are none.
+    /// True if there are no operands.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns one of them.
+    /// Returns an operand.
     ///
     /// # Panics
-    /// There are fewer.
+    /// There are fewer operands.
     pub fn get(&self, number: usize) -> Operand {
         self.0[number].operand
     }
 
-    /// Goes through them.
+    /// Iterates over the operands.
     pub fn iter(&self) -> OperandIter<'a> {
         OperandIter(self.0.iter())
     }
@@ -200,7 +199,7 @@ impl<'a> IntoIterator for Operands<'a> {
     }
 }
 
-/// Goes through the operands of an instruction.
+/// Iterates over the operands of an instruction.
 #[derive(Clone)]
 pub struct OperandIter<'a>(std::slice::Iter<'a, SlotData>);
 
@@ -224,7 +223,7 @@ impl DoubleEndedIterator for OperandIter<'_> {
 
 impl ExactSizeIterator for OperandIter<'_> {}
 
-/// Where a register is defined or used.
+/// Iterates over the definitions or uses of a register.
 #[derive(Clone)]
 pub struct References<'a> {
     function: &'a Function,

@@ -1,7 +1,7 @@
-//! Which of LLVM's opcodes can do an instruction, with operands as they are.
+//! Selection of the LLVM opcode for an instruction with its operands.
 //!
-//! Constants that an opcode takes in registers only are moved there first; how many have to says
-//! how well it fits.
+//! If an opcode takes a constant in a register only, the constant is moved there first. The number
+//! of such moves is the cost of an opcode.
 
 use super::opcode_mapping::{OpcodeMapping, mappings_of};
 use super::operand_class::{Description, OperandClass};
@@ -14,23 +14,23 @@ use crate::types::DataType;
 use oriel_engine::snapshot::abi::ConstantKind;
 use smallvec::SmallVec;
 
-/// Which operands an instruction has, as it is to be written.
+/// The operands and description of an instruction to be lowered.
 pub(super) struct Written<'a> {
     pub description: Description,
     pub results: &'a [Operand],
     pub sources: &'a [Operand],
 }
 
-/// The mapping that fits an instruction best.
+/// The best mapping for an instruction.
 pub(super) struct BestMapping {
     pub mapping: &'static OpcodeMapping,
-    /// Constants that have to be moved into registers for it.
+    /// The number of constants that must be moved into registers.
     pub moves: usize,
-    /// Types, modifiers and sources for it, if the first two sources change places.
+    /// Types, modifiers and sources if the first two sources are exchanged.
     pub swapped: Option<(Description, SmallVec<[Operand; 4]>)>,
 }
 
-/// Of all mappings of an operation the one that needs the fewest moves, the first of several.
+/// Returns the mapping of an operation with the fewest moves, or the first of several.
 pub(super) fn best_mapping(
     function: &Function,
     operation: Operation,
@@ -78,8 +78,8 @@ fn is_of_same_class(function: &Function, instruction: Instruction, number: usize
     data_type.is_some_and(|data_type| data_type.is_float() == function.integer(constant).is_none())
 }
 
-/// True if LLVM has an opcode for an instruction with `operand` as source `number`, so that no
-/// other instruction is needed for it than for what is there now.
+/// True if LLVM has an opcode for an instruction with `operand` as source `number` that needs no
+/// more extra instructions than the present one.
 pub fn takes_directly(
     function: &Function,
     instruction: Instruction,
@@ -114,7 +114,7 @@ pub fn takes_directly(
     moves(&sources).is_some_and(|after| after <= before)
 }
 
-/// True if LLVM has an opcode for an instruction, so that no other is needed for it.
+/// True if LLVM has an opcode for an instruction that needs no extra instruction.
 pub fn has_machine_opcode(function: &Function, new: &InstructionBuilder) -> bool {
     let written = Written {
         description: Description {
@@ -128,8 +128,8 @@ pub fn has_machine_opcode(function: &Function, new: &InstructionBuilder) -> bool
     best_mapping(function, new.operation, &written).is_some_and(|best| best.moves == 0)
 }
 
-/// Returns how many constants have to go into registers for `mapping` to fit, or none if it does
-/// not.
+/// Returns how many constants must be moved into registers for `mapping`, or none if it does not
+/// fit.
 fn moves_needed(function: &Function, mapping: &OpcodeMapping, written: &Written<'_>) -> Option<usize> {
     let counts_fit = mapping.result_count() == written.results.len()
         && written.sources.len() >= mapping.source_count()
@@ -198,7 +198,7 @@ pub(super) fn fit(
     }
 }
 
-/// True if it is a constant that an operand of so many bits can be.
+/// True if an operand is a constant that fits into `width` bits.
 fn is_constant(function: &Function, mapping: &OpcodeMapping, operand: Operand, width: u8) -> bool {
     if let Some(value) = function.integer(operand) {
         return !is_of_floats(mapping) && integer_fits(value, width);
@@ -215,16 +215,16 @@ fn is_constant(function: &Function, mapping: &OpcodeMapping, operand: Operand, w
     }
 }
 
-/// How well an operand suits a class.
+/// How well an operand fits a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Good,
-    /// A constant where a register is wanted.
+    /// A constant where a register is required.
     AfterMove,
     Bad,
 }
 
-/// What an instruction is beside its operands.
+/// Returns the description of an instruction: everything except its operands.
 pub(super) fn description_of(function: &Function, instruction: Instruction) -> Description {
     Description {
         data_type: function.data_type(instruction),
@@ -233,7 +233,7 @@ pub(super) fn description_of(function: &Function, instruction: Instruction) -> D
     }
 }
 
-/// Types, modifiers and sources of the same instruction with the first two sources exchanged.
+/// Returns types, modifiers and sources of the instruction with its first two sources exchanged.
 fn swapped(operation: Operation, written: &Written<'_>) -> Option<(Description, SmallVec<[Operand; 4]>)> {
     let mut description = written.description;
     match operation {
@@ -250,14 +250,14 @@ fn swapped(operation: Operation, written: &Written<'_>) -> Option<(Description, 
     Some((description, sources))
 }
 
-/// Do the constants of a mapping stand for floating-point numbers?
+/// True if the constants of a mapping are floating-point numbers.
 fn is_of_floats(mapping: &OpcodeMapping) -> bool {
     let Description {
         data_type,
         source_type,
         ..
     } = mapping.description;
-    // What a store or a load moves is bits.
+    // Stores and loads move plain bits.
     let of_sources = if source_type == DataType::None {
         data_type
     } else {
@@ -299,12 +299,12 @@ bix0:
             panic!("four instructions")
         };
         let fits = |instruction, number, operand| takes_directly(&function, instruction, number, operand);
-        // The first source of a sum gives its place to the constant; a bit count has no mapping for
+        // The first source of a sum is exchanged with the constant; a bit count has no mapping with
         // one.
         assert!(fits(add, 0, integer) && fits(add, 1, integer));
         assert!(fits(sub, 1, integer));
         assert!(!fits(popc, 0, integer));
-        // An integer is no constant of a sum of floats, and the other way round.
+        // An integer is no constant for a sum of floats, and vice versa.
         assert!(fits(fadd, 1, float) && !fits(fadd, 1, integer) && !fits(add, 1, float));
     }
 }

@@ -1,7 +1,7 @@
-//! Snapshot to Ori.
+//! Conversion from a snapshot to Ori.
 //!
-//! One walk over the snapshot. What each opcode is for Ori is looked up once an opcode; an
-//! instruction whose operands are not exactly what its mapping says becomes opaque.
+//! A single walk over the snapshot. Each opcode is looked up once. An instruction whose operands do
+//! not match its mapping becomes opaque.
 
 use super::opcode_mapping::{OpcodeMapping, mapping_named};
 use super::operand_class::{Description, OperandClass};
@@ -28,10 +28,10 @@ use std::borrow::Cow;
 /// A function that Ori cannot represent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// Operand words have 24 bits for what they refer to.
+    /// Operand words have 24 bits for an index.
     #[error("it has more than 2^24 {0}")]
     TooMany(&'static str),
-    /// A block's branches do not say where its edges lead, or stand amid other instructions.
+    /// A block's branches do not match its edges, or are not at its end.
     #[error("the end of bb.{0} is of no known form")]
     BlockEnd(usize),
 }
@@ -39,7 +39,7 @@ pub enum ImportError {
 /// LLVM's flag for floating-point operations that may be contracted with others.
 const MI_FLAG_CONTRACT: u32 = 1 << 8;
 
-/// What an opcode is for Ori.
+/// The interpretation of an opcode.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
     Mapped(&'static OpcodeMapping),
@@ -60,7 +60,7 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// What the opcodes of a snapshot are for Ori.
+    /// Returns the interpretation of each opcode of a snapshot.
     pub(super) fn of_opcodes(snapshot: &Snapshot<'_>) -> Vec<Self> {
         let opcodes = snapshot.arrays().opcodes;
         opcodes
@@ -108,12 +108,12 @@ impl Reading {
     }
 }
 
-/// Makes an Ori function of a machine function. Instructions that Ori does not know, or whose
-/// operands are not as it knows them, are [`Operation::Opaque`].
+/// Converts a machine function to Ori. Instructions that Ori does not know, or whose operands do
+/// not match, become [`Operation::Opaque`].
 ///
 /// # Errors
-/// It has more registers or blocks than operand words can number, or a block ends in a way that Ori
-/// has no terminator for.
+/// It has more registers or blocks than operand words can number, or a block ends in a way for
+/// which Ori has no terminator.
 pub fn from_machine(snapshot: &Snapshot<'_>) -> Result<Function, ImportError> {
     let mut importer = Importer::new(snapshot)?;
     importer.import_tables();
@@ -132,7 +132,7 @@ struct Importer<'a> {
     snapshot: Snapshot<'a>,
     readings: Vec<Reading>,
     function: Function,
-    /// The operand for each symbol without an offset, once there is one.
+    /// The operand for each symbol without an offset, once it is needed.
     symbols: Vec<PackedOption<SpecialId>>,
     /// The operand for each constant.
     constants: Vec<Operand>,
@@ -213,7 +213,7 @@ impl<'a> Importer<'a> {
                 low: record.low,
                 high: record.high,
             });
-            // Of others the value is not known, so that two of them may differ.
+            // The value of other constants is not known, so two of them may differ.
             let is_known = kind != ConstantKind::Other;
             self.constants
                 .push(if is_known { operand } else { Operand::NONE });
@@ -285,7 +285,7 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// An instruction that does not end a block, except one after which the thread is gone.
+    /// Imports an instruction that does not end a block, or one that ends the thread.
     fn import_instruction(&mut self, block: Block, instruction: MachineInstruction, is_last: bool) {
         let new = match self.reading(instruction) {
             Reading::Mapped(mapping) => self.read_mapped(instruction, mapping),
@@ -303,7 +303,7 @@ impl<'a> Importer<'a> {
         self.function.insert(Position::End(block), new);
     }
 
-    /// Returns an instruction with everything but operands.
+    /// Creates an instruction without operands.
     fn start(
         &mut self,
         instruction: MachineInstruction,
@@ -318,7 +318,7 @@ impl<'a> Importer<'a> {
         new.opcode = Some(Opcode::new(machine.record().opcode as usize));
         new.access = match machine.memory_operands() {
             [only] => Some(self.function.accesses.push(memory_access(only))),
-            // Nothing is known of none; several are not told apart.
+            // Without memory operands nothing is known; several are not distinguished.
             _ => None,
         };
         new
@@ -370,9 +370,9 @@ impl<'a> Importer<'a> {
         Some(new)
     }
 
-    /// Tells the parameters of a kernel from those of calls and device functions, which LLVM gives
-    /// the same address space: only loads can be of the former, and a symbol among the latter is
-    /// that of a call.
+    /// Distinguishes the parameters of a kernel from those of calls and device functions, to which
+    /// LLVM gives the same address space: only loads can access the former, and a symbol of the
+    /// latter is that of a call.
     fn adjust_space(
         &self,
         mapping: &OpcodeMapping,
@@ -394,7 +394,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Returns a result and `sources` registers, of the type that the result's register has.
+    /// Imports a result and `sources` registers, of the type of the result's register.
     fn read_plain(
         &mut self,
         instruction: MachineInstruction,
@@ -430,7 +430,7 @@ impl<'a> Importer<'a> {
         Some(new)
     }
 
-    /// Its registers are no uses, so all operands stay the machine's.
+    /// Imports a debug instruction. Its registers are no uses, so all operands stay the machine's.
     fn read_debug(&mut self, instruction: MachineInstruction) -> InstructionBuilder {
         let mut new = self.start(instruction, Operation::Debug, DataType::None);
         let count = self.snapshot.instruction(instruction).operand_records().len();
@@ -501,8 +501,7 @@ impl<'a> Importer<'a> {
         operand
     }
 
-    /// Returns an operand that only the machine instruction can describe; there is never a second
-    /// of it.
+    /// Returns an operand that only the machine instruction can describe. Each is distinct.
     fn machine_operand(&mut self, instruction: MachineInstruction, number: usize) -> Operand {
         if self.function.specials.len() >= Operand::INDEX_LIMIT {
             self.too_many_specials = true;
@@ -518,7 +517,7 @@ impl<'a> Importer<'a> {
 
 /// The ends of blocks.
 impl Importer<'_> {
-    /// Returns the terminator of `block`, which the machine instructions `end` make up.
+    /// Imports the terminator of `block`, which consists of the machine instructions `end`.
     fn import_end(&mut self, block: Block, end: &[MachineInstruction]) -> Result<(), ImportError> {
         let next = Block::new(block.index() + 1);
         let fall_through = || Operand::fall_through(next);
@@ -559,7 +558,7 @@ impl Importer<'_> {
                 for &item in &end[1..] {
                     operands.push(self.only_operand(item, 0));
                 }
-                // The table's number, which its start and end have to have in common.
+                // The table's number, which its start and end must share.
                 operands.push(self.machine_operand(end[0], 0));
                 Operation::Brx
             }
@@ -612,7 +611,7 @@ impl Importer<'_> {
         self.operand(instruction, number, &records[number])
     }
 
-    /// True if a block's branches lead where its edges lead.
+    /// Checks that a block's branches lead where its edges lead.
     fn check_edges(&self, block: Block, targets: impl Iterator<Item = Block>) -> Result<(), ImportError> {
         let mut named: smallvec::SmallVec<[Block; 4]> = targets.collect();
         let mut edges: smallvec::SmallVec<[Block; 4]> = self.snapshot.successors(block).collect();
@@ -636,7 +635,7 @@ fn is_definition(record: &OperandRecord) -> bool {
     has_flags(record, OperandFlags::DEF)
 }
 
-/// True if it is a virtual register, written or read, and nothing special about it.
+/// True if the record is a plain virtual register, written or read.
 fn is_register(record: &OperandRecord, written: bool) -> bool {
     let special = OperandFlags::IMPLICIT
         | OperandFlags::EARLY_CLOBBER
@@ -649,7 +648,7 @@ fn is_register(record: &OperandRecord, written: bool) -> bool {
         && !(written && has_flags(record, OperandFlags::UNDEF))
 }
 
-/// True if the operands are what the mapping says.
+/// True if the operands match the mapping.
 fn fits(function: &Function, mapping: &OpcodeMapping, records: &[OperandRecord]) -> bool {
     let has_bits = |record: &OperandRecord, bits: u8| {
         function.registers[Register::from_u32(record.index)].bits == u16::from(bits)
@@ -678,7 +677,7 @@ fn fits(function: &Function, mapping: &OpcodeMapping, records: &[OperandRecord])
         })
 }
 
-/// What a memory operand says.
+/// Returns the description of a memory operand.
 fn memory_access(record: &MemoryOperandRecord) -> MemoryAccess {
     let flags = MemoryFlags::from_bits_truncate(record.flags);
     MemoryAccess {

@@ -1,8 +1,8 @@
-//! One Ori instruction as a machine instruction.
+//! Lowering of one Ori instruction to a machine instruction.
 //!
-//! The machine instruction that it was made from comes first: if its opcode still fits, only
-//! operands change. Otherwise the mappings of the operation are searched: operands as they are,
-//! then with the first two exchanged, then with constants moved into registers.
+//! The machine instruction that it was created from comes first: if its opcode still fits, only
+//! operands change. Otherwise the mappings of the operation are searched: with the operands as they
+//! are, with the first two exchanged, and with constants moved into registers.
 
 use super::fit::{BestMapping, Fit, Written, best_mapping, description_of, fit, is_register, special_fits};
 use super::from_machine::Reading;
@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 /// The operands of a machine instruction.
 pub(super) type Records = SmallVec<[OperandRecord; 6]>;
 
-/// A machine instruction to make.
+/// A machine instruction to emit.
 #[derive(Clone, Debug)]
 pub(super) struct Lowered {
     /// The opcode, unless it is that of the origin.
@@ -29,12 +29,12 @@ pub(super) struct Lowered {
     pub operands: Records,
 }
 
-/// The flags that say nothing of what an instruction does: where lives end, as LLVM saw it.
+/// Flags that do not affect an instruction's meaning: kill and dead flags, as LLVM saw them.
 const LIVENESS: OperandFlags = OperandFlags::KILL
     .union(OperandFlags::DEAD)
     .union(OperandFlags::RENAMABLE);
 
-/// True if `new` is what operand `number` of `origin` is.
+/// True if `new` equals operand `number` of `origin`.
 pub(super) fn is_same(
     new: &OperandRecord,
     old: &OperandRecord,
@@ -49,11 +49,11 @@ pub(super) fn is_same(
         && significant(new) == significant(old)
 }
 
-/// The operand of the input that a new one takes the place of: instruction, number, record.
+/// The input operand that a new one replaces: instruction, number, record.
 type Input<'a> = Option<(MachineInstruction, usize, &'a OperandRecord)>;
 
 impl Exporter<'_> {
-    /// Returns the machine instruction for an instruction that is no terminator.
+    /// Lowers an instruction that is not a terminator.
     pub(super) fn lower(&mut self, instruction: Instruction) -> Result<Lowered, ExportError> {
         let function = self.function;
         let results: SmallVec<[Operand; 2]> = function.results(instruction).iter().collect();
@@ -93,7 +93,7 @@ impl Exporter<'_> {
             .ok_or(ExportError::NoOpcode(instruction, operation))
     }
 
-    /// Returns the operations whose opcodes take registers of every class.
+    /// Lowers operations whose opcodes take registers of every class.
     fn lower_plain(&mut self, operation: Operation, written: &Written<'_>) -> Option<Lowered> {
         let opcode = match operation {
             Operation::Copy => "COPY",
@@ -122,7 +122,7 @@ impl Exporter<'_> {
         })
     }
 
-    /// Returns the operands of the origin with results and sources in the places of its own.
+    /// Returns the operands of the origin with results and sources replaced in their positions.
     pub(super) fn lower_opaque(
         &mut self,
         origin: MachineInstruction,
@@ -141,7 +141,7 @@ impl Exporter<'_> {
         (results.next().is_none() && sources.next().is_none()).then_some(operands)
     }
 
-    /// Any mapping that does it.
+    /// Lowers an instruction by any mapping of its operation.
     fn search(&mut self, operation: Operation, written: Written<'_>) -> Option<Lowered> {
         let BestMapping { mapping, swapped, .. } = best_mapping(self.function, operation, &written)?;
         let written = match &swapped {
@@ -159,8 +159,8 @@ impl Exporter<'_> {
         })
     }
 
-    /// Returns the operands for `mapping`; constants that need it are moved into registers first.
-    /// What stands in the origin's place already needs no second look.
+    /// Returns the operands for `mapping`, and moves constants into registers first where
+    /// necessary. Operands that are those of the origin need no check.
     fn write(
         &mut self,
         mapping: &'static OpcodeMapping,
@@ -219,7 +219,7 @@ impl Exporter<'_> {
         }
         match (fit(self.function, mapping, class, source), class) {
             (Fit::Good, _) => self.record(source, false, old),
-            // The origin's opcode is only as good as another if nothing has to be added for it.
+            // The origin's opcode is preferred only if it needs no extra instruction.
             (Fit::AfterMove, OperandClass::Register(bits)) if old.is_none() => {
                 self.move_to_register(source, bits)
             }
@@ -227,7 +227,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Adds a move of a constant to a new register, and returns the use of that.
+    /// Adds a move of a constant to a new register, and returns a use of it.
     fn move_to_register(&mut self, constant: Operand, bits: u8) -> Option<OperandRecord> {
         let data_type = match constant.kind() {
             OperandKind::Constant(id) => match self.function.constant_data(id) {
@@ -257,8 +257,7 @@ impl Exporter<'_> {
         Some(register_record(register, OperandFlags::empty()))
     }
 
-    /// Returns the record of an operand, or none if only the input could provide it and it is not
-    /// there.
+    /// Returns the record of an operand, or none if only the input could provide it and does not.
     pub(super) fn record(
         &mut self,
         operand: Operand,
@@ -333,7 +332,7 @@ impl Exporter<'_> {
         if let Some((_, _, record)) = old
             && record.kind == RecordKind::Register as u8
         {
-            // These belong to the place, whatever register stands there.
+            // These flags belong to the position, whatever register is there.
             let of_place = OperandFlags::IMPLICIT | OperandFlags::EARLY_CLOBBER | OperandFlags::INTERNAL_READ;
             flags |= OperandFlags::from_bits_truncate(record.flags) & of_place;
             tied_to = record.tied_to;

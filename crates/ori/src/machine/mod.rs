@@ -1,4 +1,4 @@
-//! From the machine function to Ori and back.
+//! Conversion from the machine function to Ori and back.
 //!
 //! | file | subject |
 //! |---|---|

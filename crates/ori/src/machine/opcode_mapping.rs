@@ -1,9 +1,10 @@
 //! The table from LLVM's opcodes to Ori.
 //!
-//! A [`OpcodeMapping`] says what an opcode is for Ori: operation, types, modifiers, and what each
-//! operand is. The same mapping reads a machine instruction and writes one, so the two directions
-//! cannot disagree. The build makes the table of the patterns in `patterns/`; a test compares every
-//! mapping with LLVM's own description of the opcode and with what LLVM prints for it.
+//! An [`OpcodeMapping`] describes an opcode in Ori's terms: operation, types, modifiers, and the
+//! class of each operand. The same mapping is used to read a machine instruction and to write one,
+//! so the two directions cannot disagree. The build generates the table from the patterns in
+//! `patterns/`; a test compares every mapping with LLVM's own description of the opcode and with
+//! the mnemonic that LLVM prints.
 
 use super::name_hash::{NO_MAPPING, slots_of};
 use super::operand_class::{Description, Encoding, OperandClass};
@@ -14,25 +15,25 @@ use crate::operation::Operation;
 use crate::types::DataType;
 use std::ops::Range;
 
-// `NAMES`, the names of all mappings, one behind the other; `OPERANDS`, their operands; `MAPPINGS`,
-// by operation and type, best first; `BY_NAME`, a hash table of their numbers. None has an address
-// in it, which the loader of every process would have to put there.
+// `NAMES` has the concatenated names of all mappings; `OPERANDS`, their operands; `MAPPINGS`, the
+// mappings by operation and type, best first; `BY_NAME`, a hash table of their numbers. None
+// contains an address, which the loader of every process would have to relocate.
 include!(concat!(env!("OUT_DIR"), "/opcode_mappings.rs"));
 
-/// What one of LLVM's opcodes is for Ori.
+/// An LLVM opcode in Ori's terms.
 #[derive(Clone, Debug)]
 pub struct OpcodeMapping {
     /// Start and length in `NAMES`.
     name: (u16, u8),
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// Types, and the modifiers that are the same for every instruction with this opcode.
+    /// Types, and the modifiers that all instructions with this opcode share.
     pub description: Description,
     /// Start and length in `OPERANDS`.
     operands: (u16, u8),
     results: u8,
     sources: u8,
-    /// The source that no operand stands for: a register that the hardware keeps.
+    /// An implicit source that no operand represents: a special register.
     pub special: Option<SpecialRegister>,
 }
 
@@ -42,29 +43,29 @@ fn range((start, length): (u16, u8)) -> Range<usize> {
 }
 
 impl OpcodeMapping {
-    /// LLVM's name of the opcode; of one without a proper name its PTX mnemonic and a letter for
-    /// each operand, as the snapshot's opcode table has it.
+    /// Returns LLVM's name of the opcode. An opcode without a proper name has its PTX mnemonic and
+    /// a letter for each operand, as in the snapshot's opcode table.
     pub fn name(&self) -> &'static str {
         &NAMES[range(self.name)]
     }
 
-    /// What its operands are, in order.
+    /// Returns the classes of its operands, in order.
     pub fn operands(&self) -> &'static [OperandClass] {
         &OPERANDS[range(self.operands)]
     }
 
-    /// Returns how many results it has.
+    /// Returns the number of results.
     pub fn result_count(&self) -> usize {
         usize::from(self.results)
     }
 
-    /// Returns how many sources it has; a load may have one more.
+    /// Returns the number of sources; a load may have one more.
     pub fn source_count(&self) -> usize {
         usize::from(self.sources)
     }
 
-    /// Can an instruction that `description` describes have this opcode, as far as types and
-    /// modifiers go?
+    /// True if an instruction with this description can have the opcode, as far as types and
+    /// modifiers are concerned.
     pub fn describes(&self, description: &Description) -> bool {
         if description.data_type != self.description.data_type {
             return false;
@@ -86,7 +87,7 @@ impl OpcodeMapping {
                 source_type_is_open |= encoding.is_of_source_type();
             }
         }
-        // What an encoding covers may be fixed as well: satfinite of some conversions.
+        // A modifier that an encoding covers may be fixed as well: satfinite of some conversions.
         rest.flags |= description.modifiers.flags & self.description.modifiers.flags;
         let (given, own) = (description.source_type, self.description.source_type);
         let source_type_fits = if source_type_is_open {
@@ -98,7 +99,7 @@ impl OpcodeMapping {
     }
 }
 
-/// Returns every mapping.
+/// Returns all mappings.
 pub fn all_mappings() -> impl Iterator<Item = &'static OpcodeMapping> {
     MAPPINGS.iter()
 }

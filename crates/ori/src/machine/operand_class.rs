@@ -1,28 +1,28 @@
-//! What each of its operands is for Ori.
+//! Classes of machine operands in Ori's terms, and LLVM's encodings of modifiers.
 
 use crate::modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, Variant,
 };
 use crate::types::{DataType, TypeClass};
 
-/// What a machine operand is for Ori.
+/// The class of a machine operand in Ori's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandClass {
-    /// A register that is written, of so many bits.
+    /// A register of this many bits, written.
     Result(u8),
-    /// A register that is read, of so many bits.
+    /// A register of this many bits, read.
     Register(u8),
-    /// A constant for so many bits.
+    /// A constant of this many bits.
     Constant(u8),
-    /// A register of so many bits, or a constant.
+    /// A register or constant of this many bits.
     Value(u8),
     /// A symbol or stack object.
     Symbol,
     /// A register, symbol or stack object.
     Base,
-    /// A number that is no value: an offset, a size, how many there are.
+    /// A number that is not a value: an offset, a size, a count.
     Count,
-    /// A mask of the bytes of a load that are used; -1 stands for all of them.
+    /// A mask of the bytes of a load that are used; -1 if all are.
     UsedBytes,
     /// The number of a modifier.
     Modifier(Encoding),
@@ -47,36 +47,36 @@ pub enum Encoding {
     Scope,
     /// Address space.
     Space,
-    /// What a load's bits mean.
+    /// The interpretation of a load's bits.
     MemoryClass,
     /// Width in memory.
     MemoryWidth,
 }
 
 impl OperandClass {
-    /// True if it becomes a result.
+    /// True if the operand is a result.
     pub const fn is_result(self) -> bool {
         matches!(self, Self::Result(_))
     }
 
-    /// True if it becomes a source.
+    /// True if the operand is a source.
     pub const fn is_source(self) -> bool {
         !matches!(self, Self::Result(_) | Self::Modifier(_) | Self::UsedBytes)
     }
 }
 
-/// What an instruction is beside its operands.
+/// Everything about an instruction except its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Description {
-    /// The type that it computes in.
+    /// The data type.
     pub data_type: DataType,
-    /// The type of its sources, or of what lies in memory.
+    /// The type of its sources, or of the memory accessed.
     pub source_type: DataType,
     /// Its modifiers.
     pub modifiers: Modifiers,
 }
 
-// The tables below have the values of an enum in the order of LLVM's numbers, or beside them.
+// The tables below list the values of an enum in the order of LLVM's numbers, or with them.
 
 const COMPARISONS: [Comparison; 14] = [
     Comparison::Eq,
@@ -154,7 +154,7 @@ const SPACES: &[(i64, AddressSpace)] = &[
     (4, AddressSpace::Const),
     (5, AddressSpace::Local),
     (7, AddressSpace::SharedCluster),
-    // LLVM has one number for both; which of them it is, the address tells.
+    // LLVM has one number for both; the address tells which one it is.
     (101, AddressSpace::EntryParam),
     (101, AddressSpace::DeviceParam),
 ];
@@ -182,17 +182,17 @@ fn number_of<T: PartialEq>(values: &[(i64, T)], value: T) -> Option<i64> {
     values.iter().find(|entry| entry.1 == value).map(|entry| entry.0)
 }
 
-/// Returns the type of this class and width, if there is one that memory holds.
+/// Returns the type of this class and width, if memory can hold it.
 fn memory_type(class: TypeClass, bits: u32) -> Option<DataType> {
     let of_class = |data_type: &&DataType| {
         data_type.class() == class && data_type.bits() == bits && data_type.lanes() == 1
     };
-    // The first of a width is the plain one: f16 and f32 come before bf16 and tf32.
+    // The first type of a width is the plain one: f16 and f32 come before bf16 and tf32.
     let plain = |data_type: &&DataType| !matches!(data_type, DataType::Bf16 | DataType::Tf32);
     DataType::ALL.iter().filter(plain).find(of_class).copied()
 }
 
-/// Returns the number of LLVM's comparison of integers.
+/// Decodes LLVM's number of an integer comparison.
 fn integer_comparison(number: i64, bits: u32) -> Option<(Comparison, DataType)> {
     let class = match number {
         0 | 1 => TypeClass::Bits,
@@ -209,7 +209,8 @@ fn integer_comparison(number: i64, bits: u32) -> Option<(Comparison, DataType)> 
 }
 
 impl Encoding {
-    /// Puts the modifier that `number` stands for into `description`; false if it stands for none.
+    /// Decodes `number` into the modifiers of `description`. Returns false if there is no such
+    /// modifier.
     pub fn decode(self, number: i64, description: &mut Description) -> bool {
         self.try_decode(number, description).is_some()
     }
@@ -232,7 +233,7 @@ impl Encoding {
                 for (bit, flag) in CONVERSION_FLAGS {
                     if rest & bit != 0 {
                         rest &= !bit;
-                        // What the mapping says already, its number must not say again.
+                        // The number must not repeat a modifier that the mapping fixes.
                         if modifiers.flags.contains(flag) {
                             return None;
                         }
@@ -255,8 +256,8 @@ impl Encoding {
         Some(())
     }
 
-    /// Returns the number of the modifier in `description`, where `fixed` is what the mapping says
-    /// by itself, or none if LLVM has no number for it.
+    /// Encodes the modifier of `description`, where `fixed` are the modifiers of the mapping
+    /// itself. Returns none if LLVM has no number for it.
     pub fn encode(self, description: &Description, fixed: &Modifiers) -> Option<i64> {
         let modifiers = &description.modifiers;
         let has = |flag: ModifierFlags| modifiers.flags.contains(flag) && !fixed.flags.contains(flag);
@@ -286,8 +287,8 @@ impl Encoding {
         }
     }
 
-    /// `modifiers` without those that this encoding can express: what a mapping has to say by
-    /// itself.
+    /// Returns `modifiers` without those that this encoding expresses: the ones that a mapping must
+    /// fix.
     pub(super) fn without(self, mut modifiers: Modifiers) -> Modifiers {
         match self {
             Self::Ftz => modifiers.flags -= ModifierFlags::FTZ,
@@ -307,7 +308,7 @@ impl Encoding {
         modifiers
     }
 
-    /// Does it say the source type, or a part of it?
+    /// True if the encoding determines the source type, or a part of it.
     pub(super) const fn is_of_source_type(self) -> bool {
         matches!(
             self,

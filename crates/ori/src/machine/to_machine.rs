@@ -1,11 +1,11 @@
-//! Ori to a plan.
+//! Conversion from Ori to a plan.
 //!
-//! What was not edited is kept by number; an edited instruction is lowered and compared with the
-//! machine instruction that it was made from, so that the plan names only what differs. A function
-//! that nothing touched gives [`Plan::identity`].
+//! Unedited instructions are kept by number. An edited instruction is lowered and compared with the
+//! machine instruction that it was created from, so that the plan contains only the differences. An
+//! unchanged function gives [`Plan::identity`].
 //!
-//! A branch to the block that follows in layout needs no machine instruction. One that the input
-//! has is kept all the same, as long as nothing touched it.
+//! A branch to the block that follows in the layout needs no machine instruction. An untouched one
+//! of the input is kept all the same.
 
 #[cfg(test)]
 mod tests;
@@ -30,31 +30,31 @@ use oriel_engine::snapshot::abi::{
 };
 use smallvec::SmallVec;
 
-/// A function that LLVM has no instructions for.
+/// A function for which LLVM has no instructions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// No opcode does this with such operands.
+    /// No opcode performs the operation on these operands.
     #[error("{0}: LLVM has no opcode for {name} with these operands", name = .1.name())]
     NoOpcode(Instruction, Operation),
-    /// Only the input has such instructions.
+    /// Such instructions exist only in the input.
     #[error("{0}: nothing but the input can provide it")]
     NoOrigin(Instruction),
-    /// A branch through a table can change its targets, but not how many there are.
+    /// A branch through a table can change its targets, but not their number.
     #[error("{0}: a branch through a table cannot be made anew")]
     Table(Instruction),
-    /// Control has to go on to a block that is not the next.
+    /// Control must continue with a block that is not the next one.
     #[error("{0}: the block that it falls through to does not follow")]
     FallThrough(Instruction),
-    /// A block has to end in a terminator.
+    /// A block must end in a terminator.
     #[error("bix{0} does not end in a terminator")]
     NoTerminator(usize),
 }
 
-/// Returns the plan that makes the machine function what `function` is, which was made from
-/// `snapshot`.
+/// Returns the plan that turns the machine function of `snapshot` into `function`, which was
+/// created from it.
 ///
 /// # Errors
-/// LLVM has no instructions for something in it.
+/// LLVM has no instructions for a part of it.
 pub fn to_machine(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, ExportError> {
     let mut exporter = Exporter::new(function, snapshot);
     for (position, &block) in function.blocks().iter().enumerate() {
@@ -64,7 +64,7 @@ pub fn to_machine(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, 
     Ok(exporter.finish())
 }
 
-/// A function on its way to a plan.
+/// The conversion of a function to a plan.
 pub(super) struct Exporter<'a> {
     pub(super) function: &'a Function,
     pub(super) snapshot: Snapshot<'a>,
@@ -72,12 +72,12 @@ pub(super) struct Exporter<'a> {
     plan: Plan,
     /// The plan's number of each block.
     block_numbers: SecondaryMap<Block, PackedOption<Block>>,
-    /// The plan's number of each new register that was met.
+    /// The plan's number of each new register seen so far.
     register_numbers: NumberMap<Register, u32>,
     opcode_numbers: NumberMap<&'static str, u32>,
     /// Numbers of the constants of the snapshot and the plan, once one is needed.
     constant_numbers: Option<NumberMap<Constant, u32>>,
-    /// Machine instructions that an instruction stands for, so that no other can.
+    /// Machine instructions that an instruction represents already.
     claimed: BitVec,
 }
 
@@ -137,8 +137,8 @@ impl<'a> Exporter<'a> {
         self.plan
     }
 
-    /// Returns the objects that LLVM shall take off the stack: those that the input has, and that
-    /// have a size.
+    /// Returns the objects that LLVM has to remove from the stack: removed objects of the input
+    /// with a size.
     fn removed_frame_objects(&self) -> Vec<u32> {
         let stays = FrameFlags::DEAD | FrameFlags::VARIABLE_SIZE;
         let records = self.snapshot.arrays().frame_objects;
@@ -193,7 +193,7 @@ impl<'a> Exporter<'a> {
         Ok(())
     }
 
-    /// Emits a machine instruction for `instruction` in the place of `origin`.
+    /// Emits a machine instruction for `instruction` in place of `origin`.
     fn export_lowered(
         &mut self,
         instruction: Instruction,
@@ -229,7 +229,8 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// True if `instruction` may stand for `origin`. Made ones only if nothing else does.
+    /// True if `instruction` may represent `origin`. An instruction created by a phase may do so
+    /// only if no other does.
     fn claim(&mut self, origin: MachineInstruction, instruction: Instruction) -> bool {
         let is_new = self.function.flags(instruction).contains(InstructionFlags::NEW);
         let was_claimed = self.claimed.replace(origin.index(), true);
@@ -284,7 +285,7 @@ impl<'a> Exporter<'a> {
         self.plan.operands.extend_from_slice(operands);
     }
 
-    /// The machine instructions that the one emitted last stands for, too.
+    /// Adds the further machine instructions that the last emitted one represents.
     fn add_merged(&mut self, instruction: Instruction) {
         let merged = self.function.merged(instruction);
         self.plan
@@ -293,7 +294,7 @@ impl<'a> Exporter<'a> {
     }
 }
 
-/// What things are numbered in the plan.
+/// Numbers of the plan's entities.
 impl Exporter<'_> {
     pub(super) fn reading(&self, instruction: MachineInstruction) -> Reading {
         let record = &self.snapshot.arrays().instructions[instruction.index()];
@@ -328,7 +329,7 @@ impl Exporter<'_> {
         Some(number)
     }
 
-    /// Returns a new register of the class of this file and width.
+    /// Creates a register of the class for this file and width.
     pub(super) fn new_register(&mut self, file: RegisterFile, bits: u16) -> Option<u32> {
         let wanted = match file {
             RegisterFile::R | RegisterFile::Ur => MachineFile::General,
@@ -368,7 +369,7 @@ impl Exporter<'_> {
         else {
             return None;
         };
-        // LLVM's printer knows no wide integers.
+        // LLVM's printer does not support wide integers.
         if matches!(kind, ConstantKind::Integer | ConstantKind::Other) {
             return None;
         }
@@ -428,8 +429,7 @@ impl Exporter<'_> {
         self.add_merged(instruction);
     }
 
-    /// Returns the machine branch of a kind among the instructions that `instruction` was made
-    /// from.
+    /// Returns the machine branch of a kind among the origins of `instruction`.
     fn origin_of_kind(
         &self,
         instruction: Instruction,
@@ -489,12 +489,13 @@ impl Exporter<'_> {
         Ok(())
     }
 
-    /// Start, items and end keep their number; targets and index may change.
+    /// Exports a branch table. Start, items and end keep their number; targets and index may
+    /// change.
     fn export_table(&mut self, instruction: Instruction, sources: &[Operand]) -> Result<(), ExportError> {
         let function = self.function;
         let origins: SmallVec<[MachineInstruction; 8]> = function.origins(instruction).collect();
         let made = InstructionFlags::NEW | InstructionFlags::CLONE;
-        // The index, a target for all but the start, and the table's number.
+        // The index, a target for each but the start, and the table's number.
         if function.flags(instruction).intersects(made) || sources.len() != origins.len() + 1 {
             return Err(ExportError::Table(instruction));
         }
@@ -532,8 +533,8 @@ impl Exporter<'_> {
         records.get(number).copied()
     }
 
-    /// An opaque terminator says where control goes on without being sent there with a last source
-    /// of its own.
+    /// Exports an opaque terminator. A last source of its own names the block that control falls
+    /// through to.
     fn export_opaque_end(
         &mut self,
         instruction: Instruction,
@@ -573,8 +574,8 @@ impl Exporter<'_> {
 
 /// Edges.
 impl Exporter<'_> {
-    /// The edges of a block: the input's if they lead to the same blocks, else with probabilities
-    /// where they are known.
+    /// Adds the edges of a block: the input's if they lead to the same blocks, otherwise edges with
+    /// probabilities where known.
     fn export_edges(&mut self, block: Block, origin: Option<Block>) {
         let mut targets: SmallVec<[Block; 4]> = SmallVec::new();
         for successor in self.function.successors(block) {
@@ -605,8 +606,8 @@ impl Exporter<'_> {
     }
 }
 
-/// What is known of the probabilities of the edges to `targets`, if the edges have been `old`: an
-/// only edge is certain; one that changed its target keeps what it had; what is left of several is
+/// Returns the known probabilities of the edges to `targets`, given the old edges. A single edge is
+/// certain; an edge with a new target keeps its probability; the remaining ones of several are
 /// scaled.
 fn probabilities(targets: &[Block], old: &[EdgeRecord]) -> SmallVec<[u32; 4]> {
     let unknown: SmallVec<[u32; 4]> = SmallVec::from_elem(PROBABILITY_UNKNOWN, targets.len());

@@ -1,4 +1,4 @@
-//! Attributes of instructions: origin, flags, memory access.
+//! Parses attributes of instructions: origin, flags, memory access.
 
 use super::cursor::error_at;
 use super::{FunctionParser, Result, flag};

@@ -1,4 +1,4 @@
-//! The parser's position among the tokens, and what it can expect there.
+//! The parser's position among the tokens, and its expectations.
 
 use super::Result;
 use crate::function::RegisterFile;
@@ -7,15 +7,15 @@ use crate::operand::Operand;
 use crate::print::RegisterKind;
 use oriel_engine::entity::{Block, EntityRef, Register};
 
-/// The tokens, and where in them the parser is.
+/// The tokens and the parser's position.
 pub(super) struct Parser<'a> {
     tokens: Vec<(Token<'a>, TextPosition)>,
     next: usize,
-    /// Numbers of registers and blocks stay below: a slip of the pen should not cost gigabytes.
+    /// Limit for the numbers of registers and blocks: a typing error should not cost gigabytes.
     index_limit: usize,
 }
 
-/// Smallest [`Parser::index_limit`]; a longer text may have numbers up to its length.
+/// The smallest [`Parser::index_limit`]; a longer text may have numbers up to its length.
 const LEAST_INDEX_LIMIT: usize = 1 << 16;
 
 impl<'a> Parser<'a> {
@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
         self.tokens[self.next].1
     }
 
-    /// Returns the next token; the last one again and again.
+    /// Takes the next token; at the end, returns the last one again.
     pub(super) fn take(&mut self) -> Token<'a> {
         let token = self.peek().clone();
         self.next = (self.next + 1).min(self.tokens.len() - 1);
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns a name: a word or in quotes.
+    /// Takes a name: a word or a quoted name.
     pub(super) fn expect_name(&mut self, expected: &str) -> Result<String> {
         match self.take_quoted() {
             Some(name) => Ok(name),
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         Some(name)
     }
 
-    /// Returns an integer without sign, in tens or, with `0x`, in sixteens.
+    /// Takes an unsigned integer, decimal or, with `0x`, hexadecimal.
     pub(super) fn expect_unsigned<T: TryFrom<u128>>(&mut self, expected: &str) -> Result<T> {
         let value = match self.peek() {
             Token::Number(text) => match text.strip_prefix("0x") {
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns an integer that an operand can be. Sixteens may fill all 64 bits.
+    /// Takes an integer that an operand can hold. Hexadecimal numbers may fill all 64 bits.
     pub(super) fn expect_integer(&mut self) -> Result<i64> {
         const EXPECTED: &str = "an integer of 64 bits";
         let is_negative = self.take_symbol('-');
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the number that is next, and whether a minus sign is before it.
+    /// Returns the next number and whether a minus sign precedes it, without taking it.
     pub(super) fn peek_signed_number(&self) -> Option<(bool, &'a str)> {
         let is_negative = *self.peek() == Token::Symbol('-');
         match self.tokens.get(self.next + usize::from(is_negative)) {
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// True if it is at a sign.
+    /// True if the next token is a sign.
     pub(super) fn at_offset(&self) -> bool {
         matches!(self.peek(), Token::Symbol('+' | '-'))
     }
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
         self.expect_integer()
     }
 
-    /// Returns an index of entities, after whatever names their kind.
+    /// Parses the index of an entity from the digits behind its prefix.
     pub(super) fn index(&self, digits: &str, position: TextPosition) -> Result<usize> {
         match digits.parse() {
             Ok(index) if index < self.index_limit => Ok(index),
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the block, if the next word is one.
+    /// Returns the block if the next word names one.
     pub(super) fn peek_block(&self) -> Result<Option<Block>> {
         let digits = self.peek_word().and_then(|word| word.strip_prefix("bix"));
         match digits {

@@ -1,7 +1,7 @@
-//! Functions read from text; `docs/ori-text.md` has the grammar.
+//! Parses functions in text form; `docs/ori-text.md` has the grammar.
 //!
-//! Instructions are collected first and inserted at the end, because only then every register's
-//! file is known and every block has been seen.
+//! Instructions are collected first and inserted at the end, because only then the file of every
+//! register is known and every block has been seen.
 //!
 //! | file | subject |
 //! |---|---|
@@ -26,7 +26,7 @@ use oriel_engine::snapshot::abi::{FunctionFlags, OpcodeFlags, Stage};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
-/// Returns all functions of a text, in order.
+/// Parses all functions of a text, in order.
 pub fn parse_functions(text: &str) -> Result<Vec<Function>, ParseError> {
     let mut parser = Parser::new(text)?;
     let mut functions = Vec::new();
@@ -39,10 +39,10 @@ pub fn parse_functions(text: &str) -> Result<Vec<Function>, ParseError> {
     }
 }
 
-/// Returns the one function of a text.
+/// Parses the only function of a text.
 ///
 /// # Errors
-/// The text is no Ori, or has not exactly one function.
+/// The text is malformed or does not have exactly one function.
 pub fn parse_function(text: &str) -> Result<Function, ParseError> {
     let mut functions = parse_functions(text)?;
     match (functions.pop(), functions.is_empty()) {
@@ -59,7 +59,7 @@ pub fn parse_function(text: &str) -> Result<Function, ParseError> {
 
 type Result<T, E = ParseError> = std::result::Result<T, E>;
 
-/// Returns the flag with this name; any case, so that text has it in small letters.
+/// Returns the flag with this name, ignoring case; the text form uses lower case.
 fn flag<F: bitflags::Flags>(name: &str) -> Option<F> {
     let named = F::FLAGS
         .iter()
@@ -74,16 +74,15 @@ struct ParsedInstruction {
     merged: SmallVec<[MachineInstruction; 2]>,
 }
 
-/// A function that is being read.
+/// The parser of one function.
 struct FunctionParser<'a, 'p> {
     parser: &'p mut Parser<'a>,
     function: Function,
     instructions: Vec<ParsedInstruction>,
-    /// Labels in order, and what stands there.
+    /// Labels in order, with their blocks.
     labels: Vec<Label>,
     labelled: HashSet<Block>,
-    /// The kinds of registers that have been given, and the position at which each register first
-    /// stands.
+    /// The kinds of registers given so far, and the position of each register's first mention.
     kinds: HashMap<Register, RegisterKind>,
     registers: HashMap<Register, TextPosition>,
     blocks: HashMap<Block, TextPosition>,
@@ -153,7 +152,7 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         }
     }
 
-    /// `frame(0) 16 bytes align 4 [fixed] [removed]`, the objects in order.
+    /// `frame(0) 16 bytes align 4 [fixed] [removed]`, objects in order.
     fn parse_stack_object(&mut self) -> Result<()> {
         let next = self.function.stack_objects.len() as u32;
         let expected = format!("frame({next})");
@@ -188,7 +187,7 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         Ok(register)
     }
 
-    /// A kind may stand behind each definition of a register; all of them say the same.
+    /// Parses a kind behind a definition of a register; all kinds of a register must agree.
     fn parse_kind_of(&mut self, register: Register) -> Result<()> {
         if !self.parser.take_symbol(':') {
             return Ok(());
@@ -387,7 +386,7 @@ fn parse_sm(parser: &mut Parser<'_>, flags: &mut FunctionFlags) -> Result<u32> {
     Ok(sm)
 }
 
-/// What has been collected becomes the function.
+/// Builds the function from the collected instructions.
 impl FunctionParser<'_, '_> {
     fn create_registers(&mut self) -> Result<()> {
         let undeclared = self
@@ -465,7 +464,7 @@ impl FunctionParser<'_, '_> {
     }
 }
 
-/// Returns the operand with the tag that its register's file asks for.
+/// Returns the operand with the tag of its register's file.
 fn with_file(function: &Function, operand: Operand) -> Operand {
     match operand.as_register() {
         Some(register) => function

@@ -1,4 +1,4 @@
-//! Operands: registers, numbers, blocks, symbols and what else an instruction can have.
+//! Parses operands: registers, numbers, blocks, symbols and so on.
 
 use super::cursor::error_at;
 use super::{FunctionParser, Result};
@@ -28,12 +28,12 @@ impl FunctionParser<'_, '_> {
             if !self.parser.take_symbol(',') {
                 return Ok(());
             }
-            // Long lists go on in the next line.
+            // Long lists continue in the next line.
             self.parser.skip_newlines();
         }
     }
 
-    /// True if it is at the end of the operands.
+    /// True at the end of the operands.
     fn at_attribute(&self) -> bool {
         match self.parser.peek() {
             Token::Newline | Token::End | Token::Symbol('}' | '@') => true,
@@ -43,8 +43,8 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// Returns an address, `[%5+8]`, is two sources; a list, `[%1, bix0]`, groups what belongs
-    /// together.
+    /// Parses an address, `[%5+8]`, which is two sources, or a list, `[%1, bix0]`, which groups
+    /// operands.
     fn parse_bracket(&mut self, new: &mut InstructionBuilder) -> Result<()> {
         self.parser.expect_symbol('[')?;
         let first = self.parse_operand()?;
@@ -68,7 +68,7 @@ impl FunctionParser<'_, '_> {
         self.parser.expect_symbol(']')
     }
 
-    /// Returns an operand with what stands before it: `undef`, then `-`, `|`, and `~` or `!`.
+    /// Parses an operand with its prefixes: `undef`, then `-`, `|`, and `~` or `!`.
     fn parse_operand(&mut self) -> Result<Operand> {
         let is_undefined = self.parser.take_word("undef");
         let is_negated =
@@ -158,7 +158,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// Returns a word, and numbers in parentheses that each index a table.
+    /// Parses a word and numbers in parentheses, each an index into a table.
     pub(super) fn parse_numbers<const COUNT: usize>(&mut self) -> Result<[u32; COUNT]> {
         self.parser.take();
         self.parser.expect_symbol('(')?;
@@ -173,7 +173,7 @@ impl FunctionParser<'_, '_> {
         Ok(numbers)
     }
 
-    /// Returns an index into a table of the snapshot. The greatest number stands for none there.
+    /// Parses an index into a table of the snapshot. The greatest number is reserved.
     pub(super) fn expect_machine_index(&mut self) -> Result<u32> {
         let position = self.parser.position();
         match self.parser.expect_unsigned("a number")? {
@@ -182,7 +182,7 @@ impl FunctionParser<'_, '_> {
         }
     }
 
-    /// Returns the bits of a number: `f32(0x7fc00000)`, `i128(0x1)`.
+    /// Parses the bits of a number: `f32(0x7fc00000)`, `i128(0x1)`.
     fn parse_bits(&mut self, word: &str) -> Result<Operand> {
         let format = ConstantKind::ALL
             .iter()
@@ -224,7 +224,7 @@ impl FunctionParser<'_, '_> {
         Ok(self.function.integer_operand(value))
     }
 
-    /// Returns the number that is next, of which the digits have been seen.
+    /// Parses a floating-point number whose digits have been seen.
     fn expect_float<F: FromStr + Neg<Output = F>>(
         &mut self,
         is_negative: bool,

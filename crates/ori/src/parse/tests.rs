@@ -5,7 +5,7 @@ use crate::{DataType, Function, Operation, PrintOptions, parse_function, parse_f
 use oriel_engine::entity::{Block, EntityRef};
 use proptest::prelude::*;
 
-/// One of everything.
+/// A function with every construct.
 const EVERYTHING: &str = r#"kernel "odd \"name\" \u{a}" sm_90a ssa frequencies debug_info frequency 16384 {
     declare %0:R64, %31:P
 bix0: frequency 16384  // 1.000
@@ -158,7 +158,7 @@ fn errors_say_where_and_what() {
     }
 }
 
-/// Pieces of Ori, to be put together at random.
+/// Pieces of Ori text, combined at random.
 const PIECES: &[&str] = &[
     "kernel", "\"k\"", "sm_80", "ssa", "{", "}", "bix0", "bix1", ":", "\n", "%1", "%2:P", ":R32", "=", ",",
     "IADD.b32", "LD", ".global", "[", "]", "+", "-", "8", "|", "~", "!", "(", ")", "f32", "0x7", "1.5f32",

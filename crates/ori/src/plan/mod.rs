@@ -1,7 +1,7 @@
-//! The write-back plan: what becomes of a machine function.
+//! The write-back plan: the new body of a machine function.
 //!
-//! A plan is data. The shim checks it whole before it touches anything, and applies it in one pass;
-//! see `cpp-shim/PlanChecker.cpp` and `cpp-shim/PlanApplier.cpp`.
+//! A plan is data. The shim checks all of it before it changes anything, and applies it in one
+//! pass; see `cpp-shim/PlanChecker.cpp` and `cpp-shim/PlanApplier.cpp`.
 
 pub mod abi;
 
@@ -19,26 +19,25 @@ pub struct Plan {
     pub successors: Vec<EdgeRecord>,
     /// Instructions in layout order, and a sentinel.
     pub instructions: Vec<PlanInstructionRecord>,
-    /// Operands of instructions that are not kept as they are.
+    /// Operands of instructions that are not kept unchanged.
     pub operands: Vec<OperandRecord>,
-    /// Input instructions that others stand for, grouped by those.
+    /// Input instructions that others represent, grouped by those.
     pub merged: Vec<u32>,
     /// The class of each new register.
     pub new_registers: Vec<u32>,
-    /// Names of new instructions' opcodes: LLVM's, or mnemonics as the snapshot's opcode table has
-    /// them.
+    /// Opcode names of new instructions: LLVM's, or mnemonics as in the snapshot's opcode table.
     pub opcode_names: Vec<StringRecord>,
-    /// Floating-point numbers that the snapshot does not have; their indices continue its.
+    /// Floating-point numbers that the snapshot does not have; their indices continue the
+    /// snapshot's.
     pub constants: Vec<ConstantRecord>,
-    /// Frame objects of the snapshot that the function loses, in ascending order: nothing uses them
-    /// any more.
+    /// Frame objects of the snapshot that are removed, in ascending order.
     pub removed_frame_objects: Vec<u32>,
     /// The bytes of the opcode names.
     pub strings: Vec<u8>,
 }
 
 impl Plan {
-    /// Returns the plan that leaves everything as it is.
+    /// Returns the plan that changes nothing.
     pub fn identity(snapshot: &Snapshot<'_>) -> Self {
         let arrays = snapshot.arrays();
         let block = |(index, record): (usize, &oriel_engine::snapshot::abi::BlockRecord)| PlanBlockRecord {

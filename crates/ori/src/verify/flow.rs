@@ -1,4 +1,4 @@
-//! What holds along control flow.
+//! Checks along the control flow.
 
 use super::{Finding, FindingKind};
 use crate::function::{Function, Instruction};
@@ -26,7 +26,7 @@ struct Flow<'a> {
     function: &'a Function,
     graph: ControlFlowGraph<Block>,
     dominators: DominatorTree<Block>,
-    /// The place of each instruction in its block.
+    /// The position of each instruction in its block.
     positions: SecondaryMap<Instruction, u32>,
 }
 
@@ -60,8 +60,8 @@ impl<'a> Flow<'a> {
             .expect("lists have only instructions of blocks")
     }
 
-    /// Returns the block at whose end, or the instruction before which, a use reads: a PHI reads at
-    /// the end of the block that its value comes from.
+    /// Returns where a use reads: before an instruction or, for a PHI, at the end of the block that
+    /// its value comes from.
     fn place_of_use(&self, instruction: Instruction, number: usize) -> (Block, u32) {
         if self.function.operation(instruction) == Operation::Phi {
             let source = self.function.source(instruction, number + 1);
@@ -71,7 +71,7 @@ impl<'a> Flow<'a> {
         (self.block_of(instruction), self.positions[instruction])
     }
 
-    /// Uses whose value matters.
+    /// Returns the uses whose value matters.
     fn uses(&self, register: Register) -> impl Iterator<Item = (Instruction, usize)> + '_ {
         let function = self.function;
         let matters =
@@ -107,7 +107,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// True if the definition dominates the use. What is never executed may use anything.
+    /// True if the definition dominates the use. An unreachable use may use anything.
     fn reaches(&self, definition: Instruction, instruction: Instruction, number: usize) -> bool {
         let (block, position) = self.place_of_use(instruction, number);
         let defined_in = self.block_of(definition);
@@ -156,8 +156,8 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// Returns the blocks that a PHI has values from. A block may be there twice, as LLVM has it
-    /// for several edges from one block to another, if it comes with the same value.
+    /// Returns the blocks of a PHI's values. A block may occur several times, as in LLVM for
+    /// several edges from one block, if it has the same value each time.
     fn phi_blocks(&self, phi: Instruction) -> Vec<Block> {
         let sources: Vec<Operand> = self.function.sources(phi).iter().collect();
         let values = sources.chunks_exact(2);
@@ -231,7 +231,8 @@ impl Reachability {
     }
 }
 
-/// A sequence is whole within one block, and what belongs to one is in one.
+/// Checks that each call sequence is complete within one block, and that its parts occur only
+/// inside one.
 fn check_call_sequences(function: &Function, block: Block, findings: &mut Vec<Finding>) {
     let kind = FindingKind::BrokenCallSequence;
     let mut is_inside = false;

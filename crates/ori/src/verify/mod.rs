@@ -1,4 +1,5 @@
-//! The verifier: what holds for every function in Ori, each violation a finding with a name.
+//! The verifier: checks the invariants of functions in Ori. Each violation is a finding with a
+//! name.
 //!
 //! | file | subject |
 //! |---|---|
@@ -6,8 +7,7 @@
 //! | `operands.rs` | one instruction: operands, types, modifiers |
 //! | `flow.rs` | definitions reach uses, PHIs, call sequences |
 //!
-//! Each step relies on what the ones before have checked; the first that finds something is the
-//! last.
+//! Each step relies on the checks of earlier ones, so the first step with a finding is the last.
 
 mod flow;
 mod operands;
@@ -22,7 +22,7 @@ use std::fmt::{self, Display, Formatter};
 /// Declares the kinds of findings, and their list.
 macro_rules! finding_kinds {
     ($( $(#[$doc:meta])* $name:ident, )*) => {
-        /// What is wrong.
+        /// The kind of a finding.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FindingKind {
             $( $(#[$doc])* $name, )*
@@ -39,56 +39,56 @@ finding_kinds! {
     // Structure.
     /// The function has no blocks.
     NoBlocks,
-    /// The layout has a block twice, or the block says something else than the layout.
+    /// The layout lists a block twice, or contradicts the block.
     WrongPlacement,
-    /// The links between instructions of a block do not fit together.
+    /// The links between instructions of a block are inconsistent.
     BrokenInstructionList,
     /// An operand names a register, block or table row that does not exist, or a stack object that
     /// was removed.
     UnknownEntity,
     /// A register's operand is not in the register's list.
     MissingReference,
-    /// A register's list has what is no operand with the register: of a removed instruction, or of
-    /// another register.
+    /// A register's list contains a slot that is no operand with the register: of a removed
+    /// instruction, or of another register.
     StrayReference,
-    /// The table of constants or specials has a row twice, or does not find one.
+    /// The table of constants or specials contains a row twice, or does not find one.
     NotInterned,
     /// An integer is in the table of constants though an operand word holds it.
     UnpackedInteger,
-    /// Something is recorded of an instruction that was removed.
+    /// Something is recorded for a removed instruction.
     RecordOfRemoved,
     /// A block does not end in a terminator.
     MissingTerminator,
-    /// A terminator, or something that is not for debuggers, follows a terminator.
+    /// A terminator, or an instruction other than a debug instruction, follows a terminator.
     InstructionAfterTerminator,
     /// An operand names a block that is not in the layout.
     UnplacedBlock,
     // Operands.
     /// A register has a width that its file does not have.
     RegisterKind,
-    /// The operation never has so many or so few results.
+    /// The operation does not allow this number of results.
     ResultCount,
-    /// The operation never has so many or so few sources.
+    /// The operation does not allow this number of sources.
     SourceCount,
-    /// The operation does not have this type.
+    /// The operation does not allow this type.
     DataType,
-    /// The operation does not have this source type, or needs one.
+    /// The operation does not allow this source type, or needs one.
     SourceType,
-    /// The widths of the types do not fit each other, or the number of operands.
+    /// The widths of the types do not match each other, or the number of operands.
     TypeRelation,
-    /// The operation does not have such a modifier.
+    /// The operation does not allow such a modifier.
     UnexpectedModifier,
     /// The operation needs a modifier that is not given.
     MissingModifier,
-    /// The operand is of a kind that does not belong at its place.
+    /// The kind of operand is not allowed in its position.
     OperandKind,
     /// The operand's tag is for registers of another file.
     RegisterTag,
-    /// The register is of another width than its place asks for.
+    /// The register does not have the width that its position requires.
     RegisterWidth,
-    /// The constant is of another width than its place asks for.
+    /// The constant does not have the width that its position requires.
     ConstantWidth,
-    /// A sign or the like on what is no source register, or a result said to be undefined.
+    /// A modifier on something other than a source register, or an undefined result.
     OperandModifier,
     /// Inline assembly writes a result before it has read a source, and both have one register.
     EarlyClobber,
@@ -99,29 +99,29 @@ finding_kinds! {
     UseNotDominated,
     /// A use that no definition reaches.
     UndefinedUse,
-    /// A PHI in a function that has none any more.
+    /// A PHI in a function that has no PHIs any more.
     UnexpectedPhi,
     /// A PHI behind another instruction.
     PhiNotFirst,
-    /// A PHI's blocks are not the predecessors, or one comes with two values.
+    /// A PHI's blocks are not the predecessors, or one has two values.
     PhiBlocks,
-    /// A PHI in the entry, where control also begins: it has no value for that.
+    /// A PHI in the entry block: it has no value for the function's entry.
     PhiInEntry,
-    /// A call sequence within a call sequence, without a beginning or without an end, or a part of
-    /// one that is in none.
+    /// A call sequence inside another, without a start or without an end, or a part of one outside
+    /// any.
     BrokenCallSequence,
 }
 
-/// A finding: what is wrong, and where.
+/// A finding: its kind and where it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind.
     pub kind: FindingKind,
-    /// In which block.
+    /// The block.
     pub block: Option<Block>,
-    /// In which instruction.
+    /// The instruction.
     pub instruction: Option<Instruction>,
-    /// Of which register.
+    /// The register.
     pub register: Option<Register>,
 }
 
@@ -165,7 +165,7 @@ impl Finding {
         }
     }
 
-    /// Returns the finding as text, with the instruction as the function has it.
+    /// Returns the finding as text, with the instruction in the function's text form.
     pub fn display<'a>(&'a self, function: &'a Function) -> impl Display + 'a {
         FindingText {
             finding: self,
@@ -209,7 +209,7 @@ impl Display for FindingText<'_> {
 }
 
 impl Function {
-    /// Everything that is wrong with the function, in order of the layout; empty if it is right.
+    /// Returns all findings in layout order; empty if the function is valid.
     pub fn verify(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for step in [

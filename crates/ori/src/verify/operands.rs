@@ -1,4 +1,4 @@
-//! What a single instruction may be.
+//! Checks of a single instruction.
 
 use super::{Finding, FindingKind};
 use crate::constraints::{self, Expected, OperationConstraints, Role, SourceTypes};
@@ -25,7 +25,7 @@ pub(super) fn check(function: &Function, findings: &mut Vec<Finding>) {
                 register: operand,
                 ..Finding::at(kind, function, instruction)
             }));
-            // As LLVM made it, it is LLVM's.
+            // As LLVM created it, it is LLVM's responsibility.
             let is_own = function.origin(instruction).is_none()
                 || function.flags(instruction).contains(InstructionFlags::EDITED);
             if is_own && let Some(register) = function.early_clobber_problem(instruction) {
@@ -45,8 +45,8 @@ fn has_sound_kind(function: &Function, register: Register) -> bool {
     }
 }
 
-/// The first thing that is wrong with counts, types and modifiers; operands make sense only with
-/// these.
+/// Returns the first problem with counts, types and modifiers; operands make sense only if there is
+/// none.
 fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingKind> {
     let operation = function.operation(instruction);
     let properties = operation.properties();
@@ -55,7 +55,7 @@ fn check_shape(function: &Function, instruction: Instruction) -> Option<FindingK
     let sources = function.sources(instruction).len();
     let (data, source) = (function.data_type(instruction), function.source_type(instruction));
     let modifiers = function.modifiers(instruction);
-    // The greatest number stands for no limit.
+    // The greatest number means that there is no limit.
     let is_within = |count: usize, (least, most): (u16, u16)| {
         count >= usize::from(least) && (most == u16::MAX || count <= usize::from(most))
     };
@@ -181,7 +181,7 @@ fn constant_problem(function: &Function, expected: Expected, operand: Operand) -
     (!fits).then_some(FindingKind::OperandKind)
 }
 
-/// Integers are cut to the width; numbers of another format have to be as wide as the type.
+/// Integers are truncated to the width; numbers in another format must be as wide as the type.
 fn constant_fits(function: &Function, operand: Operand, data_type: DataType) -> bool {
     match operand.kind() {
         OperandKind::Constant(constant) => match function.constant_data(constant) {

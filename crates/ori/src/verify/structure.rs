@@ -1,12 +1,12 @@
-//! Blocks, the lists that hold a function together, and its tables.
+//! Checks of blocks, of the lists that connect a function, and of its tables.
 
 use super::{Finding, FindingKind};
 use crate::function::{Constant, Function, Instruction, Slot, Special};
 use crate::operand::{Operand, OperandKind};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
 
-/// Layout, links between instructions, and that every operand names what there is: after this,
-/// nothing that the function is asked can panic.
+/// Checks the layout, the links between instructions, and that every operand names something that
+/// exists. After this, no query of the function can panic.
 pub(super) fn check_entities(function: &Function, findings: &mut Vec<Finding>) {
     if function.blocks().is_empty() {
         findings.push(Finding::new(FindingKind::NoBlocks));
@@ -43,7 +43,7 @@ fn check_placement(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// True if the links from the first instruction lead to the last, each back to the one before.
+/// True if the links lead from the first instruction to the last and back.
 fn has_sound_list(function: &Function, block: Block) -> bool {
     let (mut previous, mut next) = (None, function.first(block));
     let mut steps = 0;
@@ -77,7 +77,7 @@ fn exists(function: &Function, operand: Operand) -> bool {
     }
 }
 
-/// True if it is a stack object that the function has no more.
+/// True for a stack object that was removed.
 fn is_removed_object(function: &Function, special: Special) -> bool {
     let Special::Frame(object) = special else {
         return false;
@@ -88,7 +88,7 @@ fn is_removed_object(function: &Function, special: Special) -> bool {
         .is_some_and(|data| data.is_removed)
 }
 
-/// Definitions, uses and interning.
+/// Checks the lists of definitions and uses, and interning.
 pub(super) fn check_lists(function: &Function, findings: &mut Vec<Finding>) {
     let mut listed = EntitySet::new();
     for register in function.registers() {
@@ -109,7 +109,7 @@ pub(super) fn check_lists(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Goes through one list of a register.
+/// Walks one list of a register.
 fn check_references(
     function: &Function,
     register: Register,
@@ -133,7 +133,7 @@ fn check_references(
             && instruction.block.is_some()
             && number < instruction.operand_count as usize
             && (number < usize::from(instruction.result_count)) == is_definition;
-        // A slot that is met again is in two lists, or the list never ends.
+        // A slot that occurs again is in two lists, or the list is cyclic.
         if !is_right || !listed.insert(slot) {
             findings.push(Finding::of_register(FindingKind::StrayReference, register));
             return;
@@ -177,7 +177,7 @@ fn check_tables(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// How blocks end and where they lead.
+/// Checks the ends of blocks and their targets.
 pub(super) fn check_blocks(function: &Function, findings: &mut Vec<Finding>) {
     for &block in function.blocks() {
         let mut has_ended = false;

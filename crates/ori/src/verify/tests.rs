@@ -1,5 +1,5 @@
-//! Every kind of finding is found: random functions are damaged in one place, and the verifier has
-//! to name the damage.
+//! Tests every kind of finding: random functions are damaged in one place, and the verifier must
+//! name the damage.
 
 use super::{Finding, FindingKind};
 use crate::function::{Constant, Function, Instruction, RegisterFile, Slot};
@@ -13,14 +13,14 @@ use oriel_engine::entity::{Block, EntityRef, PackedOption, Register};
 use oriel_engine::snapshot::abi::{ConstantKind, FunctionFlags, Stage};
 use oriel_random::{Random, Stream};
 
-/// A function to damage, and the choices.
+/// A function to damage, and the random choices.
 struct Damage {
     function: Function,
     random: Random,
 }
 
 impl Damage {
-    /// Returns a random instruction for which something holds.
+    /// Returns a random instruction for which `holds` is true.
     fn instruction(&mut self, holds: impl Fn(&Function, Instruction) -> bool) -> Option<Instruction> {
         let function = &self.function;
         let all: Vec<Instruction> = function
@@ -69,7 +69,7 @@ impl Damage {
         Slot::new(data.first_operand as usize + usize::from(data.result_count) + number)
     }
 
-    /// Does damage of a kind; none if the function has nothing to damage so.
+    /// Inflicts damage of a kind; none if the function has nothing to damage in this way.
     fn inflict(&mut self, kind: FindingKind) -> Option<()> {
         match kind {
             FindingKind::NoBlocks

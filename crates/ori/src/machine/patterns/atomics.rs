@@ -1,4 +1,4 @@
-//! PatternTable of atomic operations and of fences.
+//! Patterns of atomic operations and fences.
 
 use super::{PatternTable, Words, sources_of};
 use crate::modifiers::{AddressSpace, Ordering, Scope, Variant};
@@ -6,7 +6,7 @@ use crate::operation::Operation;
 use crate::types::DataType;
 use DataType::{B16, B32, B64, Bf16, F16, F32, F64, S32, S64, U32, U64};
 
-/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+/// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     device_wide(table);
     scoped(table);
@@ -14,7 +14,7 @@ pub(super) fn add(table: &mut PatternTable) {
     fences(table);
 }
 
-/// The letters of LLVM's names, and what they mean.
+/// The letters of LLVM's names and their meaning.
 const SPACES: [(&str, AddressSpace); 4] = [
     ("G", AddressSpace::Global),
     ("S", AddressSpace::Shared),
@@ -22,7 +22,7 @@ const SPACES: [(&str, AddressSpace); 4] = [
     ("GEN", AddressSpace::Generic),
 ];
 
-/// PTX gives these its own ordering and scope: relaxed, and the device.
+/// Operations with PTX's default ordering and scope: relaxed, and the device.
 fn device_wide(table: &mut PatternTable) {
     for (stem, variant, data_types) in [
         ("ATOM_ADD", Variant::Add, &[("32", B32), ("64", B64)][..]),
@@ -63,7 +63,7 @@ fn device_wide(table: &mut PatternTable) {
     }
 }
 
-/// Generic addresses, with a scope in the name.
+/// Operations on generic addresses, with a scope in the name.
 fn scoped(table: &mut PatternTable) {
     for (name, variant, data_types) in [
         ("ADD", Variant::Add, &[S32, U32, U64, F16, Bf16, F32, F64][..]),

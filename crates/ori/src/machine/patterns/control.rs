@@ -1,12 +1,12 @@
-//! PatternTable of calls and of what else stops or parts control. Branches are more than one
-//! instruction each and have no mappings; see `from_machine.rs`.
+//! Patterns of calls and other control instructions. Branches consist of several instructions and
+//! have no mappings; see `from_machine.rs`.
 
 use super::PatternTable;
 use crate::modifiers::ModifierFlags;
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+/// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     calls_and_traps(table);
 }
@@ -31,7 +31,7 @@ fn calls_and_traps(table: &mut PatternTable) {
             none,
         ),
         ("CALL_PROTOTYPE", Operation::Prototype, "symbol", none),
-        // Function, results, parameters; by address also the prototype.
+        // Function, results, parameters; for a call by address also the prototype.
         ("CALL_UNI", Operation::Call, "base count count", uniform),
         (
             "CALL_UNI_conv",

@@ -1,11 +1,11 @@
-//! PatternTable of comparisons, selections, conversions and movement between registers.
+//! Patterns of comparisons, selections, conversions and moves between registers.
 
 use super::{PatternTable, words};
 use crate::modifiers::{AddressSpace, ModifierFlags, Rounding, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+/// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     comparisons(table);
     selections(table);
@@ -38,7 +38,7 @@ fn comparisons(table: &mut PatternTable) {
         (DataType::F16, &["rr"]),
         (DataType::Bf16, &["rr"]),
     ] {
-        // There are no subnormal doubles to drop.
+        // There are no subnormal doubles to flush.
         let ftz = if data_type == DataType::F64 { "" } else { "ftz" };
         for letters in letters {
             let words = words(1, &[data_type.bits(); 2], letters) + "fcomparison" + ftz;
@@ -85,7 +85,7 @@ fn register_bits(data_type: DataType) -> u32 {
     data_type.bits().max(16)
 }
 
-/// The types between which there are conversions.
+/// The types between which conversions exist.
 const CONVERTED: [DataType; 12] = [
     DataType::U8,
     DataType::S8,
@@ -245,7 +245,7 @@ fn moves(table: &mut PatternTable) {
         ("MOV_F64_i", F64, "=64 i64"),
         ("MOV_B32_sym", B32, "=32 symbol"),
         ("MOV_B64_sym", B64, "=64 symbol"),
-        // LLVM's description says register, but the operand is a parameter's name.
+        // LLVM describes the operand as a register, but it is a parameter's name.
         ("MOV32_PARAM", B32, "=32 base"),
         ("MOV64_PARAM", B64, "=64 base"),
         ("nvvm_move_i16", B16, "=16 16"),
@@ -282,7 +282,7 @@ fn packing(table: &mut PatternTable) {
     ] {
         table.add(name, Operation::Unpack, to, words).from(from);
     }
-    // Those with `_Sink` need a newer PTX, so they come second.
+    // Those with `_Sink` need a newer PTX version, so they come second.
     for sink in ["", "_Sink"] {
         for (letter, variant) in [("L", Variant::Low), ("H", Variant::High)] {
             for (stem, to, from, words) in

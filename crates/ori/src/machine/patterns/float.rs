@@ -1,12 +1,11 @@
-//! PatternTable of floating-point arithmetic.
+//! Patterns of floating-point arithmetic.
 
 use super::{PatternTable, Words, words};
 use crate::modifiers::{ModifierFlags, Rounding, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// True if LLVM gives the basic operations of this type an operand that says whether subnormals
-/// count.
+/// True if the basic operations of this type have an operand for flushing subnormals.
 fn has_ftz(data_type: DataType) -> bool {
     matches!(
         data_type,
@@ -14,7 +13,8 @@ fn has_ftz(data_type: DataType) -> bool {
     )
 }
 
-/// Words for sources of the type's own width, and the operand for subnormals where there is one.
+/// Returns words for sources of the type's own width, and the operand for subnormals where there is
+/// one.
 fn words_of(data_type: DataType, letters: &str, ftz: bool) -> Words {
     let width = data_type.bits();
     let words = words(width, &[width; 3][..letters.len()], letters);
@@ -39,7 +39,7 @@ const ARITHMETIC: [(DataType, bool); 7] = [
     (DataType::F32x2, false),
 ];
 
-/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+/// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     sums_and_products(table);
     fused(table);
@@ -112,7 +112,7 @@ fn fused(table: &mut PatternTable) {
     }
 }
 
-/// Names that say the modifiers, in lower case and in the order of PTX.
+/// Operations whose names contain the modifiers, in lower case and in PTX's order.
 fn fused_with_rounding(table: &mut PatternTable) {
     let mut add = |rounding: (&str, Rounding), flags: &[(&str, ModifierFlags)], data_type: DataType| {
         let mut name = format!("INT_NVVM_FMA_{}", rounding.0);
@@ -202,7 +202,7 @@ fn with_rounding(table: &mut PatternTable) {
     }
 }
 
-/// The first operands have 16 bits, the last and the result 32.
+/// Operations on 16-bit operands with a last operand and result of 32 bits.
 fn mixed(table: &mut PatternTable) {
     for (stem, operation, words) in [
         ("ADD", Operation::Fadd, "=32 16 32"),
@@ -344,7 +344,7 @@ fn minima(table: &mut PatternTable) {
     }
 }
 
-/// The intrinsics; LLVM calls the greater one FMAN.
+/// The intrinsics. LLVM calls the maximum FMAN.
 fn half_minima(table: &mut PatternTable) {
     for (stem, operation) in [("FMIN", Operation::Fmin), ("FMAN", Operation::Fmax)] {
         for data_type in [DataType::F16, DataType::F16x2, DataType::Bf16, DataType::Bf16x2] {
@@ -407,7 +407,7 @@ fn signs(table: &mut PatternTable) {
     }
 }
 
-/// All of these approximate.
+/// All of these are approximations.
 fn transcendental(table: &mut PatternTable) {
     use DataType::{Bf16, Bf16x2, F16, F16x2, F32, F64};
     let (none, ftz) = (ModifierFlags::empty(), ModifierFlags::FTZ);

@@ -1,4 +1,4 @@
-//! PatternTable of integer arithmetic and of operations on bits.
+//! Patterns of integer arithmetic and bit operations.
 
 use super::{PatternTable, words};
 use crate::modifiers::{ModifierFlags, Variant};
@@ -27,7 +27,7 @@ pub(super) fn signed(width: u32) -> DataType {
     }
 }
 
-/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+/// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     arithmetic(table);
     carries(table);
@@ -40,7 +40,7 @@ pub(super) fn add(table: &mut PatternTable) {
     permutations(table);
 }
 
-/// A binary operation with one mapping for each pair of letters.
+/// Adds a binary operation with one mapping for each pair of letters.
 fn binary(
     table: &mut PatternTable,
     name: &str,

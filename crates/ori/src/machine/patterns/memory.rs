@@ -1,4 +1,4 @@
-//! PatternTable of loads, stores and addresses.
+//! Patterns of loads, stores and addresses.
 
 use super::{PatternTable, Words};
 use crate::machine::operand_class::OperandClass;
@@ -6,14 +6,14 @@ use crate::modifiers::{AddressSpace, ModifierFlags};
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Widths of elements and the vectors that loads and stores have of them.
+/// Element widths and the vector lengths of loads and stores.
 const VECTORS: [(DataType, &[usize]); 3] = [
     (DataType::B16, &[1, 2, 4]),
     (DataType::B32, &[1, 2, 4, 8]),
     (DataType::B64, &[1, 2, 4]),
 ];
 
-/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+/// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     scalar_accesses(table);
     vector_accesses(table);
@@ -115,7 +115,7 @@ fn read_only(table: &mut PatternTable, data_type: DataType, count: usize) {
         ModifierFlags::empty(),
     );
     if width * count as u32 <= 128 {
-        // All threads of a warp have to load from one address.
+        // All threads of a warp must load from one address.
         let words = "width base offset";
         add(
             format!("LDU_GLOBAL_{vector}i{width}"),

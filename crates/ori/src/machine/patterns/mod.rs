@@ -1,9 +1,8 @@
-//! The patterns that the mappings of LLVM's opcodes come from, by subject, and the table that they
-//! make.
+//! The patterns of the opcode mappings by subject, and the table that they form.
 //!
-//! The build runs this and compiles the table in: there are many more mappings than the code of one
-//! process has opcodes, and every process that compiles something would wait for all of them. The
-//! library itself has none of it.
+//! The build runs this code and compiles the table in. There are many more mappings than opcodes in
+//! a process's code, and every process that compiles something would have to wait for the
+//! construction. The library does not contain this code.
 
 mod atomics;
 mod control;
@@ -34,12 +33,12 @@ struct Pattern {
     special: Option<SpecialRegister>,
 }
 
-/// The mappings that were added so far.
+/// The patterns added so far.
 #[derive(Default)]
 struct PatternTable(Vec<Pattern>);
 
 impl PatternTable {
-    /// All there are.
+    /// Returns all patterns.
     fn all() -> Self {
         let mut table = Self::default();
         for add in [
@@ -56,7 +55,7 @@ impl PatternTable {
         table
     }
 
-    /// Adds a mapping whose operands are written as words; see `words.rs`.
+    /// Adds a pattern with its operands written as words; see `words.rs`.
     fn add(
         &mut self,
         name: impl Display,
@@ -80,7 +79,7 @@ impl PatternTable {
     }
 }
 
-/// A mapping that was added, for what is not as usual.
+/// A pattern just added, to set what differs from the default.
 struct Added<'a> {
     pattern: &'a mut Pattern,
 }

@@ -1,21 +1,22 @@
-//! The table of mappings as Rust source, which `opcode_mapping.rs` includes.
+//! Generates the table of mappings as Rust source, which `opcode_mapping.rs` includes.
 
 use super::{Pattern, PatternTable};
 use crate::machine::name_hash::{NO_MAPPING, slots_of};
 use crate::machine::operand_class::OperandClass;
 use std::fmt::Write;
 
-/// Returns the source of `NAMES`, `OPERANDS`, `MAPPINGS` and `BY_NAME`; for what each is, see
-/// `opcode_mapping.rs`.
+/// Returns the source of `NAMES`, `OPERANDS`, `MAPPINGS` and `BY_NAME`; `opcode_mapping.rs`
+/// describes them.
 ///
 /// # Panics
-/// Two mappings have one name.
+/// Two mappings have the same name.
 pub fn source_of_table() -> String {
     let mut patterns = PatternTable::all().0;
-    // Stable: of one operation and type they stay in the order in which they were added.
+    // The sort is stable: mappings of one operation and type stay in the order in which they were
+    // added.
     patterns.sort_by_key(|pattern| (pattern.operation, pattern.description.data_type));
 
-    // At most half full, so that a search seldom looks at a second slot.
+    // At most half full, so that a search seldom probes a second slot.
     let slot_count = (2 * patterns.len()).next_power_of_two();
     let mut by_name = vec![NO_MAPPING; slot_count];
     for (number, pattern) in patterns.iter().enumerate() {
@@ -51,7 +52,7 @@ pub fn source_of_table() -> String {
     )
 }
 
-/// Returns where in `all` these are, which are added unless they are there already.
+/// Returns the position of `these` in `all`, appending them if necessary.
 fn first_of(all: &mut Vec<OperandClass>, these: &[OperandClass]) -> usize {
     let found = all.windows(these.len().max(1)).position(|window| window == these);
     found.unwrap_or_else(|| {

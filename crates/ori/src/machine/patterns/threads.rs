@@ -1,11 +1,11 @@
-//! PatternTable of what threads do together, and of the registers that the hardware keeps.
+//! Patterns of operations between threads, and of special registers.
 
 use super::{PatternTable, Words, sources_of, words};
 use crate::modifiers::{ModifierFlags, SpecialRegister, Variant};
 use crate::operation::Operation;
 use crate::types::DataType;
 
-/// Adds all of them; of an operation's mappings that are equally good, the first is taken.
+/// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     barriers(table);
     reducing_barriers(table);
@@ -40,7 +40,7 @@ fn barriers(table: &mut PatternTable) {
             for letters in ["rr", "ri", "ir", "ii"] {
                 add(format!("{name}_{letters}"), letters);
             }
-            // Nothing waits for all threads with an arrival.
+            // No thread waits after an arrival with the count of all threads.
             if variant == Variant::Sync {
                 for letters in ["r", "i"] {
                     add(format!("{name}_ALL_{letters}"), letters);
@@ -61,7 +61,7 @@ fn reducing_barriers(table: &mut PatternTable) {
     ] {
         for (aligned, flags) in ALIGNMENTS {
             let name = format!("BARRIER_CTA_RED_{stem}{aligned}");
-            // The name of those that are not aligned says that they have a count.
+            // The names of unaligned barriers mention the count.
             let count = if aligned.is_empty() { "_COUNT" } else { "" };
             let all = ["r", "i"].map(|letters| (format!("{name}_ALL_{letters}p"), letters));
             let some = ["rr", "ri", "ir", "ii"].map(|letters| (format!("{name}{count}_{letters}p"), letters));
@@ -94,7 +94,7 @@ fn votes(table: &mut PatternTable) {
                 )
                 .variant(variant);
         }
-        // Without a mask it has no name of its own.
+        // Without a mask it has no proper name.
         let (suffix, letter) = if result == 1 { ("pred", 'p') } else { ("b32", 'r') };
         table
             .add(
@@ -133,7 +133,7 @@ fn matches(table: &mut PatternTable) {
     }
 }
 
-/// None of them has a name of its own.
+/// None of these has a proper name.
 fn shuffles(table: &mut PatternTable, stem: &str, variant: Variant) {
     for (results, words) in [("r", "=32"), ("rp", "=32 =1")] {
         for letters in ["rr", "ri", "ir", "ii"] {

@@ -1,6 +1,6 @@
-//! The operands of a mapping as words.
+//! A notation in words for the operands of a mapping.
 //!
-//! A mapping writes its operands as words, in the order of the machine operands:
+//! A pattern lists its operands as words, in the order of the machine operands:
 //!
 //! | word | operand | for Ori |
 //! |---|---|---|
@@ -17,18 +17,18 @@
 
 use crate::machine::operand_class::{Encoding, OperandClass};
 
-/// What the operands of a mapping are, in order. Written as words: `=32 32 i32 comparison` is a
-/// result, a register and a constant of 32 bits, and the number of a comparison.
+/// The operand classes of a mapping, in order. In words, `=32 32 i32 comparison` is a result, a
+/// register and a constant of 32 bits, and the number of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(Vec<OperandClass>);
 
 impl Words {
-    /// Returns a result of so many bits.
+    /// Returns a result of this many bits.
     pub(super) fn result(bits: u32) -> Self {
         Self::repeated(OperandClass::Result(bits as u8), 1)
     }
 
-    /// Returns one class several times.
+    /// Repeats a class.
     pub(super) fn repeated(class: OperandClass, count: usize) -> Self {
         Self(vec![class; count])
     }
@@ -60,7 +60,7 @@ impl From<&Self> for Words {
     }
 }
 
-/// Some operands, then others.
+/// Concatenates operands.
 impl<T: Into<Self>> std::ops::Add<T> for Words {
     type Output = Self;
 
@@ -70,7 +70,7 @@ impl<T: Into<Self>> std::ops::Add<T> for Words {
     }
 }
 
-/// Returns the class that a word stands for.
+/// Returns the class of a word.
 ///
 /// # Panics
 /// There is no such word.
@@ -100,13 +100,13 @@ fn class_of_word(word: &str) -> OperandClass {
     OperandClass::Modifier(encoding)
 }
 
-/// Returns the classes of a result and of sources that LLVM's name has letters for: `r` is a
+/// Returns the classes of a result and of sources from the letters in LLVM's name: `r` is a
 /// register, `i` a constant.
 pub(super) fn words(result: u32, sources: &[u32], letters: &str) -> Words {
     Words::result(result) + sources_of(sources, letters)
 }
 
-/// Returns the classes of sources that LLVM's name has letters for.
+/// Returns the classes of sources from the letters in LLVM's name.
 pub(super) fn sources_of(sources: &[u32], letters: &str) -> Words {
     debug_assert_eq!(sources.len(), letters.len());
     let classes = sources.iter().zip(letters.bytes());

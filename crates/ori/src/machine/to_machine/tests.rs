@@ -1,5 +1,5 @@
-//! Plans for edited functions: new, removed and merged blocks, clones, and instructions that stand
-//! for others, each on the counting loop of `snapshot::sample`.
+//! Tests plans for edited functions: new, removed and merged blocks, clones, and instructions that
+//! represent others, each on the counting loop of `snapshot::sample`.
 
 use crate::machine::{from_machine, to_machine};
 use crate::plan::Plan;
@@ -12,7 +12,7 @@ use oriel_engine::snapshot::OwnedSnapshot;
 use oriel_engine::snapshot::abi::{PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN};
 use oriel_engine::snapshot::sample;
 
-/// What becomes of the sample when `edit` has changed it.
+/// Returns the plan for the sample after `edit`.
 fn plan_after(edit: impl FnOnce(&mut Function)) -> Plan {
     plan_of(&sample::counting_loop(), edit)
 }
@@ -29,7 +29,7 @@ fn plan_of(owned: &OwnedSnapshot, edit: impl FnOnce(&mut Function)) -> Plan {
 }
 
 /// Returns the instructions of each block of a plan: the action, the input instruction or the new
-/// opcode's name, and how many operands are given.
+/// opcode's name, and the number of operands given.
 fn written(plan: &Plan) -> Vec<String> {
     let name = |opcode: u32| {
         let name = plan.opcode_names[opcode as usize];
@@ -151,7 +151,7 @@ fn merged_blocks_are_one_and_their_branch_is_gone() {
             .expect("it leads there");
         assert_eq!(function.merge_all_blocks(), 2);
     });
-    // The PHI was the value from outside; its only use has it now.
+    // The PHI became the value from outside; its only use has that value now.
     assert_eq!(written(&plan), ["0: @0, replace @2 3, @3, @6 -> "]);
 }
 
