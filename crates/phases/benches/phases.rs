@@ -1,4 +1,4 @@
-//! The phases that make values common, on a synthetic function of blocks in a row.
+//! Measures the phases that common up values, on a synthetic function of consecutive blocks.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -7,11 +7,11 @@ use oriel_phases::registry::named;
 use oriel_phases::{Manager, PhaseOptions};
 use std::fmt::Write;
 
-/// Instructions of a block.
+/// Instructions per block.
 const BLOCK: usize = 16;
 
-/// Blocks that compute an address, load from it, do some arithmetic with the value and store that;
-/// every fourth block computes the same address as the one before.
+/// Builds blocks that compute an address, load from it, do some arithmetic on the value and store
+/// the result. Every fourth block computes the same address as its predecessor.
 fn function(instructions: usize) -> Function {
     let blocks = instructions / BLOCK;
     let mut text = "kernel \"bench\" sm_90 ssa {\nbix0:\n    %0:R32 = S2R.b32 tid.x\n".to_owned();

@@ -6,23 +6,23 @@
 //! %3 = MOV %2
 //! ```
 //!
-//! The instruction that computes what a copy copies writes the copy's result instead, and the copy
-//! goes. That is right if
+//! If a copy's source is computed only for the copy, the computing instruction writes the copy's
+//! result instead, and the copy is removed. This is correct if
 //!
 //! 1. the copy is the only use of its source,
 //! 2. the source has one definition, in the copy's block, whose result can be renamed: the
 //!    registers are of one kind, and no inline assembly ties it to an operand,
 //! 3. between the two nothing writes or reads the copy's result.
 //!
-//! One walk over each block from its end to its start does it: a copy that guards 1 and 2 let pass
-//! waits for the definition; a mention of its result on the way ends the wait. A definition that
-//! was renamed may be a copy itself and waits in turn, so a chain of any length goes in one pass.
-//! Sets at the borders of blocks stay as they are, and so do control flow and liveness.
+//! A single backward walk over each block suffices. A copy that passes guards 1 and 2 waits for the
+//! definition; a mention of its result on the way ends the wait. A renamed definition may be a copy
+//! itself, which waits in turn, so one pass handles chains of any length. The sets at block borders
+//! do not change, nor do control flow and liveness.
 //!
 //! The reference leaves the body to the back ends of ptxas ([`backend`](super::backend)), none of
-//! which has one, and gives the algorithm; departure: it looks up reaching definitions, which the
-//! walk makes unnecessary within a block. Behind LLVM's coalescer no source lives across blocks
-//! with a single use that could be renamed, so nothing is lost.
+//! which has one, and gives the algorithm. Departure: it looks up reaching definitions, which the
+//! walk makes unnecessary within a block. After LLVM's coalescer, no source that is live across
+//! blocks has a single use and could be renamed, so nothing is lost.
 
 use super::copies::{is_alike, registers_of_copy};
 use super::knobs::Knob;
@@ -30,7 +30,7 @@ use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, PackedOption, Register, SecondaryMap};
 use oriel_ori::{Function, Instruction, Operation};
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut budget = context.options.knobs.budget(Knob::BackCopyPropBudget);
     let mut waiting = WaitingCopies {
@@ -46,7 +46,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
                 next = function.previous(instruction);
                 continue;
             }
-            // One for each result, at most.
+            // At most one for each result.
             while let Some(copy) = waiting.waiting_for(function, instruction) {
                 if !budget.spend() {
                     missed(function, context, copy, "the budget is spent");
@@ -71,7 +71,7 @@ struct WaitingCopies {
 }
 
 impl WaitingCopies {
-    /// Returns the copy that waits for what an instruction defines.
+    /// Returns the copy that waits for a result of the instruction.
     fn waiting_for(&self, function: &Function, instruction: Instruction) -> Option<Instruction> {
         let mut results = function.results(instruction).iter();
         results.find_map(|result| self.copies[result.as_register()?].expand())
@@ -89,7 +89,7 @@ impl WaitingCopies {
         function.set_result(definition, number, renamed);
     }
 
-    /// Goes past an instruction: what it mentions ends waits, and a copy begins one.
+    /// Passes an instruction: the registers that it mentions end waits, and a copy begins one.
     fn pass(
         &mut self,
         function: &Function,
@@ -116,7 +116,7 @@ impl WaitingCopies {
         }
     }
 
-    /// Ends the wait of the copy with a result.
+    /// Ends the wait of the copy with this result.
     fn forget(&mut self, result: Register) {
         if let Some(source) = self.sources[result].take() {
             self.copies[source] = PackedOption::default();
@@ -124,7 +124,7 @@ impl WaitingCopies {
     }
 }
 
-/// Guards 1 and 2: what keeps the definition of a copy's source from writing its result.
+/// Checks guards 1 and 2: returns why the definition of a copy's source cannot write its result.
 fn problem_with(
     function: &Function,
     block: Block,
@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn guards_keep_copies() {
-        // Another use of the source; the result is read, or written, in between; two definitions;
-        // kinds that differ.
+        // Another use of the source; the result is read or written in between; two definitions;
+        // different kinds.
         for lines in [
             CHAIN.replace("%3\n", "%3\n    ST.global.b32 %3, [4]\n").replace("%5:R32 = MOV.b32 %4", "%5:R32 = IADD.b32 %4, 0"),
             "    %1:R32 = LD.global.b32 [0]\n    %2:R32 = IADD.b32 %1, 1\n    ST.global.b32 %1, [4]\n    %1 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
@@ -276,8 +276,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
-        /// Whatever the function: the result verifies, analyses that were known stay right, every
-        /// copy that goes is counted, and a second run finds nothing.
+        /// For any function: the result verifies, kept analyses are still valid, every removed copy
+        /// is counted, and a second run finds nothing.
         #[test]
         fn renaming_keeps_functions_sound(seed: u64, is_late: bool) {
             let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

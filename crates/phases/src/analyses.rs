@@ -1,8 +1,8 @@
-//! What is known of a function beside its code, from phase to phase.
+//! Analyses of a function that phases share.
 //!
-//! A row of the registry says which analyses a phase needs and which are still right after it. They
-//! are made when the first phase needs them, outside the phases' own times, and kept until a phase
-//! changes the function without keeping them.
+//! A row of the registry lists the analyses that a phase needs and those that it preserves. An
+//! analysis is computed when the first phase needs it, outside the phases' own times, and kept
+//! until a phase changes the function without preserving it.
 
 use super::PhaseOptions;
 use super::registry::Phase;
@@ -15,14 +15,14 @@ bitflags! {
     /// Analyses of a function.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Analyses: u8 {
-        /// [`ControlFlow`]. Right as long as no block, edge or place in the layout changes.
+        /// [`ControlFlow`]. Valid while no block, edge or layout position changes.
         const CONTROL_FLOW = 1 << 0;
-        /// [`Liveness`]. Right as long as control flow and all operands stay.
+        /// [`Liveness`]. Valid while control flow and all operands stay the same.
         const LIVENESS = 1 << 1;
     }
 }
 
-/// The analyses of one function that are known.
+/// The known analyses of one function.
 #[derive(Debug, Default)]
 pub(super) struct AnalysisCache {
     control_flow: Option<Rc<ControlFlow>>,
@@ -30,7 +30,7 @@ pub(super) struct AnalysisCache {
 }
 
 impl AnalysisCache {
-    /// Makes what is wanted and not known.
+    /// Computes the wanted analyses that are not known.
     pub fn prepare(&mut self, wanted: Analyses, function: &Function, options: &PhaseOptions) {
         if wanted.contains(Analyses::CONTROL_FLOW) {
             self.control_flow(function, options);
@@ -40,20 +40,20 @@ impl AnalysisCache {
         }
     }
 
-    /// Returns the control flow of the function as it is.
+    /// Returns the control flow of the current function.
     pub fn control_flow(&mut self, function: &Function, options: &PhaseOptions) -> Rc<ControlFlow> {
         let make = || Rc::new(ControlFlow::analyze(function, options.traversal));
         Rc::clone(self.control_flow.get_or_insert_with(make))
     }
 
-    /// Returns the liveness of the function as it is.
+    /// Returns the liveness of the current function.
     pub fn liveness(&mut self, function: &Function, options: &PhaseOptions) -> Rc<Liveness> {
         let flow = self.control_flow(function, options);
         let make = || Rc::new(Liveness::compute(function, &flow));
         Rc::clone(self.liveness.get_or_insert_with(make))
     }
 
-    /// Forgets all but these.
+    /// Forgets all analyses except these.
     pub fn keep(&mut self, kept: Analyses) {
         if !kept.contains(Analyses::CONTROL_FLOW) {
             self.control_flow = None;
@@ -63,10 +63,10 @@ impl AnalysisCache {
         }
     }
 
-    /// Checks that what a phase kept is what would be made anew.
+    /// Checks that the analyses which a phase preserved equal recomputed ones.
     ///
     /// # Errors
-    /// It is not; the message names phase and analysis.
+    /// One does not; the message names phase and analysis.
     pub fn check(&self, phase: &Phase, function: &Function, options: &PhaseOptions) -> Result<(), String> {
         let flow = ControlFlow::analyze(function, options.traversal);
         let mut stale = None;
@@ -90,7 +90,7 @@ impl AnalysisCache {
     }
 }
 
-/// True if both have the same edges and the same order. What else there is follows from these.
+/// True if both have the same edges and the same order, from which all the rest follows.
 fn is_same_flow(kept: &ControlFlow, made: &ControlFlow) -> bool {
     kept.graph == made.graph && kept.order.as_slice() == made.order.as_slice()
 }

@@ -5,20 +5,20 @@
 //! bix1: ... BRA bix1                     back edges: bix1 -> bix1         loop:  bix1
 //! ```
 //!
-//! The reference builds a map of successors by the last instruction of each block, a map of back
-//! edges, the reverse post-order and, from both, immediate dominators; these are here, with the
-//! natural loops. The function stays as it is. The analysis is known from here on, until a phase
+//! The reference builds a map of successors from the last instruction of each block, a map of back
+//! edges, the reverse post-order and, from both, immediate dominators. This phase computes these
+//! and the natural loops. It does not change the function. The analysis stays known until a phase
 //! changes blocks or edges.
 //!
-//! Departures: Ori's terminators name every target, so nothing depends on the block that comes
-//! next, and a call is no terminator. Back edges are those of the walk
-//! (`RPO(target) <= RPO(source)`), as the reference has it; natural loops come from dominators,
-//! since with several ways into a cycle the walk alone does not say where it begins.
+//! Departures: Ori's terminators name every target, so nothing depends on the next block, and a
+//! call is no terminator. Back edges are those of the depth-first search (`RPO(target) <=
+//! RPO(source)`), as in the reference. Natural loops come from dominators, since for a cycle with
+//! several entries the search alone does not determine where it begins.
 
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let flow = context.control_flow(function);
     context.count("blocks", flow.order.len() as u64);

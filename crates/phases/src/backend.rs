@@ -1,14 +1,14 @@
-//! What ptxas' back ends provide, by generation of GPUs.
+//! The capabilities of ptxas' back ends, by generation of GPUs.
 //!
-//! ptxas has no body of its own for some phases: it calls a slot of the back end's method table,
+//! For some phases, ptxas has no body of its own: it calls a slot of the back end's method table,
 //! and in some generations that slot does nothing. Here a row of the [registry](super::registry)
-//! names its hook, and profile `ptxas` leaves the phase out where the generation does not provide
-//! it; profile `max` and phases that the user names ask nobody.
+//! names its hook, and profile `ptxas` leaves the phase out if the generation does not provide it.
+//! Profile `max` and phases that the user names do not depend on hooks.
 
 use bitflags::bitflags;
 
 bitflags! {
-    /// Phases that ptxas' back ends provide.
+    /// Phases that ptxas' back ends implement.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Hooks: u8 {
         /// Phase 49.
@@ -25,14 +25,13 @@ bitflags! {
 /// The back end of a generation.
 #[derive(Clone, Copy, Debug)]
 struct Backend {
-    /// The first compute capability that it is for, times ten.
+    /// The lowest compute capability that it supports, times ten.
     first_sm: u32,
-    /// What it provides.
+    /// The hooks that it provides.
     hooks: Hooks,
 }
 
-/// What every generation provides: the reference knows of back ends without phase 46, but not
-/// which.
+/// The hooks of every generation. The reference mentions back ends without phase 46, but not which.
 const COMMON: Hooks = Hooks::GENERAL_OPTIMIZE_MID2.union(Hooks::GENERAL_OPTIMIZE_LATE2);
 
 const fn backend(first_sm: u32, hooks: Hooks) -> Backend {
@@ -53,18 +52,18 @@ static BACKENDS: [Backend; 7] = [
     backend(90, Hooks::GVN_CSE),
 ];
 
-/// True if the back ends for a compute capability, times ten, provide what hooks stand for. GPUs
-/// older than all of the table have the oldest's.
+/// True if the back end for a compute capability, times ten, provides these hooks. GPUs older than
+/// the table have the oldest back end.
 pub fn provides(sm: u32, hooks: Hooks) -> bool {
     let after = BACKENDS.partition_point(|backend| backend.first_sm <= sm);
     BACKENDS[after.saturating_sub(1)].hooks.contains(hooks)
 }
 
-/// ptxas' number for a GPU: its generation of instruction encodings, and a variant below it in 12
-/// bits.
+/// Returns ptxas' number for a GPU: its generation of instruction encodings, and a variant in the
+/// low 12 bits.
 ///
-/// The reference gives the value for one GPU or two of each generation; the others have that of the
-/// one before them.
+/// The reference gives the value for one or two GPUs of each generation; the others have that of
+/// the previous one.
 pub fn packed_sm(sm: u32) -> u32 {
     const PACKED: [(u32, u32); 7] = [
         (30, 3 << 12),
@@ -82,14 +81,14 @@ pub fn packed_sm(sm: u32) -> u32 {
 /// The last packed number of GPUs whose immediates all have one form.
 pub const LAST_FIXED_IMMEDIATES: u32 = (5 << 12) - 1;
 
-/// Returns the first capability that ptxas asks of a GPU's class: two instructions issue at once.
+/// Returns the first capability that ptxas tests of a GPU's class: two instructions issue at once.
 pub fn is_dual_issue(sm: u32) -> bool {
     (50..60).contains(&sm)
 }
 
-/// Has a GPU one of the three capabilities for which a select folds only with its predicate looked
-/// at: two instructions issue at once (class 4), or it is of the class with NVLink (11, from sm_70
-/// on) or of Grace (10, sm_90)?
+/// True if a GPU has one of the three capabilities for which a select folds only after its
+/// predicate was examined: two instructions issue at once (class 4), or it is of the class with
+/// NVLink (11, from sm_70 on) or of Grace (10, sm_90).
 pub fn is_conservative(sm: u32) -> bool {
     let (has_nvlink, is_grace) = (sm >= 70, sm == 90);
     is_dual_issue(sm) || has_nvlink || is_grace

@@ -1,19 +1,20 @@
-//! What phases of liveness begin with: blocks and control flow as they are now.
+//! The common start of liveness phases: current blocks and control flow.
 
 use super::{Analyses, PhaseContext};
 use oriel_ori::{ControlFlow, Function};
 use std::rc::Rc;
 
-/// How much is made anew.
+/// How much is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RebuildMode {
     /// Edges and orders, for walks against the order. The reference's mode 0.
     Reset,
-    /// First, blocks that control cannot come to go. The reference's mode 1.
+    /// Also removes unreachable blocks first. The reference's mode 1.
     Full,
 }
 
-/// Control flow of the function as it is, after what the mode says; the number of blocks that went.
+/// Rebuilds the control flow of the function in a mode. Returns it, and the number of removed
+/// blocks.
 ///
 /// The reference also refreshes lists and counts of instructions here; in Ori no edit leaves them
 /// stale.

@@ -1,9 +1,9 @@
-//! Copies between registers, and which registers can stand for each other.
+//! Copies between registers, and registers that are interchangeable.
 
 use oriel_engine::entity::Register;
 use oriel_ori::{Function, Instruction, Operation};
 
-/// Result and source of a copy of a register, which need not be of one kind.
+/// Returns result and source of a copy of a register; their kinds may differ.
 pub(super) fn registers_of_copy(function: &Function, copy: Instruction) -> Option<(Register, Register)> {
     if !matches!(function.operation(copy), Operation::Mov | Operation::Copy) {
         return None;
@@ -14,7 +14,7 @@ pub(super) fn registers_of_copy(function: &Function, copy: Instruction) -> Optio
     Some((function.result(copy, 0).as_register()?, source))
 }
 
-/// Are two registers of one kind, so that one can stand for the other everywhere?
+/// True if two registers are of one kind, so that one can replace the other everywhere.
 pub(super) fn is_alike(function: &Function, one: Register, other: Register) -> bool {
     let (one, other) = (function.register(one), function.register(other));
     (one.file, one.bits) == (other.file, other.bits) && one.class.expand() == other.class.expand()

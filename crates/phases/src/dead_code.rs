@@ -1,18 +1,18 @@
-//! Which instructions compute what nothing needs, and their removal.
+//! Dead code: finding and removing instructions whose results are not needed.
 //!
-//! An instruction is *needed* if it does something beside giving results, or if one of its results
+//! An instruction is *needed* if it does something besides giving results, or if one of its results
 //! reaches an operand of a needed instruction. So a counter that is only ever added to is dead,
-//! though each addition uses the one before.
+//! though each addition uses the previous one.
 //!
-//! That is liveness where only needed instructions use their operands (*strongly live variables*):
-//! walking a block backward, an instruction whose results are all dead where it stands makes none
-//! of its operands live. One walk decides and carries liveness on, so that what only dead
-//! instructions use is dead in the same walk. The sets at the borders of blocks begin empty and
-//! grow to the least fixed point.
+//! This is liveness in which only needed instructions use their operands (*strongly live
+//! variables*): in a backward walk, an instruction whose results are all dead makes none of its
+//! operands live. A single walk decides and updates liveness, so that registers used only by dead
+//! instructions are dead in the same walk. The sets at block borders begin empty and grow to the
+//! least fixed point.
 //!
-//! In SSA form need is passed on from uses to definitions instead, which finds the same and is
-//! faster. So it is in late form beyond some thousand blocks, since the sets take the square of a
-//! function's size; of a register with several definitions all are needed then if one is.
+//! In SSA form need is propagated from uses to definitions instead, which gives the same result
+//! faster. Late form uses this method, too, beyond some thousand blocks, since the sets grow with
+//! the square of a function's size; then all definitions of a register are needed if one is.
 
 use super::knobs::Budget;
 use super::{PhaseContext, RemarkKind};
@@ -22,12 +22,12 @@ use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction, Operation, each_border_use};
 
-/// A register that lives across the border of a block, by number.
+/// A register that is live across a block border, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Member(u32);
 entity_impl!(Member, "member");
 
-/// Registers that live across borders of blocks, by number.
+/// The registers that are live across block borders, numbered.
 pub(super) struct BorderRegisters {
     registers: PrimaryMap<Member, Register>,
     /// By register.
@@ -47,7 +47,7 @@ impl BorderRegisters {
         Self { registers, members }
     }
 
-    /// Bytes of a matrix of all blocks by these registers.
+    /// Returns the size in bytes of a matrix of all blocks by these registers.
     fn matrix_bytes(&self, function: &Function) -> usize {
         let of_block = self.registers.len().div_ceil(8);
         function.block_limit().saturating_mul(of_block)
@@ -58,17 +58,17 @@ impl BorderRegisters {
     }
 }
 
-/// What a walk over a block knows to be live.
+/// The live registers known in a walk over a block.
 pub(super) trait LiveSet {
     fn contains(&self, register: Register) -> bool;
     fn insert(&mut self, register: Register);
     fn remove(&mut self, register: Register);
-    /// A PHI uses the register where control leaves `from`.
+    /// Adds a register that a PHI uses at the end of `from`.
     fn insert_at_end(&mut self, from: Block, register: Register);
 }
 
-/// What is live in one block as far as that block shows: what lives across a border is live
-/// everywhere.
+/// The live registers of one block, judged by that block alone: a register that is live across a
+/// border counts as live everywhere.
 pub(super) struct LocalLiveSet<'a> {
     border: &'a BorderRegisters,
     local: EntityBitSet<Register>,
@@ -101,10 +101,9 @@ impl LiveSet for LocalLiveSet<'_> {
     }
 }
 
-/// Walks a block backward, from what is live at its end to what is live at its beginning.
+/// Walks a block backward, from the registers live at its end to those live at its start.
 ///
-/// `dead` gets the instructions that nothing needs. Those of `kept` count as needed whatever uses
-/// them.
+/// Adds unneeded instructions to `dead`. Those of `kept` count as needed whatever uses them.
 pub(super) fn walk_backward(
     function: &Function,
     block: Block,
@@ -141,7 +140,7 @@ pub(super) fn walk_backward(
     }
 }
 
-/// Is none of its results live behind it, and does it nothing else?
+/// True if no result is live after the instruction and it does nothing else.
 fn is_dead(
     function: &Function,
     instruction: Instruction,
@@ -164,11 +163,11 @@ struct StrongLiveness {
     border: BorderRegisters,
     live_in: EntityBitMatrix<Block, Member>,
     live_out: EntityBitMatrix<Block, Member>,
-    /// Registers live at one place; empty between visits.
+    /// The registers live at the current point; empty between visits.
     live: EntityBitSet<Register>,
-    /// Those of them that live across borders, and some that were live before.
+    /// Those of them that are live across borders, and some that were live before.
     touched: Vec<(Register, Member)>,
-    /// True if the sets ated the end of other blocks grow during a visit.
+    /// True if the sets at the end of other blocks grow during a visit.
     changed: bool,
 }
 
@@ -220,8 +219,9 @@ impl StrongLiveness {
         }
     }
 
-    /// Blocks that the entry does not reach are there because something beside branches refers to
-    /// them: whatever they use may come from anywhere. Did that make anything live elsewhere?
+    /// Solves blocks that the entry does not reach. Something other than a branch refers to them,
+    /// so the registers that they use may come from anywhere. Returns whether anything became live
+    /// elsewhere.
     fn solve_unreachable(
         &mut self,
         function: &Function,
@@ -251,7 +251,8 @@ impl StrongLiveness {
         changed
     }
 
-    /// Carries liveness through a block; did what its predecessors can see of it change?
+    /// Propagates liveness through a block. Returns whether the part that its predecessors read
+    /// changed.
     fn visit(
         &mut self,
         function: &Function,
@@ -270,8 +271,8 @@ impl StrongLiveness {
         }
         self.changed = false;
         walk_backward(function, block, self, kept, dead);
-        // What is left lives across the border, since whatever else is used here is defined here
-        // first.
+        // The remaining registers are live across the border, since any other register used here is
+        // defined here first.
         for (register, member) in self.touched.drain(..) {
             if self.live.remove(register) {
                 self.changed |= self.live_in.insert(block, member);
@@ -282,12 +283,12 @@ impl StrongLiveness {
     }
 }
 
-/// Bytes of a matrix of all blocks by the registers that live across borders, of which strong
-/// liveness has two.
+/// Limit in bytes for a matrix of all blocks by the registers that are live across borders; strong
+/// liveness needs two.
 const MATRIX_LIMIT: usize = 4 << 20;
 
-/// Returns the instructions that nothing needs, in no order that matters; each of them can go only
-/// with those that use it.
+/// Returns the unneeded instructions in no particular order. Each can be removed only together with
+/// those that use it.
 pub(super) fn find_dead(
     function: &Function,
     flow: &ControlFlow,
@@ -301,7 +302,7 @@ pub(super) fn find_dead(
     find_dead_by_liveness(function, flow, kept)
 }
 
-/// The same from what is strongly live where each instruction stands.
+/// Finds them by strong liveness at each instruction.
 fn find_dead_by_liveness(
     function: &Function,
     flow: &ControlFlow,
@@ -315,7 +316,7 @@ fn find_dead_by_liveness(
     dead
 }
 
-/// Returns the same from use to definition, without the sets at borders.
+/// Finds them from uses to definitions, without sets at block borders.
 fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
     let mut needed = EntitySet::with_capacity(function.instruction_limit());
     let blocks = function.blocks().iter();
@@ -348,8 +349,8 @@ fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Ve
     code().filter(is_dead).collect()
 }
 
-/// Returns the instructions that may go, found by `find` given those that have to stay: no more
-/// than the budget has left.
+/// Returns the instructions that may be removed, found by `find` given those that must stay: at
+/// most as many as the budget allows.
 pub(super) fn within_budget(
     mut budget: Budget,
     find: impl Fn(&EntitySet<Instruction>) -> Vec<Instruction>,
@@ -364,11 +365,11 @@ pub(super) fn within_budget(
     if kept.is_empty() {
         return dead;
     }
-    // What the others use has to stay, too.
+    // Instructions that the kept ones use must stay, too.
     find(&kept)
 }
 
-/// Removes instructions, and says so.
+/// Removes instructions and emits remarks.
 pub(super) fn remove_dead(function: &mut Function, context: &mut PhaseContext<'_>, dead: &[Instruction]) {
     for &instruction in dead {
         context.remark(
@@ -413,7 +414,7 @@ mod tests {
         statistics.counter(phase.name, "removed-instructions")
     }
 
-    /// Both stages of many random functions, without what control cannot come to.
+    /// Runs a test on random functions of both stages without unreachable blocks.
     fn on_random_functions(mut test: impl FnMut(Function)) {
         for seed in 0..1000 {
             for stage in [Stage::Ssa, Stage::Late] {

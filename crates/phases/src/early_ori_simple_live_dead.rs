@@ -1,4 +1,5 @@
-//! Phase 10, EarlyOriSimpleLiveDead: removes what a look at one block shows to be dead.
+//! Phase 10, EarlyOriSimpleLiveDead: removes instructions that are dead by the evidence of one
+//! block.
 //!
 //! ```text
 //! %1 = IMUL %0, 3
@@ -6,10 +7,10 @@
 //! ST %0, ...
 //! ```
 //!
-//! A register that no other block uses is dead where nothing behind it in its block uses it. One
-//! that other blocks use, or a PHI, counts as live wherever the block ends. One backward walk a
-//! block, so that what only dead instructions used goes with them; no dataflow. What goes round a
-//! loop is for [`OriPerformLiveDead`].
+//! A register that no other block uses is dead if nothing behind it in its block uses it. One that
+//! other blocks use, or a PHI, counts as live at the end of the block. One backward walk per block
+//! also removes instructions used only by dead ones; there is no dataflow. [`OriPerformLiveDead`]
+//! handles values that go round a loop.
 //!
 //! [`OriPerformLiveDead`]: super::ori_perform_live_dead
 
@@ -19,7 +20,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::EntitySet;
 use oriel_ori::{Function, Instruction};
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let border = BorderRegisters::find(function);
     let budget = context.options.knobs.budget(Knob::OriPerformLiveDeadBudget);

@@ -1,4 +1,4 @@
-//! What each phase did to the size and the register pressure of a function, for those who ask.
+//! The effect of each phase on the size and the register pressure of a function.
 
 use super::registry::Phase;
 use super::{Manager, PhaseResult, Statistics};
@@ -6,14 +6,15 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{Function, Liveness, RegisterFile, RegisterPressure};
 use serde::{Serialize, Serializer};
 
-/// The size of a function, and its pressure.
+/// The size and the register pressure of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Extent {
-    /// Instructions, debug instructions not counted.
+    /// Instructions, without debug instructions.
     pub instructions: usize,
     /// Blocks of the layout.
     pub blocks: usize,
-    /// Units of 32 bits that are live at once. With PHIs it is not what is left when they are gone.
+    /// Units of 32 bits that are live at once. With PHIs, the pressure after PHI elimination may
+    /// differ.
     pub peak_pressure_r32: u32,
     /// Predicates that are live at once.
     pub peak_pressure_pred: u32,
@@ -39,17 +40,17 @@ impl Extent {
     }
 }
 
-/// What one phase left.
+/// The state after one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PhaseEffect {
     /// The phase.
     pub phase: &'static str,
-    /// The time that it took, without the analyses that it shares with others.
+    /// Its time, without analyses that it shares with others.
     pub ns: u64,
-    /// What it counted.
+    /// Its counters.
     #[serde(serialize_with = "as_object")]
     pub counters: Vec<(&'static str, u64)>,
-    /// The function behind it.
+    /// The function after it.
     #[serde(flatten)]
     pub after: Extent,
 }
@@ -58,16 +59,16 @@ fn as_object<S: Serializer>(counters: &[(&'static str, u64)], serializer: S) -> 
     serializer.collect_map(counters.iter().copied())
 }
 
-/// What the phases of a stage did to a function, in the order in which they ran.
+/// The effects of the phases of a stage on a function, in order of execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StageEffects {
     /// `ssa` or `late`.
     pub stage: &'static str,
     /// The function before the first phase.
     pub before: Extent,
-    /// What each phase left.
+    /// The state after each phase.
     pub phases: Vec<PhaseEffect>,
-    /// Why all of it was taken back; none: it was not.
+    /// Why all changes were reverted; none if they were kept.
     pub taken_back: Option<String>,
 }
 
@@ -82,7 +83,7 @@ impl StageEffects {
         }
     }
 
-    /// Measures the function behind a phase.
+    /// Measures the function after a phase.
     pub fn note(
         &mut self,
         phase: &Phase,
@@ -102,7 +103,7 @@ impl StageEffects {
         });
     }
 
-    /// Adds what the phases counted, and their times.
+    /// Adds the phases' counters and times.
     pub fn add_statistics(&mut self, statistics: &Statistics) {
         for effect in &mut self.phases {
             let mut times = statistics.times().filter(|(phase, _)| *phase == effect.phase);
@@ -156,7 +157,7 @@ bix0:
         assert_eq!(effects.before, extent(4, 3));
         assert_eq!(effects.phases[0].after, extent(3, 2));
         assert!(effects.phases[0].ns > 0 && !effects.phases[0].counters.is_empty());
-        // What changes nothing leaves what it got.
+        // A phase that changes nothing leaves the measured values.
         assert_eq!(effects.phases[1].after, effects.phases[0].after);
     }
 }

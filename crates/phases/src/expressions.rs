@@ -1,15 +1,14 @@
-//! Expressions: which instructions are nothing but the value that they compute, and when two of
-//! them compute the same.
+//! Expressions: instructions that only compute a value, and when two of them compute the same one.
 //!
 //! An instruction is described by words: operation and types, modifiers, kinds of its results, and
-//! its sources, with what the caller takes to be the value of each register in the register's
-//! place. Equal words mean equal values. The address space is among the modifiers and predicates
-//! are sources, so that accesses to different memories and choices by different predicates are
-//! different. A load also has the versions of the memory that it reads.
+//! its sources, where the caller replaces each register by its value number. Equal words mean equal
+//! values. The address space is among the modifiers and predicates are sources, so accesses to
+//! different memories and selections by different predicates differ. A load also has the versions
+//! of the memory that it reads.
 //!
-//! Never an expression: what is convergent, ordered or volatile, atomic, part of a call, a
-//! terminator, unknown to Ori, carries what only LLVM can copy, or reads a register whose value
-//! does not matter.
+//! Never an expression: an instruction that is convergent, ordered, volatile, atomic, part of a
+//! call, a terminator or unknown to Ori, carries attachments that only LLVM can copy, or reads an
+//! undefined register.
 
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_engine::snapshot::abi::MemoryFlags;
@@ -24,19 +23,19 @@ use oriel_ori::{
 pub(super) enum ExpressionKind {
     /// Another name for a register's value.
     Copy,
-    /// A constant or an address, which costs less to make again than to hold.
+    /// A constant or an address, which is cheaper to recompute than to hold.
     Constant,
-    /// A value that depends on the edge that control came by.
+    /// A value that depends on the incoming edge.
     Phi,
-    /// Memory that is read.
+    /// A value read from memory.
     Load,
     /// An operation of the special function unit.
     SpecialFunction,
-    /// All else.
+    /// Anything else.
     Arithmetic,
 }
 
-/// What kind of expression an instruction is; none if it is not just a value.
+/// Returns the kind of expression that an instruction is, or none if it is not just a value.
 pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> Option<ExpressionKind> {
     let operation = function.operation(instruction);
     let never = OperationFlags::WRITES
@@ -81,7 +80,7 @@ pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> 
         | Operation::Flg2
         | Operation::Fex2
         | Operation::Ftanh => ExpressionKind::SpecialFunction,
-        // Reading a register that the hardware keeps takes as long as a load.
+        // Reading a special register takes as long as a load.
         Operation::S2r => ExpressionKind::Arithmetic,
         _ if has_registers && operation.is_copy() => ExpressionKind::Copy,
         _ if has_registers => ExpressionKind::Arithmetic,
@@ -89,22 +88,22 @@ pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> 
     })
 }
 
-/// True if it is a load that may be left out if its value is known. Parameters of calls, and of the
-/// function if it is no kernel, stay: they lie among calls' own.
+/// True for a load that may be removed if its value is known. Loads of parameters of calls, and of
+/// a device function's parameters, stay: they belong to call sequences.
 fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
     let modifiers = function.modifiers(instruction);
     matches!(modifiers.ordering, Ordering::None | Ordering::Weak)
         && !matches!(modifiers.space, AddressSpace::DeviceParam | AddressSpace::None)
 }
 
-/// True if a load depends on what was written before. Not if its memory is never written, or not as
-/// long as the kernel runs.
+/// True if a load depends on earlier writes: not if its memory is never written, or not while the
+/// kernel runs.
 pub(super) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
     let is_invariant = |access: &MemoryAccess| access.flags.contains(MemoryFlags::INVARIANT);
     !memory_kinds(function, load).0.is_empty() && !function.access(load).is_some_and(is_invariant)
 }
 
-/// Returns the versions of memory, if the function has expressions that depend on them.
+/// Returns the versions of memory if the function has expressions that depend on them.
 pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<MemoryVersions> {
     let depends = |instruction: Instruction| {
         function.operation(instruction) == Operation::Ld
@@ -116,8 +115,8 @@ pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<Me
     has_loads.then(|| MemoryVersions::compute(function, flow))
 }
 
-/// Returns the registers whose value is the same wherever they are live: with one definition that
-/// comes before every use.
+/// Returns the registers whose value is the same wherever they are live: those with one definition
+/// that comes before every use.
 pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
     let mut found = EntitySet::with_capacity(function.register_limit());
     let is_single = |&register: &Register| {
@@ -127,14 +126,15 @@ pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntityS
     found
 }
 
-/// True if the first two sources may change places. Not where the first has a type of its own.
+/// True if the first two sources may be exchanged, which requires that the first has no type of its
+/// own.
 pub(super) fn is_commutative(function: &Function, instruction: Instruction) -> bool {
     let operation = function.operation(instruction);
     let is_mixed = operation == Operation::Fadd && function.source_type(instruction) != DataType::None;
     operation.is_commutative() && !is_mixed
 }
 
-/// Returns the register in a copy's source, if the copy leaves all of it as it is.
+/// Returns the register in a copy's source, if the copy preserves all of it.
 pub(super) fn copied_register(function: &Function, instruction: Instruction) -> Option<Register> {
     let (source, result) = (function.source(instruction, 0), function.result(instruction, 0));
     let (source_register, result_register) = (source.as_register()?, result.as_register()?);
@@ -154,7 +154,7 @@ pub(super) fn result_registers(
     results.filter_map(Operand::as_register)
 }
 
-/// Writes the words that describe an expression. `value` is what a register is taken for;
+/// Writes the words that describe an expression. `value` maps a register to its value number;
 /// `versions` are needed for loads of memory that is written.
 pub(super) fn describe(
     function: &Function,
@@ -207,7 +207,7 @@ pub(super) fn describe(
                     .map(|kind| version(kind).map_or(0, |version| version.as_u32() + 1)),
             );
         }
-        // Which edge control came by is known only in one block.
+        // The incoming edge is known only within one block.
         Operation::Phi => words.extend(function.block_of(instruction).map(|block| block.as_u32())),
         _ => {}
     }

@@ -1,5 +1,4 @@
-//! Phase 29, GeneralOptimize: predicates that are known, and the selects and branches that go by
-//! them.
+//! Phase 29, GeneralOptimize: known predicates, and the selects and branches that depend on them.
 //!
 //! ```text
 //! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2
@@ -10,19 +9,19 @@
 //!       BRA fall bix2
 //! ```
 //!
-//! A forward walk decides and marks, and an apply step rewrites and consumes the marks; that is
-//! repeated until nothing is found. The walk goes from block to block, the reference's definition
-//! anchors, and looks at
+//! A forward walk decides and marks, and an apply step rewrites and consumes the marks; this
+//! repeats until nothing is found. The walk visits block by block, the reference's definition
+//! anchors, and considers
 //!
 //! - *operations that set predicates*: one that an earlier one makes redundant is propagated
-//!   (0x100); one that is known, or a combination with one that is known, is propagated under it
-//!   (0x400): what goes by it is rewritten, and it goes (0x200) when nothing does any more;
-//! - *selects*: with equal arms, or a predicate that the simplifier knows, they are an arm (0x100),
-//!   or a move of it if that is a constant (0x200);
-//! - *conditional branches* on a predicate that is known lose a target;
-//! - everything else only for whether something needs it.
+//!   (0x100). One that is known, or a combination with a known one, is propagated conditionally
+//!   (0x400): its uses are rewritten, and it is removed (0x200) when it has none left;
+//! - *selects*: with equal arms, or a predicate that the simplifier knows, they become an arm
+//!   (0x100), or a move of it if that is a constant (0x200);
+//! - *conditional branches* on a known predicate lose a target;
+//! - all other instructions only for whether anything needs them.
 //!
-//! What it needs: SSA form. What it leaves true: no instruction is added, none has a mark.
+//! Requires: SSA form. Preserves: no instruction is added, none has a mark.
 //!
 //! | file | subject |
 //! |---|---|
@@ -32,18 +31,18 @@
 //! | `eligibility.rs`, `simplifier.rs` | what may fold; is a predicate known? |
 //! | `suite.rs` | the sub-passes together, for phases 46 and 65 |
 //!
-//! Departures from the reference (`sub_908EB0` and what it calls):
+//! Departures from the reference (`sub_908EB0` and its callees):
 //!
 //! - Marks are consumed by the apply step of [OriCopyProp](super::ori_copy_prop); the reference
 //!   leaves that to later passes.
-//! - That a fold is legal is proved here, where the reference only looks for a chain that is
-//!   eligible; so tier 0, which commits without a look, and the tiers above differ in how far is
-//!   looked: with `limit-fold-fp` (tier 1) comparisons of floats decide nothing, selects of floats
-//!   fold only if the simplifier knows the predicate, and those of integers only on GPUs that [back
+//! - The legality of a fold is proved here, where the reference only looks for an eligible chain.
+//!   So tier 0, which commits without a check, and the higher tiers differ in how far they look:
+//!   with `limit-fold-fp` (tier 1) comparisons of floats decide nothing, selects of floats fold
+//!   only if the simplifier knows the predicate, and those of integers only on GPUs that [back
 //!   ends](super::backend) call conservative.
-//! - `sub_7DDB50`, which one part of the text calls the number of functions, is the level of
-//!   optimisation, as the table of options says.
-//! - Option 461 is a gate whose pass condition is not given; 0 closes it.
+//! - `sub_7DDB50`, which one part of the text calls the number of functions, is the optimisation
+//!   level, as the table of options says.
+//! - Option 461 is a gate with an unspecified pass condition; 0 closes it.
 
 pub(super) mod branch_conditions;
 pub(super) mod condition;
@@ -70,10 +69,10 @@ use simplifier::simplify;
 use std::rc::Rc;
 use values::Values;
 
-/// Iterations at most; each but the last removes an instruction or an edge.
+/// The most iterations. Each except the last removes an instruction or an edge.
 const ITERATIONS: u32 = 16;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     let is_open = knobs.is_on(Knob::GeneralOptimize)
@@ -89,7 +88,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     record.finish(function, context)
 }
 
-/// Returns one walk and what it finds; was there anything?
+/// Runs one walk and applies its decisions. Returns whether there were any.
 pub(super) fn simplify_predicates(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
@@ -124,10 +123,10 @@ pub(super) fn simplify_predicates(
     changed | (removed_blocks != 0)
 }
 
-/// Does what was decided; was anything done?
+/// Applies the decisions. Returns whether anything was done.
 ///
-/// Selects come before comparisons that others make redundant, since these may change arms over;
-/// branches come last, since liveness is asked for up to there.
+/// Selects come before comparisons that others make redundant, since these may exchange arms.
+/// Branches come last, since liveness is queried up to there.
 fn apply_all(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
@@ -149,23 +148,23 @@ fn apply_all(
     changed
 }
 
-/// What becomes of an instruction.
+/// The decision about an instruction.
 #[derive(Clone, Copy, Debug)]
 enum Decision {
-    /// An earlier one does its work.
+    /// An earlier instruction computes the same.
     Redundant(Pair),
-    /// A select is its arm of this number.
+    /// A select becomes its arm with this number.
     Arm(usize),
-    /// A combination of predicates is its source of this number.
+    /// A combination of predicates becomes its source with this number.
     Part(usize),
-    /// A branch goes to this block only.
+    /// A branch always goes to this block.
     Branch(Block),
-    /// Nothing needs it: liveness gates what goes.
+    /// Nothing needs it; liveness decides what is removed.
     Unneeded,
 }
 
 impl Decision {
-    /// When it is done.
+    /// Returns the step in which the decision is applied.
     const fn step(self) -> u32 {
         match self {
             Self::Arm(_) | Self::Part(_) | Self::Unneeded => 0,
@@ -174,7 +173,7 @@ impl Decision {
         }
     }
 
-    /// Returns the counter of what is done by it.
+    /// Returns the counter of such decisions.
     const fn counter(self) -> &'static str {
         match self {
             Self::Redundant(_) => "redundant-computations",
@@ -240,7 +239,7 @@ impl PredicateSimplifier {
                 self.branch_conditions
                     .value_of_operand(function, &self.flow, operand, place)
             };
-            // What does not decide the combination leaves the other.
+            // The operand that does not decide the combination remains.
             let rest = match (known(first), known(second)) {
                 (Some(value), None) if value == is_and => 1,
                 (None, Some(value)) if value == is_and => 0,
@@ -280,7 +279,7 @@ impl PredicateSimplifier {
         Some(Decision::Redundant(pair))
     }
 
-    /// Returns the number of the arm that a select is, as far as the tier looks.
+    /// Returns the number of the arm that a select becomes, as far as the tier looks.
     fn arm(&mut self, function: &Function, select: Instruction, anchor: Block) -> Option<usize> {
         let [first, second] = arms(function, select);
         let is_float = function.data_type(select).is_float();
@@ -316,7 +315,7 @@ fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
     !results.is_empty() && results.iter().all(is_unused) && function.is_removable_if_unused(instruction)
 }
 
-/// Removes instructions that nothing needs, and what only they needed; how many.
+/// Removes unneeded instructions, and those that only they needed. Returns how many.
 pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruction>) -> u64 {
     let mut removed = 0;
     while let Some(instruction) = pending.pop() {
@@ -331,7 +330,7 @@ pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruct
     removed
 }
 
-/// Rewrites what a decision is about, and marks the instruction; was it done?
+/// Rewrites the subject of a decision and marks the instruction. Returns whether it was done.
 fn apply(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
@@ -348,7 +347,7 @@ fn apply(
                 && redundant::replace(function, context, replacement, pair);
         }
         Decision::Branch(target) => function.make_unconditional(block, target).is_ok(),
-        // These go behind the others.
+        // These are applied after the others.
         Decision::Unneeded => return false,
         Decision::Part(number) => {
             let marks = InstructionFlags::MARK_PREDICATED | InstructionFlags::MARK_DEFERRED;
@@ -383,7 +382,8 @@ fn apply(
     is_done
 }
 
-/// Makes uses of an instruction's result uses of a source of its kind, and marks it.
+/// Replaces the uses of an instruction's result by a source of the same kind, and marks the
+/// instruction.
 fn replace_by_source(
     function: &mut Function,
     instruction: Instruction,

@@ -1,5 +1,4 @@
-//! Phase 13, GeneralOptimizeEarly: conditional flow that is equivalent to other flow merges with
-//! it.
+//! Phase 13, GeneralOptimizeEarly: merges equivalent conditional control flow.
 //!
 //! ```text
 //! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2
@@ -20,22 +19,21 @@
 //! bix3: %7 = PHI %5, bix1, %6, bix2
 //! ```
 //!
-//! Block by block, a match is looked for and applied until there is none (knob 464 says how many in
-//! a function):
+//! For each block, matches are found and applied until there are none (knob 464 limits their number
+//! in a function):
 //!
 //! - a comparison or select that is computed already, or whose complement is;
-//! - a branch on a condition that a branch on the way here has decided: two exits in a row on the
-//!   same condition;
-//! - a branch whose two ways lead through empty blocks to one block where PHIs have equal values,
-//!   or are blocks with equal instructions.
+//! - a branch on a condition that an earlier branch has decided: two exits in a row on the same
+//!   condition;
+//! - a branch whose two sides lead through empty blocks to one block where PHIs have equal values,
+//!   or to blocks with equal instructions.
 //!
-//! What it needs: SSA form. What it leaves true: no instruction is added, copied or moved;
-//! convergent instructions stay where they are, and two of them never become one.
+//! Requires: SSA form. Preserves: no instruction is added, copied or moved; convergent instructions
+//! stay where they are, and two of them are never merged.
 //!
-//! At level 1 only branches that are decided are taken, as for what the reference calls the path
-//! for a single function. The state that the reference keeps of a chain (`sub_753600`) is a match
-//! here, and its flag for functions that were processed already is not needed, as the manager runs
-//! the phase once.
+//! At level 1 only decided branches are handled, as on the reference's path for a single function.
+//! The state that the reference keeps for a chain (`sub_753600`) is a match here. Its flag for
+//! functions that were processed already is not needed, as the manager runs the phase once.
 
 mod targets;
 
@@ -52,10 +50,10 @@ use oriel_ori::{ControlFlow, Function, Instruction};
 use std::rc::Rc;
 use targets::EqualTargets;
 
-/// Iterations for a block at most.
+/// The most iterations for a block.
 const ITERATIONS: u32 = 1000;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     if knobs.is_on(Knob::DisableMergeEquivalentConditionalFlow) || !knobs.is_on(Knob::GeneralOptimize) {
@@ -95,14 +93,14 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     record.finish(function, context)
 }
 
-/// What is equivalent to something else.
+/// An equivalence that was found.
 #[derive(Clone, Copy, Debug)]
 enum Match {
     /// A comparison or select.
     Computation(redundant::Pair),
     /// The branch always goes to this block.
     Decided(Block),
-    /// Both ways do the same.
+    /// Both sides do the same.
     Targets(EqualTargets),
 }
 
@@ -123,7 +121,7 @@ struct Matcher {
     values: Values,
     redundancy: Redundancy,
     replacement: Replacement,
-    /// Is more done than at level 1?
+    /// True if more than the work of level 1 is done.
     is_whole: bool,
 }
 
@@ -140,7 +138,7 @@ impl Matcher {
         }
     }
 
-    /// Returns the next match in a block; `next` is the first instruction that was not looked at.
+    /// Returns the next match in a block; `next` is the first instruction that was not examined.
     fn find(&mut self, function: &Function, block: Block, next: &mut Option<Instruction>) -> Option<Match> {
         while let Some(instruction) = next.filter(|_| self.is_whole) {
             *next = function.next(instruction);
@@ -166,7 +164,7 @@ impl Matcher {
         equal.filter(|_| self.is_whole).map(Match::Targets)
     }
 
-    /// Rewrites what a match is about; was it done?
+    /// Applies a match. Returns whether it was done.
     fn apply(
         &mut self,
         function: &mut Function,
@@ -190,7 +188,7 @@ impl Matcher {
             if matches!(found, Match::Targets(_)) {
                 self.branch_conditions.forget(block);
             }
-            // Liveness, if it is asked for, is that of the new edges.
+            // Liveness, if needed, must be that of the new edges.
             context.keep_only(Analyses::empty());
             context.remark(RemarkKind::Passed, "Branch", function, branch, || {
                 format!("the branch at the end of bix{} goes: {what}", block.as_u32())

@@ -1,4 +1,5 @@
-//! Phase 58, GeneralOptimizeLate: moves that feed arithmetic go into it, through a window of six.
+//! Phase 58, GeneralOptimizeLate: folds moves into the arithmetic that they feed, through a window
+//! of six.
 //!
 //! ```text
 //! %2 = MOV 5                      %3 = MOV 12
@@ -7,9 +8,9 @@
 //! %5 = IADD %1, %2
 //! ```
 //!
-//! One walk over each block. Moves enter a circular buffer of six slots; the moves of an
-//! operation's two operands share one, so a slot has two at most. What is met then is combined with
-//! what the buffer has, and each kind of combination has a counter:
+//! A single walk over each block. Moves enter a circular buffer of six slots; the moves of an
+//! operation's two operands share a slot, which has at most two. Later instructions are combined
+//! with the buffer's content, and each kind of combination has a counter:
 //!
 //! | counter | what |
 //! |---|---|
@@ -21,16 +22,16 @@
 //! | `dead-moves` | a move that nothing needs any more goes |
 //! | `evictions` | a slot was given to another pair |
 //!
-//! It runs above level 2, not in functions that are to be small (the reference's reduced levels),
-//! and what it follows are moves with one use: others stay, so that taking the constant along would
-//! only make the register live less. Option 31, with its extra word, lets it follow those too on
+//! It runs above level 2, but not for functions optimised for size (the reference's reduced
+//! levels), and follows moves with one use. Others stay, since folding the constant would only
+//! shorten the register's live range. Option 31, with its extra word, lets it follow those too on
 //! GPUs that issue two instructions at once. With option 605 no move enters the window during the
-//! walk; it keeps to those that the block begins with.
+//! walk; it keeps those with which the block begins.
 //!
-//! What it needs: SSA form. What it leaves true: control flow; no instruction is added.
+//! Requires: SSA form. Preserves: control flow; no instruction is added.
 //!
 //! Departures from the reference (`sub_8F7080`, `sub_8F6FA0`, `sub_8F6530`): its seven groups are
-//! numbered and not described, so the counters are named here by what is done; the flags that admit
+//! numbered but not described, so the counters are named here by what is done. The flags that admit
 //! operations 6 and 7 are always set, as both kinds of move are wanted wherever the phase runs.
 //! Arithmetic on two constants is folded for the operations that OriReassociateAndCommon folds.
 
@@ -51,7 +52,7 @@ use oriel_ori::machine::takes_directly;
 use oriel_ori::{DataType, Function, Instruction, Modifiers, Operand, Operation, OperationFlags};
 use window::Window;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let is_reduced = function.info.flags.contains(FunctionFlags::OPT_SIZE);
     if is_reduced || context.optimization_level() <= 2 {
@@ -80,9 +81,9 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 }
 
 struct LatePropagator {
-    /// True if moves are followed that have several uses.
+    /// True if moves with several uses are followed.
     follows_shared: bool,
-    /// True if the window keeps to the moves that the block begins with.
+    /// True if the window keeps the moves with which the block begins.
     is_fixed: bool,
     window: Window,
     values: Values,
@@ -173,7 +174,7 @@ impl LatePropagator {
         }
     }
 
-    /// What a move in the window has put into the register of an operand.
+    /// Returns the source of the move in the window that defines an operand's register.
     fn moved(&self, function: &Function, operand: Operand) -> Option<Operand> {
         let register = operand.as_register().filter(|_| !operand.is_undefined())?;
         let found = self.window.move_to(function, register)?;
@@ -185,7 +186,8 @@ impl LatePropagator {
         (is_whole && (has_one_use || self.follows_shared)).then_some(source)
     }
 
-    /// Makes an operation on two constants, one at least from the window, a move of its result.
+    /// Replaces an operation on two constants, at least one of them from the window, by a move of
+    /// its result.
     fn fold_pair(&self, function: &mut Function, instruction: Instruction) -> bool {
         let sources = function.sources(instruction);
         if sources.len() != 2 || function.modifiers(instruction) != Modifiers::default() {
@@ -213,15 +215,15 @@ impl LatePropagator {
         true
     }
 
-    /// Removes an operation that an earlier one with a pair in the window computes; else takes note
-    /// of it.
+    /// Removes an operation that an earlier one with a pair in the window computes; otherwise
+    /// records it.
     fn share_operation(
         &mut self,
         function: &mut Function,
         context: &mut PhaseContext<'_>,
         instruction: Instruction,
     ) -> bool {
-        // Values cost more than all else here.
+        // Values are the most expensive part of this phase.
         if !self.window.concerns(function, instruction) {
             return false;
         }
@@ -251,7 +253,7 @@ impl LatePropagator {
     }
 }
 
-/// True if it is a move of a constant or of a register that the window takes.
+/// True for a move of a constant or of a register that the window accepts.
 fn is_move(function: &Function, instruction: Instruction) -> bool {
     let is_copy = matches!(function.operation(instruction), Operation::Mov | Operation::Copy);
     is_copy
@@ -260,7 +262,7 @@ fn is_move(function: &Function, instruction: Instruction) -> bool {
             || registers_of_copy(function, instruction).is_some())
 }
 
-/// True if it computes in registers, with one result.
+/// True for an operation on registers with one result.
 fn is_arithmetic(function: &Function, instruction: Instruction) -> bool {
     let other = OperationFlags::READS | OperationFlags::OPAQUE | OperationFlags::COPY;
     function.is_removable_if_unused(instruction)

@@ -1,4 +1,4 @@
-//! GeneralOptimizeMid (phase 37): values leave the stack for registers.
+//! GeneralOptimizeMid (phase 37): promotes stack objects to registers.
 //!
 //! ```text
 //! bix0: ST.local.b32 0, [frame(0)]             bix0: %4 = MOV 0
@@ -10,40 +10,40 @@
 //!       BRA %3, bix1, fall bix2
 //! ```
 //!
-//! The conversion is what the reference names `ConvertMemoryToRegisterOrUniform`, and the phase
-//! goes by that name as well. LLVM has its own such pass (SROA), which works before calls have
-//! their parameters: structures that are passed by value have an address then, and only behind
-//! instruction selection it turns out that all that was done with it are loads into the parameter's
-//! space. So what this phase finds in code that LLVM has seen are mostly such copies, and what lies
-//! in memory only for the sake of another object that held its address.
+//! The reference calls the conversion `ConvertMemoryToRegisterOrUniform`, and the phase goes by
+//! that name as well. LLVM has such a pass (SROA), which works before calls have their parameters:
+//! structures passed by value have an address then, and only after instruction selection it turns
+//! out that the only uses are loads into the parameter's space. So the objects that this phase
+//! finds in LLVM's code are mostly such copies, and objects in memory only because another object
+//! held their address.
 //!
-//! **Candidates** (`memory_to_register`) are objects whose address goes into loads and
-//! stores at constant offsets only, split into the pieces that are accessed as one. Pointers that
-//! lie in a promoted object are known afterwards, so there are rounds. Arrays of at most
+//! **Candidates** (`memory_to_register`) are objects whose address is used only by loads and stores
+//! at constant offsets, split into the pieces that are accessed as one. Pointers stored in a
+//! promoted object are known afterwards, so there are several rounds. Arrays of at most
 //! `ConvertMemoryToRegIndexedSizeLimit` bytes (knob 135) may have an index: an access becomes one
 //! of each element first. They come last, one in each round.
 //!
-//! **Costs**: a load, a store and an address count as one. What is left counts against them: a PHI
-//! or a constant's move is of a cost-exempt class and counts `MovWeightForConvertMemToReg`, but one
-//! as well if the piece is loaded more than four times; an extension counts one, the value of what
-//! was never stored nothing. All by how often the block runs. An object is promoted if the costs
-//! afterwards are at most `ConvertMemToRegCostRatio` of those before. Rounds end when none is
-//! promoted, or a round saved less than the weight of a move.
+//! **Costs**: a load, a store and an address cost one each. What remains after promotion counts
+//! against them: a PHI or a constant's move is of a cost-exempt class and costs
+//! `MovWeightForConvertMemToReg`, but one if the piece is loaded more than four times; an extension
+//! costs one, an undefined value nothing. All costs are weighted by block frequency. An object is
+//! promoted if the costs afterwards are at most `ConvertMemToRegCostRatio` of those before. Rounds
+//! end when none is promoted, or when a round saved less than the weight of a move.
 //!
-//! **Registers**: the promotion is tried on a copy of the function. Where a block then holds more
-//! than the budget, and more than before, the object with most registers there stays in memory, and
-//! the rest is tried again.
+//! **Registers**: the promotion is tried on a copy of the function. If a block then exceeds the
+//! budget, and exceeds its previous pressure, the object with most registers there stays in memory,
+//! and the rest is tried again.
 //!
-//! What it needs: SSA form. What it leaves true: control flow. Debug information never matters to
-//! what is promoted; a variable that lay in a promoted object has no location afterwards.
+//! Requires: SSA form. Preserves: control flow. Debug information does not influence the decision;
+//! a variable in a promoted object has no location afterwards.
 //!
-//! Departures from the reference. It gives formula and thresholds of the costs, not what is weighed
-//! against what: instructions by frequency were chosen. Its uniform half puts what all threads of a
-//! warp load alike into uniform registers: PTX has none, ptxas finds those values itself, so
-//! nothing is done and nothing counted for it. Its bit vectors are `Joins::live_in` (liveness by
-//! block), the joins (which definitions reach) and the set of objects that stay (eligibility). Knob
-//! 135 has two meanings in the reference, another threshold for costs and a size limit for indexed
-//! arrays: here arrays up to that size are promoted instead of what costs would say, and none
+//! Departures from the reference. It gives formula and thresholds of the costs, but not the
+//! quantities: instructions by frequency were chosen. Its uniform half puts values that all threads
+//! of a warp load into uniform registers: PTX has none, and ptxas finds those values itself, so
+//! nothing is done and nothing counted for it. Its bit vectors correspond to `Joins::live_in`
+//! (liveness by block), the joins (reaching definitions) and the set of objects that stay
+//! (eligibility). Knob 135 has two meanings in the reference, another cost threshold and a size
+//! limit for indexed arrays: here arrays up to that size are promoted regardless of costs, and none
 //! without it.
 
 use super::knobs::Knob;
@@ -56,29 +56,29 @@ use oriel_ori::analysis::{BlockWeights, PressureMap};
 use oriel_ori::{ControlFlow, Function, Instruction, JoinPlacer, Liveness, Operand, Operation};
 use std::rc::Rc;
 
-/// Rounds at most; each but the last promotes an object.
+/// The most rounds. Each except the last promotes an object.
 const ROUND_LIMIT: u32 = 16;
 
-/// Copies of the function tried in a round; if the last has too many live registers, nothing is
+/// The most copies of the function tried in a round; if the last exceeds the budget, nothing is
 /// promoted.
 const TRIAL_LIMIT: u32 = 8;
 
-/// A piece with more loads than these pays in full for moves.
+/// A piece with more loads than this pays in full for moves.
 const USE_GATE: u32 = 4;
 
-/// What knob 135 may be: each access of an object looks at all of its elements.
+/// The maximum of knob 135: each access of an object considers all of its elements.
 const MOST_INDEXED_BYTES: i64 = 4096;
 
-/// Pieces of an object at most.
+/// The most pieces of an object.
 const PIECE_LIMIT: usize = 256;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if own_objects(function).next().is_none() || !context.options.knobs.is_on(Knob::GeneralOptimize) {
         return PhaseResult::Unchanged;
     }
-    // A PHI has no value for the way that a function is entered, so a variable cannot go round the
-    // entry.
+    // A PHI has no value for the function's entry, so a variable cannot be live around a loop back
+    // to it.
     let flow = context.control_flow(function);
     if !flow.graph.predecessors(function.entry()).is_empty() {
         return PhaseResult::Unchanged;
@@ -101,21 +101,21 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     conversion.finish(context)
 }
 
-/// Returns the objects whose contents are the function's own.
+/// Returns the objects whose contents belong to the function.
 fn own_objects(function: &Function) -> impl Iterator<Item = FrameObject> + '_ {
     let objects = function.stack_objects();
     let own = objects.filter(|(_, data)| !data.is_removed && !data.is_fixed);
     own.map(|(object, _)| object)
 }
 
-/// What instructions cost, by the knobs.
+/// The costs of instructions, by the knobs.
 #[derive(Debug)]
 struct CostModel {
-    /// How often blocks run.
+    /// Block frequencies.
     weights: BlockWeights,
-    /// Of an instruction of a cost-exempt class.
+    /// The cost of an instruction of a cost-exempt class.
     move_weight: f64,
-    /// How much of the costs promotion may leave.
+    /// The share of the costs that promotion may leave.
     ratio: f64,
 }
 
@@ -151,18 +151,18 @@ struct Promoted {
     counts: RewriteCounts,
 }
 
-/// What is known from round to round.
+/// The state between rounds.
 struct Conversion {
     costs: CostModel,
-    /// Bytes that an object with an index may have.
+    /// Limit in bytes for an object with an index.
     indexed_limit: u64,
-    /// Objects that stay in memory, and the remarks about it were made.
+    /// Objects that stay in memory and for which remarks were emitted.
     refused: EntitySet<FrameObject>,
     rounds: u32,
     promoted: u64,
-    /// How many of them had an index.
+    /// How many of the promoted objects had an index.
     indexed: u64,
-    /// What was selected for them.
+    /// The number of selections created for them.
     selections: u64,
     pieces: u64,
     counts: RewriteCounts,
@@ -190,7 +190,7 @@ impl Conversion {
         }
     }
 
-    /// Promotes what can be promoted now; the costs that it saved, or none if there was nothing.
+    /// Promotes as much as possible now. Returns the costs saved, or none if nothing was promoted.
     fn round(
         &mut self,
         function: &mut Function,
@@ -216,8 +216,8 @@ impl Conversion {
             .find_map(|object| self.promote_indexed(function, context, &objects, object, flow))
     }
 
-    /// Promotes an object with an index, if its elements can be told apart and there are registers
-    /// for them; what its accesses cost.
+    /// Promotes an object with an index, if its elements can be distinguished and there are
+    /// registers for them. Returns the cost of its accesses.
     fn promote_indexed(
         &mut self,
         function: &mut Function,
@@ -238,7 +238,7 @@ impl Conversion {
             }
         };
         let accesses = found.accesses.iter();
-        // The limit of size stands for that of costs, so what the selections cost is not asked.
+        // The size limit replaces that of costs, so the cost of the selections is not considered.
         let cost = Cost {
             before: accesses
                 .map(|access| self.costs.weight_at(function, access.instruction))
@@ -254,7 +254,7 @@ impl Conversion {
         Some(self.accept(function, context, promoted))
     }
 
-    /// Takes over a promotion; the costs that it saved.
+    /// Accepts a promotion. Returns the costs saved.
     fn accept(&mut self, function: &mut Function, context: &mut PhaseContext<'_>, promoted: Promoted) -> f64 {
         *function = promoted.function;
         context.keep_only(Analyses::CONTROL_FLOW);
@@ -267,7 +267,7 @@ impl Conversion {
         saved.sum()
     }
 
-    /// Returns the objects that can and should be promoted, as far as costs tell.
+    /// Returns the objects that can and should be promoted, by their costs.
     fn candidates(
         &mut self,
         function: &Function,
@@ -307,8 +307,8 @@ impl Conversion {
         Ok((promotion, cost))
     }
 
-    /// Promotes the candidates on a copy of the function, less those that there are no registers
-    /// for. `before` is how full blocks are and may be.
+    /// Promotes the candidates on a copy of the function, except those without registers. `before`
+    /// has the present and the allowed pressure of blocks.
     fn promote_within_budget(
         &mut self,
         function: &Function,
@@ -355,7 +355,7 @@ impl Conversion {
         None
     }
 
-    /// Takes note that an object stays in memory, and says why.
+    /// Records that an object stays in memory, and why.
     fn refuse(
         &mut self,
         function: &Function,
@@ -374,7 +374,7 @@ impl Conversion {
         });
     }
 
-    /// Says what keeps the rest in memory.
+    /// Emits remarks on the obstacles to the remaining objects.
     fn explain_obstacles(&mut self, function: &Function, context: &mut PhaseContext<'_>) {
         let rest: Vec<FrameObject> = own_objects(function)
             .filter(|&object| !self.refused.contains(object))
@@ -416,7 +416,7 @@ impl Conversion {
     }
 }
 
-/// Returns the pieces of an object whose accesses have no index.
+/// Returns the pieces of an object without indexed accesses.
 fn pieces_of_object(
     function: &Function,
     objects: &FrameObjects,
@@ -433,7 +433,7 @@ fn pieces_of_object(
 }
 
 impl CostModel {
-    /// What an object costs in memory and in registers.
+    /// Returns the costs of an object in memory and in registers.
     fn of(&self, function: &Function, objects: &FrameObjects, promotion: &Promotion) -> Cost {
         let found = objects.of(promotion.object);
         let at = |instruction| self.weight_at(function, instruction);
@@ -455,13 +455,13 @@ impl CostModel {
         cost
     }
 
-    /// How often control comes to an instruction for each time that the function runs.
+    /// Returns how often an instruction is executed per execution of the function.
     fn weight_at(&self, function: &Function, instruction: Instruction) -> f64 {
         self.weights
             .of(function.block_of(instruction).expect("it is in a block"))
     }
 
-    /// Of a constant's move or a PHI for a piece.
+    /// Returns the cost of a constant's move or a PHI for a piece.
     fn of_move(&self, piece: &Piece) -> f64 {
         if piece.loads > USE_GATE {
             1.0
@@ -470,7 +470,7 @@ impl CostModel {
         }
     }
 
-    /// What an access leaves behind.
+    /// Returns the cost that remains of an access.
     fn left_of(&self, function: &Function, access: &Access, promotion: &Promotion) -> f64 {
         let values = access.values(function);
         let elements = access.offsets(function).zip(values);
@@ -492,7 +492,7 @@ impl CostModel {
     }
 }
 
-/// Units of registers that the pieces of an object take in a block, at most.
+/// Returns the most register units that the pieces of an object take in a block.
 fn units_in(function: &Function, objects: &FrameObjects, promotion: &Promotion, block: Block) -> u32 {
     let is_accessed = objects
         .of(promotion.object)

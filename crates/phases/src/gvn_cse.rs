@@ -1,4 +1,5 @@
-//! GvnCse, phase 49: what computes a value that is at hand goes, and its uses take the value.
+//! GvnCse, phase 49: global value numbering. Removes instructions whose value is available and
+//! replaces their uses by it.
 //!
 //! ```text
 //! bix0: %2 = IADD %0, %1            bix0: %2 = IADD %0, %1
@@ -8,9 +9,10 @@
 //!       ST %4, ...
 //! ```
 //!
-//! Values get numbers by what computes them: operation, types, modifiers and the numbers of the
-//! operands, those of a commutative operation in order, hashed by FNV-1a into the value table. An
-//! expression goes if an instruction that dominates it has its value. The steps, and the files:
+//! Values are numbered by how they are computed: operation, types, modifiers and the numbers of the
+//! operands, sorted for a commutative operation, hashed by FNV-1a into the value table. An
+//! expression is removed if an instruction that dominates it has its value. The steps and their
+//! files:
 //!
 //! | file | step |
 //! |---|---|
@@ -19,34 +21,32 @@
 //! | `numbering.rs`, `value_table.rs` of the crate | the walk that numbers values and finds what is redundant |
 //! | `scope_tree.rs` | the blocks with something redundant, which are then gone through |
 //!
-//! What it needs: SSA form. What it leaves true: control flow. No instruction is added or moved. An
-//! expression stays where its value, kept from before, would have no room in the register budget.
+//! Requires: SSA form. Preserves: control flow. No instruction is added or moved. An expression
+//! stays if extending the available value would exceed the register budget.
 //!
 //! Modes 1 and 2 stay in the block, or follow immediate dominators that the pre-pass marked; 3 to 6
-//! look in all dominators. A barrier ends the scope of mode 1; in the others it gives memory new
-//! versions, and arithmetic is the same on both of its sides. A load is common with another of the
-//! same memory at the same version, or of memory that is never written, such as kernels'
-//! parameters.
+//! consider all dominators. A barrier ends the scope of mode 1; in the others it creates new memory
+//! versions, and arithmetic is the same on both of its sides. A load equals another of the same
+//! memory at the same version, or of memory that is never written, such as kernels' parameters.
 //!
-//! Departures from the reference (`sub_BEE370` and what it calls):
+//! Departures from the reference (`sub_BEE370` and its callees):
 //!
-//! - The key there is a number that two instructions share if they define one value record; here it
-//!   is the expression.
+//! - Its key is a number that two instructions share if they define one value record; here it is
+//!   the expression.
 //! - Its eligibility predicate names copies, texture reads, special functions, shuffles, atomics,
 //!   reductions, votes and matches. Copies and PHIs, loads and special functions are eligible here
-//!   under the conditions that make them pure; the others never, as which threads execute them
-//!   matters, or they write. Arithmetic, which the same text has in its value table, is eligible in
-//!   its own right but in mode 2, where it is what the pre-pass finds under eligible roots.
-//! - The pre-pass there may be switched off on new GPUs by a knob whose meaning is not given; here
-//!   it comes before mode 2 always, and what it marks are the blocks through which values can be
-//!   had.
-//! - A redundant instruction becomes a copy there, for copy propagation to remove; here its uses
-//!   get the value at once. Commutative operands are ordered in keys, and stay as they are in the
-//!   code.
+//!   under the conditions that make them pure; the others never are, since it matters which threads
+//!   execute them, or they write. Arithmetic, which the same text has in its value table, is always
+//!   eligible except in mode 2, where only the expressions that the pre-pass finds under eligible
+//!   roots are.
+//! - Its pre-pass may be disabled on new GPUs by a knob whose meaning is not given. Here it always
+//!   precedes mode 2, and marks the blocks whose values are visible.
+//! - It turns a redundant instruction into a copy, for copy propagation to remove; here its uses
+//!   get the value at once. Commutative operands are sorted in keys but not in the code.
 //! - Instructions have no guards; a predicate is an operand and part of the key like others.
-//! - Its cache of one dominance query is a global variable; here it is part of the walk.
-//! - Constants are numbered, so that what is computed from them is common, and stay: to hold one in
-//!   a register costs more than to make it again.
+//! - Its cache of one dominance query is a global variable; here it is part of the numberer.
+//! - Constants are numbered, so that expressions of them are recognised, but not removed: holding
+//!   one in a register costs more than recomputing it.
 
 mod mode;
 mod numbering;
@@ -60,11 +60,11 @@ pub(super) use mode::Mode;
 use numbering::{Numbering, Redundant};
 use oriel_ori::Function;
 
-/// Whether special functions are taken. In the reference a flag of the back end says so, and for
-/// which generations it is set is not known; they are as pure as other arithmetic.
+/// Whether special functions are handled. In the reference a flag of the back end decides, with
+/// unknown values; they are as pure as other arithmetic.
 const HAS_EXTENDED_SCOPE: bool = true;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     let mode = Mode::dispatch(knobs.integer(Knob::EnableGvnCseMode), HAS_EXTENDED_SCOPE);
@@ -75,7 +75,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(common(function, context, mode, gate) > 0)
 }
 
-/// Removes what computes a value that is at hand, and counts that; how many instructions it were.
+/// Removes instructions whose value is available, and counts them. Returns how many.
 pub(super) fn common(
     function: &mut Function,
     context: &mut PhaseContext<'_>,

@@ -1,4 +1,4 @@
-//! Cycles that are entered in several blocks get one entry: part of LoopMakeSingleEntry.
+//! Cycles with several entries get a single one: part of LoopMakeSingleEntry.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1        bix0: BRA %p, bix5, fall bix4
@@ -11,18 +11,19 @@
 //! ```
 //!
 //! All edges to the entries, from outside and from the cycle, lead to a *dispatch block*, which
-//! goes on to the one that a *selector* names; the dispatch block is the header of the natural loop
-//! that the cycle has become. Nothing is duplicated, at the price of a branch each round. With more
-//! than two entries there is a selector, and a block that looks at it, for each but the last.
+//! continues with the one that a *selector* names. The dispatch block is the header of the natural
+//! loop that the cycle becomes. Nothing is duplicated, at the price of a branch in each iteration.
+//! With more than two entries there is a selector, and a block that tests it, for each except the
+//! last.
 //!
-//! Selectors have a definition on every edge, so this is for code in late form only.
+//! Selectors have a definition on every edge, so this works on late form only.
 //!
-//! An entry is on no cycle within the cycle that does not pass the dispatch block, so cycles inside
-//! are those of the part without entries; it is the same for the header of a natural loop. That
-//! gives all cycles, from the outside in, by strongly connected components.
+//! No cycle inside the cycle contains an entry without the dispatch block, so inner cycles are
+//! those of the part without entries; the same holds for the header of a natural loop. So all
+//! cycles are found, from the outside in, as strongly connected components.
 //!
-//! A transformation of this kind is that of P. Havlak, "Nesting of Reducible and Irreducible
-//! Loops", TOPLAS 19 (1997), whose entries become one; LLVM's FixIrreducible does it in its IR.
+//! P. Havlak, "Nesting of Reducible and Irreducible Loops", TOPLAS 19 (1997), describes a
+//! transformation of this kind, which merges entries; LLVM's FixIrreducible does it in its IR.
 
 use super::loop_make_single_entry::can_redirect;
 use oriel_engine::entity::{Block, EntitySet, Register, SecondaryMap};
@@ -35,7 +36,7 @@ use oriel_ori::{
 pub(super) fn find(function: &Function, flow: &ControlFlow) -> Vec<Vec<Block>> {
     let mut search = ComponentSearch::new();
     let mut found = Vec::new();
-    // By block: the number of the part that it belongs to, of those that are still to be looked at.
+    // By block: the number of the pending part that contains it.
     let mut part_of: SecondaryMap<Block, usize> = SecondaryMap::new();
     let reachable = flow.order.as_slice().to_vec();
     let mut parts = 1;
@@ -69,8 +70,9 @@ pub(super) fn find(function: &Function, flow: &ControlFlow) -> Vec<Vec<Block>> {
     found
 }
 
-/// Makes a dispatch block for the entries of a cycle; is that possible? `flow` is the control flow
-/// from before any was made, in which an edge belongs to one cycle only, and `liveness` that on it.
+/// Creates a dispatch block for the entries of a cycle. Returns whether that is possible. `flow` is
+/// the control flow before any was created, in which an edge belongs to only one cycle, and
+/// `liveness` that for `flow`.
 pub(super) fn add_dispatch(
     function: &mut Function,
     flow: &ControlFlow,
@@ -109,7 +111,8 @@ pub(super) fn add_dispatch(
     true
 }
 
-/// Blocks before the first entry that go on to the entry whose selector holds, or else to the last.
+/// Builds blocks before the first entry that continue with the entry whose selector is true, or
+/// else with the last.
 fn build_dispatch(function: &mut Function, entries: &[Block], selectors: &[Register]) -> Block {
     let place = function.blocks().iter().position(|&block| block == entries[0]);
     let place = place.expect("the entry of a cycle is in the layout");
@@ -147,7 +150,7 @@ fn block_of_edge(function: &mut Function, source: Block, target: Block) -> Block
         .expect("the edge is there and can be led elsewhere")
 }
 
-/// Registers that the way to another entry needs, and the way to this one does not.
+/// Returns the registers that the path to another entry needs and the one to this entry does not.
 fn needed_by_others(liveness: &Liveness, entries: &[Block], entry: Block) -> Vec<Register> {
     let mut needed: Vec<Register> = entries
         .iter()
@@ -161,8 +164,8 @@ fn needed_by_others(liveness: &Liveness, entries: &[Block], entry: Block) -> Vec
     needed
 }
 
-/// Gives registers a value that does not matter: to LLVM it looks as if what one entry needs could
-/// be read after coming by the way to another.
+/// Defines registers with an arbitrary value: otherwise, to LLVM, the registers that one entry
+/// needs could be read undefined after arriving by the path to another.
 fn define(function: &mut Function, block: Block, registers: &[Register]) {
     let branch = function.terminator(block).expect("the block leads to an entry");
     for &register in registers {
@@ -178,7 +181,7 @@ fn define(function: &mut Function, block: Block, registers: &[Register]) {
 fn select(function: &mut Function, block: Block, selectors: &[Register], number: usize) {
     let branch = function.terminator(block).expect("the block leads to an entry");
     for (other, &selector) in selectors.iter().enumerate() {
-        // LLVM's way to write that it holds.
+        // LLVM represents true in this way.
         let value = Operand::immediate(if other == number { -1 } else { 0 });
         let new = InstructionBuilder::new(Operation::Mov, DataType::B1)
             .result(Operand::predicate(selector))
@@ -201,8 +204,8 @@ mod tests {
         function
     }
 
-    /// Walks `steps` blocks of the original function by the numbers of `choices`; the blocks of the
-    /// input that it comes by.
+    /// Walks `steps` blocks of the original function, guided by `choices`. Returns the input blocks
+    /// visited.
     fn walk(function: &Function, mut choices: u64, steps: usize) -> Vec<usize> {
         let mut predicates: SecondaryMap<Register, i64> = SecondaryMap::new();
         let mut passed = Vec::new();
@@ -274,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_cycle_in_a_cycle_is_found() {
-        // Entries 1 and 2; within, 3 and 4, both from 2.
+        // Entries 1 and 2; inside, 3 and 4, both reached from 2.
         let function = late(&[&[2, 1], &[2], &[3, 4], &[4], &[3, 5], &[1, 6], &[]]);
         let flow = ControlFlow::analyze(&function, Traversal::default());
         let mut found: Vec<_> = find(&function, &flow)
@@ -292,7 +295,7 @@ mod tests {
         let mut function = late(&[&[1, 2], &[2], &[1, 0]]);
         let before = edges(&function);
         let flow = ControlFlow::analyze(&function, Traversal::default());
-        // The function begins in 0, which is the only entry; 1 and 2 are those of the cycle inside.
+        // The function begins in 0, which is the only entry; 1 and 2 are those of the inner cycle.
         let found = find(&function, &flow);
         assert_eq!(found.iter().map(|entries| entries.len()).collect::<Vec<_>>(), [2]);
         let liveness = Liveness::compute(&function, &flow);

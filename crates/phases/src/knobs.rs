@@ -1,24 +1,23 @@
-//! Knobs: numbers and switches inside phases that a compiler engineer may turn.
+//! Knobs: parameters of phases for compiler engineers.
 //!
-//! One table has every knob with its name, the index that ptxas has it under where the reference
-//! gives one, its kind, its default and the phases that read it. `-oriel-knob=NAME=VALUE` takes the
-//! name, the name in ROT13 (ptxas hides its names that way) or the index; `oriel knobs` lists the
-//! table.
+//! One table has every knob with its name, its index in ptxas where the reference gives one, its
+//! kind, its default and the phases that read it. `-oriel-knob=NAME=VALUE` takes the name, the name
+//! in ROT13 (as ptxas hides its names) or the index; `oriel knobs` lists the table.
 
 use serde::Serialize;
 use std::fmt;
 
-/// What values a knob takes, by the type names of ptxas.
+/// The kind of values that a knob takes, by ptxas' type names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnobKind {
     /// `OKT_NONE`: on or off.
     Switch,
-    /// `OKT_INT`: a number.
+    /// `OKT_INT`: an integer.
     Integer,
-    /// `OKT_BDGT`: how often something may be done to a function; without a value as often as it
-    /// can.
+    /// `OKT_BDGT`: how often something may be done to a function; without a value, as often as
+    /// possible.
     Budget,
-    /// `OKT_DBL`: a number that need not be whole.
+    /// `OKT_DBL`: a floating-point number.
     Double,
 }
 
@@ -33,7 +32,7 @@ impl KnobKind {
         }
     }
 
-    /// What its values look like.
+    /// Describes its values.
     const fn values(self) -> &'static str {
         match self {
             Self::Switch => "0 or 1, or nothing for 1",
@@ -48,18 +47,18 @@ impl KnobKind {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum KnobValue {
-    /// Of a switch.
+    /// The value of a switch.
     Switch(bool),
-    /// Of an integer.
+    /// The value of an integer.
     Integer(i64),
-    /// Of a budget; none: no limit.
+    /// The value of a budget; none means no limit.
     Budget(Option<u64>),
-    /// Of a number that need not be whole.
+    /// The value of a floating-point knob.
     Double(f64),
 }
 
 impl KnobValue {
-    /// Returns the kind that has such values.
+    /// Returns the kind of the value.
     pub const fn kind(self) -> KnobKind {
         match self {
             Self::Switch(_) => KnobKind::Switch,
@@ -85,17 +84,17 @@ impl fmt::Display for KnobValue {
 /// A row of the table of knobs.
 #[derive(Clone, Copy, Debug)]
 pub struct KnobSpec {
-    /// Which knob.
+    /// The knob.
     pub knob: Knob,
     /// Its name.
     pub name: &'static str,
     /// ptxas' number, where the reference gives one.
     pub index: Option<u16>,
-    /// Its value where nothing else is said.
+    /// Its default.
     pub default: KnobValue,
     /// The phases that read it, by name or group.
     pub readers: &'static [&'static str],
-    /// What it does.
+    /// A description.
     pub help: &'static str,
 }
 
@@ -214,7 +213,7 @@ knobs! {
 }
 
 impl KnobSpec {
-    /// Returns the name, each letter moved by thirteen places.
+    /// Returns the name in ROT13.
     pub fn rot13(&self) -> String {
         rot13(self.name)
     }
@@ -255,7 +254,7 @@ impl Knobs {
     /// no value.
     ///
     /// # Errors
-    /// There is no such knob, or the value is not one of its kind.
+    /// There is no such knob, or the value does not match its kind.
     pub fn set(&mut self, assignment: &str) -> Result<(), String> {
         let (name, value) = match assignment.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -291,10 +290,10 @@ impl Knobs {
         }
     }
 
-    /// Returns the value of an integer.
+    /// Returns the value of an integer knob.
     ///
     /// # Panics
-    /// The knob is no integer.
+    /// The knob is not an integer.
     pub fn integer(&self, knob: Knob) -> i64 {
         match self.value(knob) {
             KnobValue::Integer(value) => value,
@@ -302,10 +301,10 @@ impl Knobs {
         }
     }
 
-    /// What is left to spend at the beginning.
+    /// Returns a fresh budget.
     ///
     /// # Panics
-    /// The knob is no budget.
+    /// The knob is not a budget.
     pub fn budget(&self, knob: Knob) -> Budget {
         match self.value(knob) {
             KnobValue::Budget(limit) => Budget { left: limit },
@@ -313,10 +312,10 @@ impl Knobs {
         }
     }
 
-    /// Returns the value of a number that need not be whole.
+    /// Returns the value of a floating-point knob.
     ///
     /// # Panics
-    /// The knob is no such number.
+    /// The knob is not a floating-point one.
     pub fn double(&self, knob: Knob) -> f64 {
         match self.value(knob) {
             KnobValue::Double(value) => value,
@@ -325,7 +324,7 @@ impl Knobs {
     }
 }
 
-/// Returns the knobs that a name or number means: several that share a number, if phases read one
+/// Returns the knobs with a name or number: several can share a number, if phases interpret one
 /// knob of ptxas differently.
 fn find(name: &str) -> Result<Vec<&'static KnobSpec>, String> {
     let plain = name.replace('-', "");
@@ -363,7 +362,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Spends one, if one is left.
+    /// Spends one unit if any is left. Returns whether one was.
     pub fn spend(&mut self) -> bool {
         match &mut self.left {
             None => true,

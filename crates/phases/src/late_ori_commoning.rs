@@ -1,4 +1,4 @@
-//! LateOriCommoning, phase 64: what predication and lowering made equal becomes one.
+//! LateOriCommoning, phase 64: merges expressions that predication and lowering made equal.
 //!
 //! ```text
 //! %3 = COPY %0
@@ -8,29 +8,29 @@
 //! ST %5, [%1]               ST %4, [%1]
 //! ```
 //!
-//! One walk of the dominator tree. Expressions are described with registers replaced by their
+//! A single walk of the dominator tree. Expressions are described with registers replaced by their
 //! *representatives*: through copies, the register whose value they have. A table of classes, bits
-//! that were met on the way from the entry (`classes.rs`), says whether there can be an equal at
-//! all; then the value table is asked, and the last one met takes its place if it dominates. One
-//! that does not dominate the place of the walk never will again, and nor will those before it.
+//! met on the path from the entry (`classes.rs`), tells whether an equal expression can exist at
+//! all; then the value table is queried, and the last equal one replaces it if it dominates. One
+//! that does not dominate the walk's position never will again, nor will those before it.
 //!
-//! What it needs: nothing; in late form it takes registers with one definition only. What it leaves
-//! true: control flow. No instruction is added or moved. An expression stays where its value, kept
-//! from before, would have no room in the register budget, unless ForceLateCommoning is on.
+//! Requires: nothing; in late form it considers registers with one definition only. Preserves:
+//! control flow. No instruction is added or moved. An expression stays if extending the available
+//! value would exceed the register budget, unless ForceLateCommoning is on.
 //!
-//! Departures from the reference (`sub_9055F0` and what it calls):
+//! Departures from the reference (`sub_9055F0` and its callees):
 //!
-//! - C1 asks that two equal instructions be in different blocks, which leaves those of one block to
-//!   a table that is not described; here both are found in one table.
-//! - Its accumulator of classes begins anew at selects and is kept at PHIs, in the order of the
-//!   code; here it goes down the dominator tree, so that it knows exactly the blocks that values
-//!   can come from.
-//! - C3 asks the scheduler for dependences; here loads have the versions of memory that they read.
-//! - Remapping writes the representative into the operands, which copies only profit from if
-//!   nothing else needs them; here it is for comparison, and copy propagation does the rest.
-//! - C1 to C7 are asked by comparing descriptions, words for words.
-//! - Commutative operands may stand in either order.
-//! - The hash is the one of code caching, as that of `sub_748440` is not given.
+//! - C1 requires that two equal instructions are in different blocks, and leaves those of one block
+//!   to a table that is not described; here one table finds both.
+//! - Its accumulator of classes restarts at selects and is kept at PHIs, in code order; here it
+//!   follows the dominator tree, so that it covers exactly the blocks that values can come from.
+//! - C3 queries the scheduler for dependencies; here loads have the versions of memory that they
+//!   read.
+//! - Its remapping writes the representative into the operands, which pays off only if nothing else
+//!   needs the copies; here it is for comparison only, and copy propagation does the rest.
+//! - C1 to C7 are checked by comparing descriptions word for word.
+//! - Commutative operands match in either order.
+//! - The hash is that of code caching, as that of `sub_748440` is not given.
 
 mod classes;
 
@@ -48,7 +48,7 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operand};
 use std::rc::Rc;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut set = WorkingSet::new(function, context);
     let mut replacement = Replacement::new(context.options.knobs.is_on(Knob::ForceLateCommoning));
@@ -68,20 +68,21 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(replacement.replaced() > 0)
 }
 
-/// What the walk knows.
+/// The state of the walk.
 struct WorkingSet {
     flow: Rc<ControlFlow>,
     versions: Option<MemoryVersions>,
-    /// Registers with one definition, which comes before each use; none: all are like that.
+    /// Registers with one definition that comes before each use; none if all registers are like
+    /// that.
     single_valued: Option<EntitySet<Register>>,
     follows_moves: bool,
-    /// By register: the register that stands for its value.
+    /// By register: its representative.
     representatives: Vec<Register>,
     classes: ClassTable,
     /// The last instruction that computes a value.
     table: ValueTable<Instruction>,
     words: Vec<u32>,
-    /// Expressions that the classes showed to be without equals.
+    /// Expressions that the classes showed to be unique so far.
     filtered: u64,
 }
 
@@ -103,7 +104,7 @@ impl WorkingSet {
         }
     }
 
-    /// Takes note of an instruction; the one that computes the same and dominates it, if there is
+    /// Records an instruction. Returns the one that computes the same and dominates it, if there is
     /// one.
     fn visit(&mut self, function: &Function, instruction: Instruction) -> Option<Instruction> {
         let kind = expression_kind(function, instruction)?;
@@ -143,7 +144,7 @@ impl WorkingSet {
         found
     }
 
-    /// Does every path to the second, which the walk met later, go through the first?
+    /// True if every path to the second, which the walk met later, leads through the first.
     fn dominates(&self, function: &Function, first: Instruction, second: Instruction) -> bool {
         match (function.block_of(first), function.block_of(second)) {
             (Some(outer), Some(inner)) => self.flow.dominators.dominates(outer, inner),
@@ -151,7 +152,7 @@ impl WorkingSet {
         }
     }
 
-    /// Is every register that it mentions one with a single value?
+    /// True if every register that it mentions has a single value.
     fn has_single_values(&self, function: &Function, instruction: Instruction) -> bool {
         let Some(single_valued) = &self.single_valued else {
             return true;

@@ -1,7 +1,7 @@
 //! The phases, and the manager that runs them in ptxas' order.
 //!
-//! One phase is one file with one name, which is the name in the [registry], in options, dumps and
-//! tests. A phase gets a function and says whether it changed it.
+//! A phase is a file with the name that the [registry], options, dumps and tests use. It gets a
+//! function and returns whether it changed it.
 //!
 //! ```
 //! use oriel_ori::parse_function;
@@ -112,12 +112,12 @@ use knobs::Knobs;
 use oriel_engine::graph::Traversal;
 use oriel_engine::live::pressure::DEFAULT_BUDGET;
 
-/// True if a phase changed the function.
+/// Whether a phase changed the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseResult {
-    /// It is as it was.
+    /// The function is unchanged.
     Unchanged,
-    /// It is not.
+    /// The function was changed.
     Changed,
 }
 
@@ -128,23 +128,23 @@ impl PhaseResult {
     }
 }
 
-/// What the user asks of phases beyond which of them run.
+/// The options of phases, other than which of them run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseOptions {
-    /// Does MergeBasicBlocks leave blocks as they are?
+    /// True if MergeBasicBlocks does nothing.
     pub dont_merge_basic_blocks: bool,
-    /// The walk that blocks are numbered by.
+    /// The depth-first search that numbers blocks.
     pub traversal: Traversal,
-    /// LLVM's level of optimisation of the function's code, 0 to 3.
+    /// LLVM's optimisation level of the function's code, 0 to 3.
     pub optimization_level: u32,
-    /// Units of data registers that a function may have live at once, as far as splitting can do
-    /// it.
+    /// The units of data registers that a function may have live at once, as far as splitting can
+    /// achieve it.
     pub register_budget: u32,
     /// The values of the knobs.
     pub knobs: Knobs,
 }
 
-/// What LLVM takes without a word on the level.
+/// LLVM's default optimisation level.
 const DEFAULT_OPTIMIZATION_LEVEL: u32 = 2;
 
 impl Default for PhaseOptions {

@@ -1,5 +1,5 @@
-//! LoopMakeSingleEntry, the transformation of LoopStructurePass: loops are entered in one place, by
-//! one edge.
+//! LoopMakeSingleEntry, the transformation of LoopStructurePass: gives every loop a single entry
+//! edge.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1        bix0: BRA %p, bix3, fall bix1
@@ -10,21 +10,21 @@
 //!       BRA %q, bix2, fall bix4              BRA %q, bix2, fall bix4
 //! ```
 //!
-//! A natural loop that several edges enter gets a *preheader*: a new block that they lead to
-//! instead and whose only edge goes on to the header. Phases that move code out of loops put it
-//! there. In SSA form a PHI of the header parts in two, what comes from outside and what comes
-//! round.
+//! A natural loop with several entry edges gets a *preheader*: a new block to which they lead
+//! instead and whose only edge leads to the header. Phases that hoist code out of loops put it
+//! there. In SSA form each PHI of the header is split: one merges the values from outside, the
+//! other those from latches.
 //!
-//! A cycle that is entered in several blocks is no natural loop. In late form it becomes one: see
+//! A cycle with several entries is no natural loop. In late form it becomes one: see
 //! `irreducible_cycles.rs`. In SSA form it stays and is counted: values defined in one part of it
 //! would need PHIs in the new header.
 //!
-//! Nothing is duplicated. A loop stays as it is where the entry of the function is its header, or
-//! where something unknown leads to it: a branch of no known form, or a reference from outside.
+//! Nothing is duplicated. A loop stays unchanged if the function's entry is its header, or if an
+//! edge to it cannot be redirected: a branch of unknown form, or a reference from outside.
 //!
-//! Follows the reference in what is achieved. It recognises headers and latches by the operations
-//! that its earlier phases leave there as marks; here dominators tell. Its gate, knob 487, is off
-//! unless asked for, and so is this phase.
+//! Follows the reference in its effect. It recognises headers and latches by the operations with
+//! which earlier phases mark them; here dominators are used. Its gate, knob 487, is off by default,
+//! and so is this phase.
 
 use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
 use oriel_engine::entity::Block;
@@ -32,7 +32,7 @@ use oriel_engine::graph::Loop;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut flow = context.control_flow(function);
     let mut changed = false;
@@ -86,7 +86,7 @@ fn entering_edges(flow: &ControlFlow, natural_loop: Loop) -> Vec<Block> {
         .collect()
 }
 
-/// True if all ways can into a block be led elsewhere, if these blocks lead there.
+/// True if all edges from these predecessors to a block can be redirected.
 pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[Block]) -> bool {
     let is_known = |&block: &Block| {
         let terminator = function.terminator(block);
@@ -95,9 +95,9 @@ pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[B
     target != function.entry() && !function.is_address_taken(target) && predecessors.iter().all(is_known)
 }
 
-/// Makes a block that all edges into a loop lead to, and that goes on to the header. It stands
-/// where control fell into the loop and still does, or else before the header: a latch goes on
-/// falling through to the header.
+/// Creates a block to which all entry edges of a loop lead, and which continues with the header. It
+/// is placed where control falls into the loop, or else before the header: a latch still falls
+/// through to the header.
 fn add_preheader(function: &mut Function, header: Block, mut entering: Vec<Block>) {
     entering.sort_unstable();
     entering.dedup();
@@ -127,7 +127,7 @@ fn add_preheader(function: &mut Function, header: Block, mut entering: Vec<Block
     }
 }
 
-/// Values of a header's PHI from outside the loop meet in the preheader.
+/// Moves the values of a header's PHI from outside the loop to the preheader.
 fn part_phi(function: &mut Function, phi: Instruction, preheader: Block, entering: &[Block]) {
     let values: Vec<Operand> = entering
         .iter()
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(edges(&function), [(0, 2), (0, 1), (1, 2), (2, 1), (2, 3)]);
     }
 
-    /// Every loop is entered by one edge, and in late form nothing is irreducible.
+    /// Checks that every loop has one entry edge, and that nothing is irreducible in late form.
     fn check_random(stage: Stage) {
         on_random_functions(|mut function, _| {
             function.info.stage = stage;

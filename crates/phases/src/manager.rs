@@ -1,4 +1,4 @@
-//! The manager: runs phases over one function and keeps what they share.
+//! The manager: runs phases over one function and keeps their shared state.
 
 use super::analyses::{Analyses, AnalysisCache};
 use super::knobs::{Budget, Knob};
@@ -18,19 +18,19 @@ pub struct Manager<'a> {
     statistics: Statistics,
     remarks: Vec<Remark>,
     analyses: AnalysisCache,
-    /// True if the function is at the fixed point of the suite, as the last phase that changed it
-    /// left it.
+    /// True if the function is at the fixed point of the suite, according to the last phase that
+    /// changed it.
     is_simplified: bool,
-    /// How far the pipeline has come.
+    /// The progress of the pipeline.
     pub(super) progress: Progress,
-    /// How often phases may still learn that the level of optimisation is above one.
+    /// How often phases may still get an optimisation level above one.
     level_budget: Budget,
-    /// Weighted instructions that phases have paid for fewer registers with.
+    /// Weighted instructions that phases have added to save registers.
     allowance: f64,
 }
 
 impl<'a> Manager<'a> {
-    /// Creates a manager for one function. Without `wants_remarks` phases do not spend time on
+    /// Creates a manager for one function. Without `wants_remarks`, phases spend no time on
     /// remarks.
     pub fn new(options: &'a PhaseOptions, wants_remarks: bool) -> Self {
         Self {
@@ -46,12 +46,13 @@ impl<'a> Manager<'a> {
         }
     }
 
-    /// Makes the analyses that a phase needs. [`Manager::run`] does it, too, and takes longer then.
+    /// Computes the analyses that a phase needs. [`Manager::run`] does so as well, within the
+    /// phase's time.
     pub fn prepare(&mut self, phase: &Phase, function: &Function) {
         self.analyses.prepare(phase.needs, function, self.options);
     }
 
-    /// Runs a phase over the function; one that is not part of Oriel does nothing.
+    /// Runs a phase over the function. One that Oriel does not implement does nothing.
     pub fn run(&mut self, phase: &Phase, function: &mut Function) -> PhaseResult {
         let Some(run) = phase.run else {
             return PhaseResult::Unchanged;
@@ -82,42 +83,42 @@ impl<'a> Manager<'a> {
         result
     }
 
-    /// Checks that the analyses which a phase kept are still right.
+    /// Checks that the analyses which a phase preserved are still valid.
     ///
     /// # Errors
-    /// They are not; the message names phase and analysis.
+    /// One is not; the message names phase and analysis.
     pub fn check_analyses(&self, phase: &Phase, function: &Function) -> Result<(), String> {
         self.analyses.check(phase, function, self.options)
     }
 
-    /// Returns the control flow of the function as the last phase left it.
+    /// Returns the control flow of the function after the last phase.
     pub fn control_flow(&mut self, function: &Function) -> Rc<ControlFlow> {
         self.analyses.control_flow(function, self.options)
     }
 
-    /// Returns the liveness of the function as the last phase left it.
+    /// Returns the liveness of the function after the last phase.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.analyses.liveness(function, self.options)
     }
 
-    /// Returns how many weighted instructions the phases have added to have fewer registers.
+    /// Returns the number of weighted instructions that the phases have added to save registers.
     pub fn allowance(&self) -> f64 {
         self.allowance
     }
 
-    /// What the phases counted, and what they had to say.
+    /// Returns the phases' counters and remarks.
     pub fn finish(self) -> (Statistics, Vec<Remark>) {
         (self.statistics, self.remarks)
     }
 }
 
-/// What a phase may ask for and add to while it runs.
+/// The interface that a running phase uses.
 #[derive(Debug)]
 pub struct PhaseContext<'a> {
-    /// What the user asks of phases.
+    /// The options of phases.
     pub options: &'a PhaseOptions,
     manager: ManagerParts<'a>,
-    /// The phase that runs.
+    /// The running phase.
     phase: &'static str,
 }
 
@@ -126,9 +127,9 @@ struct ManagerParts<'a> {
     statistics: &'a mut Statistics,
     remarks: Option<&'a mut Vec<Remark>>,
     analyses: &'a mut AnalysisCache,
-    /// Of the function before the phase.
+    /// `is_simplified` before the phase.
     was_simplified: bool,
-    /// Of the function behind it, if the phase says so.
+    /// `is_simplified` after it.
     is_simplified: &'a mut bool,
     progress: &'a mut Progress,
     level_budget: &'a mut Budget,
@@ -136,20 +137,19 @@ struct ManagerParts<'a> {
 }
 
 impl PhaseContext<'_> {
-    /// Adds to one of the counters of the phase that runs.
+    /// Adds to a counter of the running phase.
     pub fn count(&mut self, counter: &'static str, amount: u64) {
         self.manager.statistics.add(self.phase, counter, amount);
     }
 
-    /// Returns the result of a phase that did something so many times, which one of its counters
-    /// has.
+    /// Adds `amount` to a counter. Returns the result of a phase that did something this many
+    /// times.
     pub(super) fn result_of(&mut self, counter: &'static str, amount: usize) -> PhaseResult {
         self.count(counter, amount as u64);
         PhaseResult::of(amount != 0)
     }
 
-    /// Says something about an instruction, or without one about the function, to those who ask for
-    /// remarks.
+    /// Emits a remark on an instruction or, without one, on the function, if remarks are requested.
     pub fn remark(
         &mut self,
         kind: RemarkKind,
@@ -169,30 +169,30 @@ impl PhaseContext<'_> {
         }
     }
 
-    /// Returns the function's control flow as it is now.
+    /// Returns the current control flow of the function.
     pub fn control_flow(&mut self, function: &Function) -> Rc<ControlFlow> {
         self.manager.analyses.control_flow(function, self.options)
     }
 
-    /// Returns the function's liveness as it is now.
+    /// Returns the current liveness of the function.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.liveness(function, self.options)
     }
 
-    /// Would the [suite](super::general_optimize) of sub-passes find nothing in the function as the
-    /// phase got it, because it has found nothing before and no phase has changed the function
-    /// since?
+    /// True if the [suite](super::general_optimize) of sub-passes would find nothing in the
+    /// function at the start of the phase: it found nothing before, and no phase has changed the
+    /// function since.
     pub(super) fn is_simplified(&self) -> bool {
         self.manager.was_simplified
     }
 
-    /// Takes note that the suite would find nothing in the function as the phase leaves it.
+    /// Records that the suite would find nothing in the function at the end of the phase.
     pub(super) fn set_simplified(&mut self) {
         *self.manager.is_simplified = true;
     }
 
-    /// Returns the level of optimisation, as phases gate themselves by it: LLVM's, but not above 1
-    /// once as many phases have asked as knob 499 (OptBudget) allows.
+    /// Returns the optimisation level by which phases gate themselves: LLVM's, but at most 1 once
+    /// as many phases have asked as knob 499 (OptBudget) allows.
     pub fn optimization_level(&mut self) -> u32 {
         let level = self.options.optimization_level;
         match level > 1 && !self.manager.level_budget.spend() {
@@ -201,24 +201,24 @@ impl PhaseContext<'_> {
         }
     }
 
-    /// Takes note that the phase has added so many weighted instructions to have fewer registers:
-    /// the guard of profiles does not hold these against the function.
+    /// Records that the phase has added this many weighted instructions to save registers: the
+    /// guard of profiles does not count these against the function.
     pub fn allow(&mut self, weighted_instructions: f64) {
         *self.manager.allowance += weighted_instructions.max(0.0);
     }
 
-    /// How far the pipeline has come.
+    /// Returns the progress of the pipeline.
     pub fn progress(&self) -> Progress {
         *self.manager.progress
     }
 
-    /// Takes note that the pipeline has come so far; it never goes back.
+    /// Advances the progress of the pipeline, which never goes back.
     pub fn advance(&mut self, progress: Progress) {
         *self.manager.progress = progress.max(*self.manager.progress);
     }
 
-    /// Takes note that the phase changed the function so that only these analyses are still right;
-    /// for those that ask for one again afterwards.
+    /// Records that the phase changed the function such that only these analyses are still valid;
+    /// for phases that query one again afterwards.
     pub fn keep_only(&mut self, kept: Analyses) {
         self.manager.analyses.keep(kept);
     }

@@ -1,4 +1,4 @@
-//! MarkAdditionalColdBlocks: which blocks are rarely run?
+//! MarkAdditionalColdBlocks: finds rarely executed blocks.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1
@@ -10,25 +10,25 @@
 //! A block is cold if
 //!
 //! - the thread ends in it otherwise than by returning: in a trap, an exit, or a call that does not
-//!   come back;
-//! - LLVM's block frequencies are known and it runs less than once for [`HOT_RATIO`] runs of the
-//!   entry;
+//!   return;
+//! - LLVM's block frequencies are known and it runs less than once per [`HOT_RATIO`] executions of
+//!   the entry;
 //! - all its successors are cold, or all its predecessors.
 //!
-//! The entry is never cold. Where everything that can follow a block that is not cold would be,
-//! none of it is: a function that always ends in a trap has no rarely used part.
+//! The entry is never cold. If all successors of a block that is not cold would be cold, none of
+//! them is: a function that always ends in a trap has no rarely executed part.
 //!
-//! The reference names the pass and the kinds of blocks, error handlers and asserts; it gives no
-//! formulas. It is no phase of its own: phases 108 and 109 ask it.
+//! The reference names the pass and the kinds of blocks, error handlers and asserts, but gives no
+//! formulas. It is not a phase of its own: phases 108 and 109 use it.
 
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{Function, Operation};
 use smallvec::SmallVec;
 
-/// So many times less often than another block does a block run that is cold beside it.
+/// How many times less often than another a block runs that is cold beside it.
 pub const HOT_RATIO: u64 = 100;
 
-/// Returns the blocks that are rarely run.
+/// Returns the rarely executed blocks.
 pub fn cold_blocks(function: &Function) -> EntitySet<Block> {
     let is_cold = |&block: &Block| {
         let is_rare = is_colder(function.frequency(block), function.info.entry_frequency);
@@ -41,7 +41,7 @@ pub fn cold_blocks(function: &Function) -> EntitySet<Block> {
     cold
 }
 
-/// Is a frequency that of a cold block beside one with the other frequency? No if one is not known.
+/// True if a block with a frequency is cold beside one with another. False if one is unknown.
 pub(super) fn is_colder(frequency: u64, beside: u64) -> bool {
     frequency != 0 && frequency.saturating_mul(HOT_RATIO) < beside
 }
@@ -63,7 +63,7 @@ fn ends_the_thread(function: &Function, block: Block) -> bool {
     }
 }
 
-/// Marks blocks with only cold ones around them.
+/// Marks blocks surrounded by cold ones.
 fn spread(function: &Function, cold: &mut EntitySet<Block>) {
     let predecessors = function.predecessors();
     let is_surrounded = |block: Block, cold: &EntitySet<Block>| {
@@ -77,14 +77,14 @@ fn spread(function: &Function, cold: &mut EntitySet<Block>) {
     let mut changed = true;
     while changed {
         changed = false;
-        // Once forward and once backward goes along most ways.
+        // One forward and one backward pass cover most paths.
         for &block in blocks.iter().chain(blocks.iter().rev()) {
             changed |= is_surrounded(block, cold) && cold.insert(block);
         }
     }
 }
 
-/// Takes the marks back where a block that is not cold would lead only to cold ones.
+/// Removes the marks where a block that is not cold would lead only to cold ones.
 fn keep_a_way_on(function: &Function, cold: &mut EntitySet<Block>) {
     let mut seen = EntitySet::with_capacity(function.block_limit());
     let mut pending = vec![function.entry()];

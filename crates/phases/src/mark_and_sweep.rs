@@ -1,12 +1,11 @@
-//! Dead code by the book: what is needed is marked, and the rest goes. For tests of the library and
-//! on it.
+//! Textbook dead code elimination: mark the needed instructions and sweep the rest. For tests.
 
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{Function, Instruction, Operation};
 use std::collections::BTreeSet;
 
-/// Returns the definitions of a register that reach the place before `next`, or the end of the
-/// block, found by going back along every path.
+/// Returns the definitions of a register that reach the point before `next`, or the end of the
+/// block, by searching backward along every path.
 fn reaching(
     function: &Function,
     block: Block,
@@ -35,7 +34,7 @@ fn reaching(
     found
 }
 
-/// What a mark-and-sweep over reaching definitions leaves.
+/// Returns the instructions that a mark-and-sweep over reaching definitions keeps.
 pub fn marked(function: &Function) -> BTreeSet<Instruction> {
     let all = || {
         let blocks = function.blocks().iter();

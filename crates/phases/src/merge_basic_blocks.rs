@@ -1,4 +1,4 @@
-//! MergeBasicBlocks: blocks that always follow each other become one.
+//! MergeBasicBlocks: merges blocks that always follow each other.
 //!
 //! ```text
 //! bix0:                      bix0:
@@ -9,18 +9,18 @@
 //!   RET
 //! ```
 //!
-//! A block is merged with the one behind its only edge if that has no other way in. Larger blocks
-//! give the phases that look at one block at a time more to look at. PHIs of a block with one way
-//! in become the values that they had.
+//! A block is merged with its only successor if that has no other predecessor. Larger blocks
+//! benefit the phases that work on one block at a time. PHIs of a block with one predecessor are
+//! replaced by their values.
 //!
-//! The reference describes the option `dont-merge-basicblocks`, which turns this off for code that
-//! is to be debugged, and that merging is part of normal work; it gives the step no number.
-//! Departure: debug information alone does not turn it off, since it never changes the code.
+//! The reference describes the option `dont-merge-basicblocks`, which disables this for code to be
+//! debugged, and says that merging is part of normal operation; the step has no number. Departure:
+//! debug information alone does not disable it, since it never changes the code.
 
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if context.options.dont_merge_basic_blocks {
         return PhaseResult::Unchanged;
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_loop_does_not_swallow_its_own_head() {
-        // The entry, and a ring of blocks that nothing reaches.
+        // The entry, and a cycle of unreachable blocks.
         let mut function = function(&[&[1], &[1], &[3], &[2]]);
         assert!(run_phase(super::run, &mut function));
         assert_eq!(numbers(function.blocks()), [0, 1, 2]);

@@ -1,11 +1,10 @@
-//! The guard of profiles: what the phases of a stage made worse, all together, stays as LLVM made
-//! it.
+//! The guard of profiles: reverts the phases of a stage if together they made a function worse.
 //!
-//! Two figures are compared. *Weighted instructions*: those that become PTX, each as often as its
-//! block runs for each time that the function does (by LLVM's frequencies, which it has in the late
-//! stage only, else by loops), an access of local memory four times that. *Excess pressure*: by how
-//! much the data registers live at the fullest point exceed the register budget, which is what
-//! spills. Less of one does not buy more of the other.
+//! Two figures are compared. *Weighted instructions*: those that become PTX, each weighted by how
+//! often its block runs per execution of the function (by LLVM's frequencies, which exist only in
+//! the late stage, otherwise by loops); an access of local memory counts four times. *Excess
+//! pressure*: by how much the maximum of live data registers exceeds the register budget, which is
+//! what spills. An improvement of one figure does not make up for the other.
 
 use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::analysis::BlockWeights;
@@ -16,25 +15,24 @@ use oriel_ori::{
 use std::rc::Rc;
 
 /// LLVM rounds frequencies, so the targets of a branch may together weigh less than the branch. A
-/// part of the weight that is as small as that is nothing.
+/// difference below this share of the weight is ignored.
 const ROUNDING: f64 = 1.0 / 1024.0;
 
-/// What a load or store of local memory counts, where other instructions count one: a
-/// multiprocessor has a quarter as many lanes for them as for arithmetic.
+/// The weight of a load or store of local memory relative to other instructions: a multiprocessor
+/// has a quarter as many lanes for them as for arithmetic.
 const LOCAL_ACCESS: f64 = 4.0;
 
-/// What a function costs, as far as that is known before ptxas has run.
+/// The cost of a function, as far as it is known before ptxas has run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// How many instructions run, as far as that is known, for each time that the function does.
+    /// Estimated executed instructions per execution of the function.
     pub weighted_instructions: f64,
-    /// Units of data registers at the fullest point above the budget.
+    /// Units of data registers above the budget at the fullest point.
     pub excess_pressure: u32,
 }
 
 impl Cost {
-    /// Returns the cost of a function with a budget of registers, from its liveness, which is not
-    /// always asked for.
+    /// Computes the cost of a function for a register budget. Calls `liveness` only if necessary.
     pub fn of(
         function: &Function,
         flow: &ControlFlow,
@@ -47,7 +45,7 @@ impl Cost {
         }
     }
 
-    /// What makes this cost higher than another; none: nothing.
+    /// Describes in what respect this cost is higher than another; none if in no respect.
     pub fn worse_than(self, other: Self) -> Option<String> {
         let (before, after) = (other.weighted_instructions, self.weighted_instructions);
         if after > before + before * ROUNDING {
@@ -75,7 +73,7 @@ pub fn weighted_instructions(function: &Function, flow: &ControlFlow) -> f64 {
     blocks.map(|&block| weights.of(block) * of_block(block)).sum()
 }
 
-/// Returns how many instructions one counts.
+/// Returns the weight of an instruction.
 fn count_of(function: &Function, instruction: Instruction) -> f64 {
     let is_access = matches!(function.operation(instruction), Operation::Ld | Operation::St);
     if is_access && function.modifiers(instruction).space == AddressSpace::Local {
@@ -85,7 +83,7 @@ fn count_of(function: &Function, instruction: Instruction) -> f64 {
     }
 }
 
-/// True if an instruction is one of PTX.
+/// True if an instruction becomes one in PTX.
 fn becomes_code(function: &Function, instruction: Instruction) -> bool {
     match function.operation(instruction) {
         Operation::Phi | Operation::ImplicitDef | Operation::Nop => false,
@@ -98,15 +96,15 @@ fn becomes_code(function: &Function, instruction: Instruction) -> bool {
     }
 }
 
-/// Returns the [excess pressure](Cost::excess_pressure) of a function with a budget of registers,
-/// from its liveness, which is not always asked for.
+/// Returns the [excess pressure](Cost::excess_pressure) of a function for a register budget. Calls
+/// `liveness` only if necessary.
 pub fn excess_pressure(
     function: &Function,
     register_budget: u32,
     liveness: impl FnOnce() -> Rc<Liveness>,
 ) -> u32 {
     let is_data = |register| is_data(function, register);
-    // Liveness takes longer than all else here, and most functions have few registers at all.
+    // Liveness is the most expensive part, and most functions have few registers anyway.
     let registers = function.registers().filter(|&register| is_data(register));
     let all: u32 = registers.map(|register| units_of(function, register)).sum();
     if all <= register_budget || most_live(function, is_data) <= register_budget {
@@ -123,8 +121,8 @@ pub(super) fn is_data(function: &Function, register: Register) -> bool {
     )
 }
 
-/// Returns a bound of how many units are live at once: those that live across the border of a
-/// block, wherever, and those that are defined in the fullest block.
+/// Returns an upper bound for the units live at once: those of all registers that are live across
+/// some block border, and those defined in the fullest block.
 pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
     let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut across = 0;

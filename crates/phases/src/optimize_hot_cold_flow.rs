@@ -1,4 +1,4 @@
-//! Phase 109, OptimizeHotColdFlow: blocks that rarely run go to the end of the function.
+//! Phase 109, OptimizeHotColdFlow: moves rarely executed blocks to the end of the function.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1        bix0: BRA %p, bix2, bix1
@@ -6,10 +6,10 @@
 //! bix2: RET                            bix1: TRAP
 //! ```
 //!
-//! What runs lies together then, and the instruction cache holds less of what does not. Which
-//! blocks are cold says [`cold_blocks`]; both parts keep their order. Only the layout changes, and
-//! with it which targets control falls through to. LLVM's block placement comes later and has the
-//! last word unless llc is told `-disable-block-placement`.
+//! Executed code is then contiguous, and the instruction cache holds less of the rest.
+//! [`cold_blocks`] tells which blocks are cold; both parts keep their order. Only the layout
+//! changes, and with it the fall-through targets. LLVM's block placement runs later and may
+//! override it unless llc gets `-disable-block-placement`.
 //!
 //! Follows the reference.
 
@@ -18,7 +18,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::Block;
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let cold = cold_blocks(function);
     let is_cold = |&block: &Block| cold.contains(block);

@@ -1,4 +1,4 @@
-//! Phase 108, OptimizeHotColdInLoop: blocks that rarely run leave the middle of loops.
+//! Phase 108, OptimizeHotColdInLoop: moves rarely executed blocks out of loops.
 //!
 //! ```text
 //! bix1: BRA %p, bix3, fall bix2        bix1: BRA %p, bix3, bix2
@@ -7,16 +7,16 @@
 //! bix4: RET                            bix4: RET
 //! ```
 //!
-//! A loop's body lies between its first and its last block in the layout. From there go, to just
-//! behind its last block, those that are cold in the function ([`cold_blocks`]) and those of the
-//! loop that run less than once for [`HOT_RATIO`] runs of its header. Outer loops come first; what
-//! has left one is none of the blocks of those in it any more. Only the layout changes, and with it
-//! which targets control falls through to. LLVM's block placement comes later and has the last word
-//! unless llc is told `-disable-block-placement`.
+//! A loop's body extends from its first to its last block in the layout. Cold blocks of the
+//! function ([`cold_blocks`]) and blocks of the loop that run less than once per [`HOT_RATIO`]
+//! executions of its header move from there to directly behind its last block. Outer loops come
+//! first; blocks moved out of one are not considered for inner loops. Only the layout changes, and
+//! with it the fall-through targets. LLVM's block placement runs later and may override it unless
+//! llc gets `-disable-block-placement`.
 //!
-//! The reference says that cold blocks are moved out of loop bodies. That a block of a loop may be
-//! cold beside the loop's header only is added: most of a kernel's time passes in loops, and a
-//! frequency against the entry's says little there.
+//! The reference says that cold blocks are moved out of loop bodies. Addition: a block of a loop
+//! may be cold relative to the loop's header only, since most of a kernel's time passes in loops
+//! and a frequency relative to the entry says little there.
 //!
 //! [`HOT_RATIO`]: super::mark_additional_cold_blocks::HOT_RATIO
 
@@ -25,7 +25,7 @@ use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, SecondaryMap};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let flow = context.control_flow(function);
     let loops = &flow.loops;
@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn what_is_rare_in_the_outer_loop_leaves_both() {
-        // Outer loop 1..6, inner loop 2..5; 3 is rare beside the inner header, 4 beside both.
+        // Outer loop 1..6, inner loop 2..5; 3 is rare relative to the inner header, 4 relative to
+        // both.
         let mut function = function(&[&[1], &[2], &[3, 5], &[4, 5], &[5], &[2, 6], &[1, 7], &[]]);
         function.info.entry_frequency = 1;
         for (number, frequency) in [1, 1000, 900_000, 2000, 5, 900_000, 1000, 1]

@@ -1,4 +1,4 @@
-//! OriCommonConstants: a constant that a register holds already is not put into another.
+//! OriCommonConstants: does not materialise a constant that another register already holds.
 //!
 //! ```text
 //! bix0: %1 = MOV 1065353216             bix0: %1 = MOV 1065353216
@@ -8,23 +8,22 @@
 //!       %3 = FSUB %2, %5
 //! ```
 //!
-//! Moves of the same bits into registers of one kind are grouped; where one dominates another, the
-//! other's uses become uses of it, if there is room for it to live so far, weighed against the
-//! budget of registers. Where there is none the constant is made again, which costs an instruction
-//! and no register on the way; what lives too long in the input is for
-//! [OriSplitLiveRanges](super::ori_split_live_ranges), which makes constants anew behind places of
-//! high pressure.
+//! Moves of the same bits into registers of one kind are grouped. If one dominates another, it
+//! replaces the other's uses, provided the register budget allows the longer live range. Otherwise
+//! the constant is recomputed, which costs an instruction but no register on the way; for constants
+//! that are live too long in the input there is [OriSplitLiveRanges](super::ori_split_live_ranges),
+//! which recomputes them behind points of high pressure.
 //!
-//! A constant that only PHIs use stays: PHI elimination gives each PHI a register of its own that
-//! the constant has to be moved into anyway, so nothing would be saved. What such registers hold
-//! twice is found behind PHI elimination, by the late [OriCopyProp](super::ori_copy_prop); its
-//! other instance makes operands of constants that fit as such.
+//! A constant used only by PHIs stays: PHI elimination gives each PHI a register of its own, to
+//! which the constant must be moved anyway, so nothing would be saved. The late
+//! [OriCopyProp](super::ori_copy_prop) finds duplicates in such registers after PHI elimination;
+//! its other instance replaces constants by operands where possible.
 //!
 //! ptxas has no phase of this name: its constants come from constant banks, which phase 51
-//! (ExtractShaderConstsFinal) settles, and from then on a constant in a register is there because
-//! no operand takes it. So this phase follows that place.
+//! (ExtractShaderConstsFinal) settles, and from then on a constant is in a register because no
+//! operand can hold it. So this phase runs at that point.
 //!
-//! What it needs: SSA form. What it leaves true: control flow; no instruction is added.
+//! Requires: SSA form. Preserves: control flow; no instruction is added.
 
 use super::copies::is_alike;
 use super::{PhaseContext, PhaseResult, RemarkKind};
@@ -34,7 +33,7 @@ use oriel_ori::{ControlFlow, Function, Instruction, Operation};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A register that holds a constant, and where it is defined.
+/// A register that holds a constant, and its definition.
 #[derive(Clone, Copy)]
 struct Leader {
     register: Register,
@@ -42,7 +41,7 @@ struct Leader {
     block: Block,
 }
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let flow = context.control_flow(function);
     let repeated = find_repeated(function, &flow);
@@ -81,7 +80,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     context.result_of("commoned-constants", commoned)
 }
 
-/// Pairs of definitions of one constant, the first dominating the second; no second is a first.
+/// Returns pairs of definitions of one constant, the first dominating the second; no second is also
+/// a first.
 fn find_repeated(function: &Function, flow: &ControlFlow) -> Vec<(Leader, Leader)> {
     let mut leaders: HashMap<u64, SmallVec<[Leader; 2]>> = HashMap::new();
     let mut repeated = Vec::new();
@@ -112,7 +112,7 @@ fn find_repeated(function: &Function, flow: &ControlFlow) -> Vec<(Leader, Leader
     repeated
 }
 
-/// Returns the register that an instruction gives a constant, and the bits.
+/// Returns the register to which an instruction moves a constant, and the bits.
 fn constant_of(function: &Function, definition: Instruction) -> Option<(Register, u64)> {
     if function.operation(definition) != Operation::Mov || !function.is_removable_if_unused(definition) {
         return None;
@@ -212,7 +212,7 @@ bix2:
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// Whatever the function: the result verifies, and a second run finds nothing.
+        /// For any function: the result verifies, and a second run finds nothing.
         #[test]
         fn functions_stay_sound(seed: u64) {
             check_ends_in_one_run(run, seed);

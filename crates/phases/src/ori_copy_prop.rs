@@ -8,8 +8,8 @@
 //!       ST %5, [%4]
 //! ```
 //!
-//! and in the late stage, where PHI elimination has left copies and constants that a register holds
-//! already:
+//! In the late stage it handles copies left by PHI elimination, and constants that a register
+//! already holds:
 //!
 //! ```text
 //! %1 = MOV 0                            %1 = MOV 0
@@ -20,28 +20,28 @@
 //!       BRA fall bix2
 //! ```
 //!
-//! What it needs: nothing. What it leaves true: no instruction is added, and none has a mark of
-//! this phase; values reach the same uses.
+//! Requires: nothing. Preserves: no instruction is added, none has a mark of this phase, and the
+//! same values reach the same uses.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `forward.rs` | the instance for SSA form |
-//! | `late.rs`, `copies.rs` | the late instance; what registers are known to hold |
+//! | `late.rs`, `available_copies.rs` | the late instance; the known contents of registers |
 //! | `coalesce.rs` | registers that become one |
 //! | `marks.rs` | the apply step |
 //! | `policy.rs` | the knobs |
 //!
 //! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it
-//! also has a place of its own in either stage. Departures from the reference:
+//! also has a position of its own in each stage. Departures from the reference:
 //!
-//! - The reference tells what is a copy by one opcode that it also gives stores and labels; here
-//!   `MOV` and `COPY` between registers of one kind are copies, and so is a `MOV` of a constant.
-//! - A predicated copy has no machine form, and NVPTX guards only branches: a select is two copies
-//!   under a guard. The reference's test which copies may be folded after sm_70 is about encodings;
-//!   here both registers have to be of one file, width and class, on every GPU.
-//! - The reference marks and leaves it at that; here a step applies the marks at once (`marks.rs`).
-//! - It walks the list of instructions once and relies on the bundle's loop for chains; here chains
-//!   end in one run.
+//! - The reference recognises copies by one opcode that it also gives stores and labels. Here `MOV`
+//!   and `COPY` between registers of one kind are copies, and so is a `MOV` of a constant.
+//! - A predicated copy has no machine form, and NVPTX guards only branches: a select is treated as
+//!   two copies under a guard. The reference's test for copies that may be folded after sm_70
+//!   concerns encodings; here both registers must have one file, width and class, on every GPU.
+//! - The reference only marks; here a step applies the marks at once (`marks.rs`).
+//! - It walks the list of instructions once and relies on the bundle's loop for chains; here one
+//!   run handles chains.
 
 mod available_copies;
 mod coalesce;
@@ -55,7 +55,7 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::Function;
 use policy::Policy;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     marks::clear_marks(function);
     let mut policy = Policy::new(function, context);
@@ -71,8 +71,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(counts != marks::Counts::default())
 }
 
-/// Returns the instance for SSA form, as a part of others; how many instructions went and uses were
-/// replaced.
+/// Runs the instance for SSA form as a part of other phases. Returns how many instructions were
+/// removed and uses replaced.
 pub(super) fn propagate_in_ssa(function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
     marks::clear_marks(function);
     let mut policy = Policy::new(function, context);

@@ -1,13 +1,12 @@
-//! OriPeephole: constant folding and algebraic identities, by [`Peephole`], over the whole
-//! function.
+//! OriPeephole: constant folding and algebraic identities over the whole function, by [`Peephole`].
 //!
-//! The reference's bundles ask for identities as one of their steps; this is the step alone.
+//! The reference's bundles run identities as one of their steps; this is that step alone.
 
 use super::peephole::Peephole;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut peephole = Peephole::new(context);
     let applied = peephole.simplify_function(function, context);

@@ -1,5 +1,5 @@
-//! Phases 16, 33, 61 and 84, OriPerformLiveDead: liveness of the whole function, and dead code with
-//! it.
+//! Phases 16, 33, 61 and 84, OriPerformLiveDead: liveness of the whole function, and dead code
+//! elimination with it.
 //!
 //! ```text
 //! bix0: %1 = MOV 0                       bix0: BRA fall bix1
@@ -10,22 +10,22 @@
 //!       BRA %5, bix1, fall bix2
 //! ```
 //!
-//! Blocks that control cannot come to go. Then liveness, to the fixed point, and one backward walk
-//! a block that removes what nothing needs; the operands of what goes are not live because of it.
-//! What stays is what a mark-and-sweep from the instructions with effects marks: `dead_code.rs`
-//! says why.
+//! Removes unreachable blocks first. Computes liveness to the fixed point, then removes unneeded
+//! instructions in one backward walk per block; the operands of removed instructions do not count
+//! as uses. A mark-and-sweep from the instructions with effects would keep the same ones:
+//! `dead_code.rs` explains why.
 //!
-//! Stays: what writes memory, is convergent, ends a block, belongs to a call, is volatile, or has
-//! effects that LLVM tells of. Debug instructions keep nothing alive; the values that they name
-//! become undefined, as with LLVM.
+//! Kept: instructions that write memory, are convergent, end a block, belong to a call, are
+//! volatile, or have effects according to LLVM. Debug instructions keep nothing alive; their values
+//! become undefined, as in LLVM.
 //!
-//! In profile `ptxas` only. Of the 316 functions that the examples give at both stages (sm_90, -O2)
-//! LLVM leaves no dead instruction in any, and a block that control cannot come to in one: alone
-//! the phase gains nothing. Phases that leave dead code behind will need it in `max`.
+//! In profile `ptxas` only. In the 316 functions that the examples give at both stages (sm_90,
+//! -O2), LLVM leaves no dead instruction and only one unreachable block: alone the phase gains
+//! nothing. Phases that leave dead code behind will need it in `max`.
 //!
-//! The four instances are the same and differ in what ran before them. Departure: the reference
-//! starts its walk from usual liveness, under which a value that only feeds itself around a loop is
-//! live; it stays there and goes here.
+//! The four instances are identical and differ in the phases before them. Departure: the reference
+//! starts its walk from ordinary liveness, under which a value that only feeds itself around a loop
+//! is live; it keeps such values, this phase removes them.
 
 use super::basic_blocks::{RebuildMode, rebuild_basic_blocks};
 use super::dead_code::{find_dead, remove_dead, within_budget};
@@ -33,7 +33,7 @@ use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let (flow, removed_blocks) = rebuild_basic_blocks(function, RebuildMode::Full, context);
     let budget = context.options.knobs.budget(Knob::OriPerformLiveDeadBudget);

@@ -1,5 +1,5 @@
-//! OriReassociateAndCommon, phase 50: sums and products in another order, where that makes a part
-//! of them common.
+//! OriReassociateAndCommon, phase 50: reorders sums and products where that creates common
+//! subexpressions.
 //!
 //! ```text
 //! %3 = IADD %0, %1          %3 = IADD %0, %1
@@ -10,12 +10,12 @@
 //! %7 = IADD %6, %1
 //! ```
 //!
-//! A tree of one associative operation in a block is taken apart into its leaves, which are sorted:
-//! registers by number, then what is subtracted, one constant last. The beginnings of such lists go
-//! into a table. Where a list begins like that of a chain which dominates it and is near, it takes
-//! the value of the beginning; if the other chain computes its leaves in another order it is built
-//! anew, from left to right. Sums of products with a common factor become one product. At last each
-//! block is gone through for what has become common, in a window.
+//! A tree of one associative operation in a block is split into its leaves, which are sorted:
+//! registers by number, then subtracted ones, one constant last. The prefixes of such lists go into
+//! a table. If a list shares a prefix with a nearby chain that dominates it, it uses the value of
+//! the prefix; if the other chain computes its leaves in another order, it is rebuilt from left to
+//! right. Sums of products with a common factor become one product. Finally expressions are
+//! commoned in each block, within a window.
 //!
 //! | file | subject |
 //! |---|---|
@@ -23,22 +23,21 @@
 //! | `prefixes.rs` | the table of beginnings; building chains |
 //! | `distribute.rs` | `a * b + a * c` |
 //!
-//! What it needs: SSA form. What it leaves true: control flow. A chain never gets more instructions
-//! than it had, and is left as it is where nothing becomes common. Integers wrap around, so any
-//! order gives the same bits; sums that saturate or have lanes stay.
+//! Requires: SSA form. Preserves: control flow. A chain never gets more instructions than before,
+//! and stays unchanged if nothing becomes common. Integers wrap around, so any order gives the same
+//! bits; saturating and multi-lane sums stay.
 //!
 //! Departures from the reference:
 //!
-//! - It rewrites every chain into canonical order and then looks for what is common; here only
-//!   chains that gain by it are, since the order that LLVM chose is as good as any other.
+//! - It rewrites every chain into canonical order and then searches for common parts; here only
+//!   chains that gain are rewritten, since LLVM's order is as good as any other.
 //! - It turns a subtraction into an addition of the negative where an addition absorbs that; here
-//!   leaves have a sign, and the chain subtracts where it is built, so that no negation is ever
-//!   made.
-//! - Values of other blocks are leaves, as there; beginnings are shared with chains of dominators,
-//!   too.
-//! - Floating point is never touched: of LLVM's flags Ori keeps that for contraction, and not the
-//!   one for reassociation.
-//! - Where it dispatches by the number of functions, here it always runs.
+//!   leaves have a sign, and the rebuilt chain subtracts, so that no negation is ever created.
+//! - Values of other blocks are leaves, as in the reference; prefixes are also shared with chains
+//!   of dominators.
+//! - Floating point is never changed: of LLVM's flags, Ori keeps the one for contraction but not
+//!   the one for reassociation.
+//! - It dispatches by the number of functions; here the phase always runs.
 
 mod chain;
 mod distribute;
@@ -53,7 +52,7 @@ pub(super) use chain::fold_constants;
 use oriel_ori::{ControlFlow, Function, Instruction};
 use prefixes::{Prefix, Prefixes, build};
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     if !knobs.is_on(Knob::AllowReassociateCSE) {
@@ -77,7 +76,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     for &block in flow.dominators.preorder() {
         let mut next = function.first(block);
         while let Some(instruction) = next {
-            // What is inserted and removed lies before it.
+            // Insertions and removals are before it.
             next = function.next(instruction);
             reassociator.visit(function, context, &flow, instruction);
         }
@@ -143,13 +142,13 @@ impl Reassociator {
         }
     }
 
-    /// Who asks for liveness from here on gets it of the changed function.
+    /// Records a change, so that later queries of liveness see the changed function.
     fn note_change(&mut self, context: &mut PhaseContext<'_>) {
         self.is_changed = true;
         context.keep_only(Analyses::CONTROL_FLOW);
     }
 
-    /// Makes a chain begin with the value of another.
+    /// Replaces the start of a chain by the value of another.
     fn share(
         &mut self,
         function: &mut Function,
@@ -188,7 +187,7 @@ impl Reassociator {
     }
 }
 
-/// Says what became of the instruction that a chain ends in.
+/// Emits a remark about the instruction that ends a chain.
 fn say(function: &Function, context: &mut PhaseContext<'_>, instruction: Instruction, what: &str) {
     let (kind, name) = (RemarkKind::Passed, "Reassociated");
     context.remark(kind, name, function, Some(instruction), || {

@@ -1,5 +1,4 @@
-//! OriSplitLiveRanges, phase 19: live ranges end where the pressure is too high, and begin again
-//! behind it.
+//! OriSplitLiveRanges, phase 19: splits live ranges where the pressure is too high.
 //!
 //! ```text
 //! bix0: %1 = LD.param [&k_param_1]       bix0: ...
@@ -9,34 +8,34 @@
 //! bix2: ST %0, [%1]                            ST %0, [%9]
 //! ```
 //!
-//! A register is split if its value can come again for little: a constant, an address, a register
-//! that the hardware keeps, a kernel's parameter; a copy, whose source takes its place; and in
-//! phase 138 also cheap arithmetic on registers that are live anyway. Its range is cut at every
-//! place where more units are live than the budget allows; where uses follow the value is made anew
-//! in front of the first of them, or before the loop they are in, if the pressure in the loop is
-//! low enough.
+//! A register is split if its value is cheap to recompute: a constant, an address, a special
+//! register, a kernel's parameter; a copy, which its source replaces; and in phase 138 also cheap
+//! arithmetic on registers that are live anyway. Its range is cut at every point with more live
+//! units than the budget allows. Behind such a point the value is recomputed before its first use,
+//! or before the loop that contains the use, if the pressure in the loop is low enough.
 //!
-//! What it needs: nothing. What it leaves true: peak pressure is not higher than before; a round
-//! that does not lower the peak, or the number of places above the budget, is undone. In SSA form
-//! every new register has one definition in front of its uses.
+//! Requires: nothing. Preserves: the peak pressure does not rise; a round that lowers neither the
+//! peak nor the number of points above the budget is undone. In SSA form every new register has one
+//! definition before its uses.
 //!
 //! The five steps are the reference's (`sub_BEF110`), with these departures:
 //!
 //! - The reference splits by copies. A copy takes the register that it frees, as both hold one
-//!   value, so it cannot lower the pressure of a form whose registers are virtual; here the value
-//!   is made anew, and where a copy was, its source is used.
-//! - Its kill, gen and live-through sets are sets of registers for each register; the question that
-//!   decides is where a range passes without a use, so here they are sets of blocks, and made for
+//!   value, so it cannot lower the pressure with virtual registers. Here the value is recomputed,
+//!   and a copy is replaced by its source.
+//! - Its kill, gen and live-through sets are sets of registers for each block. The question that
+//!   decides is where a range passes without a use, so here they are sets of blocks, computed for
 //!   one register at a time.
-//! - Its interference table says which ranges overlap; here, for each register and the sources of
-//!   its definition, at how many of its split places the source is live. Only if that is all of
-//!   them does making it anew cost no pressure.
-//! - It changes opcodes in its cleanup, where here definitions without uses go.
+//! - Its interference table lists overlapping ranges. Here it counts, for each register and the
+//!   sources of its definition, at how many of its split points the source is live. Recomputation
+//!   costs no pressure only if that is all of them.
+//! - It changes opcodes in its cleanup; here definitions without uses are removed.
 //!
 //! **Off by default**: at the default budget it changes 4 of 162 functions of the examples and of
-//! kernels written for it, their peaks from 401 to 389 units in sum, and ptxas gives all of them as
-//! many registers and instructions as before. With a budget and limit of 32 registers 2 of 14
-//! changed functions get 2 registers less each. All figures are in `docs/live-range-splitting.md`.
+//! kernels written for it, lowering the sum of their peaks from 401 to 389 units, and ptxas gives
+//! all of them as many registers and instructions as before. With a budget and limit of 32
+//! registers 2 of 14 changed functions get 2 registers less each. `docs/live-range-splitting.md`
+//! has all figures.
 
 mod candidate;
 mod range;
@@ -59,20 +58,20 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use work::{BlockRecords, InterferenceTable, RequestId, Requests};
 
-/// How far a phase goes.
+/// How aggressively a phase splits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     /// Units of data registers that may be live at once.
     pub budget: u32,
-    /// Is arithmetic done again?
+    /// True if arithmetic is repeated.
     pub repeats_arithmetic: bool,
-    /// True if a value may be made anew in a deeper loop than where it was made first.
+    /// True if a value may be recomputed in a deeper loop than its definition.
     pub enters_loops: bool,
-    /// How often the whole function is gone through, at most.
+    /// The most passes over the whole function.
     pub rounds: u32,
 }
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if !context.options.knobs.is_on(Knob::OriSplitLiveRanges) {
         return PhaseResult::Unchanged;
@@ -120,7 +119,7 @@ pub(super) fn split(function: &mut Function, context: &mut PhaseContext<'_>, pol
     PhaseResult::of(changed)
 }
 
-/// Says how far the pressure came down.
+/// Emits a remark on the change of the pressure.
 fn say_what_became(function: &Function, context: &mut PhaseContext<'_>, budget: u32, peak: (u32, u32)) {
     if peak.1 < peak.0 {
         context.remark(RemarkKind::Passed, "LowerPressure", function, None, || {
@@ -141,26 +140,26 @@ fn say_what_became(function: &Function, context: &mut PhaseContext<'_>, budget: 
     }
 }
 
-/// How good or bad a function is: lower is better.
+/// The pressure of a function; lower is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Pressure {
     /// The most units of data registers live at once.
     peak: u32,
-    /// Places where there are more than the budget.
+    /// Points that exceed the budget.
     hot_places: usize,
 }
 
-/// Step 1: where the pressure is too high.
+/// Step 1: finds where the pressure is too high.
 struct PreAnalysis {
     flow: Rc<ControlFlow>,
     liveness: Rc<Liveness>,
     single_valued: EntitySet<Register>,
-    /// By instruction: position in the block, from one on; of PHIs zero.
+    /// By instruction: position in the block, from one; zero for PHIs.
     positions: Vec<u32>,
     records: BlockRecords,
-    /// Positions where the pressure is too high, block by block and in order.
+    /// Positions where the pressure is too high, by block and in order.
     hot: Vec<u32>,
-    /// Loops with such a position in them.
+    /// Loops with such a position.
     hot_loops: EntitySet<Loop>,
     pressure: Pressure,
 }
@@ -231,8 +230,8 @@ impl PreAnalysis {
             .is_some_and(|&position| position < to)
     }
 
-    /// Returns the outermost loop around a block in which the pressure is low enough, and that does
-    /// not contain the definition; and the block before it.
+    /// Returns the outermost loop around a block with sufficiently low pressure that does not
+    /// contain the definition, and the block before it.
     fn cool_loop(&self, block: Block, home: Block) -> Option<(Loop, Block)> {
         let loops = &self.flow.loops;
         let is_cool = |inner: Loop| !self.hot_loops.contains(inner) && !loops.contains(inner, home);
@@ -260,17 +259,17 @@ fn positions(function: &Function) -> Vec<u32> {
     positions
 }
 
-/// A register that could be split.
+/// A register that can be split.
 struct Candidate {
     register: Register,
     definition: Instruction,
     kind: Kind,
     requests: Vec<RequestId>,
-    /// Blocks whose pressure is lower, where it is highest, when the register is split.
+    /// Blocks whose peak is lower if the register is split.
     relieved: Vec<Block>,
 }
 
-/// A pass over the function.
+/// The result of a pass over the function.
 struct Round {
     /// Registers split.
     split: u64,
@@ -324,7 +323,7 @@ impl Round {
     }
 }
 
-/// Makes the value of a register anew where that was asked for; how many instructions that took.
+/// Recomputes the value of a register at its requests. Returns how many instructions that took.
 fn emit(function: &mut Function, candidate: &Candidate, requests: &Requests) -> u64 {
     let mut made = 0;
     for &request in &candidate.requests {
@@ -341,7 +340,8 @@ fn emit(function: &mut Function, candidate: &Candidate, requests: &Requests) -> 
             }
         };
         for &(user, number) in &request.uses {
-            // The root of a chain may be what inline assembly writes before it reads this.
+            // The root of a chain may be a register that inline assembly writes before it reads
+            // this one.
             if function.may_write_early(user, register) {
                 continue;
             }
@@ -352,7 +352,7 @@ fn emit(function: &mut Function, candidate: &Candidate, requests: &Requests) -> 
     made
 }
 
-/// Steps 2 and 3: work structures, and the requests that the registers make.
+/// Steps 2 and 3: work structures, and the split requests of registers.
 struct Search<'a> {
     analysis: &'a PreAnalysis,
     records: BlockRecords,
@@ -370,8 +370,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Asks for all that splitting a register takes; none if it cannot be split, or that would not
-    /// help.
+    /// Makes the requests for splitting a register; none if it cannot be split, or if that would
+    /// not help.
     fn candidate(&mut self, function: &Function, register: Register, policy: Policy) -> Option<Candidate> {
         let analysis = self.analysis;
         let kind = classify(function, &analysis.single_valued, register)?;
@@ -407,7 +407,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Step 4: where requests are made, are the registers live that making the values anew needs?
+    /// Step 4: counts at which requests the registers needed for recomputation are live.
     fn count_interferences(&self, function: &Function, candidates: &[Candidate]) -> InterferenceTable {
         let with_needs = candidates
             .iter()
@@ -441,25 +441,25 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Uses that share one value made anew.
+/// Uses that share a recomputed value.
 struct Group {
     block: Block,
     before: Instruction,
     uses: SmallVec<[(Instruction, usize); 2]>,
 }
 
-/// Where a register's value is made anew.
+/// The points at which a register's value is recomputed.
 #[derive(Default)]
 struct Plan {
     groups: Vec<Group>,
-    /// The group of a loop whose uses share a value made before it.
+    /// The group of a loop whose uses share a value recomputed before it.
     of_loops: HashMap<Loop, usize>,
     relieved: Vec<Block>,
 }
 
 impl Plan {
-    /// Goes through a block in which a register is live; `is_crossed`: its value no longer reaches
-    /// it.
+    /// Visits a block in which a register is live; `is_crossed`: its value no longer reaches the
+    /// block.
     fn add_block(
         &mut self,
         function: &Function,
@@ -477,7 +477,7 @@ impl Plan {
         }
         let peak = record.peak_position;
         let mut relieved = false;
-        // Up to where the value is accounted for, and the group that it comes from; none: the
+        // The value is accounted for up to here, and comes from this group; none: from the
         // definition.
         let mut from = if range.is_home(block) {
             range.definition_position + 1
@@ -519,7 +519,7 @@ impl Plan {
         self.groups.len() - 1
     }
 
-    /// Returns the group whose value is made at the end of the block before a loop.
+    /// Returns the group whose value is recomputed at the end of the block before a loop.
     fn group_of_loop(&mut self, function: &Function, inner: Loop, before: Block) -> usize {
         if let Some(&group) = self.of_loops.get(&inner) {
             return group;

@@ -1,4 +1,4 @@
-//! Phase 112, PlaceBlocksInSourceOrder: blocks in the order of the source, ways straight on first.
+//! Phase 112, PlaceBlocksInSourceOrder: orders blocks as in the source, fall-through paths first.
 //!
 //! ```text
 //! bix0(L0): BRA %p, bix1, fall bix2        bix0(L0): BRA %p, bix1, fall bix2
@@ -7,31 +7,31 @@
 //! bix2(L2): BRA fall bix3                  bix1(L1): BRA bix3
 //! ```
 //!
-//! The block that control falls through to comes right after the one that it leaves, so that no
-//! branch is needed; what nothing falls through to comes in the order of labels, LLVM's block
-//! numbers. A new block has the label of the one that it came from and stays behind it. Only the
-//! layout changes, and with it which targets control falls through to.
+//! The fall-through successor of a block comes directly behind it, so that no branch is needed; all
+//! other blocks come in the order of labels, LLVM's block numbers. A new block has the label of the
+//! one that it came from and stays behind it. Only the layout changes, and with it the fall-through
+//! targets.
 //!
-//! LLVM renumbers blocks now and then, and runs its own block placement after the late stage, which
-//! has the last word unless llc is told `-disable-block-placement`.
+//! LLVM renumbers blocks now and then, and its own block placement after the late stage may
+//! override the order unless llc gets `-disable-block-placement`.
 //!
-//! Follows the reference. It also undoes what phases 108 and 109 did except where that is kept by
-//! the ways straight on: ask for one or the other.
+//! Follows the reference. It also undoes phases 108 and 109 except where fall-through paths keep
+//! their layout: use one or the other.
 
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{Function, OperandKind};
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut by_label = function.blocks().to_vec();
-    // The entry stays first, and of two blocks with the same label the one that is first.
+    // The entry stays first, and blocks with the same label keep their order.
     by_label[1..].sort_by_key(|&block| function.label(block));
     let mut is_fallen_into = EntitySet::with_capacity(function.block_limit());
     is_fallen_into.extend(by_label.iter().filter_map(|&block| fall_through(function, block)));
     let is_start = |&block: &Block| block == function.entry() || !is_fallen_into.contains(block);
     let starts = by_label.iter().copied().filter(is_start);
-    // What is left when all ways from a start are placed goes round in circles.
+    // When all paths from a start are placed, only cycles remain.
     let starts = starts.chain(by_label.iter().copied());
 
     let mut placed = EntitySet::with_capacity(function.block_limit());
@@ -53,7 +53,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::Changed
 }
 
-/// Returns the block that control falls through to.
+/// Returns the fall-through successor.
 fn fall_through(function: &Function, block: Block) -> Option<Block> {
     let terminator = function.terminator(block)?;
     function
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn fall_through_comes_before_labels() {
-        // 0 and 1 go to other blocks, 2 falls through to 3, and 4 to 1.
+        // 0 and 1 branch to other blocks, 2 falls through to 3, and 4 to 1.
         let mut function = function(&[&[4], &[3], &[3], &[], &[0, 5], &[]]);
         let branch = function.terminator(block(4)).unwrap();
         function.set_source(branch, 2, Operand::fall_through(block(1)));

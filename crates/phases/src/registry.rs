@@ -10,10 +10,10 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::Function;
 
 bitflags! {
-    /// The forms of a function that a phase accepts.
+    /// The forms of code that a phase accepts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Forms: u8 {
-        /// One definition a register, with PHIs.
+        /// One definition per register, with PHIs.
         const SSA = 1 << 0;
         /// Without PHIs; registers may have several definitions.
         const LATE = 1 << 1;
@@ -21,7 +21,7 @@ bitflags! {
 }
 
 impl Forms {
-    /// Returns the form that functions have at a stage.
+    /// Returns the form of functions at a stage.
     pub const fn at(stage: Stage) -> Self {
         match stage {
             Stage::Ssa => Self::SSA,
@@ -31,17 +31,17 @@ impl Forms {
 }
 
 bitflags! {
-    /// Sets of phases that run without being asked for.
+    /// Sets of phases that run by default.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Profiles: u8 {
-        /// As ptxas gates them.
+        /// Phases as ptxas gates them.
         const PTXAS = 1 << 0;
-        /// All that are safe and were measured to make code better.
+        /// All phases that are safe and were measured to improve code.
         const MAX = 1 << 1;
     }
 }
 
-/// What a phase does to a function.
+/// The implementation of a phase.
 pub type Run = fn(&mut Function, &mut PhaseContext<'_>) -> PhaseResult;
 
 /// A phase: a row of the table.
@@ -49,35 +49,35 @@ pub type Run = fn(&mut Function, &mut PhaseContext<'_>) -> PhaseResult;
 pub struct Phase {
     /// ptxas' number, where the reference gives one.
     pub number: Option<u16>,
-    /// Where it runs if nothing else is asked for.
+    /// The stage at which it runs by default.
     pub stage: Stage,
-    /// Its name; the file of the phase has the same.
+    /// Its name, which is also that of its file.
     pub name: &'static str,
-    /// The name that addresses all instances of a phase that runs several times.
+    /// The common name of all instances of a phase that runs several times.
     pub group: Option<&'static str>,
     /// The forms that it accepts.
     pub forms: Forms,
-    /// What it does; none: it is not part of Oriel.
+    /// The implementation; none if Oriel has none.
     pub run: Option<Run>,
-    /// Where it runs without being asked for.
+    /// The profiles that contain it.
     pub profiles: Profiles,
-    /// What profile `ptxas` asks of the back end before it runs the phase.
+    /// The hooks of the back end that profile `ptxas` requires for it.
     pub hooks: Hooks,
-    /// The analyses that are made for it before it runs.
+    /// The analyses that are computed before it runs.
     pub needs: Analyses,
-    /// The analyses that are still right when it has changed a function.
+    /// The analyses that it preserves when it changes a function.
     pub keeps: Analyses,
 }
 
 impl Phase {
-    /// Does a name, in whatever case, mean this phase?
+    /// True if a name, ignoring case, denotes this phase.
     pub fn is_named(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
             || self.group.is_some_and(|group| group.eq_ignore_ascii_case(name))
     }
 }
 
-/// Returns a row for a phase of ptxas that Oriel does not implement: it only keeps its position in
+/// Creates a row for a phase of ptxas that Oriel does not implement: it only keeps its position in
 /// the order.
 const fn unimplemented(number: u16, name: &'static str) -> Phase {
     let mut phase = phase(number, name, Forms::empty(), nothing);
@@ -85,7 +85,7 @@ const fn unimplemented(number: u16, name: &'static str) -> Phase {
     phase
 }
 
-/// Rows are the same if their names are.
+/// Rows are equal if their names are.
 impl PartialEq for Phase {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -94,7 +94,8 @@ impl PartialEq for Phase {
 
 impl Eq for Phase {}
 
-/// Never runs: a constant function has to name something.
+/// The implementation of unimplemented rows, which never runs: a constant function must name
+/// something.
 fn nothing(_: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
     PhaseResult::Unchanged
 }
@@ -102,7 +103,7 @@ fn nothing(_: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
 /// The last phase before PHI elimination.
 const LAST_SSA_PHASE: u16 = 65;
 
-/// Returns a row for a phase with a number.
+/// Creates a row for a phase with a number.
 const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase {
     let stage = if number <= LAST_SSA_PHASE {
         Stage::Ssa
@@ -115,9 +116,9 @@ const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase
 }
 
 impl Phase {
-    /// Creates a phase of a name, which runs at a stage if nothing else is asked for and accepts
-    /// functions of these forms. It is in no profile, needs no analysis and keeps none;
-    /// [`Registry`] has an example.
+    /// Creates a phase with a name that runs at a stage by default and accepts functions of these
+    /// forms. It is in no profile, needs no analysis and preserves none; [`Registry`] has an
+    /// example.
     pub const fn new(name: &'static str, stage: Stage, forms: Forms, run: Run) -> Self {
         Self {
             number: None,
@@ -133,31 +134,31 @@ impl Phase {
         }
     }
 
-    /// With a name that other phases may have as well.
+    /// Sets a name that other phases may share.
     pub const fn in_group(mut self, group: &'static str) -> Self {
         self.group = Some(group);
         self
     }
 
-    /// In a profile without being asked for.
+    /// Adds it to profiles.
     pub const fn in_profiles(mut self, profiles: Profiles) -> Self {
         self.profiles = profiles;
         self
     }
 
-    /// In profile `ptxas` only where the back end provides it.
+    /// Restricts it in profile `ptxas` to back ends with these hooks.
     const fn through_backend(mut self, hooks: Hooks) -> Self {
         self.hooks = hooks;
         self
     }
 
-    /// With analyses made before it runs.
+    /// Sets the analyses computed before it runs.
     pub const fn needing(mut self, needs: Analyses) -> Self {
         self.needs = needs;
         self
     }
 
-    /// With analyses that it leaves right.
+    /// Sets the analyses that it preserves.
     pub const fn keeping(mut self, keeps: Analyses) -> Self {
         self.keeps = keeps;
         self
@@ -166,7 +167,7 @@ impl Phase {
 
 const BOTH: Forms = Forms::SSA.union(Forms::LATE);
 
-/// Returns the instances of OriPerformLiveDead differ in when they run, and in nothing else.
+/// Creates an instance of OriPerformLiveDead; they differ only in when they run.
 const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
     phase(number, name, BOTH, super::ori_perform_live_dead::run)
         .in_group("OriPerformLiveDead")
@@ -395,8 +396,7 @@ pub static PHASES: &[Phase] = &[
     .keeping(Analyses::CONTROL_FLOW),
 ];
 
-/// The phases that there are, in the order in which they run: those of [`PHASES`], and what a host
-/// adds to them.
+/// The phases in the order in which they run: those of [`PHASES`], and those that a host adds.
 ///
 /// ```
 /// use oriel_ori::Function;
@@ -425,16 +425,16 @@ pub struct Registry {
     phases: Vec<&'static Phase>,
 }
 
-/// Why a phase is not added to a [`Registry`].
+/// Why a phase cannot be added to a [`Registry`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// There is none that the new phase could stand beside.
+    /// The phase to insert it beside does not exist.
     #[error("there is no phase '{0}'")]
     NoSuchPhase(String),
-    /// Options could not tell the two apart.
+    /// Its name is not unique.
     #[error("there is a phase '{0}' already")]
     SameName(&'static str),
-    /// It could not run where it says that it does.
+    /// It does not accept the form of its stage.
     #[error("phase '{0}' does not accept the form that functions have at its stage")]
     WrongForm(&'static str),
 }
@@ -453,17 +453,17 @@ impl Registry {
         self.phases.iter().copied()
     }
 
-    /// Adds a phase that runs right before another; before the first of a group.
+    /// Adds a phase directly before another, or before the first of a group.
     ///
     /// # Errors
-    /// There is no such other, or the phase has a name that is taken or a stage whose form it does
-    /// not accept.
+    /// The other phase does not exist, the name is not unique, or the phase does not accept the
+    /// form of its stage.
     pub fn insert_before(&mut self, other: &str, phase: &'static Phase) -> Result<(), RegistryError> {
         let position = self.phases().position(|it| it.is_named(other));
         self.insert(position, other, phase)
     }
 
-    /// Adds a phase that runs right behind another; behind the last of a group.
+    /// Adds a phase directly behind another, or behind the last of a group.
     ///
     /// # Errors
     /// As [`Registry::insert_before`].
@@ -490,13 +490,13 @@ impl Registry {
     }
 }
 
-/// Returns a row for a test.
+/// Creates a row for a test.
 #[cfg(test)]
 pub(super) const fn test_phase(run: Run) -> Phase {
     Phase::new("test", Stage::Ssa, BOTH, run)
 }
 
-/// Returns the phases that a name means; more than one for a group.
+/// Returns the phases with a name; several for a group.
 pub fn named(name: &str) -> impl Iterator<Item = &'static Phase> + '_ {
     PHASES.iter().filter(move |phase| phase.is_named(name))
 }

@@ -1,32 +1,32 @@
-//! Remarks: what a phase tells those who ask the host for remarks.
+//! Remarks of phases, for hosts that request them.
 
 use oriel_engine::entity::Instruction as MachineInstruction;
 use serde::Serialize;
 
-/// What a remark is about, in LLVM's terms.
+/// The kind of a remark, in LLVM's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RemarkKind {
-    /// Something was made better.
+    /// The code was improved.
     Passed,
-    /// Something could not be made better, or was not worth it.
+    /// The code could not be improved, or it was not worth it.
     Missed,
-    /// Something was found out.
+    /// A result of an analysis.
     Analysis,
 }
 
 /// A remark of a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
-    /// What it is about.
+    /// The kind.
     pub kind: RemarkKind,
     /// The phase.
     pub phase: &'static str,
-    /// A name for remarks of its sort, such as `DeadInstruction`.
+    /// A name for remarks of its kind, such as `DeadInstruction`.
     pub name: &'static str,
-    /// The input's instruction that it is about; none: the function.
+    /// The input's instruction that it concerns; none: the function.
     #[serde(skip)]
     pub instruction: Option<MachineInstruction>,
-    /// What there is to say, without the phase's name.
+    /// The message, without the phase's name.
     pub message: String,
 }

@@ -1,5 +1,5 @@
-//! Rematerialize: where registers are short, cheap values are computed again in the blocks that use
-//! them instead of living across the blocks in between.
+//! Rematerialize: where registers are short, recomputes cheap values in the blocks that use them
+//! instead of keeping them live across the blocks in between.
 //!
 //! ```text
 //! bix0: %2 = IADD %1, 16               bix0: ...
@@ -8,23 +8,23 @@
 //! bix2: ST %4, [%2]                          ST %4, [%3]
 //! ```
 //!
-//! A value is computed again if
+//! A value is recomputed if
 //!
-//! 1. that is cheap: integer arithmetic, an address, a constant, a wider integer of a narrower one;
+//! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion;
 //! 2. in each block that uses it, its operands are live anyway or take fewer registers than it;
 //! 3. it is live into or out of a block that is nearly as full as the fullest one, and the fullest
 //!    one holds so many registers that fewer may allow more warps;
-//! 4. no loop is controlled by it: ptxas unrolls a loop if it recognises counter and limit, and
-//!    copies of what these are computed from hide them.
+//! 4. it does not control a loop: ptxas unrolls a loop if it recognises counter and limit, and
+//!    copies of their operands hide them.
 //!
-//! Each using block gets one copy, before its first use.
+//! Each using block gets one copy before its first use.
 //!
-//! What it needs: SSA form. What it leaves true: control flow.
+//! Requires: SSA form. Preserves: control flow.
 //!
-//! P. Briggs, K. Cooper and L. Torczon, "Rematerialization" (1992) rematerialise what an allocator
-//! would spill. Here ptxas allocates, and it keeps what LLVM's optimiser has made common as it
-//! finds it; so the pressure of the input decides. ptxas' own front end, cicc, has such a pass; the
-//! reference documents do not name one.
+//! P. Briggs, K. Cooper and L. Torczon, "Rematerialization" (1992) rematerialise values that an
+//! allocator would spill. Here ptxas allocates, and it does not undo LLVM's commoning; so the
+//! pressure of the input decides. ptxas' own front end, cicc, has such a pass; the reference
+//! documents do not name one.
 
 use super::never_worse::{is_data, most_live, weighted_instructions};
 use super::{PhaseContext, PhaseResult};
@@ -37,25 +37,23 @@ use oriel_ori::{
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Functions with fewer units at their fullest point stay as they are. Fewer registers than these
-/// and what ptxas adds to them rarely decide how many warps fit. A smaller register budget takes
-/// its place.
+/// Functions with a lower peak are not changed: fewer registers than these, plus those that ptxas
+/// adds, rarely decide how many warps fit. A smaller register budget replaces this value.
 const LEAST_PEAK: u32 = 40;
 
-/// A block is full if it has this share, in percent, of the units at the fullest point.
+/// A block is full if it reaches this percentage of the function's peak.
 const FULL_PERCENT: u32 = 80;
 
-/// Values with more using blocks stay: the copies would cost more than the register.
+/// The most using blocks: more copies would cost more than the register.
 const MOST_BLOCKS: usize = 8;
 
-/// All copies together may run so many times as often as all other instructions do, in parts of a
-/// hundred.
+/// The limit for executed copies, in percent of all other executed instructions.
 const MOST_WEIGHT_PERCENT: f64 = 6.0;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let least = LEAST_PEAK.min(context.options.register_budget);
-    // The bound takes no liveness, and most functions stay below it.
+    // The bound needs no liveness, and most functions stay below it.
     if most_live(function, |register| is_data(function, register)) < least {
         return PhaseResult::Unchanged;
     }
@@ -77,7 +75,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     let weights = BlockWeights::compute(function, &flow);
     let most_weight = weighted_instructions(function, &flow) * MOST_WEIGHT_PERCENT / 100.0;
     let (mut copies, mut weight) = (0, 0.0);
-    // What uses a value comes before it here, so that a chain is computed again from its end.
+    // Users of a value come before it here, so that a chain is recomputed from its end.
     let registers: Vec<Register> = function.registers().rev().collect();
     for register in registers {
         let Some(uses) = search.uses_to_serve(function, register) else {
@@ -105,7 +103,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 /// Instructions, each with the number of a source.
 type Users = SmallVec<[(Instruction, usize); 2]>;
 
-/// What the search for values reads, as the function was before the phase.
+/// The input of the search for values: the function before the phase.
 struct Search<'a> {
     liveness: &'a Liveness,
     /// Blocks where registers are short.
@@ -113,8 +111,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns the uses of a value outside of its block, by block, or none if it is not to be
-    /// computed again.
+    /// Returns the uses of a value outside its block, by block, or none if it is not to be
+    /// recomputed.
     fn uses_to_serve(&self, function: &Function, register: Register) -> Option<Vec<(Block, Users)>> {
         let definition = function.unique_definition(register)?;
         let home = function.block_of(definition)?;
@@ -149,8 +147,8 @@ impl Search<'_> {
         })
     }
 
-    /// Do the operands of a value take fewer registers than it in a block, as far as they are not
-    /// live there anyway?
+    /// True if the operands of a value that are not live anyway take fewer registers in a block
+    /// than the value.
     fn is_paid_in(
         &self,
         function: &Function,
@@ -171,8 +169,7 @@ impl Search<'_> {
     }
 }
 
-/// True if an instruction, is or what its result goes into, part of what ptxas recognises a loop
-/// by.
+/// True if an instruction, or a use of its result, is part of what ptxas recognises a loop by.
 fn controls_loop(function: &Function, user: Instruction) -> bool {
     let is_control =
         |instruction| matches!(function.operation(instruction), Operation::Phi | Operation::Isetp);
@@ -183,7 +180,7 @@ fn controls_loop(function: &Function, user: Instruction) -> bool {
     is_control(user) || results.any(|result| function.uses(result).any(|(next, _)| is_control(next)))
 }
 
-/// True if it is cheaper to compute once more than to hold in a register.
+/// True if recomputing it is cheaper than holding it in a register.
 fn is_cheap(function: &Function, definition: Instruction) -> bool {
     let [result] = function.results(definition).iter().collect::<SmallVec<[_; 2]>>()[..] else {
         return false;
@@ -200,14 +197,14 @@ fn is_cheap(function: &Function, definition: Instruction) -> bool {
         return false;
     }
     match function.operation(definition) {
-        // Reading a register of the hardware takes long, and an undefined value takes none.
+        // Reading a special register takes long, and an undefined value costs nothing.
         Operation::S2r | Operation::ImplicitDef => false,
         Operation::Cvt => is_widening(function.source_type(definition), function.data_type(definition)),
         operation => operation.flags().contains(OperationFlags::REMATERIALIZABLE),
     }
 }
 
-/// True if a conversion makes a wider integer of a narrower one.
+/// True for a widening integer conversion.
 fn is_widening(from: DataType, to: DataType) -> bool {
     let is_integer = |data_type| {
         matches!(
@@ -218,7 +215,7 @@ fn is_widening(from: DataType, to: DataType) -> bool {
     is_integer(from) && (is_integer(to) || to == DataType::B64) && from.bits() < to.bits()
 }
 
-/// Computes a value again in a block, in front of the first of the block's users, for all of them.
+/// Recomputes a value in a block before the first of the block's users, for all of them.
 fn compute_again(function: &mut Function, register: Register, block: Block, users: &Users) {
     let definition = function.unique_definition(register);
     let definition = definition.expect("a value has a definition");

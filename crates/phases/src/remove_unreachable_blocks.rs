@@ -1,4 +1,4 @@
-//! RemoveUnreachableBlocks: blocks that control cannot come to go.
+//! RemoveUnreachableBlocks: removes unreachable blocks.
 //!
 //! ```text
 //! bix0: BRA bix2            bix0: BRA bix2
@@ -6,15 +6,15 @@
 //! bix2: %3 = PHI %1, bix0, %2, bix1
 //! ```
 //!
-//! What the entry does not reach goes, with the values that PHIs take from there; a block that
-//! something beside the function's branches refers to stays, and so does what it leads to. The
-//! reference has no number for the step and describes it as part of what follows a change of
-//! control flow.
+//! Removes blocks that the entry does not reach, with the values that PHIs take from there. A block
+//! referenced by something other than the function's branches stays, and so does everything
+//! reachable from it. The reference has no number for the step and describes it as part of what
+//! follows a change of control flow.
 
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     context.result_of("removed-blocks", function.remove_unreachable_blocks())
 }

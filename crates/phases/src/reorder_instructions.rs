@@ -1,19 +1,18 @@
-//! ReorderInstructions: the instructions of every block by a rule of the user's choice.
+//! ReorderInstructions: reorders the instructions of every block by a rule of the user's choice.
 //!
-//! No order is a gain for all kernels, but for about a quarter of them ptxas answers another order
-//! with fewer registers (docs/instruction-order.md). Which one that is cannot be foretold, only
-//! tried: `oriel tune` does. The knob `InstructionOrder` names the rule, `InstructionOrderSeed` one
-//! of the random orders.
+//! No order benefits all kernels, but for about a quarter of them another order makes ptxas use
+//! fewer registers (docs/instruction-order.md). Which one cannot be predicted, only tried: `oriel
+//! tune` does. The knob `InstructionOrder` selects the rule, `InstructionOrderSeed` one of the
+//! random orders.
 //!
-//! What it needs: liveness; either form. What it leaves true: control flow and liveness at the
-//! borders of blocks.
+//! Requires: liveness; either form. Preserves: control flow, and liveness at block borders.
 
 use super::instruction_order::{BlockOrder, Policy, Weights};
 use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     let seed = knobs.integer(Knob::InstructionOrderSeed) as u64;
@@ -24,7 +23,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     let weights = Weights::of(function);
     let mut moved = 0;
     for block in function.blocks().to_vec() {
-        // What is live at the borders of blocks stays as it is.
+        // Liveness at block borders does not change.
         moved += BlockOrder::find(policy, function, &liveness, &weights, block).apply(function);
     }
     context.result_of("moved-instructions", moved)

@@ -1,8 +1,8 @@
-//! Replacement of what is computed twice, as far as registers allow.
+//! Replacement of redundant computations, as far as registers allow.
 //!
-//! Who takes a value that is at hand keeps its register live up to there. Each time that is weighed
-//! against the pressure on the way: where the register would have no room in the budget, the
-//! computation stays. From there on the one register takes the place of the other.
+//! Reusing an available value extends its live range. Each time the pressure on the way is checked:
+//! if the register budget has no room, the computation stays. From there on the one register
+//! replaces the other.
 
 use super::expressions::result_registers;
 use super::{PhaseContext, RemarkKind};
@@ -11,19 +11,19 @@ use oriel_ori::analysis::PressureMap;
 use oriel_ori::{Function, Instruction};
 use smallvec::SmallVec;
 
-/// Replaces instructions, and says so.
+/// Replaces instructions and emits remarks.
 #[derive(Debug, Default)]
 pub(super) struct Replacement {
-    /// Made when something is to be replaced for the first time.
+    /// Computed for the first replacement.
     pressure: Option<PressureMap>,
-    /// Replace even where there is no room?
+    /// True if replacements ignore the pressure.
     is_forced: bool,
     replaced: usize,
     kept: u64,
 }
 
 impl Replacement {
-    /// Nothing replaced yet; with `is_forced` the pressure does not count.
+    /// Creates a replacement without work; with `is_forced` the pressure is ignored.
     pub fn new(is_forced: bool) -> Self {
         Self {
             is_forced,
@@ -36,8 +36,8 @@ impl Replacement {
         self.replaced
     }
 
-    /// Gives the uses of an expression's results what `leader` has computed, and removes the
-    /// expression; if there is room for that.
+    /// Replaces an expression's results by those of `leader` and removes the expression, if there
+    /// is room for that.
     pub fn replace(
         &mut self,
         function: &mut Function,
@@ -70,8 +70,8 @@ impl Replacement {
         true
     }
 
-    /// True if registers can be live up to an instruction, from where on they may take the place of
-    /// others. They count as live then.
+    /// True if registers can be live up to an instruction, from where on they may replace others.
+    /// They count as live then.
     pub fn has_room(
         &mut self,
         function: &Function,

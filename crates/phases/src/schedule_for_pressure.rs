@@ -1,4 +1,4 @@
-//! ScheduleForPressure: an order of instructions that keeps fewer values alive.
+//! ScheduleForPressure: reorders instructions to keep fewer values live.
 //!
 //! ```text
 //! %4 = FMUL %1, %1                 %4 = FMUL %1, %1
@@ -8,26 +8,24 @@
 //! %8 = FADD %7, %6                 %8 = FADD %7, %6
 //! ```
 //!
-//! ptxas schedules anew, so that most of what an order says is lost on it: of the orders that were
-//! tried on 755 kernels, each raised ptxas' registers about as often as it lowered them
-//! (docs/instruction-order.md). An order counts where it takes many registers at the fullest point
-//! of a function for other things than loads. So this phase changes only the blocks that have the
-//! fullest points, and only if that makes the function's peak fall by a fifth or more, with loads
-//! where they stand and with loads moved up:
+//! ptxas schedules again, so most of an order is lost on it: of the orders tried on 755 kernels,
+//! each raised ptxas' registers about as often as it lowered them (docs/instruction-order.md). An
+//! order matters if many registers at a function's peak hold something other than loads. So this
+//! phase changes only the blocks with the highest points, and only if that lowers the function's
+//! peak by a fifth or more, both with loads in place and with loads moved up:
 //!
-//! 1. what each register weighs: 32-bit units, but nothing for what ptxas has as an operand;
-//! 2. the fullest point of each block (`peak.rs`);
-//! 3. a new order (`instruction_order/list.rs`) of each block that reaches too high, along the
-//!    dependences;
-//! 4. if one of these still does, or would once ptxas has moved loads up (`loads_first.rs`), all
-//!    stay as they are.
+//! 1. the weight of each register: 32-bit units, but zero for values that ptxas has as operands;
+//! 2. the peak of each block (`peak.rs`);
+//! 3. a new order (`instruction_order/list.rs`) of each block that is too full, along the
+//!    dependencies;
+//! 4. if one of these is still too full, or would be once ptxas has moved loads up
+//!    (`loads_first.rs`), nothing changes.
 //!
-//! What it needs: liveness; either form. What it leaves true: control flow and liveness at the
-//! borders of blocks.
+//! Requires: liveness; either form. Preserves: control flow, and liveness at block borders.
 //!
 //! ptxas has three scheduling phases on its machine code (97 to 101), whose first mode reduces
-//! registers by the same kind of list; the reference has no phase that orders instructions for
-//! another scheduler.
+//! registers by the same kind of list scheduling; the reference has no phase that orders
+//! instructions for another scheduler.
 
 mod loads_first;
 mod peak;
@@ -41,20 +39,20 @@ use oriel_engine::entity::Block;
 use oriel_ori::Function;
 use peak::PeakFinder;
 
-/// Functions with fewer units at their fullest point stay as they are: so few cost no warps, and
-/// what ptxas makes of them depends on more than the order.
+/// Functions with a lower peak are not changed: so few registers cost no warps, and ptxas' result
+/// depends on more than the order.
 const LEAST_PEAK: u32 = 16;
 
-/// By which part of itself a peak has to fall. One or two registers more or less is what ptxas wins
-/// and loses by aligning pairs, with any other order.
+/// The fraction by which a peak must fall. ptxas gains or loses one or two registers by aligning
+/// pairs with any order.
 const LEAST_GAIN: u32 = 5;
 
-/// What a peak may be afterwards at most.
+/// Returns the highest acceptable peak afterwards.
 fn most_after(peak: u32) -> u32 {
     peak - peak.div_ceil(LEAST_GAIN)
 }
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let weights = Weights::of(function);
     if most_live(function, |register| weights.get(register) > 0) < LEAST_PEAK {
@@ -73,7 +71,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     }
     let most = most_after(peak);
     let (too_full, rest): (Vec<_>, Vec<_>) = peaks.into_iter().partition(|&(_, peak)| peak > most);
-    // Where too much lives across a border, no order helps, and none has to be looked for.
+    // If too much is live across a border, no order helps, and none needs to be searched.
     let at_borders = too_full.iter().map(|&(block, _)| finder.least_at_borders(block));
     let mut highest = at_borders.max().unwrap_or(0);
     let mut orders = Vec::with_capacity(too_full.len());

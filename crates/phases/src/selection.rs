@@ -1,9 +1,9 @@
-//! Which phases the names in an option mean.
+//! The phases denoted by the names in an option.
 
 use super::registry::{Forms, Phase, Registry};
 use oriel_engine::snapshot::abi::Stage;
 
-/// A phase that the user named, and where it has to run.
+/// A phase that the user named, and its stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selected {
     /// The phase.
@@ -16,7 +16,7 @@ impl Registry {
     /// Returns the phases in a list such as `OriPerformLiveDead,PlaceBlocksInSourceOrder@ssa`.
     ///
     /// # Errors
-    /// A name is unknown, the phase is not part of Oriel, or it does not accept the form of the
+    /// A name is unknown, Oriel does not implement the phase, or it does not accept the form of the
     /// stage.
     pub fn select(&self, list: &str) -> Result<Vec<Selected>, String> {
         let mut selected = Vec::new();
@@ -42,10 +42,10 @@ impl Registry {
         Ok(selected)
     }
 
-    /// Returns the phases in a list of names, at whichever stage.
+    /// Returns the phases in a list of names, at any stage.
     ///
     /// # Errors
-    /// No phase that can run has the name.
+    /// No implemented phase has the name.
     pub fn named(&self, list: &str) -> Result<Vec<&'static Phase>, String> {
         let mut phases = Vec::new();
         for name in list.split(',') {
@@ -58,11 +58,11 @@ impl Registry {
         Ok(phases)
     }
 
-    /// Returns the phases that come before one in the order, each at its own stage; of a group,
-    /// before its first.
+    /// Returns the phases before one in the order, each at its own stage; for a group, before its
+    /// first.
     ///
     /// # Errors
-    /// No phase that can run has the name.
+    /// No implemented phase has the name.
     pub fn preceding(&self, name: &str) -> Result<Vec<Selected>, String> {
         let first = self.named(name)?[0];
         let before = self.phases().take_while(|&phase| phase != first);
@@ -75,7 +75,7 @@ impl Registry {
             .collect())
     }
 
-    /// Returns the phases of a name that can run.
+    /// Returns the implemented phases with a name.
     fn runnable<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'static Phase> + 'n {
         self.phases()
             .filter(move |phase| phase.run.is_some() && phase.is_named(name))

@@ -1,13 +1,13 @@
-//! SetAfterLegalization, phase 95: takes note that operands have the forms that the machine takes.
+//! SetAfterLegalization, phase 95: records that all operands are legal for the machine.
 //!
-//! LLVM has seen to that before Oriel runs, so all that is left is the [progress](super::progress)
-//! of the pipeline, 19 from here on.
+//! LLVM has legalised them before Oriel runs, so the phase only sets the
+//! [progress](super::progress) of the pipeline to 19.
 
 use super::progress::Progress;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(_: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     context.advance(Progress::LEGALIZED);
     PhaseResult::Unchanged

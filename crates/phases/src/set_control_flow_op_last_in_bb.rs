@@ -1,4 +1,4 @@
-//! Phase 6, SetControlFlowOpLastInBB: every block ends in its only control-flow operation.
+//! Phase 6, SetControlFlowOpLastInBB: makes every block end in its only control-flow operation.
 //!
 //! ```text
 //! bix0:                      bix0:
@@ -8,18 +8,18 @@
 //!   ...                        BRA fall bix1
 //! ```
 //!
-//! Expansion may leave a branch in the middle of a block, one that names no block for the case that
-//! it is not taken, or a block that runs into the next. Afterwards control goes only where the last
-//! operation of a block says.
+//! Expansion may leave a branch in the middle of a block, a branch without a block for the case
+//! that it is not taken, or a block that runs into the next. Afterwards only the last operation of
+//! a block determines its successors.
 //!
-//! Follows the reference, which splits a block behind its first control-flow operation. What it
-//! leaves to the order of blocks, the path that falls through, Ori writes down as an operand.
+//! Follows the reference, which splits a block behind its first control-flow operation. The
+//! fall-through path, which the reference leaves to the order of blocks, is an operand in Ori.
 
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::Block;
 use oriel_ori::{DataType, Function, Instruction, InstructionBuilder, Operand, Operation, Position};
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let mut splits = 0;
     for mut block in function.blocks().to_vec() {
@@ -38,8 +38,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     PhaseResult::of(splits + endings != 0)
 }
 
-/// Returns the first instruction behind a control-flow operation; what only describes variables may
-/// stay.
+/// Returns the first instruction behind a control-flow operation, ignoring debug instructions.
 fn first_after_terminator(function: &Function, block: Block) -> Option<Instruction> {
     function
         .instructions(block)
@@ -48,7 +47,8 @@ fn first_after_terminator(function: &Function, block: Block) -> Option<Instructi
         .find(|&instruction| !function.operation(instruction).is_debug())
 }
 
-/// Names the block that control falls through to, where nothing does; was there anything to do?
+/// Adds the fall-through block to a terminator that lacks it. Returns whether there was anything to
+/// do.
 fn complete_ending(function: &mut Function, block: Block, next: Option<Block>) -> bool {
     let Some(terminator) = function.terminator(block) else {
         let ending = match next {

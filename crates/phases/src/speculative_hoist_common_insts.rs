@@ -1,5 +1,5 @@
-//! SpeculativeHoistCommonInsts, phase 56: what every target of a branch computes is computed once,
-//! before the branch.
+//! SpeculativeHoistCommonInsts, phase 56: hoists expressions that every target of a branch computes
+//! to before the branch.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1          bix0: %3 = IMUL %1, %2
@@ -9,23 +9,22 @@
 //!       %6 = IADD %4, 1
 //! ```
 //!
-//! Very busy expressions, seen one branch at a time: the targets must have no other predecessor, so
-//! that each begins with what the branch ends with. The first target's expressions are put into a
-//! table; in every other target an expression that is in the table is paired, and its result taken
-//! for the first one's from there on, so that what is computed from it pairs as well. What all
-//! targets have goes up. Branches are taken last ones first, so that an expression climbs as far as
-//! it is common.
+//! These are very busy expressions, one branch at a time: the targets must have no other
+//! predecessor. The first target's expressions are put into a table. In every other target an
+//! expression that is in the table is paired, and its result is identified with the first one's
+//! from there on, so that dependent expressions pair as well. Expressions in all targets are
+//! hoisted. The last branches come first, so that an expression moves up as far as it is common.
 //!
-//! A load goes up only if it reads the version of memory that the branch leaves, and from in front
-//! of everything in its target that might keep it from being reached (calls, barriers, traps).
-//! Constants stay: made anew they cost less than kept.
+//! A load is hoisted only if it reads the version of memory at the branch, and precedes everything
+//! in its target that might keep it from being reached (calls, barriers, traps). Constants stay:
+//! recomputing them is cheaper than holding them.
 //!
-//! What it needs: SSA form, control flow. What it leaves true: control flow. No path computes more
-//! than before: what goes up was on all of them. A result stays where it would have no room in the
-//! register budget in any block that it is live through then.
+//! Requires: SSA form, control flow. Preserves: control flow. No path computes more than before:
+//! hoisted expressions were on all of them. An expression stays if its result would exceed the
+//! register budget in any block through which it would be live.
 //!
-//! The reference has of this phase its number, its place and the knob that switches it; how it goes
-//! about is Oriel's.
+//! The reference gives this phase's number, its position and the knob that enables it; the method
+//! is Oriel's.
 
 use super::expressions::{ExpressionKind, describe, expression_kind, result_registers, versions_for};
 use super::knobs::Knob;
@@ -40,10 +39,10 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// An expression and those in the other targets that are equal to it.
+/// An expression and its equals in the other targets.
 type Equals = SmallVec<[Instruction; 2]>;
 
-/// Returns the phase.
+/// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     if !context.options.knobs.is_on(Knob::SpeculativeHoistCommonInsts) {
         return PhaseResult::Unchanged;
@@ -63,7 +62,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     context.result_of("hoisted-expressions", hoisting.hoisted)
 }
 
-/// Returns the targets of a block, if nothing else leads to any of them.
+/// Returns the targets of a block, if it is their only predecessor.
 fn own_targets(flow: &ControlFlow, block: Block) -> SmallVec<[Block; 2]> {
     let mut targets = SmallVec::new();
     for &target in flow.graph.successors(block) {
@@ -78,11 +77,11 @@ fn own_targets(flow: &ControlFlow, block: Block) -> SmallVec<[Block; 2]> {
     targets
 }
 
-/// What is kept from branch to branch.
+/// The state between branches.
 struct Hoisting {
-    /// Made for the first branch that could be one; what goes up changes no memory.
+    /// Computed for the first suitable branch; hoisting changes no memory.
     versions: Option<Option<MemoryVersions>>,
-    /// Made when something is to go up for the first time.
+    /// Computed for the first hoisted expression.
     pressure: Option<PressureMap>,
     hoisted: usize,
 }
@@ -100,7 +99,7 @@ impl Hoisting {
         };
         let flow = context.control_flow(function);
         let versions = self.versions.get_or_insert_with(|| versions_for(function, &flow));
-        // What is computed from a value that stays has to stay as well.
+        // Expressions that depend on a value that stays must stay as well.
         let mut staying: EntityBitSet<Register> = EntityBitSet::new();
         for equals in common_expressions(function, versions.as_ref(), targets) {
             let stays = function
@@ -135,7 +134,8 @@ impl Hoisting {
     }
 
     /// True if there is room for the results in the block and all through the targets. They count
-    /// as live there then. Where the sources end earlier is not counted, so this is an upper bound.
+    /// as live there then. Shortened ranges of sources are not considered, so this is an upper
+    /// bound.
     fn has_room(
         &mut self,
         function: &Function,
@@ -169,8 +169,7 @@ impl Hoisting {
     }
 }
 
-/// Returns the expressions that all targets have, in an order in which each comes behind those that
-/// it is computed from.
+/// Returns the expressions of all targets, each behind those that it depends on.
 fn common_expressions(
     function: &Function,
     versions: Option<&MemoryVersions>,
@@ -179,7 +178,7 @@ fn common_expressions(
     let mut table: ValueTable<Equals> = ValueTable::default();
     let mut words = Vec::new();
     for (number, &target) in targets.iter().enumerate() {
-        // What the results of this target's expressions are called in the first.
+        // Maps the results of this target's expressions to those in the first.
         let mut names: HashMap<Register, Register> = HashMap::new();
         for instruction in movable_expressions(function, target) {
             let name = |register| names.get(&register).copied().unwrap_or(register);
@@ -189,7 +188,7 @@ fn common_expressions(
                 None if number == 0 => {
                     table.insert(&words, hash, SmallVec::from_elem(instruction, 1));
                 }
-                // Each target before this one has it, and this one not yet.
+                // Each earlier target has it, and this one not yet.
                 Some(value) if table[value].len() == number => {
                     let firsts = result_registers(function, table[value][0]);
                     names.extend(result_registers(function, instruction).zip(firsts));
@@ -203,8 +202,8 @@ fn common_expressions(
     found.filter(|equals| equals.len() == targets.len()).collect()
 }
 
-/// Returns the expressions of a block that could go to the end of its only predecessor, as far as
-/// what stands before them is concerned.
+/// Returns the expressions of a block that could move to the end of its only predecessor, judging
+/// by the instructions before them.
 fn movable_expressions(function: &Function, block: Block) -> impl Iterator<Item = Instruction> + '_ {
     let barriers = OperationFlags::SIDE_EFFECTS
         | OperationFlags::CONVERGENT

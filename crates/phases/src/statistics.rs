@@ -1,10 +1,10 @@
-//! What phases counted, and how long they took.
+//! Counters and times of phases.
 
 use super::registry::Phase;
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// What one phase counted.
+/// The counters of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     phase: &'static str,
@@ -19,12 +19,12 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Phases that ran, and the counters of each that are not zero.
+    /// Returns the phases that ran, each with its nonzero counters.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &[(&'static str, u64)])> + '_ {
         self.rows.iter().map(|row| (row.phase, row.counters.as_slice()))
     }
 
-    /// Phases that ran, and the time that each took, without the analyses that it shares with
+    /// Returns the phases that ran, each with its time, without analyses that it shares with
     /// others.
     pub fn times(&self) -> impl Iterator<Item = (&'static str, Duration)> + '_ {
         self.rows.iter().map(|row| (row.phase, row.time))
@@ -43,7 +43,7 @@ impl Statistics {
         self.rows.is_empty()
     }
 
-    /// Takes note that a phase ran.
+    /// Records that a phase ran.
     pub(super) fn note_run(&mut self, phase: &Phase, time: Duration) {
         self.row(phase.name).time += time;
     }
@@ -72,7 +72,7 @@ impl Statistics {
     }
 }
 
-/// An object of objects: phases, and in each its counters.
+/// Serialises as an object of phases, each an object of its counters.
 impl Serialize for Statistics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Counters<'a>(&'a [(&'static str, u64)]);

@@ -1,4 +1,4 @@
-//! Small functions for the tests of phases, and what is asked of them.
+//! Small functions for the tests of phases, and common checks.
 
 use super::ori_copy_prop::marks::clear_marks;
 use super::registry::{self, Run};
@@ -14,7 +14,7 @@ use oriel_ori::{
 };
 use oriel_random::Random;
 
-/// Runs one phase; did it say that it changed something?
+/// Runs one phase. Returns whether it reported a change.
 pub(crate) fn run_phase(run: Run, function: &mut Function) -> bool {
     run_phase_with(run, function, &PhaseOptions::default())
 }
@@ -24,7 +24,7 @@ pub(crate) fn run_phase_with(run: Run, function: &mut Function, options: &PhaseO
     run_and_count(run, function, options).0 == PhaseResult::Changed
 }
 
-/// Runs one phase; what it counted under a name.
+/// Runs one phase. Returns one of its counters.
 pub(crate) fn count_of(run: Run, function: &mut Function, counter: &'static str) -> u64 {
     let (_, statistics) = run_and_count(run, function, &PhaseOptions::default());
     statistics.counter("test", counter)
@@ -36,8 +36,8 @@ fn run_and_count(run: Run, function: &mut Function, options: &PhaseOptions) -> (
     (result, statistics)
 }
 
-/// Runs one phase on a function, at a level of optimisation, and verifies what it leaves; what it
-/// counted, and what it said.
+/// Runs one phase on a function at an optimisation level and verifies the result. Returns its
+/// statistics and remarks.
 pub(crate) fn run_named(
     name: &str,
     function: &mut Function,
@@ -62,7 +62,7 @@ pub(crate) fn run_named(
     (result, statistics, remarks)
 }
 
-/// Returns the lines of an SSA kernel's body after a phase, at a level of optimisation.
+/// Returns the lines of an SSA kernel's body after a phase at an optimisation level.
 pub(crate) fn lines_after(name: &str, body: &str, knobs: &[&str], optimization_level: u32) -> Vec<String> {
     let text = format!("kernel \"k\" sm_80 ssa {{\n{body}}}\n");
     let mut function = parse_function(&text).expect("it is well formed");
@@ -75,13 +75,13 @@ pub(crate) fn lines_after(name: &str, body: &str, knobs: &[&str], optimization_l
     lines.filter(|line| line != "}").collect()
 }
 
-/// Runs a phase on many random functions: it leaves them in order, says whether it changed them,
-/// has work, and ends its fixed points before their cap.
+/// Runs a phase on many random functions and checks that it leaves them valid, reports changes
+/// correctly, finds work, and ends its fixed points before their limit.
 pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {
     let mut changed = 0;
     for seed in 0..600 {
         let mut function = random_function(seed, Stage::Ssa);
-        // Marks that somebody has left do not count.
+        // Marks left by others do not count.
         clear_marks(&mut function);
         let before = function.to_string();
         let (result, statistics, _) = run_named(name, &mut function, &[], optimization_level);
@@ -100,8 +100,8 @@ pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {
     assert!(changed > 10, "{changed} functions changed");
 }
 
-/// Runs a phase on a random function in SSA form: the result verifies, and a second run finds
-/// nothing.
+/// Runs a phase on a random function in SSA form and checks that the result verifies and that a
+/// second run finds nothing.
 pub(crate) fn check_ends_in_one_run(run: Run, seed: u64) {
     let mut function = random_function(seed, Stage::Ssa);
     run_phase(run, &mut function);
@@ -112,7 +112,7 @@ pub(crate) fn check_ends_in_one_run(run: Run, seed: u64) {
     );
 }
 
-/// Puts copies before random uses: what a register held is used from another one.
+/// Inserts copies before random uses, which then use the copies.
 pub(crate) fn add_copies(function: &mut Function, random: &mut Random) {
     let blocks = function.blocks().iter();
     let all: Vec<Instruction> = blocks.flat_map(|&block| function.instructions(block)).collect();
@@ -143,7 +143,7 @@ pub(crate) fn add_copies(function: &mut Function, random: &mut Random) {
     }
 }
 
-/// Edges, by layout.
+/// Returns the edges, by layout.
 pub(crate) fn edges(function: &Function) -> Vec<(usize, usize)> {
     let from = |block: Block| {
         function
@@ -165,8 +165,8 @@ pub(crate) fn phi_values(function: &Function) -> Vec<(Instruction, Vec<Operand>)
     values
 }
 
-/// Runs a phase that only changes the layout on random functions: edges and PHIs stay, every block
-/// is placed once, and the entry stays first.
+/// Runs a phase that only changes the layout on random functions, and checks that edges and PHIs
+/// stay, every block is placed once, and the entry stays first.
 pub(crate) fn check_layout_phase(run: Run) {
     on_random_functions(|mut function, random| {
         for index in 0..function.blocks().len() {

@@ -1,10 +1,10 @@
-//! The value table: expressions by the words that describe them, each with what a phase knows of
-//! its value. Phases that make values common ask it which expressions are equal.
+//! The value table: expressions by the words that describe them, each with a phase's data on its
+//! value. Phases that common expressions query it for equal ones.
 //!
-//! A hash table of chains, as in the reference: a power of two of buckets, eight to begin with;
-//! entries that keep their hash, so that growing does not read the keys again. There are four times
-//! as many buckets when entries outnumber them. Keys lie one behind the other in one list. A chain
-//! begins with its newest entry, which hides an older one with the same key.
+//! A hash table with chaining, as in the reference: a power of two of buckets, eight at first;
+//! entries store their hash, so that growing does not read the keys again. The number of buckets is
+//! quadrupled when entries outnumber them. Keys are concatenated in one list. A chain begins with
+//! its newest entry, which hides an older one with the same key.
 //!
 //! The phase chooses the hash, as the reference's phases do.
 
@@ -23,7 +23,7 @@ const GROWTH: usize = 4;
 struct Entry<T> {
     next: PackedOption<Value>,
     hash: u32,
-    /// The key: a part of the list of words.
+    /// The key: a range of the list of words.
     first_word: u32,
     end_word: u32,
     known: T,
@@ -59,7 +59,7 @@ impl<T> ValueTable<T> {
         })
     }
 
-    /// Enters an expression, whether or not its words are known.
+    /// Inserts an expression, even if its words are already present.
     pub fn insert(&mut self, words: &[u32], hash: u32, known: T) -> Value {
         let first_word = self.words.len() as u32;
         self.words.extend_from_slice(words);
@@ -78,17 +78,17 @@ impl<T> ValueTable<T> {
         value
     }
 
-    /// What is known of all entries, oldest first.
+    /// Returns the data of all entries, oldest first.
     pub fn into_values(self) -> impl Iterator<Item = T> {
         self.entries.into_iter().map(|(_, entry)| entry.known)
     }
 
     fn bucket_of(&self, hash: u32) -> usize {
-        // Of some hashes the top bits are the best mixed.
+        // For some hashes the top bits are mixed best.
         (hash ^ hash >> 16) as usize & (self.buckets.len() - 1)
     }
 
-    /// Puts an entry in front of its chain.
+    /// Links an entry at the front of its chain.
     fn link(&mut self, value: Value) {
         let bucket = self.bucket_of(self.entries[value].hash);
         self.entries[value].next = std::mem::replace(&mut self.buckets[bucket], value.into());
@@ -125,7 +125,7 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        /// Few hashes, so that chains are long and keys with one hash differ.
+        /// Few distinct hashes, so that chains are long and keys with equal hashes differ.
         #[test]
         fn the_table_is_a_map_of_the_newest(
             keys in prop::collection::vec((prop::collection::vec(0u32..4, 1..5), any::<bool>()), 0..600),

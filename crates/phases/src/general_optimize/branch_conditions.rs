@@ -1,19 +1,19 @@
-//! What branches have decided: which conditions hold in a block because control came there by one
-//! side of a branch.
+//! Branch conditions: the conditions that hold in a block because control arrives by one side of a
+//! branch.
 //!
 //! ```text
 //! bix0: BRA %1, bix2, fall bix1          %1 = ISETP.lt %3, %4
 //! bix1: ...                              here %3 >= %4
 //! ```
 //!
-//! A block that one side of a branch alone leads to, and everything that it dominates, knows the
-//! branch's condition. All such conditions on the way from the entry are put together: after "not
-//! less" and "not greater" two numbers are equal. That predicates of equal values are one condition
-//! is told by [`Values`], by which a predicate need not be the branch's own to be decided.
+//! A block that only one side of a branch leads to, and everything that it dominates, knows the
+//! branch's condition. All such conditions on the path from the entry are combined: after "not
+//! less" and "not greater" two numbers are equal. [`Values`] identifies predicates of equal values
+//! with one condition, so a predicate can be decided even if no branch uses it.
 //!
-//! BranchConditions stay right when branches lose edges that control could not take: dominators
-//! only become more. Where a branch goes one way for another reason, what it had decided is known
-//! no longer, and has to be [forgotten](BranchConditions::forget).
+//! `BranchConditions` stay valid when branches lose edges that control could not take: that only
+//! adds dominators. Where a branch becomes unconditional for another reason, its condition is no
+//! longer known and must be [forgotten](BranchConditions::forget).
 
 use super::condition::{Condition, Relations, Subject};
 use super::values::Values;
@@ -22,16 +22,16 @@ use oriel_engine::hash::NumberMap;
 use oriel_ori::{ControlFlow, Function, Operand, OperandKind, Operation};
 use smallvec::SmallVec;
 
-/// How many conditions of one subject are looked at.
+/// The most conditions of one subject that are considered.
 const SCANNED: usize = 64;
 
-/// How many levels of operations on predicates are looked through.
+/// The most levels of operations on predicates that are followed.
 const DEPTH: u32 = 4;
 
-/// What branches have decided.
+/// The conditions decided by branches.
 #[derive(Debug)]
 pub(crate) struct BranchConditions {
-    /// By predicate: most registers are none.
+    /// By predicate: most registers are no predicates.
     conditions: NumberMap<Register, Condition>,
     decided: NumberMap<Subject, SmallVec<[Decided; 2]>>,
     takes_floats: bool,
@@ -42,23 +42,23 @@ pub(crate) struct BranchConditions {
 struct Decided {
     from: Block,
     to: Block,
-    /// What is possible on it.
+    /// The relations possible on that side.
     possible: Relations,
-    /// True if nothing elses lead to the block.
+    /// True if nothing else leads to the block.
     is_only_way: bool,
 }
 
-/// Where a predicate is asked for.
+/// The point at which a predicate is queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlowPoint {
     /// Anywhere in a block.
     In(Block),
-    /// Where control goes from a block to another.
+    /// On the edge from one block to another.
     Edge(Block, Block),
 }
 
 impl FlowPoint {
-    /// Returns the block at whose end it is, or in which.
+    /// Returns the block, or the source of the edge.
     const fn block(self) -> Block {
         match self {
             Self::In(block) | Self::Edge(block, _) => block,
@@ -67,8 +67,8 @@ impl FlowPoint {
 }
 
 impl BranchConditions {
-    /// Collects what all branches decide. Without `takes_floats` comparisons of floats decide
-    /// nothing.
+    /// Collects the conditions of all branches. Without `takes_floats`, comparisons of floats
+    /// decide nothing.
     pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
         let mut branch_conditions = Self {
             conditions: NumberMap::default(),
@@ -101,7 +101,7 @@ impl BranchConditions {
         self.conditions.get(&predicate).copied()
     }
 
-    /// Takes note that a predicate has a value on an edge, and what it is made of.
+    /// Records that a predicate has a value on an edge, and the same for its parts.
     fn record(
         &mut self,
         function: &Function,
@@ -145,21 +145,21 @@ impl BranchConditions {
         }
     }
 
-    /// The branch at the end of a block goes one way now, whatever its condition: nothing follows
-    /// from that it was come by.
+    /// Forgets the condition of the branch at the end of a block, which became unconditional
+    /// regardless of it.
     pub fn forget(&mut self, branch: Block) {
         for branch_conditions in self.decided.values_mut() {
             branch_conditions.retain(|decided| decided.from != branch);
         }
     }
 
-    /// Returns the condition that a predicate stands for, or none for one that was made since.
+    /// Returns the condition that a predicate represents, or none for a predicate created since.
     pub fn condition(&self, predicate: Register) -> Option<Condition> {
         self.condition_of(predicate)
             .filter(|it| self.takes_floats || !it.is_float())
     }
 
-    /// True if a predicate holds at a place, if that is known.
+    /// Returns a predicate's value at a point, if known.
     pub fn value(
         &self,
         function: &Function,
@@ -170,7 +170,7 @@ impl BranchConditions {
         self.value_to_depth(function, flow, predicate, place, DEPTH)
     }
 
-    /// True if a predicate operands hold.
+    /// Returns a predicate operand's value at a point, if known.
     pub fn value_of_operand(
         &self,
         function: &Function,
@@ -217,18 +217,18 @@ impl BranchConditions {
         }
     }
 
-    /// Returns the relations of a condition that are possible at a place.
+    /// Returns the relations of a condition that are possible at a point.
     fn possible(&self, flow: &ControlFlow, condition: &Condition, place: FlowPoint) -> Relations {
         let subject = condition.subject;
         let possible = subject.possible() & self.decided_relations(flow, &subject, place);
         match subject.with_other_sign() {
             None => possible,
-            // Integers are equal or not whatever their signs mean.
+            // Integers are equal or not regardless of signedness.
             Some(other) => possible & self.decided_relations(flow, &other, place).without_sign(),
         }
     }
 
-    /// Returns the relations that branches have left.
+    /// Returns the relations that branches leave possible.
     fn decided_relations(&self, flow: &ControlFlow, subject: &Subject, place: FlowPoint) -> Relations {
         let branch_conditions = self.decided.get(subject).into_iter().flatten();
         let here = branch_conditions.filter(|fact| {
@@ -251,8 +251,8 @@ pub(crate) fn conditional_branch(function: &Function, block: Block) -> Option<(O
     (predicate.as_register().is_some() && !predicate.is_undefined()).then_some((predicate, targets))
 }
 
-/// What a predicate is made of, if it is a combination of predicates; of one operand, that in both
-/// places.
+/// Returns the operands of a predicate that combines predicates; with one operand, it is in both
+/// positions.
 pub(crate) fn parts(function: &Function, predicate: Register) -> Option<(Operation, [Operand; 2])> {
     let definition = function.unique_definition(predicate)?;
     let operation = function.operation(definition);
@@ -266,7 +266,7 @@ pub(crate) fn parts(function: &Function, predicate: Register) -> Option<(Operati
     }
 }
 
-/// Returns the constant that a predicate is.
+/// Returns the constant value of a predicate.
 pub(crate) fn constant_predicate(function: &Function, predicate: Register) -> Option<bool> {
     let definition = function.unique_definition(predicate)?;
     if !function.operation(definition).is_copy() {

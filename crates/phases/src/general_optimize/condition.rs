@@ -1,9 +1,9 @@
-//! Conditions: what a predicate says of two values, as the set of relations that it holds for.
+//! Conditions: the relations between two values for which a predicate holds.
 //!
-//! Two numbers are less, equal, greater, or, floats with a NaN, unordered. A comparison holds for a
-//! set of these relations, its inverse for the others; so whether one comparison of two values
-//! decides another is a question of sets. A predicate that is no such comparison is a condition of
-//! its own, with the relations "holds" and "does not".
+//! Two numbers are less, equal, greater or, for floats with a NaN, unordered. A comparison holds
+//! for a set of these relations, its inverse for the others. So whether one comparison of two
+//! values decides another is a question about sets. A predicate that is no such comparison is a
+//! condition of its own, with the relations "true" and "false".
 
 use super::values::Values;
 use bitflags::bitflags;
@@ -13,31 +13,31 @@ use oriel_ori::{
 };
 
 bitflags! {
-    /// Relations of a comparison.
+    /// The relations between two compared values.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub(crate) struct Relations: u8 {
         /// The first value is less.
         const LESS = 1 << 0;
-        /// Both are equal; of a predicate that is no comparison: it holds.
+        /// Both are equal; for a predicate that is no comparison: it is true.
         const EQUAL = 1 << 1;
         /// The first value is greater.
         const GREATER = 1 << 2;
         /// One is NaN.
         const UNORDERED = 1 << 3;
-        /// A predicate that is no comparison does not hold.
+        /// A predicate that is no comparison is false.
         const NOT = 1 << 4;
     }
 }
 
 impl Relations {
-    /// What integers can compare as.
+    /// The relations between integers.
     const INTEGERS: Self = Self::LESS.union(Self::EQUAL).union(Self::GREATER);
-    /// What floats can compare as.
+    /// The relations between floats.
     const FLOATS: Self = Self::INTEGERS.union(Self::UNORDERED);
-    /// What a predicate can be.
+    /// The values of a predicate.
     const PREDICATE: Self = Self::EQUAL.union(Self::NOT);
 
-    /// What is left of a comparison of integers if their signs mean something else.
+    /// Returns the relations that remain if the signedness of an integer comparison is ignored.
     pub fn without_sign(self) -> Self {
         let (is_equal, is_different) = (
             self.contains(Self::EQUAL),
@@ -52,7 +52,7 @@ impl Relations {
         }
     }
 
-    /// Returns the relations that a comparison holds for, or none if nothing is compared.
+    /// Returns the relations for which a comparison holds, or none if nothing is compared.
     fn of(comparison: Comparison) -> Option<Self> {
         let ordered = |comparison| {
             Some(match comparison {
@@ -80,39 +80,39 @@ impl Relations {
     }
 }
 
-/// What is compared.
+/// A compared value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Compared {
-    /// A register's value, as [`Values`] has it.
+    /// A register's value, as a leader of [`Values`].
     Register(Register),
     /// The bits of a constant.
     Constant(u64),
 }
 
-/// How two values are compared.
+/// The order in which two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Order {
-    /// Integers with sign, of so many bits.
+    /// Signed integers of this many bits.
     Signed(u32),
-    /// Integers without sign, of so many bits.
+    /// Unsigned integers of this many bits.
     Unsigned(u32),
-    /// Floats; subnormals may count as zero.
+    /// Floats; the flag tells whether subnormals count as zero.
     Float(DataType, bool),
-    /// They are not: a predicate by itself, with itself in both places.
+    /// No comparison: a predicate by itself, in both positions.
     Predicate,
 }
 
-/// What a condition is about.
+/// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Subject {
-    /// How the values are compared.
+    /// The order.
     pub order: Order,
-    /// The values, the lesser by their own order first.
+    /// The values, in ascending order of their own.
     pub values: [Compared; 2],
 }
 
 impl Subject {
-    /// What is possible if nothing else is known.
+    /// Returns the relations possible if nothing else is known.
     pub fn possible(&self) -> Relations {
         let [first, second] = self.values;
         let is_same = first == second;
@@ -130,8 +130,7 @@ impl Subject {
         }
     }
 
-    /// Integers that are equal or not are so whatever their signs mean: the subject with the other
-    /// order.
+    /// Returns the subject with the other signedness: integers are equal or not in either.
     pub fn with_other_sign(self) -> Option<Self> {
         let order = match self.order {
             Order::Signed(bits) => Order::Unsigned(bits),
@@ -153,17 +152,17 @@ fn of_constants<T: Ord>(first: Compared, second: Compared, value: impl Fn(u64) -
     }
 }
 
-/// A predicate: it holds if the comparison of a subject has one of the relations.
+/// A predicate: it is true if one of the relations holds between the values of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
-    /// What it is about.
+    /// The subject.
     pub subject: Subject,
-    /// The relations that it holds for.
+    /// The relations for which it is true.
     pub holds: Relations,
 }
 
 impl Condition {
-    /// Returns the condition that a predicate register stands for.
+    /// Returns the condition that a predicate register represents.
     pub fn of(function: &Function, values: &mut Values, predicate: Register) -> Self {
         let comparison = function
             .unique_definition(predicate)
@@ -214,15 +213,15 @@ impl Condition {
         })
     }
 
-    /// True if it is a plain predicate, of which nothing but its value is known.
+    /// True if it is a predicate of which only the value is known.
     pub fn is_plain(&self) -> bool {
         self.subject.order == Order::Predicate
     }
 
-    /// True if it holds, if only these relations are possible.
+    /// Returns its value if only these relations are possible.
     pub fn among(&self, possible: Relations) -> Option<bool> {
         match (self.holds & possible, possible) {
-            // Control cannot come here, and nothing has to be known.
+            // Control cannot get here, and nothing needs to be known.
             (_, possible) if possible.is_empty() => None,
             (held, possible) if held == possible => Some(true),
             (held, _) if held.is_empty() => Some(false),
@@ -230,7 +229,7 @@ impl Condition {
         }
     }
 
-    /// Returns the relations that are left if it holds or does not.
+    /// Returns the remaining relations if it is true or false.
     pub fn relations(&self, value: bool) -> Relations {
         match value {
             true => self.holds,
@@ -285,7 +284,7 @@ mod tests {
         predicates.map(|predicate| Condition::of(&function, &mut values, Register::new(predicate)))
     }
 
-    /// Every comparison holds for the relations that Rust's comparison of floats gives.
+    /// Compares the relations of every comparison with Rust's comparisons of floats.
     #[test]
     fn relations_are_those_of_numbers() {
         for (first, second, relation) in [

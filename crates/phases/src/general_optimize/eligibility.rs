@@ -1,28 +1,28 @@
-//! Which predicates and selects may be folded.
+//! Predicates and selects that may be folded.
 //!
-//! The reference's gatekeeper (`sub_8F2E50`) asks the destination word: bits 2–5 its kind, 4–6
-//! modifiers, 8 and 10 marks, 10–12 what constrains an immediate on GPUs behind packed number
-//! 20479. Here the same is asked of operands and marks.
+//! The reference's gatekeeper (`sub_8F2E50`) tests the destination word: bits 2–5 its kind, 4–6
+//! modifiers, 8 and 10 marks, 10–12 the constraints on an immediate on GPUs above packed number
+//! 20479. Here operands and marks are tested instead.
 
 use crate::backend::{LAST_FIXED_IMMEDIATES, packed_sm};
 use bitflags::bitflags;
 use oriel_ori::{DataType, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation};
 
 bitflags! {
-    /// What constrains the immediates of a select where their forms differ in width and sign.
+    /// Constraints on the immediates of a select where their forms differ in width and sign.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) struct Constraints: u16 {
-        /// It needs more than 32 bits.
+        /// The immediate needs more than 32 bits.
         const WIDTH = 1 << 10;
-        /// It is narrower than a register and has a sign.
+        /// It is narrower than a register and signed.
         const SIGN_EXTENSION = 1 << 11;
         /// It is relative to something: an address.
         const RELATIVE = 1 << 12;
     }
 }
 
-/// True if a predicate may be folded into what uses it. It has one result that is not folded yet,
-/// from registers that nothing binds and from constants.
+/// True if a predicate may be folded into its uses: it has one result, not folded yet, and its
+/// sources are constants and unconstrained registers.
 pub(super) fn is_foldable_predicate(function: &Function, instruction: Instruction) -> bool {
     let sets_predicate = match function.operation(instruction) {
         Operation::Isetp | Operation::Fsetp => true,
@@ -43,7 +43,7 @@ pub(super) fn is_foldable_predicate(function: &Function, instruction: Instructio
             .all(|source| is_free(function, source))
 }
 
-/// True if it is a constant, or a register that no other definition or use binds to a place.
+/// True for a constant, or a register that no other definition or use constrains.
 fn is_free(function: &Function, operand: Operand) -> bool {
     match operand.as_register() {
         Some(register) => !operand.is_undefined() && function.unique_definition(register).is_some(),
@@ -65,12 +65,12 @@ pub(super) fn is_foldable_select(function: &Function, instruction: Instruction) 
             || constraints(function, instruction).is_empty())
 }
 
-/// What a select chooses from.
+/// Returns the two arms of a select.
 pub(super) fn arms(function: &Function, select: Instruction) -> [Operand; 2] {
     [function.source(select, 0), function.source(select, 1)]
 }
 
-/// What constrains the arms of a select that are no registers.
+/// Returns the constraints on the immediate arms of a select.
 fn constraints(function: &Function, select: Instruction) -> Constraints {
     let bits = function.data_type(select).bits();
     let mut found = Constraints::empty();
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use oriel_ori::parse_function;
 
-    /// Eligibility of the last instruction before the end.
+    /// Returns the eligibility of the last instruction before the end.
     fn eligible(sm: u32, line: &str) -> (bool, bool) {
         let text = format!(
             "kernel \"k\" sm_{sm} ssa {{\nbix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:P = ISETP.lt.s32 %1, 7\n\

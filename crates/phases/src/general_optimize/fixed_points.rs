@@ -1,28 +1,28 @@
-//! The frame of a bundle: steps repeated to a fixed point, and a record of how that went.
+//! The framework of a bundle: steps repeated to a fixed point, with a record.
 //!
-//! Every bundle says through it how many iterations its fixed points took, what each of its
-//! sub-passes did and what stopped it: counters in the statistics, whose `iterations-N` are a
-//! histogram, and one analysis remark a function that something was done in.
+//! Every bundle uses it to report how many iterations its fixed points took, what each of its
+//! sub-passes did and what stopped it: as counters in the statistics, whose `iterations-N` form a
+//! histogram, and as one analysis remark per function that was changed.
 
 use crate::knobs::Budget;
 use crate::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_ori::Function;
 
-/// What ended a fixed point.
+/// The reason why an iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The last iteration changed nothing.
     Converged,
-    /// The knob for iterations is spent.
+    /// The knob for iterations is exhausted.
     Budget,
-    /// There were as many iterations as there may be.
+    /// The limit of iterations was reached.
     Cap,
 }
 
 impl Stop {
     const ALL: [Self; 3] = [Self::Converged, Self::Budget, Self::Cap];
 
-    /// Returns the counter of fixed points that ended so.
+    /// Returns the counter of fixed points that ended for this reason.
     const fn counter(self) -> &'static str {
         match self {
             Self::Converged => "stopped-converged",
@@ -32,8 +32,8 @@ impl Stop {
     }
 }
 
-/// The counters of fixed points by the number of iterations; the last has all longer ones. None is
-/// needed where it is known beforehand that nothing would change.
+/// The counters of fixed points by the number of iterations; the last includes all longer ones. No
+/// iteration is needed if it is known in advance that nothing would change.
 const HISTOGRAM: [&str; 10] = [
     "iterations-0",
     "iterations-1",
@@ -47,20 +47,20 @@ const HISTOGRAM: [&str; 10] = [
     "iterations-9-or-more",
 ];
 
-/// How the fixed points of a bundle went in one function.
+/// The fixed points of a bundle in one function.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    /// Fixed points by iterations.
+    /// Number of fixed points by iterations.
     histogram: [u64; HISTOGRAM.len()],
     iterations: u64,
     longest: u32,
     stopped: [u64; Stop::ALL.len()],
-    /// What sub-passes did, in the order in which they first did something.
+    /// The work of sub-passes, in the order in which they first did something.
     done: Vec<(&'static str, u64)>,
 }
 
 impl Record {
-    /// A sub-pass did something so many times.
+    /// Adds to the count of a sub-pass.
     pub fn count(&mut self, sub_pass: &'static str, amount: u64) {
         match self.done.iter_mut().find(|(name, _)| *name == sub_pass) {
             Some((_, sum)) => *sum += amount,
@@ -69,10 +69,9 @@ impl Record {
         }
     }
 
-    /// Repeats a step until it changes nothing. It gets the record to count in, and says whether
-    /// there was something to change; where the budget, which is asked once for each change, has
-    /// nothing left, it must not be called again. A fixed point that has not ended after `cap`
-    /// iterations ends there.
+    /// Repeats a step until it changes nothing. The step gets the record to count in, and returns
+    /// whether there was something to change. The budget is spent once for each change; when it is
+    /// exhausted, the step must not be called again. Stops after `cap` iterations.
     pub fn fixed_point(
         &mut self,
         cap: u32,
@@ -99,7 +98,7 @@ impl Record {
         stop
     }
 
-    /// A fixed point, or a single pass, took so many iterations.
+    /// Records that a fixed point, or a single pass, took this many iterations.
     pub fn note(&mut self, iterations: u32, stop: Stop) {
         self.iterations += u64::from(iterations);
         self.longest = self.longest.max(iterations);
@@ -107,12 +106,12 @@ impl Record {
         self.histogram[(iterations as usize).min(HISTOGRAM.len() - 1)] += 1;
     }
 
-    /// Was anything done?
+    /// True if anything was done.
     pub fn has_changes(&self) -> bool {
         !self.done.is_empty()
     }
 
-    /// Adds to the counters of the phase and says what there is to say.
+    /// Adds to the counters of the phase and emits the remark.
     pub fn finish(self, function: &Function, context: &mut PhaseContext<'_>) -> PhaseResult {
         for (counter, amount) in HISTOGRAM.into_iter().zip(self.histogram) {
             context.count(counter, amount);
@@ -166,7 +165,7 @@ mod tests {
         knobs.budget(Knob::MergeEquivalentConditionalFlowBudget)
     }
 
-    /// Returns a step that has something to do `work` times.
+    /// Runs a step that has something to do `work` times.
     fn run(work: u32, cap: u32, limit: &str) -> (Record, Stop, u32) {
         let (mut record, mut left) = (Record::default(), work);
         let stop = record.fixed_point(cap, Some(&mut budget(limit)), |record, may_change| {

@@ -1,9 +1,9 @@
-//! Random kernels full of predicates, run before and after phases: whatever is rewritten, memory
-//! stays the same.
+//! Random kernels full of predicates, executed before and after phases: the resulting memory must
+//! be equal.
 //!
-//! Threads hold all combinations of a few small integers, and floats made of them, NaN among these;
-//! kernels compare them over and over in nested branches and loops, combine the predicates, select
-//! by them, and store what comes out where the thread alone stores.
+//! Threads hold all combinations of a few small integers, and floats made of them, including NaN.
+//! Kernels compare them repeatedly in nested branches and loops, combine the predicates, select by
+//! them, and store the results to memory of each thread.
 
 use crate::testing::run_named;
 use oriel_interpreter::{Limits, Module, Program, run_blind};
@@ -13,17 +13,17 @@ use std::fmt::Write;
 
 const MODULE: &str = ".version 8.6\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
 
-/// How deep regions are nested.
+/// The nesting depth of regions.
 const DEPTH: u32 = 3;
 
-/// Writes a kernel.
+/// The generator of a kernel.
 struct Generator {
     random: Random,
     text: String,
     registers: u32,
     blocks: u32,
     stores: u32,
-    /// Registers that are at hand, by kind.
+    /// Available registers, by kind.
     integers: Vec<u32>,
     floats: Vec<u32>,
     predicates: Vec<u32>,
@@ -79,7 +79,7 @@ impl Generator {
     }
 
     fn predicate(&mut self) -> u32 {
-        // What was made last is asked for again most often.
+        // Recent predicates are used most often.
         let recent = self.predicates.len().saturating_sub(4);
         let predicates = self.predicates[recent..].to_vec();
         let chosen = self.random.pick(&predicates);
@@ -157,7 +157,7 @@ impl Generator {
         block
     }
 
-    /// Statements that begin and end in a block; the block that they end in.
+    /// Generates statements that begin in a block. Returns the block in which they end.
     fn region(&mut self, mut block: u32, depth: u32) -> u32 {
         for _ in 0..self.random.between(1, 4) {
             match self.random.below(if depth < DEPTH { 9 } else { 5 }) {
@@ -181,7 +181,7 @@ impl Generator {
         block
     }
 
-    /// Returns two ways, at times with equal contents, whose values meet in a PHI.
+    /// Generates two paths, sometimes with equal contents, whose values meet in a PHI.
     fn diamond(&mut self, _: u32, depth: u32) -> u32 {
         let predicate = self.predicate();
         let [first, second, join] = [(); 3].map(|()| self.begin_block());
@@ -227,8 +227,8 @@ impl Generator {
         join
     }
 
-    /// Returns a branch between two equal blocks that both branch on its predicate: to the same two
-    /// blocks, which know what it was only as long as the first branch decides.
+    /// Generates a branch to two equal blocks that both branch on its predicate, to the same two
+    /// blocks. These know the predicate only as long as the first branch decides.
     fn twins(&mut self, depth: u32) -> u32 {
         let predicate = self.predicate();
         let [one, other, taken, left, join] = [(); 5].map(|()| self.begin_block());
@@ -271,7 +271,7 @@ impl Generator {
         join
     }
 
-    /// Returns a loop of three rounds, with a predicate that goes round.
+    /// Generates a loop of three iterations with a loop-carried predicate.
     fn repetition(&mut self, block: u32, depth: u32) -> u32 {
         let start = self.predicate();
         let zero = self.define("R32", "MOV.b32 0");
@@ -304,7 +304,7 @@ impl Generator {
     }
 }
 
-/// What a kernel writes.
+/// Returns the writes of a kernel.
 fn writes(function: &Function) -> Vec<(u64, u8)> {
     let module = Module::parse(MODULE).expect("it is well formed");
     let program = Program::compile(&[function], &module).expect("it can be run");

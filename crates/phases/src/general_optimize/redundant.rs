@@ -1,5 +1,5 @@
-//! Comparisons and selects that an instruction before them computes already, or a comparison
-//! computes the complement of.
+//! Redundant comparisons and selects: those that an earlier instruction computes, or whose
+//! complement an earlier comparison computes.
 //!
 //! ```text
 //! %3 = ISETP.lt %1, %2            %3 = ISETP.lt %1, %2
@@ -7,8 +7,8 @@
 //! %5 = SEL %1, %2, %4             %5 = SEL %2, %1, %3
 //! ```
 //!
-//! Of two that dominate each other by the walk's order the later is redundant, if the earlier one's
-//! register has room up to there.
+//! If one instruction dominates an equal one that the walk meets later, the later one is redundant,
+//! provided there is room for the earlier one's register up to there.
 
 use super::branch_conditions::BranchConditions;
 use super::condition::{Condition, Relations, Subject};
@@ -21,17 +21,17 @@ use oriel_engine::hash::NumberMap;
 use oriel_ori::{ControlFlow, Function, Instruction, Operation};
 use smallvec::SmallVec;
 
-/// How many earlier instructions of one kind are looked at.
+/// The most earlier instructions of one kind that are considered.
 const SCANNED: usize = 16;
 
-/// An instruction that another one makes redundant.
+/// A redundant instruction and its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
-    /// What can go.
+    /// The redundant instruction.
     pub redundant: Instruction,
-    /// What computes its value, or the complement.
+    /// The instruction that computes its value, or the complement.
     pub leader: Instruction,
-    /// True if it is the complement.
+    /// True if it computes the complement.
     pub is_inverse: bool,
 }
 
@@ -43,7 +43,7 @@ struct Leader {
     block: Block,
 }
 
-/// The comparisons and selects that a walk in reverse post-order has met.
+/// The comparisons and selects met so far by a walk in reverse post-order.
 #[derive(Debug, Default)]
 pub(crate) struct Redundancy {
     comparisons: NumberMap<Subject, SmallVec<[(Leader, Relations); 2]>>,
@@ -51,7 +51,8 @@ pub(crate) struct Redundancy {
 }
 
 impl Redundancy {
-    /// What makes an instruction redundant; if nothing does, it may make later ones so.
+    /// Returns what makes an instruction redundant. If nothing does, the instruction may make later
+    /// ones redundant.
     pub fn visit(
         &mut self,
         function: &Function,
@@ -65,7 +66,7 @@ impl Redundancy {
             return None;
         }
         let leads = |leader: &Leader| {
-            // What came before in the same block comes before here.
+            // An instruction met earlier in the same block comes before this one.
             function.block_of(leader.instruction) == Some(leader.block)
                 && flow.dominators.dominates(leader.block, block)
         };
@@ -121,8 +122,8 @@ impl Redundancy {
     }
 }
 
-/// Lets the leader stand for the redundant instruction, which goes; if there is room and, of
-/// complements, all uses can take the other side for nothing.
+/// Replaces the redundant instruction by its leader, if there is room and, for complements, if all
+/// uses can take the other side at no cost.
 pub(crate) fn replace(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
@@ -156,14 +157,14 @@ pub(crate) fn replace(
     true
 }
 
-/// True if a use can go by the complement of its predicate without another instruction. A select
-/// can. LLVM's branches have no complement: the target that comes next would have to be gone to,
-/// and which it is, block placement decides later.
+/// True if a use can take the complement of its predicate without another instruction. A select
+/// can. LLVM's branches have no complemented form: the next block would have to be branched to, and
+/// block placement determines later which block that is.
 fn takes_complement(function: &Function, user: Instruction, number: usize) -> bool {
     function.operation(user) == Operation::Sel && number == 2
 }
 
-/// Makes a select one by the complement of another predicate.
+/// Changes a select to use the complement of another predicate.
 fn take_complement(function: &mut Function, select: Instruction, predicate: Register) {
     let [first, second, condition] = [0, 1, 2].map(|number| function.source(select, number));
     function.set_sources(select, &[second, first, condition.with_register(predicate)]);

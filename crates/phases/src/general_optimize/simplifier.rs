@@ -1,23 +1,23 @@
-//! The two-direction simplifier: is a predicate known at a place?
+//! The bidirectional simplifier: finds the value of a predicate at a point.
 //!
-//! Forward, control tells: what branches on the way there have decided, and what the predicate is
-//! combined from. Backward, definitions tell: a PHI is known if it is known, and the same, on every
-//! edge; PHIs that lead round a loop to one that was seen are left out, which is right if all
-//! others agree.
+//! Forward, control flow decides: the branches on the way, and the predicates that this one
+//! combines. Backward, definitions decide: a PHI is known if it is known, with the same value, on
+//! every edge; PHIs that lead around a loop to one already visited are ignored, which is correct if
+//! all others agree.
 //!
-//! As in the reference (`sub_908A60`) the forward scan comes first, and where it finds a *part* of
-//! what there is to know the backward scan is not tried.
+//! As in the reference (`sub_908A60`), the forward scan comes first; if it finds *part* of the
+//! information, the backward scan is not tried.
 
 use super::branch_conditions::{BranchConditions, FlowPoint, parts};
 use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::{ControlFlow, Function, Operand, Operation};
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Scan {
     /// The value.
     hit: Option<bool>,
-    /// True if something is known that the value is made of.
+    /// True if something is known about the parts of the value.
     is_partial: bool,
 }
 
@@ -121,7 +121,7 @@ mod tests {
     use oriel_engine::graph::Traversal;
     use oriel_ori::parse_function;
 
-    /// What is known of the predicate that a block branches on.
+    /// Returns the known value of the predicate on which a block branches.
     fn known(text: &str, number: usize) -> Option<bool> {
         let text = format!("kernel \"k\" sm_80 ssa {{\n{text}}}\n");
         let function = parse_function(&text).expect("it is well formed");
@@ -132,7 +132,8 @@ mod tests {
         simplify(&function, &flow, &branch_conditions, predicate, block(number))
     }
 
-    /// bix0 branches by the first line to bix1, else to bix4; bix1 by the second.
+    /// Builds a function in which bix0 branches by the first line to bix1, otherwise to bix4, and
+    /// bix1 by the second.
     fn nested(lines: &str, sides: &str) -> String {
         format!(
             "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n{lines}    BRA %3, {sides}\n\

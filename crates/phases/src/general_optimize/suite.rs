@@ -1,4 +1,4 @@
-//! The sub-passes of a bundle together, for the bundles that ptxas leaves to its back ends.
+//! The suite: the sub-passes of the bundles that ptxas leaves to its back ends.
 //!
 //! Copies first, so that the others see the same registers; then identities, predicates, and dead
 //! code. Each sub-pass reports whether it changed anything, and a change makes those due again that
@@ -20,7 +20,7 @@ use crate::{Analyses, PhaseContext, PhaseResult, ori_copy_prop};
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_ori::{Function, Operand};
 
-/// Iterations at most. The longest that were seen are in docs/general-optimize.md.
+/// The most iterations. The longest ones observed are in docs/general-optimize.md.
 const ITERATIONS: u32 = 16;
 
 bitflags::bitflags! {

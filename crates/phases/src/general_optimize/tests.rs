@@ -18,7 +18,7 @@ fn has(lines: &[String], part: &str) -> bool {
     lines.iter().any(|line| line.contains(part))
 }
 
-/// Returns a select on the complement of what the branch has decided, of `kind`.
+/// Builds a select of `kind` on the complement of the branch's decision.
 fn select(kind: &str, compare: &str) -> String {
     format!(
         "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %3:P = {compare} %1, %2\n\
@@ -77,7 +77,7 @@ fn equal_arms_fold_but_for_limited_floats() {
     ] {
         let lines = after(&body(kind), knobs);
         assert_eq!(!has(&lines, "SEL"), folds, "{lines:?}");
-        // What only the select needed goes with it.
+        // Instructions that only the select needed are removed with it.
         assert_eq!(!has(&lines, "ISETP"), folds, "{lines:?}");
     }
 }
@@ -182,8 +182,8 @@ fn the_suite_does_copies_predicates_and_dead_code_together() {
     assert!(has(&at_one("GeneralOptimizeLate2"), "SEL") && !has(&at_one("GeneralOptimizeMid2"), "SEL"));
 }
 
-/// Where the suite has ended in its fixed point and no phase has changed the function since, it
-/// does not run again, and would find nothing.
+/// If the suite has reached its fixed point and no phase has changed the function since, it does
+/// not run again, and would find nothing.
 #[test]
 fn the_suite_runs_again_only_where_something_has_changed() {
     let options = PhaseOptions {

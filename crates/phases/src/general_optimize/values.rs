@@ -1,7 +1,7 @@
-//! Structural equivalence: which registers hold equal values because they are computed alike.
+//! Structural equivalence: registers that hold equal values because they are computed alike.
 //!
-//! The reference compares two chains in nine steps. What each asks is part of the key that a value
-//! is looked up by here, so that no pair has to be compared with every other:
+//! The reference compares two chains in nine steps. Here the content of each step is part of the
+//! key by which a value is looked up, so that no pairs need to be compared:
 //!
 //! | step | where it is |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | negation, absolute value | so are the operands' modifiers |
 //! | sub-DAG to depth 2, alias hazard | operands are taken for what computes them, two levels down; a load that a write may change stands for itself |
 //!
-//! Values that are equal by this are equal wherever both are live: what they are computed from
-//! dominates them.
+//! Values that are equal by this criterion are equal wherever both are live, since the values that
+//! they are computed from dominate them.
 
 use crate::expressions::{ExpressionKind, copied_register, depends_on_writes, describe, expression_kind};
 use crate::value_table::ValueTable;
@@ -23,17 +23,17 @@ use oriel_engine::hash::CodeHash;
 use oriel_ori::{Function, Instruction, Operation};
 use smallvec::SmallVec;
 
-/// How many levels of definitions are looked at.
+/// The number of levels of definitions that are compared.
 const DEPTH: usize = 2;
 
-/// The registers that stand for others, found as they are asked for.
+/// The leaders of registers, computed on demand.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     levels: [Level; DEPTH],
     words: Vec<u32>,
 }
 
-/// What is known when so many levels of definitions are looked at.
+/// The leaders for a given number of levels.
 #[derive(Debug, Default)]
 struct Level {
     /// By register: the first one with the same key.
@@ -42,12 +42,12 @@ struct Level {
 }
 
 impl Values {
-    /// Returns the register that stands for all with the value of this one.
+    /// Returns the leader of all registers with the value of this one.
     pub fn of(&mut self, function: &Function, register: Register) -> Register {
         self.leader(function, register, DEPTH)
     }
 
-    /// Returns the leader of a register among those that are alike to this depth.
+    /// Returns the leader of the registers that equal this one to a given depth.
     fn leader(&mut self, function: &Function, register: Register, depth: usize) -> Register {
         let register = origin_of(function, register);
         let Some(level) = depth.checked_sub(1) else {
@@ -86,7 +86,7 @@ impl Values {
     }
 }
 
-/// Returns the register that this one is a copy of in the end.
+/// Returns the register at the end of a chain of copies.
 fn origin_of(function: &Function, mut register: Register) -> Register {
     // A cycle of copies has no definition that dominates it; verified functions have none.
     for _ in 0..function.register_limit() {
@@ -103,8 +103,7 @@ fn origin_of(function: &Function, mut register: Register) -> Register {
     register
 }
 
-/// Returns the definition of a register, if equal operands make equal values of it wherever it
-/// stands.
+/// Returns the definition of a register, if equal operands give equal values wherever it is.
 fn transparent_definition(function: &Function, register: Register) -> Option<Instruction> {
     let definition = function.unique_definition(register)?;
     match expression_kind(function, definition)? {
@@ -133,7 +132,7 @@ mod tests {
                     \x20   %2:R32 = IADD.b32 %1, 1\n    %3:R32 = SHL.b32 %2, 2\n    %4:P = ISETP.lt.s32 %3, 7\n\
                     \x20   %5:R32 = IADD.b32 %1, 1\n    %6:R32 = SHL.b32 %5, 2\n    %7:P = ISETP.lt.s32 %6, 7\n";
         assert!(equal(tree, 2, 5) && equal(tree, 3, 6));
-        // The third level is not looked at.
+        // The third level is not compared.
         assert!(!equal(tree, 4, 7));
         assert!(!equal(tree, 2, 3));
     }

@@ -1,13 +1,14 @@
-//! Two ways from a branch that do the same.
+//! Branches with two equivalent sides.
 //!
-//! Either they lead through empty blocks to one block whose PHIs have equal values for both; or
-//! they are two blocks with equal instructions that go on alike. There every instruction of one is
-//! matched with one of the other while the results of the one are renamed to those of the other;
-//! behind the blocks the PHIs rename them once more, so the values for the two blocks have to be
-//! equal under the same renaming, and nothing else may use what the second block computes.
+//! Either both sides lead through empty blocks to one block whose PHIs have equal values for both;
+//! or they lead to two blocks with equal instructions and equal continuations. In the second case
+//! every instruction of one block is matched with one of the other while the results of the one are
+//! renamed to those of the other. Behind the blocks the PHIs rename them again, so the values for
+//! the two blocks must be equal under the same renaming, and nothing else may use the results of
+//! the second block.
 //!
-//! Blocks with convergent instructions are different whatever they do: lanes that wait for each
-//! other in two places would do so in one. So are calls, and what Ori does not know.
+//! Blocks with convergent instructions always differ: lanes that wait for each other in two places
+//! would wait in one. So do calls and instructions unknown to Ori.
 
 use crate::copies::is_alike;
 use crate::expressions::is_commutative;
@@ -17,27 +18,27 @@ use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, O
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// Empty blocks that a way is followed through at most.
+/// The most empty blocks that a side may lead through.
 const TAIL: usize = 8;
 
-/// Instructions that equal blocks have at most.
+/// The most instructions of equal blocks.
 const LENGTH: usize = 64;
 
-/// Why it does not matter which way is taken.
+/// Why it does not matter which side is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EqualTargets {
-    /// Both come to one block with equal values; this target is kept.
+    /// Both lead to one block with equal values; this target is kept.
     Tail(Block),
     /// Both do the same.
     Blocks {
-        /// The one that is kept.
+        /// The block that is kept.
         kept: Block,
-        /// The other.
+        /// The block that is removed.
         gone: Block,
     },
 }
 
-/// Why the two targets of a block's branch are equal, if they are.
+/// Returns why the two targets of a block's branch are equivalent, if they are.
 pub(super) fn find_equal(
     function: &Function,
     flow: &ControlFlow,
@@ -52,7 +53,7 @@ pub(super) fn find_equal(
     let [(from_first, end), (from_second, other_end)] = targets.map(|target| tail(function, block, target));
     if end == other_end {
         let is_equal = phis_agree(function, values, end, [from_first, from_second], &HashMap::new());
-        // The way without a block of its own.
+        // The side without a block of its own.
         let kept = if second == end { second } else { first };
         return is_equal.then_some(EqualTargets::Tail(kept));
     }
@@ -67,8 +68,7 @@ pub(super) fn find_equal(
     })
 }
 
-/// Returns where the way through a target comes out of empty blocks: the last block before, and
-/// where it comes to.
+/// Follows empty blocks from a target. Returns the last block before the one reached, and that one.
 fn tail(function: &Function, block: Block, target: Block) -> (Block, Block) {
     let (mut from, mut to) = (block, target);
     for _ in 0..TAIL {
@@ -80,7 +80,7 @@ fn tail(function: &Function, block: Block, target: Block) -> (Block, Block) {
     (from, to)
 }
 
-/// Returns the block that an empty one leads to.
+/// Returns the successor of an empty block.
 fn passes_on(function: &Function, block: Block) -> Option<Block> {
     let mut code = function
         .instructions(block)
@@ -93,7 +93,8 @@ fn passes_on(function: &Function, block: Block) -> Option<Block> {
     (is_branch && !function.is_address_taken(block)).then(|| sources.get(0).as_block())?
 }
 
-/// Do the PHIs of a block have equal values for two predecessors, what the second computes renamed?
+/// True if the PHIs of a block have equal values for two predecessors, with the results of the
+/// second renamed.
 fn phis_agree(
     function: &Function,
     values: &mut Values,
@@ -110,7 +111,7 @@ fn phis_agree(
     })
 }
 
-/// True if two operands are equal, registers that the second block defines renamed.
+/// True if two operands are equal, with registers that the second block defines renamed.
 fn operands_agree(
     function: &Function,
     values: &mut Values,
@@ -135,7 +136,7 @@ fn operands_agree(
         }
 }
 
-/// True if two blocks do the same and go on alike.
+/// True if two blocks do the same and continue alike.
 fn blocks_are_equal(function: &Function, values: &mut Values, first: Block, second: Block) -> bool {
     let mut renamed = HashMap::new();
     let code = |block| {
@@ -161,7 +162,7 @@ fn blocks_are_equal(function: &Function, values: &mut Values, first: Block, seco
     false
 }
 
-/// True if nothing uses what a block defines but itself and the PHIs that follow it.
+/// True if only the block itself and the PHIs that follow it use its results.
 fn is_private(function: &Function, block: Block, renamed: &HashMap<Register, Register>) -> bool {
     renamed.keys().all(|&register| {
         function.uses(register).all(|(user, number)| {
@@ -174,8 +175,8 @@ fn is_private(function: &Function, block: Block, renamed: &HashMap<Register, Reg
     })
 }
 
-/// True if two instructions do the same with equal operands. Their results are renamed from then
-/// on.
+/// True if two instructions do the same with equal operands. Renames the results of the second from
+/// then on.
 fn instructions_agree(
     function: &Function,
     values: &mut Values,
@@ -219,7 +220,7 @@ fn instructions_agree(
     true
 }
 
-/// Are the sources of two instructions equal, in either order where that makes no difference?
+/// True if the sources of two instructions are equal, in either order if they are commutative.
 fn sources_agree(
     function: &Function,
     values: &mut Values,
@@ -232,7 +233,7 @@ fn sources_agree(
     let mut agree = |others: &[Operand]| {
         let mut pairs = ones.iter().zip(others);
         pairs.all(|(&one, &other)| match (one.as_block(), other.as_block()) {
-            // However a target is come to.
+            // The kind of branch to a target does not matter.
             (Some(one), Some(other)) => one == other,
             _ => operands_agree(function, values, one, other, renamed),
         })
@@ -246,7 +247,7 @@ fn sources_agree(
     }
 }
 
-/// Takes one of the ways only; was it done?
+/// Keeps only one of the sides. Returns whether it was done.
 pub(super) fn merge(function: &mut Function, block: Block, equal: EqualTargets) -> bool {
     let (kept, gone) = match equal {
         EqualTargets::Tail(kept) => (kept, None),
@@ -261,8 +262,8 @@ pub(super) fn merge(function: &mut Function, block: Block, equal: EqualTargets) 
     true
 }
 
-/// Lets the instructions of a block stand for those of an equal one, which nothing leads to any
-/// more. What used their results goes with the block.
+/// Lets the instructions of a block represent those of an equal one, which is unreachable now. The
+/// uses of their results are removed with the block.
 fn merge_instructions(function: &mut Function, kept: Block, gone: Block) {
     let code = |block| -> Vec<Instruction> {
         let all = function.instructions(block);

@@ -14,7 +14,7 @@ fn has(lines: &[String], part: &str) -> bool {
     lines.iter().any(|line| line.contains(part))
 }
 
-/// Returns two exits in a row on conditions of the same values.
+/// Builds two exits in a row on conditions of the same values.
 fn exits(first: &str, second: &str) -> String {
     format!(
         "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %3:P = ISETP.{first}\n\
@@ -73,7 +73,7 @@ fn at_level_one_only_branches_go() {
     assert!(has(&lines_after("GeneralOptimizeEarly", &body, &[], 0), "BRA %4"));
 }
 
-/// Returns a branch to two blocks with these lines, whose last values meet in a PHI.
+/// Builds a branch to two blocks with these lines, whose last values meet in a PHI.
 fn diamond(first: &str, second: &str, phi: &str) -> String {
     format!(
         "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %3:P = ISETP.lt.s32 %1, %2\n\
@@ -121,13 +121,12 @@ fn blocks_where_lanes_wait_stay_two() {
 
 #[test]
 fn a_value_that_is_used_further_keeps_its_block() {
-    // The second block leads back to itself: what it computes is used by more than the PHI behind
-    // it.
+    // The second block leads back to itself: its results have more uses than the PHI behind it.
     let text = "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %3:P = ISETP.lt.s32 %1, 7\n    BRA %3, bix1, fall bix2\n\
                 bix1:\n    %4:R32 = IADD.b32 %1, 1\n    BRA %3, bix3, fall bix4\n\
                 bix2:\n    %5:R32 = IADD.b32 %1, 1\n    BRA %3, bix3, fall bix5\n\
                 bix3:\n    RET\nbix4:\n    ST.global.b32 %4, [8]\n    RET\nbix5:\n    ST.global.b32 %5, [8]\n    RET\n";
-    // Each branch behind is decided; the blocks themselves lead to different ones.
+    // Each later branch is decided; the blocks themselves lead to different ones.
     let lines = after(text, &[]);
     assert!(has(&lines, "ST.global.b32 %5, [8]"), "{lines:?}");
 }
@@ -149,7 +148,8 @@ fn the_report_says_what_was_done_in_which_block() {
 
 #[test]
 fn a_branch_that_went_for_another_reason_decides_nothing() {
-    // Both sides of the first branch do the same, and what follows goes by its condition.
+    // Both sides of the first branch do the same, and the following branch depends on its
+    // condition.
     let body = "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:P = ISETP.lt.s32 %1, 7\n    BRA %2, bix2, fall bix1\n\
         bix1:\n    ST.global.b32 %1, [64]\n    BRA %2, bix4, fall bix3\n\
         bix2:\n    ST.global.b32 %1, [64]\n    BRA %2, bix4, bix3\n\

@@ -1,37 +1,37 @@
-//! The circular buffer: six slots, each a pair of moves and the operation that they feed.
+//! The circular buffer: six slots, each with a pair of moves and the operation that they feed.
 
 use oriel_engine::entity::Register;
 use oriel_ori::{Function, Instruction, Operation};
 use smallvec::SmallVec;
 
-/// Slots of the buffer.
+/// Slots in the buffer.
 const SLOTS: usize = 6;
 
-/// Moves of one slot.
+/// Moves in a slot.
 const PAIR: usize = 2;
 
 /// A slot.
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    /// The moves, those whose only user is one operation together.
+    /// The moves: those whose only user is one common operation.
     moves: SmallVec<[Instruction; PAIR]>,
     /// An operation with these as operands, and its value.
     user: Option<(Instruction, Register)>,
 }
 
-/// The moves of a block that were met last.
+/// The latest moves of a block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Window {
     slots: [Slot; SLOTS],
-    /// The slot that is given away next.
+    /// The slot to be reused next.
     oldest: usize,
-    /// All moves that have been in it.
+    /// All moves that have been in the window.
     all: Vec<Instruction>,
 }
 
 impl Window {
-    /// Returns a move enters: beside the other move of its user, or into the oldest slot. Was that
-    /// taken from another?
+    /// Adds a move: beside the other move of its user, or in the oldest slot. Returns whether
+    /// another move was evicted.
     pub fn enter(&mut self, function: &Function, instruction: Instruction) -> bool {
         self.all.push(instruction);
         let user = only_user(function, instruction);
@@ -50,12 +50,12 @@ impl Window {
         is_taken
     }
 
-    /// Returns the moves in the buffer that are still there.
+    /// Returns the moves in the buffer that still exist.
     pub fn moves(&self) -> impl Iterator<Item = Instruction> + '_ {
         self.slots.iter().flat_map(|slot| slot.moves.iter().copied())
     }
 
-    /// Every move that has been in the buffer.
+    /// Returns every move that has been in the buffer.
     pub fn all(&self) -> &[Instruction] {
         &self.all
     }
@@ -66,7 +66,7 @@ impl Window {
         self.moves().find(|&instruction| instruction == definition)
     }
 
-    /// May an operation be one that was noted, or is it one to take note of?
+    /// True if an operation may be a recorded one, or one to record.
     pub fn concerns(&self, function: &Function, user: Instruction) -> bool {
         let is_noted = self.slots.iter().any(|slot| slot.user.is_some());
         let mut sources = function.sources(user).iter();
@@ -77,13 +77,13 @@ impl Window {
             })
     }
 
-    /// Returns an operation on a pair in the buffer that has this value.
+    /// Returns an operation on a pair in the buffer with this value.
     pub fn user_with(&self, value: Register) -> Option<Instruction> {
         let mut users = self.slots.iter().filter_map(|slot| slot.user);
         users.find(|&(_, other)| other == value).map(|(user, _)| user)
     }
 
-    /// Takes note of an operation if it has a move in the buffer as an operand.
+    /// Records an operation if it has a move in the buffer as an operand.
     pub fn note_user(&mut self, function: &Function, user: Instruction, value: Register) {
         let sources = function.sources(user);
         let defined: SmallVec<[Instruction; 3]> = sources
@@ -100,7 +100,7 @@ impl Window {
     }
 }
 
-/// The only instruction that uses a move's result, if that is an operation.
+/// Returns the only instruction that uses a move's result, if that is an operation.
 fn only_user(function: &Function, instruction: Instruction) -> Option<Instruction> {
     let register = function.result(instruction, 0).as_register()?;
     let mut users = function.uses(register).map(|(user, _)| user);

@@ -1,23 +1,23 @@
-//! How much of the function an expression is looked for in.
+//! The part of the function in which an equal expression is searched.
 
 /// A variant of the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// In the block, as far back as the last barrier.
+    /// In the block, back to the last barrier.
     Simple,
-    /// In the block, as many instructions back; for other phases.
+    /// In the block, this many instructions back; for other phases.
     Window(u32),
     /// In dominators; expressions that end in copies, PHIs and loads.
     Standard,
-    /// In dominators; all but those of the special function unit.
+    /// In dominators; all expressions except those of the special function unit.
     Full,
-    /// In dominators; all.
+    /// In dominators; all expressions.
     Extended,
 }
 
 impl Mode {
-    /// Returns the variant for a value of knob 402; none: the phase does nothing.
-    /// `has_extended_scope` is the back end's.
+    /// Returns the variant for a value of knob 402, or none if the phase does nothing.
+    /// `has_extended_scope` is the back end's flag.
     pub fn dispatch(value: i64, has_extended_scope: bool) -> Option<Self> {
         match (value, has_extended_scope) {
             (1, _) => Some(Self::Simple),

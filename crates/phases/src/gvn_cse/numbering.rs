@@ -1,9 +1,9 @@
-//! Values get numbers, and what computes a value that is at hand is found.
+//! Numbers values and finds instructions whose value is available.
 //!
 //! The walk is in preorder of the dominator tree, whose children are in reverse post-order, so that
-//! it is a reverse post-order itself. It leaves the subtree of a block for good: one instruction
-//! for each value, the *leader*, is enough, and one that is not visible any more gives way to the
-//! one that is met next.
+//! it is a reverse post-order itself. It never returns to a subtree that it has left: one
+//! instruction for each value, the *leader*, is enough, and one that is no longer visible is
+//! replaced by the next one met.
 
 use super::mode::Mode;
 use super::scope::Scope;
@@ -17,23 +17,23 @@ use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, Variant};
 
-/// An instruction that has a value where the walk is.
+/// An instruction that has a value at the walk's position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leader {
     pub instruction: Instruction,
-    /// How many instructions the walk had met before it.
+    /// The number of instructions that the walk met before it.
     pub place: u32,
 }
 
-/// What is known of a value.
+/// The entry of a value.
 #[derive(Debug)]
 struct Known {
-    /// The instruction that it was first met in, whose results stand for it in keys.
+    /// The first instruction with the value, whose results represent it in keys.
     founder: Instruction,
     leader: Leader,
 }
 
-/// An instruction that computes what another has computed.
+/// An instruction whose value another has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Redundant {
     pub instruction: Instruction,
@@ -42,20 +42,20 @@ pub(super) struct Redundant {
 
 /// The values of a function.
 pub(super) struct Numbering {
-    /// By register: the register that stands for its value, the first one that had it.
+    /// By register: the first register that had its value.
     values: Vec<Register>,
     redundant: Vec<Redundant>,
-    /// By block: its part of the list.
+    /// By block: its range of the list.
     parts: SecondaryMap<Block, (u32, u32)>,
     /// Blocks with redundant instructions.
     scope_tree: ScopeTree,
-    /// How many expressions got a number.
+    /// The number of expressions that were numbered.
     pub numbered: u64,
 }
 
 impl Numbering {
-    /// Numbers the values of a function. The gate is spent by each expression; behind the one that
-    /// finds it shut the rest of its block is left out.
+    /// Numbers the values of a function. Each expression spends the gate; once it is exhausted, the
+    /// rest of the block is skipped.
     pub fn run(function: &Function, flow: &ControlFlow, mode: Mode, gate: Budget) -> Self {
         let mut numbering = Self {
             values: function.registers().collect(),
@@ -85,7 +85,7 @@ impl Numbering {
         numbering
     }
 
-    /// Returns the redundant instructions of the next block that has some, blocks in ascending
+    /// Returns the redundant instructions of the next block that has some; blocks are in ascending
     /// order.
     pub fn next_block(&mut self) -> Option<&[Redundant]> {
         let block = self.scope_tree.pop()?;
@@ -171,8 +171,7 @@ impl Numberer<'_> {
     }
 }
 
-/// True if it is a barrier at which threads wait. One that is only announced orders nothing behind
-/// it.
+/// True for a barrier at which threads wait. A mere arrival orders nothing behind it.
 fn is_waiting_barrier(function: &Function, instruction: Instruction) -> bool {
     match function.operation(instruction) {
         Operation::Bar => function.modifiers(instruction).variant != Variant::Arrive,

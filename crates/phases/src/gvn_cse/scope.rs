@@ -1,5 +1,4 @@
-//! From where a value can be had: visibility of leaders, and the pre-pass over extended basic
-//! blocks that narrows it.
+//! The visibility of leaders, and the pre-pass over extended basic blocks that restricts it.
 
 use super::mode::Mode;
 use super::numbering::Leader;
@@ -9,12 +8,12 @@ use oriel_engine::graph::DominatorTree;
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, Operand};
 
-/// What the pre-pass of the standard mode found out.
+/// The results of the pre-pass of the standard mode.
 #[derive(Debug, Default)]
 pub(super) struct PrePass {
     /// Instructions whose values are numbered.
     candidates: EntitySet<Instruction>,
-    /// Blocks whose expressions, or those of blocks above, may come again in blocks below.
+    /// Blocks whose expressions, or those of blocks above, may occur again in blocks below.
     shares: EntitySet<Block>,
 }
 
@@ -28,8 +27,8 @@ impl PrePass {
         pass
     }
 
-    /// Expressions that other expressions are built up to, and then, until nothing changes, those
-    /// that their operands come from: so a tree is numbered whole or not at all.
+    /// Marks expressions at the root of trees and then, until nothing changes, those that compute
+    /// their operands: a tree is numbered completely or not at all.
     fn mark_candidates(&mut self, function: &Function, flow: &ControlFlow) {
         let mut pending = Vec::new();
         for &block in flow.order.as_slice() {
@@ -62,7 +61,7 @@ impl PrePass {
         }
     }
 
-    /// A block shares if a block below it has an expression of a class that it or a dominator has.
+    /// Marks a block if a block below it has an expression of a class that it or a dominator has.
     /// Classes are bits of a word, chosen by a hash of operation and type.
     fn mark_blocks(&mut self, function: &Function, flow: &ControlFlow) {
         let dominators = &flow.dominators;
@@ -97,17 +96,17 @@ fn class_bit(function: &Function, instruction: Instruction) -> u64 {
     1 << (hash.finish() >> 26)
 }
 
-/// Which values the walk may use where it is.
+/// The values visible at the walk's position.
 pub(super) struct Scope<'a> {
     mode: Mode,
     dominators: &'a DominatorTree<Block>,
     pre_pass: Option<PrePass>,
-    /// By block: the outermost block that it takes values from.
+    /// By block: the outermost block whose values it may use.
     outermost: SecondaryMap<Block, PackedOption<Block>>,
     block: Block,
-    /// Values from before this place are out of scope, where only the block counts.
+    /// Values from before this position are out of scope, if only the block counts.
     first_place: u32,
-    /// The answer that was given last: neighbours often have leaders in one block.
+    /// The last query and its answer: neighbours often have leaders in the same block.
     cached: Option<((Block, Block), bool)>,
 }
 
@@ -124,7 +123,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Goes to a block, which comes after those that dominate it.
+    /// Enters a block, after those that dominate it.
     pub fn enter(&mut self, block: Block, place: u32) {
         (self.block, self.first_place) = (block, place);
         let shared = self
@@ -144,7 +143,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Are expressions of this kind numbered?
+    /// True if expressions of this kind are numbered.
     pub fn takes(&self, instruction: Instruction, kind: ExpressionKind) -> bool {
         let is_in_mode =
             kind != ExpressionKind::SpecialFunction || matches!(self.mode, Mode::Extended | Mode::Window(_));
@@ -152,7 +151,7 @@ impl<'a> Scope<'a> {
         is_in_mode && self.pre_pass.as_ref().is_none_or(is_candidate)
     }
 
-    /// Is a value of an earlier place at hand at this one? If not, it never will be again in the
+    /// True if a leader is visible at this position. If not, it will not be visible again in the
     /// walk.
     pub fn is_visible(&mut self, function: &Function, leader: Leader, place: u32) -> bool {
         match self.mode {

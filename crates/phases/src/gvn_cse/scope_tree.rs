@@ -1,10 +1,8 @@
-//! The scope tree: blocks in which something is to be done, in a balanced tree of nodes for 256
-//! blocks each.
+//! The scope tree: blocks with pending work, in a balanced tree of nodes for 256 blocks each.
 //!
-//! The number of a block is taken apart: `number >> 8` finds the node, the lowest eight bits one of
-//! the bits of its four words. Blocks come out in ascending order, so that large parts of a
-//! function without work cost nothing. The reference's tree is red and black; this one is the
-//! standard library's B-tree.
+//! A block's number is split: `number >> 8` selects the node, the lowest eight bits one of the bits
+//! of its four words. Blocks come out in ascending order, and large parts of a function without
+//! work cost nothing. The reference's tree is red-black; this one is the standard library's B-tree.
 
 use bitvec::array::BitArray;
 use oriel_engine::entity::{Block, EntityRef};
@@ -25,7 +23,7 @@ impl ScopeTree {
         node.set(block.index() % NODE_BLOCKS, true);
     }
 
-    /// Takes out the block with the lowest number.
+    /// Removes and returns the block with the lowest number.
     pub fn pop(&mut self) -> Option<Block> {
         let mut node = self.nodes.first_entry()?;
         let key = *node.key();

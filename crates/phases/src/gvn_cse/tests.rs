@@ -24,8 +24,8 @@ fn options(knobs: &[&str]) -> PhaseOptions {
     options
 }
 
-/// Returns the body of a kernel after the phase, without its blocks' names and terminators;
-/// `changed` says whether it changed.
+/// Returns the body of a kernel after the phase, without block names and terminators, and whether
+/// it changed.
 fn after(body: &str, knobs: &[&str]) -> (String, bool) {
     let text = format!("kernel \"k\" sm_90 ssa {{\n{body}}}\n");
     let mut function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -37,7 +37,7 @@ fn after(body: &str, knobs: &[&str]) -> (String, bool) {
     (function.to_string(), changed)
 }
 
-/// Returns how many instructions with this name are left of a body.
+/// Returns how many instructions with this name remain of a body.
 fn left(body: &str, operation: &str, knobs: &[&str]) -> usize {
     after(body, knobs).0.matches(&format!("= {operation}.")).count()
 }
@@ -110,14 +110,14 @@ fn switches_and_modes_that_do_nothing() {
 
 #[test]
 fn the_gate_shuts_the_rest() {
-    // %3 is the fifth expression that is met.
+    // %3 is the fifth expression.
     assert_eq!(left(DOMINATED, "SHL", &["257=4"]), 4);
     assert_eq!(left(DOMINATED, "SHL", &["257=5"]), 3);
 }
 
 #[test]
 fn the_standard_mode_takes_what_loads_are_built_on() {
-    // Nothing is loaded: no roots.
+    // Nothing is loaded, so there are no roots.
     assert_eq!(left(DOMINATED, "SHL", &["402=2"]), 4);
     let text = DOMINATED
         .replace("ST.global.b32 %3, [4]", "%6:R32 = LD.global.b32 [%3+0]")
@@ -126,7 +126,7 @@ fn the_standard_mode_takes_what_loads_are_built_on() {
     assert_eq!(left(&text, "LD", &["402=2"]), 1);
 }
 
-/// Returns two loads of the same address, with something between.
+/// Builds two loads of the same address, with something between.
 fn loads(space: &str, between: &str) -> usize {
     let body = format!(
         "\
@@ -153,7 +153,7 @@ fn loads_are_common_under_one_version_of_memory() {
     assert_eq!(loads("local", "BAR.sync 0"), 1);
     assert_eq!(loads("param::entry", store), 1);
     assert_eq!(loads("const", store), 1);
-    // Others have no ordering that keeps them apart.
+    // Others have no ordering that separates them.
     for access in ["global.volatile", "global.relaxed.gpu", "param::func"] {
         assert_eq!(loads(access, ""), 2, "{access}");
     }
@@ -275,8 +275,8 @@ fn a_value_is_kept_only_where_there_is_room() {
     assert!(!removed(4));
 }
 
-/// Returns a random function in which expressions come again: copies of them, on the same operands
-/// or on copies of these, in blocks that they dominate.
+/// Returns a random function with repeated expressions: copies of them, on the same operands or on
+/// copies of these, in blocks that they dominate.
 fn function_with_copies(seed: u64) -> Function {
     let mut function = random_function(seed, Stage::Ssa);
     let mut random = Random::new(seed, Stream::TestOri);
@@ -320,14 +320,14 @@ fn function_with_copies(seed: u64) -> Function {
     function
 }
 
-/// Congruence of expressions without hashing: all are taken for equal as far as operation and
-/// results go, and told apart as long as operands are not equal (B. Alpern, M. N. Wegman, F. K.
-/// Zadeck, "Detecting Equality of Variables in Programs", 1988).
+/// Congruence of expressions without hashing: all are assumed equal as far as operation and results
+/// go, and separated until operands are equal (B. Alpern, M. N. Wegman, F. K. Zadeck, "Detecting
+/// Equality of Variables in Programs", 1988).
 struct Naive<'a> {
     function: &'a Function,
     versions: Option<MemoryVersions>,
     expressions: Vec<Instruction>,
-    /// By place in the list.
+    /// By position in the list.
     classes: Vec<usize>,
 }
 
@@ -465,7 +465,7 @@ impl<'a> Naive<'a> {
         false
     }
 
-    /// Is something that a value is computed from cyclic?
+    /// True if a value is computed from a cyclic one.
     fn depends_on_cycle(&self, instruction: Instruction) -> bool {
         let mut seen = HashSet::from([instruction]);
         let mut pending = vec![instruction];
@@ -490,7 +490,7 @@ impl<'a> Naive<'a> {
     }
 }
 
-/// Is every path to `inner` one through `outer`, which comes first?
+/// True if every path to `inner` leads through `outer`, which comes first.
 fn comes_first(function: &Function, flow: &ControlFlow, outer: Instruction, inner: Instruction) -> bool {
     let block = |instruction| function.block_of(instruction).expect("it is in a block");
     if block(outer) != block(inner) {
@@ -507,8 +507,7 @@ struct Found {
     cyclic: usize,
 }
 
-/// Compares the full mode with naive numbering: pairs that were found, and those that were not by
-/// why.
+/// Compares the full mode with naive numbering: the pairs found, and the others by reason.
 fn compare(seed: u64) -> Found {
     let function = function_with_copies(seed);
     let flow = ControlFlow::analyze(&function, Traversal::default());
@@ -589,7 +588,7 @@ bix2:
 }
 
 proptest! {
-    /// Whatever the mode, the result verifies and nothing is added.
+    /// In any mode the result verifies and nothing is added.
     #[test]
     fn functions_stay_sound(seed: u64, mode in 0i64..8, gate in 0u64..60) {
         let mut function = function_with_copies(seed);

@@ -1,4 +1,4 @@
-//! A new order of the instructions of a block, and where debug instructions come in it.
+//! A new order of the instructions of a block, with the positions of debug instructions in it.
 
 use super::weights::Weights;
 use super::{Policy, list};
@@ -16,7 +16,7 @@ pub(crate) struct BlockOrder {
 }
 
 impl BlockOrder {
-    /// Returns the order that a policy gives.
+    /// Computes the order of a policy.
     pub fn find(
         policy: Policy,
         function: &Function,
@@ -34,7 +34,7 @@ impl BlockOrder {
         self.block
     }
 
-    /// What has to stay in order.
+    /// Returns the block's dependencies.
     pub fn graph(&self) -> &DependencyGraph {
         &self.graph
     }
@@ -44,7 +44,7 @@ impl BlockOrder {
         &self.nodes
     }
 
-    /// The first instruction that moves.
+    /// Returns the first instruction that moves.
     pub fn first_moved(&self) -> Option<Instruction> {
         let mut moved = self
             .nodes
@@ -54,8 +54,8 @@ impl BlockOrder {
         moved.next().map(|(&now, _)| self.graph.instruction(now))
     }
 
-    /// Puts the instructions of the block in this order; how many have another place among those
-    /// that are for more than debuggers.
+    /// Puts the instructions of the block in this order. Returns how many real instructions changed
+    /// their position.
     pub fn apply(&self, function: &mut Function) -> usize {
         let end = match function.terminator(self.block) {
             Some(terminator) => Position::Before(terminator),
@@ -74,16 +74,16 @@ impl BlockOrder {
     }
 }
 
-/// The debug instructions of a block before its terminator. Each comes as soon as all that it stood
-/// behind have their places, so that they keep their own order and find every register as they
-/// found it before: none is defined again by then.
+/// The debug instructions of a block before its terminator. Each is placed as soon as all
+/// instructions that preceded it are, so that they keep their own order and find every register
+/// with its previous value: none is redefined by then.
 struct DebugFollowers {
-    /// With the number of instructions that it comes behind, ascending.
+    /// Each with the number of instructions that precede it, ascending.
     followers: Vec<(usize, Instruction)>,
 }
 
 impl DebugFollowers {
-    /// Returns those of a block whose instructions get this order.
+    /// Computes the positions of a block's debug instructions for an order.
     fn find(function: &Function, block: Block, nodes: &[DependencyNode]) -> Self {
         let mut places = vec![0; nodes.len()];
         for (place, node) in nodes.iter().enumerate() {
@@ -106,7 +106,7 @@ impl DebugFollowers {
         Self { followers }
     }
 
-    /// Returns those that come behind so many.
+    /// Returns those that follow the first `behind` instructions.
     fn at(&self, behind: usize) -> impl Iterator<Item = Instruction> + '_ {
         let first = self.followers.partition_point(|&(other, _)| other < behind);
         let followers = self.followers[first..].iter();

@@ -1,20 +1,20 @@
 //! List scheduling from the end of a block to its start.
 //!
-//! Of the instructions whose successors have their places, a [`Policy`] says which one is next
-//! upwards; of equals it is the last one of the present order. What most of them ask is how many
-//! more registers an instruction makes live than it frees (it frees those of its results and takes
-//! those of its sources that nothing further down reads), and when its result was asked for: to
-//! take the latest first puts together what computes one value (Sethi and Ullman's order, but that
-//! the children of a node are not weighed).
+//! Among the instructions whose successors are placed, a [`Policy`] chooses the next one upward;
+//! ties go to the last one in the present order. Most policies consider how many more registers an
+//! instruction makes live than it frees (it frees those of its results and needs those of its
+//! sources that nothing below reads), and when its result was requested: choosing the latest first
+//! groups the computation of one value (the order of Sethi and Ullman, except that a node's
+//! children are not weighed).
 //!
-//! What an instruction adds changes only when one of its sources becomes live, once for each
-//! reader, so that the whole takes time n log n.
+//! The units that an instruction adds change only when one of its sources becomes live, once for
+//! each reader, so the whole takes time n log n.
 //!
 //! # Registers with several definitions
 //!
-//! A definition of a register that has another stays behind all that stand before it. So a debug
-//! instruction that comes behind what it stood behind finds what it found before in every register,
-//! whichever one it names.
+//! A redefinition of a register stays behind all instructions that precede it. So a debug
+//! instruction that follows its predecessors finds its previous value in every register, whichever
+//! one it names.
 
 use super::weights::Weights;
 use super::{Policy, is_load};
@@ -25,11 +25,11 @@ use oriel_random::{Random, Stream};
 use smallvec::SmallVec;
 use std::collections::{BinaryHeap, HashMap};
 
-/// About how many cycles pass before the result of a load can be read, and of anything else.
+/// Approximate cycles until the result of a load, or of another instruction, can be read.
 const LOAD_LATENCY: i64 = 30;
 const LATENCY: i64 = 4;
 
-/// What a register holds from one of its definitions in the block on, or from before.
+/// The content of a register from one of its definitions in the block on, or from before the block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Value(u32);
 entity_impl!(Value, "value");
@@ -39,7 +39,7 @@ struct ValueData {
     weight: i64,
     definition: Option<DependencyNode>,
     readers: SmallVec<[DependencyNode; 4]>,
-    /// True if it is live above what has its place.
+    /// True if it is live above the placed instructions.
     is_live: bool,
 }
 
@@ -49,18 +49,18 @@ struct NodeData {
     writes: SmallVec<[Value; 2]>,
     /// Units that are live above it and not below.
     adds: i64,
-    /// When one of its results was asked for last, counted in places; zero: they live on behind the
-    /// block, or there are none.
+    /// The latest time at which one of its results was requested, counted in placed instructions;
+    /// zero if they are live behind the block, or there are none.
     asked: u32,
-    /// How many have to have places before it.
+    /// The number of nodes that must be placed before it.
     waits_for: usize,
     is_placed: bool,
 }
 
-/// An instruction that can be next, by what decides; the greatest is next.
+/// An instruction that can be next, ordered by the criteria; the greatest is next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    /// What the policy looks at first.
+    /// The first criterion of the policy.
     rank: i64,
     asked: u32,
     node: DependencyNode,
@@ -100,7 +100,7 @@ fn redefines(function: &Function, instruction: Instruction) -> bool {
     results.any(|register| function.unique_definition(register).is_none())
 }
 
-/// Returns the ranks that a policy gives nodes once and for all, or none if it looks at what they
+/// Returns the fixed ranks that a policy gives nodes, or none if it depends on the units that they
 /// add.
 fn fixed_ranks(policy: Policy, function: &Function, block: Block, graph: &DependencyGraph) -> Vec<i64> {
     let by_load = |of_load, of_others| {
@@ -144,15 +144,15 @@ struct List<'a> {
     graph: &'a DependencyGraph,
     values: PrimaryMap<Value, ValueData>,
     nodes: SecondaryMap<DependencyNode, NodeData>,
-    /// What stays behind all that stand before it, ascending.
+    /// Redefinitions, which stay behind all instructions that precede them, ascending.
     redefinitions: Vec<DependencyNode>,
     ready: BinaryHeap<Candidate>,
-    /// The last one first.
+    /// In reverse.
     order: Vec<DependencyNode>,
 }
 
 impl List<'_> {
-    /// Finds what each instruction reads and writes, and what is live at the end.
+    /// Finds the values that each instruction reads and writes, and those live at the end.
     fn name_values(&mut self, function: &Function, liveness: &Liveness, weights: &Weights, block: Block) {
         let mut current: HashMap<Register, Value> = HashMap::new();
         let new_value = |values: &mut PrimaryMap<Value, ValueData>, register, definition| {
@@ -209,7 +209,7 @@ impl List<'_> {
             }
         }
         while let Some(candidate) = self.ready.pop() {
-            // It may be there twice, the first time with a higher rank.
+            // It may be in the queue twice, the first time with a higher rank.
             if !std::mem::replace(&mut self.nodes[candidate.node].is_placed, true) {
                 self.place(candidate.node);
             }
@@ -244,7 +244,7 @@ impl List<'_> {
         }
     }
 
-    /// One of those that a node waited for has its place.
+    /// Records that one of the nodes that a node waited for is placed.
     fn release(&mut self, node: DependencyNode) {
         self.nodes[node].waits_for -= 1;
         if self.nodes[node].waits_for == 0 {
@@ -271,7 +271,7 @@ impl List<'_> {
         }
     }
 
-    /// Takes note that from here upwards a value is live.
+    /// Records that a value is live from here upward.
     fn make_live(&mut self, value: Value, now: u32) {
         let data = &mut self.values[value];
         data.is_live = true;
@@ -313,7 +313,8 @@ mod tests {
     use oriel_ori::{ControlFlow, parse_function};
     use proptest::prelude::*;
 
-    /// Returns the order of the entry block of a kernel in late form, by number in the present one.
+    /// Returns the order of the entry block of a kernel in late form, by numbers in the present
+    /// one.
     fn numbers(policy: Policy, body: &str) -> Vec<usize> {
         let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -345,7 +346,7 @@ mod tests {
 
     #[test]
     fn what_frees_registers_comes_before_what_takes_them() {
-        // Upwards: the second load frees one as soon as its value was asked for.
+        // Upward: the second load frees a register as soon as its value was requested.
         let found = numbers(
             Policy::Pressure,
             "    %1:R32 = LD.global.b32.b32 [0]

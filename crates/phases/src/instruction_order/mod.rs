@@ -1,6 +1,6 @@
-//! Orders of the instructions of a block, along the dependences, for the phases that put them into
-//! one: [`ScheduleForPressure`](super::schedule_for_pressure) where fewer registers are live then,
-//! and [`ReorderInstructions`](super::reorder_instructions) by a rule of the user's choice.
+//! Orders of the instructions of a block that respect the dependencies, for the phases that
+//! reorder: [`ScheduleForPressure`](super::schedule_for_pressure) to lower the pressure, and
+//! [`ReorderInstructions`](super::reorder_instructions) by a rule of the user's choice.
 //!
 //! | file | subject |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `block_order.rs` | the order of a block, and putting its instructions into it |
 //! | `weights.rs` | how many of ptxas' registers each register takes |
 //!
-//! Debug instructions follow what they stood behind, and have no say in the order.
+//! Debug instructions follow their predecessors and do not influence the order.
 
 mod block_order;
 mod list;
@@ -21,34 +21,35 @@ pub(super) use weights::Weights;
 
 use oriel_ori::{AddressSpace, Function, Instruction, Operation};
 
-/// Which instruction is next, from the end of a block upwards, of those that can be.
+/// The rule that chooses the next instruction, from the end of a block upward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// One that makes no more registers live than it frees; among them, and if there is none, the
-    /// one whose result was asked for last.
+    /// One that makes no more registers live than it frees; among those, or if there is none, the
+    /// one whose result was requested last.
     Pressure,
-    /// The one whose result was asked for last: everything stands at its first use.
+    /// The one whose result was requested last: every instruction is placed at its first use.
     AskedLast,
-    /// One that makes no more registers live than it frees; else as they stand.
+    /// One that makes no more registers live than it frees; otherwise the present order.
     FreeFirst,
     /// The one that makes the fewest registers live.
     FewestAdded,
-    /// The one with the longest path to it: what others wait for long comes early.
+    /// The one with the longest path to it: instructions with long latencies come early.
     LongestPath,
-    /// Loads last, so that they come as early as they can; the rest as it stands.
+    /// Loads last, so that they come as early as possible; the rest in the present order.
     LoadsEarly,
-    /// Loads first, so that they come right before their first use; the rest as it stands.
+    /// Loads first, so that they come directly before their first use; the rest in the present
+    /// order.
     LoadsLate,
-    /// Any, by this seed.
+    /// A random one, by this seed.
     Random(u64),
 }
 
 impl Policy {
-    /// How many there are, whatever the seed.
+    /// The number of policies, not counting seeds.
     pub const COUNT: i64 = 8;
 
-    /// Returns the one with a number from 1 on, which is how the knob names them, and its seed if
-    /// it takes one.
+    /// Returns the policy with a number from 1 on, as the knob names them; the seed is for the one
+    /// that takes it.
     pub fn of(number: i64, seed: u64) -> Option<Self> {
         Some(match number {
             1 => Self::Pressure,
@@ -64,7 +65,7 @@ impl Policy {
     }
 }
 
-/// True if it is a load that takes its time. Parameters of kernels are operands.
+/// True for a load with a long latency. Parameters of kernels are operands.
 pub(super) fn is_load(function: &Function, instruction: Instruction) -> bool {
     function.operation(instruction) == Operation::Ld
         && function.modifiers(instruction).space != AddressSpace::EntryParam

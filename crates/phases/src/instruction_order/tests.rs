@@ -1,4 +1,4 @@
-//! What holds for every policy, and what registers weigh.
+//! Properties of every policy, and the weights of registers.
 
 use super::*;
 use oriel_engine::entity::EntitySet;
@@ -39,8 +39,8 @@ fn operands_of_ptxas_weigh_nothing() {
     assert_eq!(weights[1..], [0, 0, 0, 2, 1]);
 }
 
-/// Where the debug instructions stand, and what they could see: what was done before each is done,
-/// and no register has another value than it had, but for what nothing had defined yet.
+/// Checks the debug instructions: every instruction that preceded one still does, and no register
+/// has another value than before, except undefined ones.
 fn check_debug(before: &Function, after: &Function) {
     for &block in before.blocks() {
         let is_debug = |function: &Function, instruction| function.operation(instruction).is_debug();
@@ -74,7 +74,7 @@ fn check_debug(before: &Function, after: &Function) {
     }
 }
 
-/// Puts a debug instruction behind every so many instructions.
+/// Puts a debug instruction behind every `every` instructions.
 fn with_debug(function: &mut Function, every: usize) {
     for block in function.blocks().to_vec() {
         let instructions: Vec<Instruction> = function.instructions(block).collect();
@@ -109,7 +109,7 @@ proptest! {
         order_all(&mut function);
         prop_assert_eq!(function.verify(), []);
         check_debug(&before, &function);
-        // Debug instructions have no say.
+        // Debug instructions do not influence the order.
         let mut without = plain;
         order_all(&mut without);
         for &block in without.blocks() {

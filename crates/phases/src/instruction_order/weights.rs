@@ -1,11 +1,11 @@
-//! What registers weigh.
+//! The weights of registers.
 
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_ori::{AddressSpace, Function, Operand, OperandKind, Operation, RegisterFile, Special, units_of};
 
-/// How many of ptxas' registers each register takes, in 32-bit units: none, if it is a predicate or
-/// if ptxas has its value as an operand, as it has immediates, addresses of variables and
-/// parameters of kernels.
+/// How many 32-bit units of ptxas' registers each register takes: none for a predicate, or if ptxas
+/// has its value as an operand, as for immediates, addresses of variables and parameters of
+/// kernels.
 #[derive(Clone, Debug)]
 pub(crate) struct Weights {
     /// By register.
@@ -13,7 +13,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Returns those of a function's registers.
+    /// Computes the weights of a function's registers.
     pub fn of(function: &Function) -> Self {
         let mut weights = Self {
             units: vec![0; function.register_limit()],
@@ -26,7 +26,7 @@ impl Weights {
         weights
     }
 
-    /// That of a register.
+    /// Returns the weight of a register.
     pub fn get(&self, register: Register) -> u32 {
         self.units[register.index()]
     }
@@ -39,7 +39,7 @@ fn is_data(function: &Function, register: Register) -> bool {
     )
 }
 
-/// True if the register's only value is one that instructions have as an operand.
+/// True if the register's only value is one that instructions take as an operand.
 fn is_operand(function: &Function, register: Register) -> bool {
     let Some(definition) = function.unique_definition(register) else {
         return false;
@@ -53,7 +53,7 @@ fn is_operand(function: &Function, register: Register) -> bool {
         Operation::ImplicitDef | Operation::Lea | Operation::FrameAddress => true,
         Operation::Mov | Operation::Copy => source.is_some_and(|source| is_constant(function, source)),
         Operation::Ld => is_parameter(definition),
-        // A pointer that the kernel was given is the same number in each space.
+        // A pointer passed to the kernel is the same number in each space.
         Operation::Cvta => {
             let pointer = source.and_then(Operand::as_register);
             let pointer = pointer.and_then(|pointer| function.unique_definition(pointer));

@@ -1,4 +1,4 @@
-//! Classes of instructions, as bits of a word: a filter in front of the search for equals.
+//! Classes of instructions, as bits of a word: a filter before the search for equal ones.
 //!
 //! | bits | meaning |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | 28 | which may be written |
 //! | 32 to 63 | one of them, by all that makes it equal to others |
 //!
-//! The numbers up to 28 are the reference's. Equal instructions have equal bits, so where a bit has
-//! not been met on the way from the entry there is nothing to find.
+//! The numbers up to 28 are the reference's. Equal instructions have equal bits, so if a bit has
+//! not been met on the path from the entry, there is nothing to find.
 
 use crate::expressions::{depends_on_writes, result_registers};
 use oriel_engine::entity::{Block, SecondaryMap};
@@ -53,16 +53,16 @@ pub(super) fn class_of(function: &Function, instruction: Instruction, hash: u32)
     class
 }
 
-/// The classes that were met on the way from the entry to where a walk of the dominator tree is.
+/// The classes met on the path from the entry to the position of a dominator-tree walk.
 #[derive(Debug, Default)]
 pub(super) struct ClassTable {
-    /// By block: what was met on the way to its end.
+    /// By block: the classes met up to its end.
     at_end: SecondaryMap<Block, u64>,
     accumulator: u64,
 }
 
 impl ClassTable {
-    /// Goes to the start of a block, below the one that dominates it.
+    /// Enters a block below its immediate dominator.
     pub fn enter(&mut self, dominator: Option<Block>) {
         self.accumulator = dominator.map_or(0, |dominator| self.at_end[dominator]);
     }
@@ -72,7 +72,8 @@ impl ClassTable {
         self.at_end[block] = self.accumulator;
     }
 
-    /// Takes note of an instruction of a class; can one of that class have been met before?
+    /// Records an instruction of a class. Returns whether one of that class may have been met
+    /// before.
     pub fn meet(&mut self, class: u64) -> bool {
         let may_be_known = class & !self.accumulator == 0;
         self.accumulator |= class;

@@ -92,7 +92,7 @@ bix0:
     assert_eq!(left(&body("ST.shared.b32 1, [0]"), "LD", &[]), 1);
     assert_eq!(left(&body("ST.global.b32 1, [0]"), "LD", &[]), 2);
     assert_eq!(left(&body("BAR.sync 0"), "LD", &[]), 2);
-    // Side effects without a load or store may still show what others wrote.
+    // Side effects without a load or store may still reveal the writes of others.
     for unknown in [
         "ASM",
         "OPAQUE (GRIDDEPCONTROL_WAIT side_effects)",
@@ -174,7 +174,7 @@ bix0:
     }
 }
 
-/// The classes never hide what is equal: without them just as much is found.
+/// The classes never hide equal expressions: without them just as many are found.
 #[test]
 fn classes_only_filter() {
     let class = |hash| {
@@ -196,8 +196,8 @@ fn classes_only_filter() {
 }
 
 proptest! {
-    /// Whatever the function, the result verifies, nothing is added, and what went was equal by its
-    /// words to something that dominates it.
+    /// For any function, the result verifies, nothing is added, and every removed instruction had
+    /// the same words as something that dominates it.
     #[test]
     fn functions_stay_sound(seed: u64, is_late: bool) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
@@ -205,7 +205,7 @@ proptest! {
         let count = |function: &Function| -> usize {
             function.blocks().iter().map(|&block| function.instructions(block).count()).sum()
         };
-        // Every expression once more at the end of its block, so that there is something to find.
+        // Every expression is repeated at the end of its block, so that there is something to find.
         for &block in flow.dominators.preorder() {
             let all: Vec<Instruction> = function.instructions(block).collect();
             let end = *all.last().unwrap();

@@ -1,9 +1,9 @@
-//! What is done with the address of each stack object.
+//! The uses of each stack object's address.
 //!
-//! From where an address is made, its register is followed through additions of constants and
-//! conversions between address spaces to loads and stores; in small objects, through the addition
-//! of one index as well. Whatever else uses it is an obstacle: nobody knows then what lies in the
-//! object.
+//! From the instruction that forms an address, its register is followed through additions of
+//! constants and conversions between address spaces to loads and stores; for small objects, also
+//! through the addition of one index. Any other use is an obstacle: the content of the object is
+//! then unknown.
 
 use super::index::Index;
 use oriel_engine::entity::{FrameObject, Register, SecondaryMap};
@@ -17,14 +17,14 @@ use std::collections::HashMap;
 /// Why the values of an object cannot be in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Something gets hold of the address.
+    /// The address escapes.
     Escape,
-    /// An offset that is no constant is added to the address, and the object is larger than such
-    /// ones may be; or one of several addresses is taken.
+    /// An offset that is not constant is added to the address, and the object is larger than the
+    /// limit for such offsets; or one of several addresses is selected.
     Index,
-    /// The access is volatile, atomic or orders others.
+    /// The access is volatile, atomic or ordered.
     Ordered,
-    /// The access is not wholly inside the object.
+    /// The access is not entirely inside the object.
     OutOfBounds,
 }
 
@@ -39,7 +39,7 @@ impl Obstacle {
         }
     }
 
-    /// What it is, for remarks.
+    /// Returns a description for remarks.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Escape => "its address is used here",
@@ -55,33 +55,33 @@ impl Obstacle {
 pub struct Access {
     /// The instruction.
     pub instruction: Instruction,
-    /// Bytes from the start of the object to the first element, as far as they are constant.
+    /// Constant bytes from the start of the object to the first element.
     pub offset: i64,
-    /// What else is added.
+    /// The variable part of the offset.
     pub index: Option<Index>,
 }
 
-/// All that happens to one object.
+/// All uses of an object.
 #[derive(Clone, Debug, Default)]
 pub struct Use {
     /// Loads and stores, in the order of the layout.
     pub accesses: Vec<Access>,
     /// Instructions that compute its address.
     pub addresses: Vec<Instruction>,
-    /// Those that compute one with an index, each behind what it is computed from.
+    /// Instructions that compute an address with an index, each behind those that it depends on.
     pub indexed_addresses: Vec<Instruction>,
-    /// What keeps it in memory, the first that was found, and where.
+    /// The first obstacle found, and where.
     pub obstacle: Option<(Obstacle, Instruction)>,
 }
 
 impl Use {
-    /// True if it is accessed at places that an index chooses.
+    /// True if some access has an index.
     pub fn is_indexed(&self) -> bool {
         self.accesses.iter().any(|access| access.index.is_some())
     }
 }
 
-/// What happens to each object of a function.
+/// The uses of each object of a function.
 #[derive(Debug, Default)]
 pub struct FrameObjects {
     uses: SecondaryMap<FrameObject, Use>,
@@ -97,8 +97,8 @@ pub(super) fn base_number(function: &Function, instruction: Instruction) -> Opti
 }
 
 impl FrameObjects {
-    /// Follows the addresses of all objects. In one of at most `indexed_limit` bytes an index may
-    /// choose the place.
+    /// Follows the addresses of all objects. For objects of at most `indexed_limit` bytes, accesses
+    /// may have an index.
     pub fn find(function: &Function, indexed_limit: u64) -> Self {
         let mut tracer = Tracer {
             function,
@@ -115,13 +115,13 @@ impl FrameObjects {
         tracer.objects
     }
 
-    /// What happens to an object.
+    /// Returns the uses of an object.
     pub fn of(&self, object: FrameObject) -> &Use {
         &self.uses[object]
     }
 }
 
-/// Where an address points.
+/// The target of an address.
 #[derive(Clone, Copy)]
 struct Target {
     object: FrameObject,
@@ -187,7 +187,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Takes note of what an instruction does with an address, which is one of its sources.
+    /// Records the use of an address as a source of an instruction.
     fn note_use(&mut self, instruction: Instruction, number: usize, target: Target) {
         let function = self.function;
         let operation = function.operation(instruction);
@@ -211,7 +211,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Returns where the address points that an instruction makes of another one.
+    /// Returns the target of the address that an instruction computes from another one.
     fn derived(&self, instruction: Instruction, number: usize, target: Target) -> Result<Target, Obstacle> {
         let function = self.function;
         let sources = function.sources(instruction);
@@ -256,7 +256,7 @@ impl Tracer<'_> {
         })
     }
 
-    /// Collects loads and stores whose base is known, in the order of the layout.
+    /// Collects loads and stores with a known base, in the order of the layout.
     fn collect_accesses(&mut self) {
         let function = self.function;
         for &block in function.blocks() {
@@ -305,7 +305,7 @@ impl Tracer<'_> {
         let object = function.stack_object(target.object);
         let bytes = access.bytes(function);
         if access.index.is_some() {
-            // The places are known by the alignment that the access needs.
+            // The possible positions follow from the alignment that the access requires.
             let is_aligned = bytes.is_power_of_two() && bytes <= u64::from(object.alignment);
             return if is_aligned {
                 Ok(access)
@@ -322,12 +322,12 @@ impl Tracer<'_> {
 }
 
 impl Access {
-    /// True if it writes.
+    /// True for a store.
     pub fn is_store(&self, function: &Function) -> bool {
         function.operation(self.instruction) == Operation::St
     }
 
-    /// What its values are, one after the other: results of a load, sources of a store.
+    /// Returns the values in order: results of a load, sources of a store.
     pub fn values(&self, function: &Function) -> SmallVec<[Operand; 4]> {
         if self.is_store(function) {
             let sources = function.sources(self.instruction);
@@ -337,36 +337,36 @@ impl Access {
         }
     }
 
-    /// Bytes of one element in memory.
+    /// Returns the bytes of one element in memory.
     pub fn element_bytes(&self, function: &Function) -> u64 {
         u64::from(memory_type(function, self.instruction).bits() / 8)
     }
 
-    /// Returns where the first element lies, in bytes from the start of the object.
+    /// Returns the offset of the first element in bytes.
     ///
     /// # Panics
-    /// An index chooses the place.
+    /// The access has an index.
     pub fn start(&self) -> u64 {
         assert!(self.index.is_none(), "{} has an index", self.instruction);
         self.offset.try_into().expect("an access is inside the object")
     }
 
-    /// Returns where its elements lie, in bytes from the start of the object.
+    /// Returns the offsets of the elements in bytes.
     ///
     /// # Panics
-    /// An index chooses the place.
+    /// The access has an index.
     pub fn offsets(&self, function: &Function) -> impl Iterator<Item = u64> + use<> {
         let (offset, bytes) = (self.start(), self.element_bytes(function));
         (0..self.values(function).len() as u64).map(move |number| offset + number * bytes)
     }
 
-    /// Bytes of all elements.
+    /// Returns the bytes of all elements.
     pub fn bytes(&self, function: &Function) -> u64 {
         self.element_bytes(function) * self.values(function).len() as u64
     }
 }
 
-/// What lies in the memory that a load or store accesses.
+/// Returns the type of the memory that a load or store accesses.
 pub(super) fn memory_type(function: &Function, instruction: Instruction) -> DataType {
     match function.source_type(instruction) {
         DataType::None => function.data_type(instruction),

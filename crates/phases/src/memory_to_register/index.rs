@@ -1,23 +1,23 @@
-//! An index that is not constant: a register times bytes.
+//! A variable index: a register times a number of bytes.
 
 use oriel_engine::entity::Register;
 use oriel_ori::{Function, Instruction, Operation};
 
-/// What is added to the address of an object besides constants: a register times bytes.
+/// The variable part of an address in an object: a register times a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
     /// The register, an integer.
     pub register: Register,
-    /// By how many bytes the address rises when the register rises by one.
+    /// The bytes that one step of the register adds to the address.
     pub factor: i64,
-    /// The bytes that are added are a multiple of this.
+    /// The added bytes are a multiple of this.
     pub multiple: u64,
-    /// The values that the register may have, as far as its type tells.
+    /// The range of the register, as far as its type determines it.
     pub values: (i64, i64),
 }
 
 impl Index {
-    /// Returns an operand of an addition as an index.
+    /// Converts an operand of an addition to an index.
     pub fn of_register(function: &Function, register: Register) -> Self {
         let definition = function.unique_definition(register);
         if let Some(product) = definition
@@ -38,7 +38,7 @@ impl Index {
     }
 
     /// Returns the product of a register and a constant, which is exact: it is twice as wide. None
-    /// if that is not what the first two sources are.
+    /// if the first two sources are something else.
     pub fn of_product(function: &Function, instruction: Instruction) -> Option<Self> {
         let sources = function.sources(instruction);
         let (register, factor) = (sources.get(0).as_register()?, function.integer(sources.get(1))?);
@@ -57,8 +57,8 @@ impl Index {
         })
     }
 
-    /// Returns the places that an access may have, in bytes from the start of an object of `size`
-    /// bytes, and what the register has to be; `offset` is what constants add.
+    /// Returns the possible positions of an access, in bytes from the start of an object of `size`
+    /// bytes, each with the value of the register; `offset` is the constant part.
     pub fn places(self, offset: i64, bytes: u64, size: u64) -> impl Iterator<Item = (u64, i64)> {
         let last = size.checked_sub(bytes);
         let places = last

@@ -1,5 +1,4 @@
-//! Accesses whose place in an object an index chooses become accesses of each place that it may
-//! choose.
+//! Replaces indexed accesses to an object by accesses at each possible position.
 //!
 //! ```text
 //! %4 = IMUL.WIDE.u64.u32 %1, 4              %6 = ISETP.eq %1, 1
@@ -8,10 +7,10 @@
 //!                                           %2 = SEL.b32 %8, %7, %6
 //! ```
 //!
-//! Of a load, the element is selected whose number the index has; a store stores to each element
-//! what is new or what was there. With constant offsets alone, the object can be promoted. An
-//! address outside the object, or one that the access is not aligned to, is an error of the
-//! program, so an index has the number of an element.
+//! For a load, the element with the index's value is selected; a store writes to each element
+//! either the new value or the old one. With constant offsets alone, the object can be promoted. An
+//! address outside the object, or one that is not sufficiently aligned, is undefined behaviour, so
+//! an index is always the number of an element.
 
 use super::frame_objects::{Access, Use, memory_type};
 use super::index::Index;
@@ -23,8 +22,8 @@ use oriel_ori::{
 };
 use smallvec::SmallVec;
 
-/// Makes accesses at constant places of all those of an object that have an index; how many values
-/// are selected. The addresses with an index go.
+/// Replaces all indexed accesses to an object by accesses at constant positions, and removes the
+/// indexed addresses. Returns the number of selections.
 pub fn expand(function: &mut Function, object: FrameObject, found: &Use) -> u64 {
     let mut expansion = Expansion {
         base: function.special_operand(Special::Frame(object)),
@@ -37,7 +36,7 @@ pub fn expand(function: &mut Function, object: FrameObject, found: &Use) -> u64 
             function.remove(access.instruction);
         }
     }
-    // Each is behind those that it is computed from.
+    // Each is behind those that it depends on.
     for &address in found.indexed_addresses.iter().rev() {
         function.remove(address);
     }
@@ -74,7 +73,7 @@ impl Expansion {
             .map(|result| result.as_register().expect("a load has registers as results"))
             .collect();
         let Some((&(first, _), others)) = places.split_first() else {
-            // There is no such element, so control never comes here.
+            // There is no such element, so control never gets here.
             for &result in &results {
                 let new = InstructionBuilder::new(Operation::ImplicitDef, bits_of(function, result));
                 insert_as(function, load, new, result);
@@ -97,7 +96,7 @@ impl Expansion {
         }
     }
 
-    /// Stores to an element, if it is the one.
+    /// Stores to an element if the index selects it.
     fn store(&mut self, function: &mut Function, access: &Access, index: Index, place: u64, value: i64) {
         let store = access.instruction;
         let data_type = function.data_type(store);
@@ -136,7 +135,7 @@ impl Expansion {
         function.insert(Position::Before(store), new);
     }
 
-    /// Returns a copy of a load at a place of its own; what it loads.
+    /// Copies a load to a position of its own. Returns its results.
     fn load_at(
         &self,
         function: &mut Function,
@@ -158,7 +157,7 @@ impl Expansion {
         loaded
     }
 
-    /// The first of two values where a predicate holds, the second where not.
+    /// Selects the first value where a predicate is true, the second where it is false.
     fn select(
         &mut self,
         function: &mut Function,
@@ -177,7 +176,7 @@ impl Expansion {
     }
 }
 
-/// Returns a predicate that holds where an index has a value.
+/// Returns a predicate that is true where an index has a value.
 fn is_equal(function: &mut Function, at: Instruction, index: Index, value: i64) -> Operand {
     let predicate = function.create_register(RegisterFile::P, 1, None);
     let predicate = function.register_operand(predicate);
@@ -199,7 +198,7 @@ fn is_equal(function: &mut Function, at: Instruction, index: Index, value: i64) 
     predicate
 }
 
-/// Returns a register with what a store stores.
+/// Returns a register with the value that a store stores.
 fn stored_register(function: &mut Function, store: Instruction, source: Operand) -> Register {
     if let Some(register) = source.as_register() {
         return register;
@@ -216,7 +215,7 @@ fn stored_register(function: &mut Function, store: Instruction, source: Operand)
     register
 }
 
-/// Returns the type of what a register holds, as plain bits.
+/// Returns the type of plain bits for a register.
 fn bits_of(function: &Function, register: Register) -> DataType {
     let bits = function.register(register).bits;
     DataType::of_bits(bits.into()).expect("registers for data have a width that a type has")

@@ -9,10 +9,10 @@
 //! %7 = FADD.f32 %6, %2              %7 = FADD.f32 %1, %2
 //! ```
 //!
-//! An object can be promoted if all that happens to its address is known: constants are added, and
-//! plain loads and stores go there. What is accessed together becomes one [piece], a variable of
-//! its own; two pieces do not overlap. The pieces' values go into registers by [SSA
-//! construction](oriel_ori::SsaConstruction), the object leaves the function.
+//! An object can be promoted if all uses of its address are known: additions of constants, and
+//! plain loads and stores. Bytes that are accessed together become one [piece], a variable of its
+//! own; two pieces do not overlap. [SSA construction](oriel_ori::SsaConstruction) puts the pieces'
+//! values into registers, and the object is removed from the function.
 //!
 //! | file | subject |
 //! |---|---|

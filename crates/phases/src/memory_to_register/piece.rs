@@ -1,39 +1,39 @@
-//! The parts of an object that have values of their own.
+//! The parts of an object with values of their own.
 //!
-//! Bytes that are always accessed together are one piece. Where a wide access covers several narrow
-//! ones (a structure copied eight bytes at a time, its members read four bytes at a time), the
-//! narrow ones are the pieces, as long as the wide one consists of two or four of one size:
-//! registers are packed of, and unpacked into, such parts.
+//! Bytes that are always accessed together are one piece. If a wide access covers several narrow
+//! ones (a structure copied eight bytes at a time, with members read four bytes at a time), the
+//! narrow ones are the pieces, provided that the wide one consists of two or four of one size:
+//! registers can be packed from, and unpacked into, such parts.
 
 use super::frame_objects::{Access, Use};
 use oriel_ori::{DataType, Function, Instruction, VariableData};
 use std::collections::BTreeSet;
 
-/// A part of an object that every access to one of its bytes accesses whole.
+/// A part of an object: every access to one of its bytes accesses all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     /// Bytes from the start of the object.
     pub offset: u64,
     /// Size in bytes.
     pub bytes: u64,
-    /// What registers hold its values. Those of a byte are wider than it, and the bits above do not
+    /// The registers that hold its values. Those of a byte are wider, and the upper bits do not
     /// matter.
     pub variable: VariableData,
-    /// How many elements of loads read it.
+    /// The number of load elements that read it.
     pub loads: u32,
 }
 
-/// Two accesses of some bytes that do not consist of the same pieces.
+/// Two overlapping accesses that do not consist of the same pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
-    /// The access that overlaps another in part.
+    /// The access that partially overlaps another.
     pub at: Instruction,
 }
 
 /// Returns the pieces of an object without obstacles, by offset.
 ///
 /// # Errors
-/// Two accesses overlap in a way that no pieces are made for.
+/// Two accesses overlap in a way that is not supported.
 pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, Overlap> {
     let cuts = find_cuts(function, object)?;
     let mut pieces: Vec<Piece> = Vec::new();
@@ -62,7 +62,7 @@ pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, Over
     Ok(pieces)
 }
 
-/// Returns where pieces begin and end.
+/// Returns the boundaries of pieces.
 fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, Overlap> {
     let mut cuts = BTreeSet::new();
     for access in &object.accesses {
@@ -70,7 +70,7 @@ fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, Overlap
             cuts.extend([start, start + access.element_bytes(function)]);
         }
     }
-    // Every round but the last adds a cut, and there are no more of them than bytes.
+    // Every round except the last adds a boundary, and there are at most as many as bytes.
     loop {
         let before = cuts.len();
         for access in &object.accesses {
@@ -82,7 +82,7 @@ fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, Overlap
     }
 }
 
-/// Makes the parts of each element of an access as small as its smallest.
+/// Cuts the parts of each element of an access to the size of the smallest.
 fn cut_evenly(function: &Function, access: &Access, cuts: &mut BTreeSet<u64>) -> Result<(), Overlap> {
     let bytes = access.element_bytes(function);
     for start in access.offsets(function) {
@@ -112,7 +112,7 @@ pub fn pieces_of(pieces: &[Piece], offset: u64, bytes: u64) -> std::ops::Range<u
     first..end
 }
 
-/// Takes note of loads, and of registers that hold pieces.
+/// Counts loads, and records the registers that hold pieces.
 fn note_access(function: &Function, access: &Access, pieces: &mut [Piece]) {
     let bytes = access.element_bytes(function);
     let values = access.values(function);
@@ -129,7 +129,7 @@ fn note_access(function: &Function, access: &Access, pieces: &mut [Piece]) {
     }
 }
 
-/// What registers hold values of so many bytes. There are none of eight bits.
+/// Returns the variable for values of this many bytes. There are no registers of eight bits.
 fn variable_of(bytes: u64) -> VariableData {
     let data_type = DataType::of_bits(8 * bytes.max(2) as u32);
     VariableData {

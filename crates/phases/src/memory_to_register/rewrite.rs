@@ -1,4 +1,4 @@
-//! Loads and stores of promoted objects become values.
+//! Replaces loads and stores of promoted objects by values.
 
 use super::frame_objects::{FrameObjects, memory_type};
 use super::piece::{Piece, pieces_of};
@@ -11,18 +11,18 @@ use oriel_ori::{
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// An object that can be promoted, and what becomes of it.
+/// An object to promote.
 #[derive(Clone, Debug)]
 pub struct Promotion {
     /// The object.
     pub object: FrameObject,
     /// Its pieces, by offset.
     pub pieces: Vec<Piece>,
-    /// Where each of them is live, and where its values meet.
+    /// Where each of them is live, and where it needs PHIs.
     pub joins: Vec<Joins>,
 }
 
-/// What promotion left behind and took away.
+/// The instructions that promotion created and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RewriteCounts {
     /// Loads removed.
@@ -35,14 +35,14 @@ pub struct RewriteCounts {
     pub phis: u64,
     /// Constants moved into registers.
     pub constants: u64,
-    /// Values extended, cut or widened.
+    /// Values extended, truncated or widened.
     pub conversions: u64,
-    /// Loads of what was never stored.
+    /// Loads of undefined values.
     pub undefined: u64,
 }
 
 impl RewriteCounts {
-    /// Adds those of another round.
+    /// Adds the counts of another round.
     pub fn add(&mut self, other: Self) {
         self.loads += other.loads;
         self.stores += other.stores;
@@ -55,7 +55,7 @@ impl RewriteCounts {
 }
 
 impl Promotion {
-    /// Finds out where the pieces of an object are live and where their values meet.
+    /// Computes where the pieces of an object are live and where they need PHIs.
     pub fn plan(
         function: &Function,
         objects: &FrameObjects,
@@ -89,7 +89,7 @@ impl Promotion {
     }
 }
 
-/// The variables, one after the other, that an element of an access consists of.
+/// The consecutive variables of an element of an access.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
     first: Variable,
@@ -106,7 +106,7 @@ impl Parts {
 /// The parts of each element of the accesses.
 type Elements = HashMap<Instruction, SmallVec<[Parts; 4]>>;
 
-/// Promotes objects: their accesses and addresses go, and so do they. All of them at once, in one
+/// Promotes objects: removes their accesses and addresses, and the objects themselves, in a single
 /// walk.
 pub fn promote(
     function: &mut Function,
@@ -203,7 +203,7 @@ impl Rewriter<'_> {
         function.remove(instruction);
     }
 
-    /// Takes a stored value apart.
+    /// Splits a stored value into parts.
     fn store_parts(
         &mut self,
         function: &mut Function,
@@ -244,7 +244,7 @@ impl Rewriter<'_> {
         self.counts.conversions += 1;
     }
 
-    /// Puts a loaded value together.
+    /// Assembles a loaded value from parts.
     fn load_parts(
         &mut self,
         function: &mut Function,
@@ -277,7 +277,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns the register that holds what a store puts into a variable.
+    /// Returns the register with the value that a store puts into a variable.
     fn stored_value(
         &mut self,
         function: &mut Function,
@@ -322,7 +322,7 @@ impl Rewriter<'_> {
         register
     }
 
-    /// Gives the uses of an element of a load the value of its variable.
+    /// Replaces the uses of an element of a load by the value of its variable.
     fn replace_loaded(
         &mut self,
         function: &mut Function,
@@ -335,7 +335,7 @@ impl Rewriter<'_> {
         let register = result.as_register().expect("a load has registers as results");
         let memory = memory_type(function, load);
         let wide = u32::from(function.register(register).bits);
-        // Only where control never comes does a load give what was computed from it.
+        // Only in unreachable code can a load return a value computed from it.
         let Some(value) = value.filter(|&value| value != register) else {
             self.counts.undefined += 1;
             let new = InstructionBuilder::new(Operation::ImplicitDef, function.data_type(load));
@@ -367,7 +367,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Makes an instruction in the place of a load define one of its results.
+/// Inserts an instruction before a load that defines one of its results.
 pub(super) fn insert_as(
     function: &mut Function,
     load: Instruction,
@@ -380,8 +380,8 @@ pub(super) fn insert_as(
     function.insert(Position::Before(load), new);
 }
 
-/// How a constant is moved into a register for plain bits of a type: the move's type and its
-/// operand.
+/// Returns the type and the operand of the move of a constant to a register for plain bits of a
+/// type.
 pub(super) fn moved_constant(
     function: &mut Function,
     constant: Operand,

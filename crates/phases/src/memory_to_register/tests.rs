@@ -1,5 +1,5 @@
-//! Promotion as GeneralOptimizeMid does it, on small functions and on random ones that the
-//! interpreter runs before and after.
+//! Tests promotion by GeneralOptimizeMid on small functions, and on random ones that the
+//! interpreter executes before and after.
 
 use crate::testing::run_phase_with;
 use crate::{PhaseOptions, general_optimize_mid};
@@ -41,7 +41,7 @@ fn options(knobs: &[&str]) -> PhaseOptions {
     options
 }
 
-/// Does the only object of this body stay where it is?
+/// True if the only object of this body stays in memory.
 fn stays(body: &str) -> bool {
     let text = after(body);
     !text.contains("removed")
@@ -73,14 +73,14 @@ fn what_is_loaded_is_what_was_stored() {
 fn an_address_in_other_hands_keeps_the_object() {
     assert!(!stays(SCALAR));
     for other in [
-        // Stored, called with, compared, made a number of.
+        // The address is stored, passed to a call, compared, and converted to a number.
         "ST.global.b64.b64 %3, [128]",
         "%9:P = ISETP.eq.b64 %3, 0",
         "%9:R64 = XOR.b64 %3, 1",
         "%9:P = ISSPACEP.local.b1 %2",
         "%9:R32 = CVT.u32.u64 %3",
-        // An index, an ordered access, ones that are not inside, a byte of a word, and an extension
-        // of two halves.
+        // An index, an ordered access, accesses outside the object, a byte of a word, and an
+        // extension of two halves.
         "%9:R64 = IADD.b64 %3, %3",
         "%9:R32 = LD.volatile.thread.local.b32.b32 [%3+8]",
         "%9:R32 = LD.local.b32.b32 [%3+16]",
@@ -246,8 +246,8 @@ fn accesses_that_are_never_executed_go_too() {
     assert!(text.contains("bix3:\n    %8:R32 = UNDEF.b32"), "{text}");
 }
 
-/// What is accessed of the objects of a random program: object, offset, and the types to store and
-/// load by.
+/// The accessed fields of the objects of a random program: object, offset, and the types to store
+/// and load with.
 const FIELDS: [(u32, u32, &[&str], &[&str]); 12] = [
     (0, 0, &["b32.b32"], &["b32.b32", "b32.f32"]),
     (0, 4, &["b32.b32"], &["b32.u32"]),
@@ -273,13 +273,13 @@ const FIELDS: [(u32, u32, &[&str], &[&str]); 12] = [
     (1, 4, &["b32.b32", "b64.b32"], &["b32.b32", "b64.s32", "b64.u32"]),
 ];
 
-/// A program that keeps its values on the stack, as text.
+/// The text of a program that keeps its values on the stack.
 struct Program {
-    /// True if there is an array that indices choose elements of.
+    /// True if there is an array with indexed accesses.
     has_array: bool,
     random: Random,
     text: String,
-    /// Registers of 32 bits that are defined on every way here.
+    /// Registers of 32 bits that are defined on every path here.
     values: Vec<u32>,
     registers: u32,
     blocks: u32,
@@ -290,7 +290,7 @@ impl Program {
         writeln!(self.text, "    {line}").unwrap();
     }
 
-    /// Returns a new register defined by `rest`.
+    /// Defines a new register by `rest` and returns it.
     fn define(&mut self, kind: &str, rest: &str) -> u32 {
         self.registers += 1;
         let register = self.registers;
@@ -307,7 +307,7 @@ impl Program {
         self.blocks
     }
 
-    /// Returns the address of a field, in one of the ways to write it.
+    /// Returns the address of a field, written in one of several ways.
     fn address(&mut self, object: u32, offset: u32) -> String {
         match self.random.below(3) {
             0 => format!("[frame({object})+{offset}]"),
@@ -339,7 +339,7 @@ impl Program {
         self.line(&format!("ST.local.{types} {stored}, {address}"));
     }
 
-    /// Both singles of the first object at once.
+    /// Stores both singles of the first object at once.
     fn store_pair(&mut self) {
         let (one, other) = (self.random.pick(&self.values), self.random.pick(&self.values));
         let address = self.address(0, 0);
@@ -367,14 +367,13 @@ impl Program {
         self.values.push(value);
     }
 
-    /// Returns the address of an element of the array, with an offset in the instruction: base,
-    /// then offset.
+    /// Returns the address of an element of the array: base, then offset in the instruction.
     fn element(&mut self) -> String {
         let value = self.random.pick(&self.values);
         let number = self.define("R32", &format!("AND.b32 %{value}, 3"));
         let base = self.define("R64", "LEA.b64 [frame(3)]");
         let base = self.define("R64", &format!("CVTA.to.local.b64 %{base}"));
-        // The same place from the element before, or none that is there.
+        // The same position from the previous element, or one that does not exist.
         let offset = self.random.pick(&[0, 4]);
         let number = match offset {
             0 => number,
@@ -450,7 +449,7 @@ impl Program {
         self.begin_block(end);
     }
 
-    /// Three times, counted in a register.
+    /// Generates a loop of three iterations, counted in a register.
     fn repetition(&mut self, depth: u32) {
         let (before, body, end) = (self.new_block(), self.new_block(), self.new_block());
         self.line(&format!("BRA bix{before}"));
@@ -464,7 +463,7 @@ impl Program {
         let known = self.values.len();
         self.statements(depth);
         self.values.truncate(known);
-        // The block that control comes back from is known now.
+        // The block from which control returns is known now.
         let last = self.text.rfind("\nbix").map_or(body, |at| {
             let digits = self.text[at + 4..].split(':').next();
             digits.and_then(|digits| digits.parse().ok()).expect("a label")
@@ -564,7 +563,7 @@ bix1:
 #[test]
 fn random_programs_leave_the_same_memory() {
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
-    // Nothing but costs may keep an object in memory.
+    // Only costs may keep an object in memory.
     let whatever_it_costs = PhaseOptions {
         register_budget: 255,
         ..options(&["ConvertMemToRegCostRatio=1000"])
@@ -592,8 +591,8 @@ fn random_programs_leave_the_same_memory() {
         let again = run_phase_with(general_optimize_mid::run, &mut promoted, &PhaseOptions::default());
         assert!(!again, "seed {seed}: a second run finds something to do");
     }
-    // Where paths meet often, the moves of an object's pieces can cost more than its loads and
-    // stores, though all blocks run equally often.
+    // If paths meet often, the moves of an object's pieces can cost more than its loads and stores,
+    // though all blocks run equally often.
     assert!(
         100 * kept <= programs,
         "{kept} of {programs} programs keep an object"
@@ -619,7 +618,7 @@ fn random_programs_with_an_array_leave_the_same_memory() {
     );
 }
 
-/// Returns an element that an index chooses.
+/// Builds an access to an element with an index.
 fn indexed(declarations: &str, address: &str, access: &str) -> String {
     format!(
         "    stack frame(0) {declarations}
@@ -645,7 +644,7 @@ fn an_index_selects_one_of_the_elements() {
     assert!(text.contains("ST.global.b32.b32 %"), "{text}");
     assert!(text.contains("removed") && !text.contains(".local"), "{text}");
     assert_eq!(text.matches("SEL.b32").count(), 1, "{text}");
-    // A store leaves the other element as it was.
+    // A store preserves the other element.
     let store = "    ST.local.b32.b32 5, [%4]\n    %9:R32 = LD.local.b32.b32 [frame(0)+4]\n";
     let text = after_with(&indexed("8 bytes align 4", PRODUCT, store), &options);
     assert_eq!(text.matches("SEL.b32").count(), 2, "{text}");
@@ -659,7 +658,7 @@ fn an_index_may_count_bytes_from_anywhere() {
     let address = "    %3:R64 = CVT.s64.s32 %1\n    %5:R64 = SHL.b64 %3, 3\n    %6:R64 = IADD.b64 %2, %5\n    %4:R64 = IADD.b64 %6, 12\n";
     let text = after_with(&indexed("8 bytes align 4", address, LOAD), &options);
     assert!(!text.contains(".local") && !text.contains("SEL"), "{text}");
-    // An unsigned index comes to no element before the base.
+    // An unsigned index cannot select an element before the base.
     let before = PRODUCT.replace(
         "IADD.b64 %2, %3\n",
         "IADD.b64 %2, %3\n    %8:R64 = IADD.b64 %4, 8\n",
@@ -682,15 +681,15 @@ fn some_indexed_objects_stay() {
     assert!(stays("8 bytes align 2", PRODUCT, LOAD, "135=8"));
     let twice = PRODUCT.replace("IADD.b64 %2, %3", "IADD.b64 %2, %3\n    %5:R64 = IADD.b64 %4, %3");
     assert!(stays(plain, &twice, &LOAD.replace("%4", "%5"), "135=8"));
-    // A byte of what is stored as four is no element of its own.
+    // A byte of a word that is stored whole is not an element of its own.
     let byte = "    %8:R16 = LD.local.b16.u8 [%4]\n    %9:R32 = CVT.u32.u16 %8\n";
     assert!(stays(plain, PRODUCT, byte, "135=8"));
-    // An address that goes elsewhere.
+    // The address escapes.
     let stored = format!("    ST.global.b64.b64 %4, [128]\n{LOAD}");
     assert!(stays(plain, PRODUCT, &stored, "135=8"));
 }
 
-/// What a kernel writes.
+/// Returns the writes of a kernel.
 fn memory_of(function: &Function) -> Vec<(u64, u8)> {
     let parameter = Parameter {
         size: 8,
@@ -714,7 +713,7 @@ fn memory_of(function: &Function) -> Vec<(u64, u8)> {
         .writes
 }
 
-/// Returns the kernel after the phase, which leaves the same memory.
+/// Returns the kernel after the phase, checking that it leaves the same memory.
 fn promoted_with_same_memory(function: &Function, options: &PhaseOptions, seed: u64) -> Function {
     let mut promoted = function.clone();
     run_phase_with(general_optimize_mid::run, &mut promoted, options);

@@ -5,15 +5,15 @@
 //! ST.local.b32 %1, [%4+8]      no load of frame(0), and its address goes nowhere else
 //! ```
 //!
-//! Every register is followed that an object's address goes into, whatever is added to it. Where
-//! all that uses them computes another address or stores there, nothing reads the object. The
-//! function has to be in SSA form, in which an address has one definition.
+//! Follows every register that depends on an object's address, whatever is added to it. If its only
+//! uses compute another address or store there, nothing reads the object. Requires SSA form, in
+//! which an address has one definition.
 
 use super::frame_objects::base_number;
 use oriel_engine::entity::{EntitySet, FrameObject, Register};
 use oriel_ori::{Function, Instruction, OperandKind, Operation, OperationFlags, Special};
 
-/// Returns the stores to objects that are written and never read, in the order of the objects.
+/// Returns the stores to objects that are written but never read, in the order of the objects.
 pub fn unread_stores(function: &Function) -> Vec<Instruction> {
     let roots = roots_of(function);
     let objects = function.stack_objects().map(|(object, _)| object);

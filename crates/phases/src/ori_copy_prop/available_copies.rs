@@ -1,4 +1,5 @@
-//! What registers are known to hold: a register's value, a constant, or what the hardware keeps.
+//! Available copies: the known contents of registers, which may be another register's value, a
+//! constant, or a special register.
 //!
 //! ```text
 //! %1 = MOV 7          %1 holds 7
@@ -6,18 +7,19 @@
 //! %1 = IADD %1, 1     %1 holds nothing that is known, %2 still 7
 //! ```
 //!
-//! A *copy* is a register and what it holds. Two gen/kill problems over all of them, forward:
+//! A *copy* is a pair of a register and its content. There are two forward gen/kill problems over
+//! all copies:
 //!
 //! ```text
 //! Lost(B, end)   = Kill(B) | (Lost(B, start) & ~Gen(B))       union over predecessors; all are lost at the entry
 //! Reaches(B, end) = Made(B) | (Reaches(B, start) & ~Over(B))  union over predecessors
 //! ```
 //!
-//! Only copies of registers that live across the borders of blocks take part; others are known
-//! within their block. What is not lost holds on every path: these are the available copies (A.
-//! Aho, M. Lam, R. Sethi, J. Ullman, "Compilers", 2nd edition, 9.1). A copy reaches a place if
-//! on some path the register was last written by one of the instructions that make it hold this. A
-//! use that one reaches and where it is lost sees other values as well.
+//! Only copies of registers that are live across block borders take part; others are known within
+//! their block. A copy that is not lost holds on every path: these are the available copies (A.
+//! Aho, M. Lam, R. Sethi, J. Ullman, "Compilers", 2nd edition, 9.1). A copy reaches a point if on
+//! some path the register was last written by one of the instructions that establish it. A use that
+//! it reaches and where it is lost sees other values as well.
 
 use crate::copies::is_alike;
 use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
@@ -29,12 +31,12 @@ use oriel_ori::{
 };
 use smallvec::SmallVec;
 
-/// A register and what it holds.
+/// A copy, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct CopyId(u32);
 entity_impl!(CopyId, "copy");
 
-/// What a register holds.
+/// The content of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CopiedValue {
     /// The value of another register.
@@ -43,7 +45,7 @@ pub(super) enum CopiedValue {
     Complement(Register),
     /// A constant, by its bits.
     Bits(u64),
-    /// An address, or a register that the hardware keeps.
+    /// An address, or a special register.
     Special(Operand),
 }
 
@@ -57,59 +59,59 @@ impl CopiedValue {
     }
 }
 
-/// A register and what it holds.
+/// A register and its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AvailableCopy {
     pub register: Register,
     pub held: CopiedValue,
 }
 
-/// AvailableCopies that one register has, and that depend on one register, at most: each use and
-/// definition goes through them.
+/// The most copies of one register, and the most that depend on one register: each use and
+/// definition visits them.
 const HOLDER_LIMIT: usize = 32;
 const SOURCE_LIMIT: usize = 512;
 
-/// Bits of a matrix of copies by blocks, at most: in larger functions only registers that live
-/// and die in a block take part.
+/// The most bits in a matrix of copies by blocks; in larger functions only registers that are local
+/// to a block take part.
 pub(super) const BORDER_LIMIT: usize = 1 << 24;
 
-/// The copies that an instruction makes.
+/// The copies that an instruction establishes.
 type Made = SmallVec<[CopyId; 2]>;
 
-/// All copies of a function and where they are lost.
+/// All copies of a function, and where they are lost.
 pub(super) struct AvailableCopies {
     pub rows: PrimaryMap<CopyId, AvailableCopy>,
-    /// By instruction: what it makes hold, the register's value first.
+    /// By instruction: the copies that it establishes, the register's value first.
     made: SecondaryMap<Instruction, Made>,
     /// By register: the copies that a definition of it ends.
     of_register: SecondaryMap<Register, SmallVec<[CopyId; 2]>>,
-    /// By register: the copies of what it holds itself.
+    /// By register: the copies of its content.
     by_holder: SecondaryMap<Register, SmallVec<[CopyId; 2]>>,
     ids: NumberMap<AvailableCopy, CopyId>,
-    /// The copies of registers that live across borders; they have the first numbers.
+    /// The copies of registers that are live across borders; they have the first numbers.
     at_borders: EntityBitSet<CopyId>,
-    /// Over copies at borders.
+    /// The copies lost at the start of each block, over copies at borders.
     lost_in: EntityBitMatrix<Block, CopyId>,
-    /// Likewise.
+    /// The copies that reach the start of each block, over copies at borders.
     reaches_in: EntityBitMatrix<Block, CopyId>,
 }
 
-/// Which instructions make copies.
+/// The instructions that establish copies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    /// Constants and addresses that registers with several definitions hold.
+    /// Constants and addresses in registers with several definitions.
     pub constants: bool,
-    /// Registers that the hardware keeps.
+    /// Special registers.
     pub fixed: bool,
     /// Complements of predicates.
     pub complements: bool,
-    /// How many bits a matrix of copies by blocks may have for registers that live across borders
-    /// to take part.
+    /// The most bits in a matrix of copies by blocks for registers that are live across borders to
+    /// take part.
     pub border_bits: usize,
 }
 
 impl AvailableCopies {
-    /// Finds what registers hold in a function without PHIs.
+    /// Computes the contents of registers in a function without PHIs.
     pub fn compute(function: &Function, flow: &ControlFlow, wanted: Wanted) -> Self {
         let mut copies = Self {
             rows: PrimaryMap::new(),
@@ -146,7 +148,7 @@ impl AvailableCopies {
         self.ids.clear();
     }
 
-    /// Finds what instructions make hold whose result `takes_part`.
+    /// Collects the copies of instructions whose result satisfies `takes_part`.
     fn collect(
         &mut self,
         function: &Function,
@@ -154,7 +156,7 @@ impl AvailableCopies {
         wanted: Wanted,
         takes_part: impl Fn(Register) -> bool,
     ) {
-        // The constant that a register holds at this place of the block, and the number of the
+        // The constant that a register holds at this point of the block, and the number of the
         // block.
         let mut local: SecondaryMap<Register, Option<(u32, CopiedValue)>> =
             SecondaryMap::with_capacity(function.register_limit());
@@ -267,13 +269,14 @@ impl AvailableCopies {
             .expect("sets of copies only grow");
     }
 
-    /// Returns those of a list that are at borders: they were numbered, and so listed, first.
+    /// Returns the copies of a list that are at borders; they were numbered, and so listed, first.
     fn at_border<'a>(&self, copies: &'a [CopyId]) -> &'a [CopyId] {
         let end = copies.partition_point(|&copy| self.at_borders.contains(copy));
         &copies[..end]
     }
 
-    /// What an instruction makes hold: `%1 = MOV %1` and `%1 = NOT %1` say nothing.
+    /// Returns the copies that an instruction establishes. `%1 = MOV %1` and `%1 = NOT %1`
+    /// establish none.
     fn made_anew(&self, instruction: Instruction) -> impl Iterator<Item = CopyId> + '_ {
         let made = self.made[instruction].iter().copied();
         made.filter(|&copy| {
@@ -282,14 +285,14 @@ impl AvailableCopies {
         })
     }
 
-    /// What is known where a block begins.
+    /// Sets the state to that at the start of a block.
     pub fn enter(&self, block: Block, state: &mut State) {
         state.known.assign(&self.at_borders);
         state.known.and_not(self.lost_in.row(block));
         state.reaches.assign(self.reaches_in.row(block));
     }
 
-    /// What is known behind an instruction, from what is known before it.
+    /// Updates the state from before an instruction to behind it.
     pub fn step(&self, function: &Function, instruction: Instruction, state: &mut State) {
         for register in results_of(function, instruction) {
             for &copy in &self.of_register[register] {
@@ -305,14 +308,15 @@ impl AvailableCopies {
         }
     }
 
-    /// Is nothing that an instruction makes hold known where its block begins?
+    /// True if none of the copies that an instruction establishes is known at the start of its
+    /// block.
     pub fn is_lost_at_start(&self, block: Block, instruction: Instruction) -> bool {
         let made = self.made[instruction].iter();
         made.copied()
             .all(|copy| !self.at_borders.contains(copy) || self.lost_in.contains(block, copy))
     }
 
-    /// Returns the copies that an instruction makes.
+    /// Returns the copies that an instruction establishes.
     pub fn made_by(&self, instruction: Instruction) -> &[CopyId] {
         &self.made[instruction]
     }
@@ -322,19 +326,18 @@ impl AvailableCopies {
         &self.by_holder[register]
     }
 
-    /// Returns the copy of a register and what it holds, if some instruction makes it.
+    /// Returns the number of a copy, if some instruction establishes it.
     pub fn find(&self, copy: AvailableCopy) -> Option<CopyId> {
         self.ids.get(&copy).copied()
     }
 }
 
-/// What is known at one place.
+/// The known copies at one point.
 #[derive(Default)]
 pub(super) struct State {
-    /// AvailableCopies that hold.
+    /// Copies that hold.
     pub known: EntityBitSet<CopyId>,
-    /// AvailableCopies whose register was, on some path, last written by an instruction that makes
-    /// it.
+    /// Copies whose register was, on some path, last written by an instruction that establishes it.
     pub reaches: EntityBitSet<CopyId>,
 }
 
@@ -343,7 +346,7 @@ fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<It
     results.filter_map(Operand::as_register)
 }
 
-/// What the result of an instruction holds behind it.
+/// Returns the content of an instruction's result behind it.
 fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Option<CopiedValue> {
     let operation = function.operation(instruction);
     let is_wanted = match operation {
@@ -392,9 +395,9 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
     }
 }
 
-/// Returns the constant that a register holds where a block begins, because its only definition
-/// gives it that and no way here goes around the definition: on such a way the register would hold
-/// anything.
+/// Returns the constant that a register holds at the start of a block, because its only definition
+/// sets it and no path to the block avoids the definition: on such a path the register would be
+/// undefined.
 fn only_constant(
     function: &Function,
     flow: &ControlFlow,
@@ -428,14 +431,14 @@ mod tests {
         complements: true,
     };
 
-    /// What may be said of a copy at the start of a block, found by walking every path to it
-    /// from the end backward: whether some path loses it, and whether on some path an instruction
-    /// that makes it wrote the register last.
+    /// Computes the state of a copy at the start of a block from the definition, by walking every
+    /// path backward: whether some path loses it, and whether on some path an instruction that
+    /// establishes it wrote the register last.
     fn on_paths(function: &Function, copies: &AvailableCopies, block: Block, id: CopyId) -> (bool, bool) {
         let AvailableCopy { register, held } = copies.rows[id];
         let predecessors = function.predecessors();
         let (mut is_lost, mut reaches) = (false, false);
-        // Blocks to go through backward, and whether both questions are still open there.
+        // Blocks to visit backward, and whether both questions are still open there.
         let mut pending: Vec<(Block, bool, bool)> = Vec::new();
         let mut seen = BTreeSet::new();
         let enter = |block: Block, lost: bool, reach: bool, pending: &mut Vec<_>, is_lost: &mut bool| {

@@ -1,14 +1,13 @@
-//! Copies between registers whose live ranges do not interfere: both become one register, and the
-//! copy goes.
+//! Coalescing: merges the registers of a copy if their live ranges do not interfere, and removes
+//! the copy.
 //!
-//! PHI elimination leaves a copy on every edge, and LLVM's coalescer merges what it can; what is
-//! left is looked at again here, after the phases of the late stage. Two registers may be one if
-//! neither is live where the other gets a value, except by a copy between the two: there both hold
-//! the same.
+//! PHI elimination leaves a copy on every edge, and LLVM's coalescer merges as many as it can; this
+//! examines the rest after the phases of the late stage. Two registers may be merged if neither is
+//! live where the other is defined, except by a copy between the two: there both hold the same
+//! value.
 //!
-//! The questions of a round are all asked of the function as it was at the round's start. That is
-//! sound as long as no register takes part twice: merging two others changes neither the
-//! definitions nor the uses of these.
+//! All queries of a round refer to the function at the round's start. That is sound as long as no
+//! register takes part twice: merging two others changes neither its definitions nor its uses.
 
 use super::marks::Counts;
 use super::policy::Policy;
@@ -18,16 +17,17 @@ use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::analysis::InterferenceTest;
 use oriel_ori::{Expected, Function, Instruction, Role};
 
-/// How often the function is gone through, at most.
+/// The most passes over the function.
 const ROUNDS: usize = 8;
 
-/// Definitions of one register times uses of the other, at most: a question takes so many steps.
+/// The limit for definitions of one register times uses of the other, which is the number of steps
+/// of a query.
 const QUESTION_LIMIT: usize = 1 << 12;
 
-/// Definitions, and uses, of a register that takes part, at most.
+/// The most definitions, and uses, of a register that takes part.
 const MENTION_LIMIT: usize = 256;
 
-/// Merges registers; how many copies went.
+/// Merges registers. Returns how many copies were removed.
 pub(super) fn coalesce(
     function: &mut Function,
     policy: &mut Policy,
@@ -57,8 +57,7 @@ struct Merge {
     kept: Register,
 }
 
-/// Returns the registers to merge in a round, and whether no copy was left for the next one because
-/// of them.
+/// Returns the registers to merge in a round, and whether no copy was postponed because of them.
 fn find_merges(
     function: &Function,
     policy: &mut Policy,
@@ -98,7 +97,7 @@ fn find_merges(
     (merges, is_last)
 }
 
-/// Copies between registers of one kind, where they are, and their registers.
+/// Returns the copies between registers of one kind, with their blocks and registers.
 fn copies_of(function: &Function) -> Vec<(Instruction, Block, Register, Register)> {
     let mut copies = Vec::new();
     for &block in function.blocks() {
@@ -113,7 +112,7 @@ fn copies_of(function: &Function) -> Vec<(Instruction, Block, Register, Register
     copies
 }
 
-/// What keeps two registers from being one.
+/// Returns why two registers cannot be merged.
 fn problem_with(
     function: &Function,
     policy: &mut Policy,
@@ -161,7 +160,7 @@ fn problem_with(
     None
 }
 
-/// Makes every mention of a register one of another; how many there were.
+/// Replaces every mention of a register by another. Returns how many there were.
 fn rename(function: &mut Function, gone: Register, kept: Register) -> u64 {
     let mut changed = 0;
     if gone == kept {
@@ -181,7 +180,7 @@ fn rename(function: &mut Function, gone: Register, kept: Register) -> u64 {
     changed
 }
 
-/// Removes copies of registers to themselves; how many.
+/// Removes copies of registers to themselves. Returns how many.
 fn remove_identities(function: &mut Function) -> u64 {
     let is_identity = |copy: &Instruction| {
         registers_of_copy(function, *copy).is_some_and(|(result, source)| result == source)

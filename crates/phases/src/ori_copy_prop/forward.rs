@@ -1,21 +1,20 @@
-//! The instance for SSA form: copies and selects, forward through their uses.
+//! The instance for SSA form: propagates copies and selects forward to their uses.
 //!
 //! One walk in reverse post-order decides and marks, another applies:
 //!
-//! - a copy of a register is *propagated*: all its uses become uses of its source, through chains
-//!   at once, since the source has been followed to its root when the copy is met;
-//! - a constant is *deferred*: uses that LLVM has an opcode for with the constant in place take it,
-//!   and the move goes if these were all;
-//! - a select whose predicate is known where it stands, or whose arms are one register, is a copy
-//!   of an arm;
-//! - else it is two copies under a guard, *predicated*: a use where the predicate is known, because
-//!   a branch on it leads there or because a select on the same predicate takes it, becomes a use
-//!   of the arm. The reference goes over selects forward and then backward for that; here where the
-//!   select stands is asked first, and where its uses stand second.
+//! - a copy of a register is *propagated*: its source replaces all its uses, for whole chains at
+//!   once, since the source has been followed to its root when the copy is visited;
+//! - a constant is *deferred*: it replaces uses for which LLVM has an opcode with the constant, and
+//!   the move is removed if these were all;
+//! - a select with a known predicate, or with equal arms, is a copy of an arm;
+//! - other selects are two copies under a guard, *predicated*: a use where the predicate is known,
+//!   because a branch on it leads there or because a select on the same predicate takes it, is
+//!   replaced by the arm. The reference visits selects forward and then backward for that; here the
+//!   select's position is tested first, its uses second.
 //!
-//! Replacing every use of a copy never raises pressure: the source is live where the copy was, and
-//! the copy is gone. A use that is changed while others stay makes the source live further, which
-//! is weighed.
+//! Replacing every use of a copy never raises the pressure: the source is live where the copy was,
+//! and the copy is removed. Replacing only some uses extends the source's live range, which is
+//! weighed.
 
 use super::marks::{Counts, apply_marks};
 use super::policy::{Policy, Refusal};
@@ -32,7 +31,7 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Propagates; how many instructions went.
+/// Propagates copies. Returns how many instructions were removed.
 pub(super) fn propagate(
     function: &mut Function,
     policy: &mut Policy,
@@ -64,26 +63,26 @@ pub(super) fn propagate(
     }
 }
 
-/// What becomes of the uses of an instruction's result.
+/// The decision about the uses of an instruction's result.
 #[derive(Clone, Copy, Debug)]
 enum Decision {
-    /// All can be uses of a register.
+    /// A register replaces all of them.
     Register(Register),
-    /// Those that can take a constant get it.
+    /// A constant replaces those that allow one.
     Constant(Operand),
-    /// Those where the predicate is known get an arm.
+    /// An arm replaces those where the predicate is known.
     Guarded,
 }
 
 struct CopyPropagator {
     flow: Rc<ControlFlow>,
-    /// Made for the first select, before anything is changed.
+    /// Computed for the first select, before any change.
     branch_conditions: OnceCell<BranchConditions>,
-    /// By result of a copy: what it is a copy of in the end.
+    /// By result of a copy: the root of its chain.
     roots: SecondaryMap<Register, PackedOption<Register>>,
-    /// The first result of each read of a register that the hardware keeps, and where it is.
+    /// The first result of each read of a special register, and its block.
     fixed: NumberMap<Operand, SmallVec<[(Register, Block); 1]>>,
-    /// Made when something is to be weighed.
+    /// Computed when pressure matters first.
     map: Option<PressureMap>,
 }
 
@@ -92,14 +91,14 @@ impl CopyPropagator {
         self.roots[register].expand().unwrap_or(register)
     }
 
-    /// True if a predicate holds at a place, if that is known.
+    /// Returns a predicate's value at a point, if known.
     fn value(&self, function: &Function, predicate: Register, place: FlowPoint) -> Option<bool> {
         let make = || BranchConditions::new(function, &self.flow, &mut Values::default(), true);
         let branch_conditions = self.branch_conditions.get_or_init(make);
         branch_conditions.value(function, &self.flow, predicate, place)
     }
 
-    /// True if an instruction is a copy of something, or of one of two.
+    /// Decides whether an instruction is a copy, or a select between two.
     fn decide(
         &mut self,
         function: &Function,
@@ -166,7 +165,7 @@ impl CopyPropagator {
         function.uses(result).any(is_guarded).then_some(Decision::Guarded)
     }
 
-    /// Returns a read of a register that the hardware keeps is a copy of what was read before.
+    /// Decides whether a read of a special register is a copy of an earlier one.
     fn decide_fixed(
         &mut self,
         function: &Function,
@@ -187,7 +186,7 @@ impl CopyPropagator {
             before.push((result, block));
             return None;
         };
-        // The register has to last until the new read, behind which it takes the place of that.
+        // The register must stay live until the new read, which it replaces from there on.
         let map = Self::pressure(&mut self.map, function, context);
         let extension = map.extension(function, register, read);
         if !policy.forces_global && !extension.fits(policy.room()) {
@@ -214,8 +213,7 @@ impl CopyPropagator {
         })
     }
 
-    /// What a use of a select gets from it, if its predicate is known there: the first arm if that
-    /// holds.
+    /// Returns the arm that a use of a select gets, if its predicate is known there.
     fn arm_at(
         &self,
         function: &Function,
@@ -240,7 +238,7 @@ impl CopyPropagator {
         holds.map(|holds| holds != is_turned)
     }
 
-    /// Replaces uses and marks the instruction; how many uses.
+    /// Replaces uses and marks the instruction. Returns how many uses.
     fn apply(
         &mut self,
         function: &mut Function,
@@ -299,7 +297,7 @@ impl CopyPropagator {
         replaced
     }
 
-    /// True if there is room for a value where one of several uses of another becomes one of it.
+    /// True if there is room for a value that replaces one of several uses of another.
     fn has_room(
         &mut self,
         function: &Function,
@@ -311,7 +309,7 @@ impl CopyPropagator {
         let Some(source) = new.as_register() else {
             return true;
         };
-        // A PHI uses the value where control comes from.
+        // A PHI uses the value at the end of the predecessor.
         let at = match function.operation(user) {
             Operation::Phi => function
                 .source(user, number + 1)
@@ -336,7 +334,7 @@ impl CopyPropagator {
     }
 }
 
-/// May the uses of a result in a block or behind it be changed?
+/// Checks whether the uses of a result in a block or behind it may be replaced.
 fn check(
     function: &Function,
     policy: &mut Policy,
@@ -358,7 +356,7 @@ fn check(
     }
 }
 
-/// True if a use may become another operand.
+/// True if another operand may replace a use.
 fn is_allowed(function: &Function, policy: &Policy, user: Instruction, number: usize, new: Operand) -> bool {
     let old = function.source(user, number);
     match new.as_register() {
@@ -371,14 +369,14 @@ fn is_allowed(function: &Function, policy: &Policy, user: Instruction, number: u
     }
 }
 
-/// What a select chooses from.
+/// Returns the arms of a select.
 fn arms(function: &Function, select: Instruction) -> Option<[Operand; 2]> {
     let arms = [function.source(select, 0), function.source(select, 1)];
     let is_plain = |arm: &Operand| !arm.is_modified() && !arm.is_undefined();
     arms.iter().all(is_plain).then_some(arms)
 }
 
-/// Returns the predicate of a select, and whether the select goes by its complement.
+/// Returns the predicate of a select, and whether the select uses its complement.
 fn condition(function: &Function, select: Instruction) -> Option<(Register, bool)> {
     let operand = function.source(select, 2);
     let register = operand.as_register().filter(|_| !operand.is_undefined())?;

@@ -1,16 +1,16 @@
-//! The late instance: copies and constants that registers hold already, and copies whose uses can
-//! do with their source.
+//! The late instance: removes copies and constants that registers already hold, and copies whose
+//! source can replace all uses.
 //!
-//! Each round computes what registers hold, marks, and applies the marks:
+//! Each round computes the contents of registers, marks, and applies the marks:
 //!
-//! - an instruction that gives a register what it holds already is *propagated*: it goes;
-//! - a copy is propagated if every use that it reaches can be one of its source, which still has
-//!   the value there;
-//! - so is a complement of a predicate, if branches and selects take the predicate the other way
-//!   round for nothing.
+//! - an instruction that gives a register the content that it already has is *propagated*: it is
+//!   removed;
+//! - a copy is propagated if its source, which still has the value, can replace every use that the
+//!   copy reaches;
+//! - so is a complement of a predicate, if branches and selects can be inverted at no cost.
 //!
-//! The registers of two copies that a round marks are never in a chain, so no decision changes the
-//! conditions of another; the next round takes the chain further.
+//! The registers of two copies marked in one round never form a chain, so no decision affects the
+//! conditions of another; the next round continues with the chain.
 
 use super::available_copies::{
     AvailableCopies, AvailableCopy, BORDER_LIMIT, CopiedValue, CopyId, State, Wanted,
@@ -25,14 +25,13 @@ use oriel_ori::analysis::{PressureMap, RangeExtension};
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation};
 use smallvec::{SmallVec, smallvec};
 
-/// How often the function is gone through, at most: a chain of copies loses at least every other
-/// one each time.
+/// The most passes over the function: each pass removes at least every other copy of a chain.
 const ROUNDS: usize = 8;
 
-/// Mentions of a register whose way is looked at, at most: each block on the way goes through them.
+/// The most mentions of a register whose path is examined: each block on the path visits them.
 const MENTION_LIMIT: usize = 128;
 
-/// Propagates; how many instructions went.
+/// Propagates copies. Returns how many instructions were removed.
 pub(super) fn propagate(
     function: &mut Function,
     policy: &mut Policy,
@@ -45,7 +44,7 @@ pub(super) fn propagate(
         if summary.counts == Counts::default() {
             break;
         }
-        // A branch that goes by the complement has its targets in another order.
+        // An inverted branch has its targets in another order.
         context.keep_only(match summary.turns_branches {
             true => Analyses::empty(),
             false => Analyses::CONTROL_FLOW,
@@ -58,30 +57,30 @@ pub(super) fn propagate(
     total
 }
 
-/// What a round did.
+/// The result of a round.
 #[derive(Default)]
 struct RoundSummary {
     counts: Counts,
-    /// True if a branch changed the order of its targets.
+    /// True if the targets of a branch were exchanged.
     turns_branches: bool,
-    /// True if a copy was left for the next round.
+    /// True if a copy was postponed to the next round.
     postpones: bool,
 }
 
 struct Round<'a> {
     flow: &'a ControlFlow,
     copies: AvailableCopies,
-    /// AvailableCopies of which a use has to stay.
+    /// Copies with a use that must stay.
     refused: EntityBitSet<CopyId>,
-    /// AvailableCopies whose uses become uses of what is held.
+    /// Copies whose content replaces their uses.
     chosen: EntityBitSet<CopyId>,
-    /// The block that follows each in the layout.
+    /// The next block in the layout.
     next_in_layout: SecondaryMap<Block, PackedOption<Block>>,
-    /// Registers that a decision of this round is about.
+    /// Registers affected by a decision of this round.
     taken: EntitySet<Register>,
-    /// True if a copy was left for the next round because of what this one does to its registers.
+    /// True if a copy was postponed because this round changes its registers.
     postpones: bool,
-    /// Made when something is to be weighed.
+    /// Computed when pressure matters first.
     map: Option<PressureMap>,
 }
 
@@ -132,7 +131,7 @@ impl<'a> Round<'a> {
             .collect()
     }
 
-    /// Marks what gives registers what they hold, and notes which uses have to stay.
+    /// Marks redundant instructions, and records which uses must stay.
     fn survey(&mut self, function: &mut Function, policy: &mut Policy, context: &mut PhaseContext<'_>) {
         let mut state = State::default();
         let mut redundant = Vec::new();
@@ -168,8 +167,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// True if an instruction may go whose register holds the value already, and would be live
-    /// further for it.
+    /// Checks whether an instruction may be removed whose register already holds the value, and
+    /// would be live longer.
     fn check_held(
         &mut self,
         function: &Function,
@@ -202,7 +201,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// True if an instruction gives its register what that holds already.
+    /// True if an instruction gives its register the content that it already has.
     fn is_redundant(&self, function: &Function, instruction: Instruction, state: &State) -> bool {
         let made = self.copies.made_by(instruction);
         let holds = |copy: &CopyId| match self.copies.rows[*copy].held {
@@ -223,8 +222,7 @@ impl<'a> Round<'a> {
         made.iter().any(holds) && function.is_removable_if_unused(instruction)
     }
 
-    /// True if an instruction can use the complement of the predicate that is one of its sources,
-    /// for nothing.
+    /// True if an instruction can use the complement of one of its source predicates at no cost.
     fn can_turn(&self, function: &Function, user: Instruction, number: usize) -> bool {
         let sources = function.sources(user);
         if sources.get(number).is_modified() {
@@ -235,7 +233,7 @@ impl<'a> Round<'a> {
                 let arms = [sources.get(0), sources.get(1)];
                 number == 2 && arms.iter().all(|arm| arm.as_register().is_some())
             }
-            // LLVM's branches have no complement. If one of the targets follows, another
+            // LLVM's branches have no complement. If one of the targets is the next block, another
             // instruction would be needed.
             Operation::Bra => {
                 let block = function.block_of(user).expect("the branch is in a block");
@@ -278,7 +276,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Chooses the copies whose uses become uses of their sources, and marks them.
+    /// Chooses the copies whose sources replace their uses, and marks them.
     fn choose(&mut self, function: &mut Function, policy: &mut Policy, context: &mut PhaseContext<'_>) {
         for block in self.reachable(function) {
             let mut next = function.first(block);
@@ -318,7 +316,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// May the uses of a register in a block or behind it become uses of another?
+    /// Checks whether another register may replace the uses of a register in a block or behind it.
     fn check(
         &self,
         function: &Function,
@@ -339,7 +337,8 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Changes the uses that chosen copies reach; how many, and whether one was that of a branch.
+    /// Replaces the uses that chosen copies reach. Returns how many, and whether one was in a
+    /// branch.
     fn replace_uses(&self, function: &mut Function) -> (u64, bool) {
         if self.chosen.is_empty() {
             return (0, false);
@@ -393,7 +392,7 @@ fn next_in_layout(function: &Function) -> SecondaryMap<Block, PackedOption<Block
     next
 }
 
-/// What it takes to keep a register live up to where an instruction writes it.
+/// Returns the extensions that keep a register live up to where an instruction writes it.
 fn extensions_before(
     function: &Function,
     flow: &ControlFlow,
@@ -420,8 +419,7 @@ fn missed(function: &Function, context: &mut PhaseContext<'_>, copy: Instruction
     });
 }
 
-/// Makes an instruction use the complement of its predicate: what it does when that holds and when
-/// not change places.
+/// Inverts an instruction to use the complement of its predicate.
 fn turn(function: &mut Function, user: Instruction, number: usize, predicate: Register) {
     let pair = if number == 0 { (1, 2) } else { (0, 1) };
     let (one, other) = (function.source(user, pair.0), function.source(user, pair.1));

@@ -1,4 +1,4 @@
-//! The apply step: what becomes of instructions with marks.
+//! The apply step for marked instructions.
 //!
 //! | bit | mark | what becomes of the instruction |
 //! |---|---|---|
@@ -7,18 +7,18 @@
 //! | 0x400 | predicated | its uses under its predicate have been changed; with 0x200 it goes if these were all |
 //!
 //! The reference sets these bits on operands and folds nothing ("does not fold"); here the step
-//! that consumes them follows at once, and no mark is left behind.
+//! that consumes them follows at once, and no mark remains.
 
 use crate::PhaseContext;
 use oriel_ori::{Function, Instruction, InstructionFlags};
 use std::ops::AddAssign;
 
-/// What a pass over a function did.
+/// The work of a pass over a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Instructions that went.
+    /// Instructions removed.
     pub removed: u64,
-    /// Uses that became others.
+    /// Uses replaced.
     pub replaced: u64,
 }
 
@@ -33,7 +33,7 @@ const MARKS: InstructionFlags = InstructionFlags::MARK_PROPAGATED
     .union(InstructionFlags::MARK_DEFERRED)
     .union(InstructionFlags::MARK_PREDICATED);
 
-/// Clears marks that somebody else has left.
+/// Clears marks left by others.
 pub(crate) fn clear_marks(function: &mut Function) {
     for index in 0..function.blocks().len() {
         let mut next = function.first(function.blocks()[index]);
@@ -46,12 +46,12 @@ pub(crate) fn clear_marks(function: &mut Function) {
     }
 }
 
-/// Applies and clears the marks of a function; how many instructions went.
+/// Applies and clears the marks of a function. Returns how many instructions were removed.
 pub(crate) fn apply_marks(function: &mut Function, context: &mut PhaseContext<'_>) -> Counts {
     let mut counts = Counts::default();
     for index in 0..function.blocks().len() {
         let block = function.blocks()[index];
-        // Backward, so that what uses a deferred instruction goes before it.
+        // Backward, so that users of a deferred instruction are removed before it.
         let mut next = function.last(block);
         while let Some(instruction) = next {
             next = function.previous(instruction);

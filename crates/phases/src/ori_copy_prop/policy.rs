@@ -1,4 +1,4 @@
-//! What the knobs, the pipeline's progress and the places of uses allow.
+//! The restrictions from knobs, the pipeline's progress and the kinds of uses.
 
 use crate::PhaseContext;
 use crate::knobs::{Budget, Knob};
@@ -6,14 +6,14 @@ use crate::progress::Progress;
 use oriel_engine::entity::Register;
 use oriel_ori::{AddressSpace, Expected, Function, Instruction, Operation, Role};
 
-/// Why a copy stays or a use does.
+/// Why a copy or a use stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The use is an address, and addresses are left alone.
+    /// The use is an address, and addresses are not changed.
     Address,
-    /// The use is an operand of inline assembly that is tied to a result.
+    /// The use is an operand of inline assembly tied to a result.
     Tied,
-    /// The use is an operand of inline assembly, which may write the other register before it reads
+    /// The use is an operand of inline assembly that may write the other register before reading
     /// it.
     Early,
     /// The use is an operand of a matrix operation, and the value comes from a constant bank.
@@ -22,16 +22,16 @@ pub(super) enum Refusal {
     ConstantBank,
     /// One of the registers has several definitions.
     SeveralDefinitions,
-    /// The pressure is too high where the value would live on.
+    /// The pressure is too high where the value would stay live.
     Pressure,
-    /// The register is mentioned too often to look at its way.
+    /// The register is mentioned too often to examine its path.
     Mentions,
-    /// A budget is spent.
+    /// A budget is exhausted.
     Budget,
 }
 
 impl Refusal {
-    /// What to say of it.
+    /// Returns the explanation for remarks.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Address => {
@@ -51,32 +51,32 @@ impl Refusal {
     }
 }
 
-/// What is allowed while the phase runs.
+/// The settings while the phase runs.
 #[derive(Debug)]
 pub(super) struct Policy {
     /// Units of data registers that the function may have live.
     budget: u32,
-    /// Copies that may still be looked at.
+    /// The budget of copies to consider.
     pub copies: Budget,
-    /// Copies that may still be propagated across blocks.
+    /// The budget of copies to propagate across blocks.
     pub global: Budget,
-    /// Is pressure no reason against anything across blocks?
+    /// True if pressure never prevents propagation across blocks.
     pub forces_global: bool,
-    /// True if uses are in addresses replaced.
+    /// True if uses in addresses are replaced.
     addresses: bool,
-    /// Are values of constant banks propagated?
+    /// True if values of constant banks are propagated.
     constant_banks: bool,
-    /// Do registers with several definitions take part?
+    /// True if registers with several definitions take part.
     pub reaching_definitions: bool,
-    /// Are reads of registers that the hardware keeps treated as copies of these?
+    /// True if reads of special registers are treated as copies of these.
     pub fixed: bool,
-    /// True if constants stay out of operands.
+    /// True if constants do not become operands.
     pub no_constant_operands: bool,
     /// True if constants are followed through registers with several definitions.
     pub several_constants: bool,
-    /// Do values of constant banks stay out of matrix operations?
+    /// True if values of constant banks do not become operands of matrix operations.
     no_matrix_banks: bool,
-    /// Are complements of predicates followed in late form?
+    /// True if complements of predicates are followed in late form.
     pub complements: bool,
 }
 
@@ -101,7 +101,7 @@ impl Policy {
         }
     }
 
-    /// May uses of another register become uses of `source`?
+    /// Checks whether `source` may replace uses of another register.
     pub fn check_source(&self, function: &Function, source: Register) -> Result<(), Refusal> {
         let Some(definition) = function.unique_definition(source) else {
             return match self.reaching_definitions {
@@ -115,7 +115,8 @@ impl Policy {
         Ok(())
     }
 
-    /// True if a use may be one of another value. `source` is its register, none for a constant.
+    /// Checks whether another value may replace a use. `source` is its register, none for a
+    /// constant.
     pub fn check_use(
         &self,
         function: &Function,
@@ -146,23 +147,23 @@ impl Policy {
         Ok(())
     }
 
-    /// Units of data registers that may be live where a value is made to live on.
+    /// Returns how many units of data registers may be live where a value's range is extended.
     ///
-    /// A fifth of the budget is left to ptxas, which needs registers for what it makes itself. With
-    /// the whole budget two kernels of the examples (`register_bounds`) take 78 registers in place
+    /// A fifth of the budget is left to ptxas, which needs registers for values of its own. With
+    /// the whole budget two kernels of the examples (`register_bounds`) take 78 registers instead
     /// of 76; with this none takes more than before.
     pub fn room(&self) -> u32 {
         self.budget - self.budget / 5
     }
 
-    /// May what addresses are made of change?
+    /// True if operands of addresses may change.
     pub fn changes_addresses(&self) -> bool {
         self.addresses
     }
 }
 
-/// Does an instruction read a constant bank: a kernel's parameter, or constant memory, at a known
-/// address?
+/// True if an instruction reads a constant bank: a kernel's parameter, or constant memory, at a
+/// known address.
 fn is_of_constant_bank(function: &Function, instruction: Instruction) -> bool {
     let space = function.modifiers(instruction).space;
     function.operation(instruction) == Operation::Ld
@@ -170,7 +171,7 @@ fn is_of_constant_bank(function: &Function, instruction: Instruction) -> bool {
         && function.source(instruction, 0).as_register().is_none()
 }
 
-/// True if it is an operation of the matrix units, none of which Ori knows.
+/// True for an operation of the matrix units, all of which are opaque to Ori.
 fn is_matrix_operation(function: &Function, instruction: Instruction) -> bool {
     let name = function.machine_opcode(instruction);
     name.is_some_and(|opcode| {

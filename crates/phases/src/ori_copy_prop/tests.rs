@@ -9,8 +9,8 @@ use oriel_ori::{ControlFlow, Function, InstructionFlags, parse_function};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 
-/// Runs phases one after the other, each verified; what they said of the function and what remarks
-/// there are.
+/// Runs phases in order, verifying each. Returns whether they changed the function, and the
+/// remarks.
 fn run(phases: &[&str], function: &mut Function, knobs: &[&str]) -> (bool, Vec<Remark>) {
     let mut options = PhaseOptions::default();
     for knob in knobs {
@@ -49,7 +49,7 @@ fn ssa(lines: &str, knobs: &[&str]) -> Vec<String> {
 }
 
 const LATE: &[&str] = &["OriCopyPropLate"];
-/// With what makes the late instance change addresses.
+/// The phases that let the late instance change addresses.
 const BEHIND_83: &[&str] = &["OriBackCopyPropagate", "OriCopyPropLate"];
 
 fn late(phases: &[&str], lines: &str, knobs: &[&str]) -> Vec<String> {
@@ -196,13 +196,12 @@ bix0:
 fn registers_with_several_definitions_need_reaching_definitions() {
     let lines = late(LATE, REWRITTEN, &[]);
     assert!(has(&lines, "IADD.b32 %1, 1") && !has(&lines, "MOV"), "{lines:?}");
-    // The two are merged all the same unless that is kept from happening: both hold values at the
-    // end.
+    // The two are merged all the same unless that is prevented: both hold values at the end.
     let lines = late(LATE, REWRITTEN, &["CopyPropUseReachingDefs=0"]);
     assert!(has(&lines, "MOV.b32 %1"), "{lines:?}");
 }
 
-/// Constants that a register holds already on one way into a block and on both.
+/// Constants that a register already holds on one path into a block, and on both.
 const HELD: &str = "\
 bix0:
     %1:R32 = MOV.b32 0
@@ -258,7 +257,7 @@ bix2:
 ";
     let lines = late(LATE, text, &[]);
     assert!(has(&lines, "%2:R32 = MOV.b32 0"), "{lines:?}");
-    // If the constant is written on every way, it need not be written again.
+    // If the constant is written on every path, it need not be written again.
     let text = text.replace("BRA %4, bix2, fall bix1", "BRA fall bix1");
     let lines = late(LATE, &text, &[]);
     assert!(
@@ -359,7 +358,7 @@ fn selects_give_way_to_an_arm_where_the_predicate_is_known() {
     assert!(has(&lines, "ST.global.b32 %2, [64]"), "{lines:?}");
     assert!(has(&lines, "ST.global.b32 %2, [68]"), "{lines:?}");
     assert!(has(&lines, "ST.global.b32 %1, [72]"), "{lines:?}");
-    // Either way leads to the last block.
+    // Either path leads to the last block.
     assert!(has(&lines, "ST.global.b32 %4, [76]"), "{lines:?}");
     assert_eq!(
         lines.iter().filter(|line| line.contains("SEL")).count(),
@@ -423,17 +422,17 @@ fn complements_of_predicates_go_where_that_costs_nothing() {
     );
     assert!(!has(&lines, "NOT"), "{lines:?}");
     assert!(has(&late(LATE, COMPLEMENT, &["LateCopyPropComplPred=0"]), "NOT"));
-    // The branch would need another instruction to go to the block that follows.
+    // The branch would need another instruction to reach the next block.
     let text = COMPLEMENT.replace("BRA %4, bix2, bix3", "BRA %4, bix2, fall bix1");
     assert!(has(&late(LATE, &text, &[]), "NOT"));
-    // The predicate is another one where its complement is used.
+    // The predicate has changed where its complement is used.
     let text = COMPLEMENT.replace("    BRA %4", "    %3:P = ISETP.lt.s32 %1, 7\n    BRA %4");
     assert!(has(&late(LATE, &text, &[]), "NOT"));
 }
 
 #[test]
 fn registers_merge_if_only_copies_make_them_meet() {
-    // %2 begins as a copy of %1 on one way and is computed on the other; %1 is not needed any more.
+    // %2 is a copy of %1 on one path and is computed on the other; %1 is not needed any more.
     let text = "\
 bix0:
     %1:R32 = LD.global.b32 [0]
@@ -506,9 +505,9 @@ fn count(function: &Function) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever the function: the result verifies, no instruction is added, no mark is left, a run
-    /// that changes nothing says so, and of copies added before uses in reachable code of SSA form
-    /// none is left.
+    /// For any function: the result verifies, no instruction is added, no mark remains, an
+    /// unchanged function is reported as such, and no copy added before uses in reachable SSA code
+    /// remains.
     #[test]
     fn added_copies_go(seed: u64, is_late: bool) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

@@ -1,14 +1,14 @@
-//! Chains: trees of one associative operation in a block, as the list of their leaves in canonical
+//! Chains: trees of one associative operation in a block, as lists of their leaves in canonical
 //! order.
 
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_ori::{DataType, Function, Instruction, Modifiers, Operand, Operation};
 use smallvec::SmallVec;
 
-/// Leaves of the longest chain that is looked at.
+/// The most leaves of a chain.
 const MOST_LEAVES: usize = 16;
 
-/// A value that goes into a chain.
+/// A leaf of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub operand: Operand,
@@ -17,18 +17,18 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
-    /// Constants last, what is subtracted behind what is added, then by number of the register.
+    /// Orders leaves: constants last, subtracted ones behind added ones, then by register number.
     fn rank(self) -> (bool, bool, u32) {
         (self.operand.is_constant(), self.is_negative, self.operand.bits())
     }
 }
 
 /// A tree of additions and subtractions, multiplications, conjunctions or disjunctions whose inner
-/// values nothing else uses.
+/// values have no other uses.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     pub root: Instruction,
-    /// Of the chain: that of sums is addition.
+    /// The operation of the chain; for sums, addition.
     pub operation: Operation,
     pub data_type: DataType,
     pub leaves: SmallVec<[Leaf; 6]>,
@@ -36,7 +36,8 @@ pub(super) struct Chain {
     pub inner: SmallVec<[Instruction; 4]>,
 }
 
-/// What a chain through this instruction computes; none if it is no part of a chain.
+/// Returns the operation and type of a chain through this instruction, or none if it is not part of
+/// a chain.
 fn family(function: &Function, instruction: Instruction) -> Option<(Operation, DataType)> {
     let operation = match function.operation(instruction) {
         Operation::Iadd | Operation::Isub => Operation::Iadd,
@@ -44,7 +45,7 @@ fn family(function: &Function, instruction: Instruction) -> Option<(Operation, D
         _ => return None,
     };
     let data_type = function.data_type(instruction);
-    // Saturation and lanes are not associative, or not for these constants.
+    // Saturating and multi-lane operations are not associative, or not for these constants.
     let is_plain = matches!(
         data_type,
         DataType::B1 | DataType::B16 | DataType::B32 | DataType::B64
@@ -52,7 +53,7 @@ fn family(function: &Function, instruction: Instruction) -> Option<(Operation, D
     is_plain.then_some((operation, data_type))
 }
 
-/// Does the only user of a result, in the block of its definition, belong to the same chain?
+/// True if the only user of a result, in the same block, belongs to the same chain.
 fn is_inner(function: &Function, instruction: Instruction) -> bool {
     let Some(result) = function.result(instruction, 0).as_register() else {
         return false;
@@ -67,8 +68,8 @@ fn is_inner(function: &Function, instruction: Instruction) -> bool {
 }
 
 impl Chain {
-    /// Returns the chain that ends in an instruction: none if it is not the root of one, or the
-    /// chain is too long or has an operand with a modifier or whose value does not matter.
+    /// Returns the chain that ends in an instruction. None if the instruction is not the root of a
+    /// chain, or if the chain is too long or has an operand that is modified or undefined.
     pub fn of_root(function: &Function, root: Instruction) -> Option<Self> {
         let (operation, data_type) = family(function, root)?;
         if is_inner(function, root) {
@@ -115,9 +116,9 @@ impl Chain {
         is_part.then_some(definition)
     }
 
-    /// Makes one constant of several, and none of one that changes nothing; is the chain in
-    /// canonical form then? Not if no register is added, or little is left, or the constant is too
-    /// large for what is allowed.
+    /// Folds all constants into one, and drops an identity. Returns whether the chain is then in
+    /// canonical form: not if it adds no register, has too few leaves, or if the constant is too
+    /// large for the limit.
     pub fn fold_constants(&mut self, function: &mut Function, allows_large: bool) -> bool {
         let first = self
             .leaves
@@ -149,13 +150,13 @@ impl Chain {
         self.leaves.len() > 1 && first > 0 && !self.leaves[0].is_negative
     }
 
-    /// Returns the register of its value.
+    /// Returns the register of the chain's value.
     pub fn result(&self, function: &Function) -> Register {
         let result = function.result(self.root, 0).as_register();
         result.expect("the result of arithmetic is a register")
     }
 
-    /// Returns the words that describe it: two for its kind and two for each leaf.
+    /// Returns the words that describe the chain: two for its kind and two for each leaf.
     pub fn words(&self, function: &Function) -> SmallVec<[u32; 14]> {
         let class = function.register(self.result(function)).class;
         let mut words = SmallVec::from_slice(&[
@@ -168,7 +169,7 @@ impl Chain {
     }
 }
 
-/// Returns the value that changes nothing.
+/// Returns the identity element.
 const fn identity(operation: Operation) -> i64 {
     match operation {
         Operation::Imul => 1,
@@ -177,7 +178,7 @@ const fn identity(operation: Operation) -> i64 {
     }
 }
 
-/// What an operation makes of two constants, if it is one that chains are made of or a difference.
+/// Evaluates an operation on two constants, if it is one of chains or a difference.
 pub(crate) fn fold_constants(
     operation: Operation,
     data_type: DataType,
@@ -196,7 +197,7 @@ pub(crate) fn fold_constants(
     is_whole.then_some(folded << unused >> unused)
 }
 
-/// What constants make together; those with the mark are subtracted.
+/// Combines constants; those with the flag are subtracted.
 fn fold(operation: Operation, values: &[(i64, bool)]) -> i64 {
     values.iter().fold(
         identity(operation),

@@ -1,11 +1,11 @@
-//! Distribution: `a * b + a * c` is `a * (b + c)`.
+//! Distribution: rewrites `a * b + a * c` as `a * (b + c)`.
 
 use crate::knobs::Budget;
 use oriel_engine::entity::Register;
 use oriel_ori::{Function, Instruction, InstructionBuilder, Modifiers, Operand, Operation, Position};
 
-/// Makes one product of a sum or difference of products, or of a product that is added to another,
-/// if they have a factor in common and nothing else uses them; did it?
+/// Rewrites a sum or difference of products, or of a product and another value, as one product, if
+/// they have a common factor and no other uses. Returns whether it did.
 pub(super) fn distribute(function: &mut Function, sum: Instruction, budget: &mut Budget) -> bool {
     let Some((first, second)) = summands(function, sum) else {
         return false;
@@ -13,7 +13,7 @@ pub(super) fn distribute(function: &mut Function, sum: Instruction, budget: &mut
     let Some((common, left, right)) = common_factor(first.factors, second.factors) else {
         return false;
     };
-    // A constant would have to be added to a constant: that is for folding.
+    // A constant would be added to a constant, which is left to folding.
     if left.as_register().is_none() || !budget.spend() {
         return false;
     }
@@ -43,7 +43,7 @@ pub(super) fn distribute(function: &mut Function, sum: Instruction, budget: &mut
 /// A product in a sum.
 struct Summand {
     factors: [Operand; 2],
-    /// The instruction that computes it; none: the sum itself.
+    /// The instruction that computes it; none if it is the sum itself.
     product: Option<Instruction>,
 }
 
@@ -80,7 +80,7 @@ fn summands(function: &Function, sum: Instruction) -> Option<(Summand, Summand)>
     }
 }
 
-/// Returns the factor that two products share, a register, and what is left of each.
+/// Returns the register that two products share as a factor, and the other factor of each.
 fn common_factor(first: [Operand; 2], second: [Operand; 2]) -> Option<(Operand, Operand, Operand)> {
     let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
     let (of_first, of_second) = pairs.into_iter().find(|&(of_first, of_second)| {

@@ -1,4 +1,4 @@
-//! Beginnings of chains that were met, and how one chain takes its beginning from another.
+//! Prefixes of known chains, and their reuse by other chains.
 
 use super::chain::{Chain, Leaf};
 use crate::value_table::ValueTable;
@@ -13,31 +13,31 @@ use smallvec::SmallVec;
 pub(super) struct ChainId(u32);
 entity_impl!(ChainId, "chain");
 
-/// A chain that others can begin with.
+/// A chain whose prefixes others can use.
 struct Known {
     chain: Chain,
-    /// Where the walk met it.
+    /// Its position in the walk.
     place: u32,
-    /// The registers of its beginnings; none until it is built that way.
+    /// The registers of its prefixes; none until it is rebuilt.
     built: Option<Built>,
 }
 
-/// The registers of the beginnings of a chain that was built from left to right.
+/// The registers of the prefixes of a chain built from left to right.
 pub(super) struct Built {
-    /// Leaves of the shortest beginning that it has a register for.
+    /// Leaves in the shortest prefix with a register.
     first_length: usize,
     registers: SmallVec<[Register; 4]>,
 }
 
-/// A beginning of a known chain.
+/// A prefix of a known chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     chain: ChainId,
-    /// How many leaves it has.
+    /// The number of its leaves.
     pub length: usize,
 }
 
-/// Beginnings by their leaves.
+/// Prefixes by their leaves.
 #[derive(Default)]
 pub(super) struct Prefixes {
     chains: PrimaryMap<ChainId, Known>,
@@ -45,8 +45,8 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    /// Returns the longest beginning that a chain shares with one that dominates it and is not
-    /// further away than the window.
+    /// Returns the longest prefix that a chain shares with one that dominates it and lies within
+    /// the window.
     pub fn longest(
         &self,
         function: &Function,
@@ -76,8 +76,7 @@ impl Prefixes {
         longest
     }
 
-    /// Enters the beginnings that a chain computes, in the place of those of chains that were met
-    /// before.
+    /// Enters the prefixes that a chain computes, replacing those of earlier chains.
     pub fn enter(&mut self, function: &Function, chain: Chain, built: Option<Built>, place: u32) {
         let id = self.chains.next_key();
         let first_length = built.as_ref().map_or(2, |built| built.first_length);
@@ -89,8 +88,8 @@ impl Prefixes {
         self.chains.push(Known { chain, place, built });
     }
 
-    /// Returns the register that has the value of a beginning. The chain is built anew if it
-    /// computes its leaves in another order; was it?
+    /// Returns the register with the value of a prefix, and whether the chain had to be rebuilt
+    /// because it computes its leaves in another order.
     pub fn register(&mut self, function: &mut Function, prefix: Prefix) -> (Register, bool) {
         let known = &mut self.chains[prefix.chain];
         if prefix.length == known.chain.leaves.len() {
@@ -103,14 +102,14 @@ impl Prefixes {
     }
 }
 
-/// Returns the words of a chain's beginning, and their hash.
+/// Returns the words of a chain's prefix, and their hash.
 fn key_of_prefix(words: &[u32], length: usize) -> (&[u32], u32) {
     let words = &words[..2 + 2 * length];
     (words, Fnv1a::new().words(words).finish())
 }
 
-/// Builds a chain from left to right in canonical order, in front of its root and with it. `begin`
-/// is a register that has its first leaves, and how many.
+/// Builds a chain from left to right in canonical order before its root, and replaces the root.
+/// `begin` is a register with the value of its first leaves, and their number.
 pub(super) fn build(function: &mut Function, chain: &Chain, begin: Option<(Register, usize)>) -> Built {
     let result = chain.result(function);
     let mut registers: SmallVec<[Register; 4]> = SmallVec::new();

@@ -22,7 +22,7 @@ fn count(function: &Function) -> usize {
     blocks.map(|&block| function.instructions(block).count()).sum()
 }
 
-/// Returns the number that an operand stands for, given those of registers.
+/// Returns the value of an operand, given those of registers.
 fn operand_value(function: &Function, values: &HashMap<Register, u64>, operand: Operand) -> u64 {
     match operand.as_register() {
         Some(register) => values[&register],
@@ -30,8 +30,8 @@ fn operand_value(function: &Function, values: &HashMap<Register, u64>, operand: 
     }
 }
 
-/// What a function without PHIs stores, all blocks in the order of the layout. Registers of the
-/// hardware have a number of their own each.
+/// Executes the stores of a function without PHIs, all blocks in layout order. Each special
+/// register has a distinct number.
 fn stored(function: &Function) -> Vec<u64> {
     let mut values: HashMap<Register, u64> = HashMap::new();
     let mut stored = Vec::new();
@@ -56,7 +56,7 @@ fn stored(function: &Function) -> Vec<u64> {
                 continue;
             }
             _ if function.results(instruction).is_empty() => continue,
-            // Whatever it is, it depends on its operands alone.
+            // Any other operation depends on its operands alone.
             other => (0..sources.len()).fold(other as u64, |hash, number| {
                 (hash ^ value(number))
                     .wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -70,7 +70,8 @@ fn stored(function: &Function) -> Vec<u64> {
     stored
 }
 
-/// Returns the function after the phase, which computes the same; how many instructions went.
+/// Returns the function after the phase, checking that it computes the same, and the number of
+/// instructions removed.
 fn after(body: &str, knobs: &[&str]) -> (Function, usize) {
     let mut function = parse(body);
     let mut options = PhaseOptions::default();
@@ -212,7 +213,7 @@ fn constants_are_folded_if_they_fit() {
 
 #[test]
 fn what_other_instructions_use_stays() {
-    // %6 is stored as well: it cannot go, and a leaf it is.
+    // %6 is stored as well: it cannot be removed, and is a leaf.
     let text = two_orders().replace("%6, %1", "%6, %1\n    ST.global.b32 %6, [8]");
     assert_eq!(saved(&text, &[]), 0);
 }
@@ -287,7 +288,8 @@ fn floats_and_saturating_sums_stay() {
     assert_eq!(saved(&two_orders().replace("IADD.b32", "IADD.sat.s32"), &[]), 0);
 }
 
-/// Sums, products and bits of a few registers, so that the same leaves come again in other orders.
+/// Generates sums, products and bit operations on a few registers, so that the same leaves occur in
+/// other orders.
 fn random_body(seed: u64) -> String {
     let mut random = Random::new(seed, Stream::TestOri);
     let wide = random.coin();
@@ -368,7 +370,7 @@ fn every_type_of_a_chain_has_a_width() {
 }
 
 proptest! {
-    /// Whatever the function, the result verifies and has no more instructions.
+    /// For any function, the result verifies and has no more instructions.
     #[test]
     fn functions_stay_sound(seed: u64) {
         let mut function = random_function(seed, Stage::Ssa);

@@ -1,23 +1,22 @@
-//! Which registers can be split, by the kind of their definition.
+//! Registers that can be split, by the kind of their definition.
 
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_ori::{AddressSpace, Function, Instruction, Operand, Operation, OperationFlags, RegisterFile};
 use smallvec::SmallVec;
 
-/// How a value comes again where it is needed.
+/// How a value is recomputed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A constant, an address, a register that the hardware keeps, a parameter: made anew from
-    /// nothing.
+    /// A constant, an address, a special register, a parameter: recomputed from nothing.
     Move,
-    /// A copy, or a PHI of one value: the register at the end of the chain takes its place.
+    /// A copy, or a PHI of one value: replaced by the register at the end of the chain.
     Chain(Register),
-    /// Cheap arithmetic: made anew from these registers.
+    /// Cheap arithmetic: recomputed from these registers.
     MultiOperand(SmallVec<[Register; 2]>),
 }
 
 impl Kind {
-    /// Returns the registers that have to be live where the value comes again.
+    /// Returns the registers that must be live where the value is recomputed.
     pub fn needs(&self) -> &[Register] {
         match self {
             Self::Move => &[],
@@ -27,11 +26,11 @@ impl Kind {
     }
 }
 
-/// Copies and PHIs that a chain is followed over.
+/// The most copies and PHIs in a chain.
 const LONGEST_CHAIN: usize = 16;
 
-/// How the value of a register can come again; none if it cannot, or would cost more than holding
-/// it.
+/// Returns how the value of a register can be recomputed; none if it cannot, or if that would cost
+/// more than holding it.
 pub(super) fn classify(
     function: &Function,
     single_valued: &EntitySet<Register>,
@@ -68,7 +67,7 @@ pub(super) fn classify(
     })
 }
 
-/// Returns the register that a chain of copies, and of PHIs with one value, begins with.
+/// Returns the register at the root of a chain of copies and PHIs with one value.
 fn chain_root(function: &Function, single_valued: &EntitySet<Register>, register: Register) -> Register {
     let mut root = register;
     for _ in 0..LONGEST_CHAIN {
@@ -99,14 +98,14 @@ fn chain_root(function: &Function, single_valued: &EntitySet<Register>, register
     root
 }
 
-/// True if it is cheaper to execute once more than to hold its result in a register.
+/// True if executing it again is cheaper than holding its result in a register.
 fn is_cheap(function: &Function, definition: Instruction) -> bool {
     if function.results(definition).len() != 1 || !function.is_removable_if_unused(definition) {
         return false;
     }
     let operation = function.operation(definition);
     if operation == Operation::Ld {
-        // Parameters lie in constant memory, and an instruction takes them from there.
+        // Parameters are in constant memory, from which instructions can read them directly.
         let mut sources = function.sources(definition).iter();
         return function.modifiers(definition).space == AddressSpace::EntryParam
             && sources.all(|source| source.as_register().is_none());

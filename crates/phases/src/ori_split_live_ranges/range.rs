@@ -4,30 +4,29 @@ use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, SecondaryMap};
 use oriel_ori::{ControlFlow, Function, Instruction, Operation};
 use smallvec::SmallVec;
 
-/// A use of a register: the position in the block where its value has to be there, and what reads
-/// it.
+/// A use of a register: the position in the block where its value is needed, and the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Use {
     pub position: u32,
-    /// The value is needed in front of it: the user itself, or the terminator of the block that a
-    /// PHI takes it from.
+    /// The value is needed before this instruction: the user itself, or the terminator of the
+    /// predecessor for a PHI.
     pub before: Instruction,
     pub user: Instruction,
     pub number: usize,
 }
 
-/// Blocks of a register's range, for a register with one definition that comes before every use.
+/// The live range of a register with one definition that precedes every use, as sets of blocks.
 #[derive(Debug, Default)]
 pub(super) struct Range {
-    /// Where it is defined; one block, so no set.
+    /// The block of the definition; a single one, so no set.
     kill: Option<Block>,
-    /// Where its value from before the block is used: the reference's gen set.
+    /// Blocks that use the value on entry: the reference's gen set.
     upward: EntitySet<Block>,
-    /// Through which it is live without a use.
+    /// Blocks through which it is live without a use.
     live_through: EntitySet<Block>,
     live_in: EntitySet<Block>,
     live_out: EntitySet<Block>,
-    /// The members of the sets, to empty them.
+    /// The members of the sets, for clearing them.
     blocks: Vec<Block>,
     /// Uses by block, in order; of blocks in `blocks`.
     uses: SecondaryMap<Block, SmallVec<[Use; 2]>>,
@@ -35,8 +34,8 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Makes it the range of another register. `positions` are those of instructions in their
-    /// blocks, from one on, with the PHIs at zero.
+    /// Computes the range of another register. `positions` are those of instructions in their
+    /// blocks, from one, with PHIs at zero.
     pub fn compute(
         &mut self,
         function: &Function,
@@ -143,13 +142,13 @@ impl Range {
         self.kill == Some(block)
     }
 
-    /// True if the register is live where control leaves the block.
+    /// True if the register is live at the end of the block.
     pub fn is_live_out(&self, block: Block) -> bool {
         self.live_out.contains(block)
     }
 
-    /// Returns the blocks that are entered with the register live, after it was live at a place
-    /// where the pressure is too high: those behind blocks that `is_hot` holds for, given the first
+    /// Returns the blocks on whose entry the register is live after having been live at a point
+    /// with too high pressure: those behind blocks for which `is_hot` holds, given the first
     /// position in the block at which the range could end.
     pub fn crossed(&self, flow: &ControlFlow, is_hot: impl Fn(Block, u32) -> bool) -> EntitySet<Block> {
         let mut crossed = EntitySet::new();

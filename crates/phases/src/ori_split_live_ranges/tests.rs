@@ -24,8 +24,7 @@ fn peak(function: &Function) -> u32 {
     PreAnalysis::new(function, flow, liveness, 0).pressure.peak
 }
 
-/// Returns the function that a phase makes of one, which the verifier accepts, or none if it
-/// changes nothing.
+/// Returns the function after a phase, which must verify, or none if it is unchanged.
 fn after(run: crate::registry::Run, text: &str, budget: u32) -> Option<Function> {
     let mut function = parse_function(text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(function.verify(), []);
@@ -36,7 +35,7 @@ fn after(run: crate::registry::Run, text: &str, budget: u32) -> Option<Function>
     changed.then_some(function)
 }
 
-/// Returns a parameter that is live across four other values, and used behind them.
+/// Builds a function with a parameter that is live across four other values and used behind them.
 fn across(form: &str, definition: &str) -> String {
     format!(
         "\
@@ -99,7 +98,7 @@ fn arithmetic_is_repeated_late_and_only_on_what_is_live() {
     assert!(after(EARLY, &text, 4).is_none());
     let function = after(LATE, &text, 4).expect("%0 is live to the end");
     assert_eq!(peak(&function), 4, "{function}");
-    // %0 is not needed behind: to hold it instead of %1 gains nothing.
+    // %0 is not needed behind: holding it instead of %1 gains nothing.
     let text = text.replace("    ST.global.b32 %0, [76]\n", "");
     assert!(after(LATE, &text, 3).is_none());
 }
@@ -121,7 +120,7 @@ fn registers_with_several_definitions_stay() {
     assert!(after(LATE, &text, 4).is_none());
 }
 
-/// A loop with four values, and one that is used in a loop behind it.
+/// A loop with four values, and one that is used in a later loop.
 const LOOPS: &str = "\
 kernel \"k\" sm_80 ssa {
 bix0:
@@ -178,8 +177,8 @@ fn the_early_phase_does_not_enter_loops_under_pressure() {
 }
 
 proptest! {
-    /// Whatever the function, the peak does not rise, the result verifies and a phase that changes
-    /// nothing says so.
+    /// For any function, the peak does not rise, the result verifies, and an unchanged function is
+    /// reported as such.
     #[test]
     fn the_peak_never_rises(seed: u64, is_late: bool, is_hard: bool, less in 1u32..6) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });

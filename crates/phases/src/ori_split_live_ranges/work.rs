@@ -1,50 +1,48 @@
-//! Work structures of the splitting phases: requests to split, a record a block, and the hash table
-//! of interferences.
+//! Work structures of the splitting phases: split requests, a record for each block, and the hash
+//! table of interferences.
 
 use oriel_engine::entity::{Block, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::Instruction;
 use smallvec::SmallVec;
 
-/// A place where a register is to be split.
+/// A split request, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RequestId(u32);
 entity_impl!(RequestId, "request");
 
-/// A place where a register is to be split: its value is made anew there, for some uses behind it.
+/// A request to split a register: its value is recomputed there for some later uses.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub register: Register,
-    /// The value is made in front of this instruction.
+    /// The value is recomputed before this instruction.
     pub before: Instruction,
-    /// Instructions and numbers of their sources.
+    /// Instructions with the numbers of their sources.
     pub uses: SmallVec<[(Instruction, usize); 2]>,
     /// The next request of the block.
     next: PackedOption<RequestId>,
 }
 
-/// What is known of a block: a cache line, as in the reference, whose record has a list and its
-/// count too.
+/// The record of a block: a cache line, as in the reference, whose record also has a list and its
+/// count.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct BlockRecord {
     first: PackedOption<RequestId>,
     last: PackedOption<RequestId>,
     pub count: u32,
-    /// Units by which the pressure exceeds the budget where it is highest, less what requests take
-    /// away.
+    /// Units by which the block's peak exceeds the budget, less the effect of requests.
     pub excess: u32,
-    /// Where the pressure is highest: a position in the block, zero its start.
+    /// The position of the peak in the block; zero for its start.
     pub peak_position: u32,
-    /// The block's places with too high a pressure: this many, from here on, of a list for all
-    /// blocks.
+    /// The block's points with too high pressure: a range of a list for all blocks, starting here.
     pub first_hot: u32,
     pub hot_count: u32,
 }
 
 const _: () = assert!(size_of::<BlockRecord>() == 64);
 
-/// The requests of a function, listed by block.
+/// The requests of a function, by block.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     requests: PrimaryMap<RequestId, Request>,
@@ -86,8 +84,8 @@ impl Requests {
 
 pub(super) type BlockRecords = SecondaryMap<Block, BlockRecord>;
 
-/// At how many of a register's split places another register is live: a hash table with linear
-/// probing, by FNV-1a, with a power of two of buckets that are never more than half full.
+/// Counts at how many of a register's split points another register is live: a hash table with
+/// linear probing by FNV-1a, with a power of two of buckets of which at most half are used.
 #[derive(Clone, Debug)]
 pub(super) struct InterferenceTable {
     buckets: Vec<Option<(Register, Register, u32)>>,
@@ -95,7 +93,7 @@ pub(super) struct InterferenceTable {
 }
 
 impl InterferenceTable {
-    /// Creates a table with room for so many pairs.
+    /// Creates a table with room for this many pairs.
     pub fn with_room(pairs: usize) -> Self {
         Self {
             buckets: vec![None; (2 * pairs).next_power_of_two().max(8)],
@@ -108,7 +106,7 @@ impl InterferenceTable {
         hash.finish() as usize
     }
 
-    /// Returns the bucket of a pair, or the empty one where it belongs.
+    /// Returns the bucket of a pair, or the empty one for it.
     fn bucket(&self, register: Register, other: Register) -> usize {
         let mask = self.buckets.len() - 1;
         let mut index = Self::hash(register, other) & mask;
@@ -120,7 +118,7 @@ impl InterferenceTable {
         index
     }
 
-    /// Counts one more place.
+    /// Counts a point.
     pub fn add(&mut self, register: Register, other: Register) {
         let index = self.bucket(register, other);
         if let Some((_, _, count)) = &mut self.buckets[index] {
@@ -138,7 +136,7 @@ impl InterferenceTable {
         }
     }
 
-    /// At how many places is `other` live?
+    /// Returns at how many points `other` is live.
     pub fn count(&self, register: Register, other: Register) -> u32 {
         self.buckets[self.bucket(register, other)].map_or(0, |(_, _, count)| count)
     }

@@ -1,4 +1,4 @@
-//! Sums that are addresses only: what they add goes into the accesses.
+//! Folds sums that are used only as addresses into the accesses.
 
 use super::matcher::Matcher;
 use super::rewrite::{Becomes, Change, Rewrite, Value};
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 pub(super) const RULES: &[Rule] = &[Rule {
     name: "offset-of-address",
     roots: &[Operation::Iadd, Operation::Isub],
-    // An access computes in 64 bits; narrower sums would wrap around elsewhere.
+    // An access computes in 64 bits; narrower sums would wrap differently.
     widths: &[64],
     governed_by: Governs::PlainIntegers,
     rewrite: fold_offset,
@@ -19,9 +19,9 @@ pub(super) const RULES: &[Rule] = &[Rule {
     ],
 }];
 
-/// Offsets of accesses have so many bits in the hardware, with the sign.
+/// The bits of access offsets in the hardware, including the sign.
 const OFFSET_BITS: u32 = 24;
-/// Accesses that are rewritten together, at most.
+/// The most accesses that are rewritten together.
 const MOST_ACCESSES: usize = 16;
 
 fn fold_offset(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {

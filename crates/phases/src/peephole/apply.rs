@@ -1,4 +1,4 @@
-//! Rewrites, made ready and done.
+//! Planning and applying rewrites.
 
 use super::rewrite::{Becomes, Node, Rewrite, Value};
 use crate::copies::is_alike;
@@ -16,15 +16,15 @@ pub(super) struct Planned {
     pub changes: SmallVec<[PlannedChange; 1]>,
 }
 
-/// What becomes of one instruction.
+/// The change of one instruction.
 #[derive(Debug)]
 pub(super) struct PlannedChange {
     pub target: Instruction,
-    /// What takes the place of its result everywhere; then there are no nodes.
+    /// The value that replaces its result everywhere; then there are no nodes.
     pub value: Option<Register>,
-    /// The instructions that it becomes, the last with its result.
+    /// The instructions that replace it, the last one with its result.
     pub nodes: SmallVec<[InstructionBuilder; 1]>,
-    /// Results of nodes but the last.
+    /// Results of all nodes except the last.
     inner: SmallVec<[Register; 2]>,
 }
 
@@ -34,7 +34,7 @@ impl Planned {
         self.changes.iter().find(|change| change.target == instruction)
     }
 
-    /// Does something that it makes read a register, or take it for another?
+    /// True if a new instruction reads a register, or a result is replaced by it.
     pub fn reads(&self, register: Register) -> bool {
         self.changes.iter().any(|change| change.reads(register))
     }
@@ -46,7 +46,7 @@ impl PlannedChange {
         self.value == Some(register) || sources.any(|source| source.as_register() == Some(register))
     }
 
-    /// Registers that are read at the target and were not before.
+    /// Returns the registers that the target newly reads.
     pub fn new_reads(&self, function: &Function) -> impl Iterator<Item = Register> + '_ {
         let old: SmallVec<[Register; 4]> = function
             .sources(self.target)
@@ -61,7 +61,7 @@ impl PlannedChange {
     }
 }
 
-/// Makes operands of the values of a rewrite; none if LLVM has no opcode for a new instruction.
+/// Creates operands for the values of a rewrite; none if LLVM has no opcode for a new instruction.
 pub(super) fn plan(function: &mut Function, rewrite: &Rewrite) -> Option<Planned> {
     let mut changes = SmallVec::new();
     for change in rewrite {
@@ -96,7 +96,7 @@ fn plan_value(function: &mut Function, target: Instruction, value: Value) -> Opt
     };
     let new = operand(function, value, data_type, &[]);
     if new.as_register() == Some(result) {
-        // Where control never comes, a value can be computed from itself.
+        // In unreachable code a value can be computed from itself.
         return None;
     }
     if let Some(register) = new.as_register().filter(|&new| is_alike(function, new, result)) {
@@ -163,7 +163,8 @@ fn plan_nodes(function: &mut Function, target: Instruction, nodes: &[Node]) -> O
     })
 }
 
-/// Returns a register for a value of a type, like one that the target mentions where it can.
+/// Creates a register for a value of a type, if possible of the kind of one that the target
+/// mentions.
 fn new_register(function: &mut Function, target: Instruction, data_type: DataType) -> Register {
     let mentioned = function.results(target).iter().chain(function.sources(target));
     let model = mentioned
@@ -175,7 +176,7 @@ fn new_register(function: &mut Function, target: Instruction, data_type: DataTyp
     }
 }
 
-/// Returns the operand for a value. Integers are written with the sign that their width gives them.
+/// Returns the operand for a value. Integers are sign-extended from their width.
 fn operand(function: &mut Function, value: Value, data_type: DataType, inner: &[Register]) -> Operand {
     match value {
         Value::Operand(operand) => operand,
@@ -196,7 +197,8 @@ fn operand(function: &mut Function, value: Value, data_type: DataType, inner: &[
     }
 }
 
-/// Does a rewrite and removes what goes; what is worth looking at again, the first last.
+/// Applies a rewrite and removes dead instructions. Adds instructions worth another visit to
+/// `touched`, the first one last.
 pub(super) fn apply(function: &mut Function, planned: &Planned, gone: &[Instruction]) -> Vec<Instruction> {
     let mut touched = Vec::new();
     for change in &planned.changes {
@@ -225,7 +227,7 @@ pub(super) fn apply(function: &mut Function, planned: &Planned, gone: &[Instruct
     touched
 }
 
-/// Puts the nodes in the place of the target, which becomes the last.
+/// Inserts the nodes before the target, which becomes the last one.
 fn replace(function: &mut Function, change: &PlannedChange, touched: &mut Vec<Instruction>) {
     let (last, before) = change.nodes.split_last().expect("there is a node");
     for node in before {
@@ -243,7 +245,7 @@ fn replace(function: &mut Function, change: &PlannedChange, touched: &mut Vec<In
     touched.push(change.target);
 }
 
-/// What uses the result of an instruction may match now.
+/// Notes the users of an instruction's result, which may match now.
 fn note_users(function: &Function, instruction: Instruction, touched: &mut Vec<Instruction>) {
     for register in function
         .results(instruction)
@@ -254,7 +256,8 @@ fn note_users(function: &Function, instruction: Instruction, touched: &mut Vec<I
     }
 }
 
-/// What has lost a use may have only one left: the user may match now, and so may the definition.
+/// Notes the definition and the single remaining user of a register that has lost a use; both may
+/// match now.
 fn note_definition(function: &Function, register: Register, touched: &mut Vec<Instruction>) {
     let mut uses = function.uses(register);
     if let (Some((user, _)), None) = (uses.next(), uses.next()) {

@@ -1,4 +1,4 @@
-//! Operations on constants alone.
+//! Folds operations on constants.
 
 use super::matcher::{Matcher, is_integer, ones, signed};
 use super::rewrite::{Rewrite, Value, value};
@@ -77,7 +77,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns the width that a source is read in.
+/// Returns the width in which a source is read.
 fn source_bits(matcher: &Matcher<'_>, instruction: Instruction, number: usize) -> Option<u32> {
     use oriel_ori::Role;
     let data_type = matcher.function.operand_type(instruction, Role::Source, number)?;
@@ -89,15 +89,15 @@ fn constants(matcher: &Matcher<'_>, instruction: Instruction) -> Option<SmallVec
     let sources = matcher.function.sources(instruction).iter().enumerate();
     sources
         .map(|(number, source)| {
-            // Most are none, and the width takes longer to find.
+            // Most are none, and finding the width takes longer.
             let value = matcher.constant(source, u64::BITS)?;
             Some(value & ones(source_bits(matcher, instruction, number)?))
         })
         .collect()
 }
 
-/// What the interpreter gives for an instruction whose sources are constants, and the width of its
-/// result.
+/// Evaluates an instruction with constant sources by the interpreter's arithmetic. Returns the bits
+/// and the width of the result.
 fn evaluate(matcher: &Matcher<'_>, instruction: Instruction) -> Option<(u64, u32)> {
     let sources = constants(matcher, instruction)?;
     let mut results = matcher.function.results(instruction).iter();
@@ -117,7 +117,7 @@ fn fold_integers(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let is_of_integers =
         is_integer(typed.data_type) && (typed.source_type == DataType::None || is_integer(typed.source_type));
     let is_division = matches!(typed.operation, Operation::Idiv | Operation::Irem);
-    // What a division by zero gives is the hardware's business.
+    // The result of a division by zero is left to the hardware.
     if !is_of_integers || is_division && matcher.is_constant(matcher.source(root, 1), 0, matcher.bits(root)) {
         return None;
     }
@@ -143,7 +143,7 @@ fn fold_floats(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     if typed.operation == Operation::Fsetp {
         return value(root, signed(result, bits));
     }
-    // Which of the NaNs the hardware gives is left to it.
+    // The choice of the NaN is left to the hardware.
     let is_some_nan = is_nan(typed.data_type, result)
         || of_sources.is_float() && sources.iter().any(|&source| is_nan(of_sources, source));
     (!is_some_nan).then(|| value(root, Value::Bits(result)))?

@@ -1,4 +1,4 @@
-//! Identities of conversions between widths, and of words that are put together and taken apart.
+//! Identities of conversions between widths, and of packing and unpacking words.
 
 use super::matcher::{Matcher, is_integer};
 use super::rewrite::{Rewrite, node, plain, typed_operation, value, variant};
@@ -95,14 +95,14 @@ pub(super) fn resizing(matcher: &Matcher<'_>, instruction: Instruction) -> Optio
     is_resizing.then_some((typed, source))
 }
 
-/// Returns an extension by zeros or by the sign; of words to 64 bits.
+/// Returns the operand of a zero or sign extension from 32 to 64 bits, and whether it is signed.
 pub(super) fn extended_word(matcher: &Matcher<'_>, operand: Operand) -> Option<(Operand, bool)> {
     let (typed, source) = resizing(matcher, matcher.defined_by(operand, Operation::Cvt)?)?;
     let is_extension = typed.source_type.bits() == 32 && typed.data_type.bits() == 64;
     is_extension.then_some((source, typed.source_type.is_signed()))
 }
 
-/// Returns the two words that a value of 64 bits is made of, low one first.
+/// Returns the two words of a 64-bit value, the low one first.
 pub(super) fn words_of(matcher: &Matcher<'_>, operand: Operand) -> Option<[Operand; 2]> {
     let pack = matcher.defined_by(operand, Operation::Pack)?;
     let typed = matcher.typed_operation(pack);
@@ -132,12 +132,12 @@ fn convert_twice(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         )
     };
     match (between > from, to > between) {
-        // What was cut off is not asked for, or cut off as well.
+        // The truncated part is not needed, or is truncated as well.
         (true, false) if to < from => convert(outer.data_type, unsigned(from)),
         (false, false) => convert(outer.data_type, unsigned(from)),
-        // Extended less far by the same means.
+        // Extended to a smaller width in the same way.
         (true, false) => convert(typed_alike(to, inner), inner.source_type),
-        // Zeros go on as zeros; a sign goes on if it is extended as one.
+        // Zeros are extended as zeros; a sign is extended if the second extension is signed.
         (true, true) if !inner.source_type.is_signed() || outer.source_type.is_signed() => {
             convert(typed_alike(to, inner), inner.source_type)
         }
@@ -153,7 +153,7 @@ fn unsigned(bits: u32) -> DataType {
     }
 }
 
-/// Returns the type of a width with the sign that an extension goes by.
+/// Returns the type of a width with the signedness of an extension.
 fn typed_alike(bits: u32, extension: TypedOperation) -> DataType {
     match (bits, extension.source_type.is_signed()) {
         (32, true) => DataType::S32,
@@ -162,7 +162,7 @@ fn typed_alike(bits: u32, extension: TypedOperation) -> DataType {
     }
 }
 
-/// What is shifted down by 32 bits and cut to a word.
+/// Returns the value that is shifted right by 32 bits and truncated to a word.
 fn shifted_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Operand> {
     let (typed, operand) = resizing(matcher, root)?;
     let shift = matcher.defined_by(operand, Operation::Shr)?;

@@ -1,9 +1,9 @@
-//! Identities of floating point that leave every bit as it is.
+//! Identities of floating point that preserve every bit.
 //!
-//! Signs are bits, and turning one twice gives back what was there, if no subnormals are flushed on
-//! the way. Arithmetic of 16 and 32 bits gives one NaN whatever its operands were, so that their
-//! signs may change; that of 64 bits keeps them. `x * 1` makes another NaN of `x`, unless `x` comes
-//! from such arithmetic already.
+//! Signs are bits, and negating twice restores the value, unless subnormals are flushed on the way.
+//! Arithmetic in 16 and 32 bits returns a single NaN for all operands, so that their signs may
+//! change; arithmetic in 64 bits keeps them. `x * 1` changes a NaN `x`, unless `x` comes from such
+//! arithmetic already.
 
 use super::matcher::Matcher;
 use super::rewrite::{Rewrite, Value, node, value};
@@ -11,7 +11,7 @@ use super::rule::{Governs, Rule};
 use oriel_arithmetic::TypedOperation;
 use oriel_ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Rounding};
 
-/// Returns a rule about floats.
+/// Creates a rule about floats.
 const fn rule(
     name: &'static str,
     roots: &'static [Operation],
@@ -67,17 +67,17 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// True if an instruction has no flags but these.
+/// True if an instruction has no flags except these.
 fn has_only(typed: TypedOperation, flags: ModifierFlags) -> bool {
     (flags | ModifierFlags::CONTRACT).contains(typed.modifiers.flags)
 }
 
-/// Does arithmetic in this type give the same NaN for all?
+/// True if arithmetic in this type always returns the same NaN.
 fn has_one_nan(data_type: DataType) -> bool {
     matches!(data_type, DataType::F32 | DataType::F16 | DataType::Bf16)
 }
 
-/// What is negated, bit for bit, in a type.
+/// Returns the operand of a bitwise negation in a type.
 fn negated(matcher: &Matcher<'_>, operand: Operand, data_type: DataType) -> Option<Operand> {
     let negation = matcher.definition(operand)?;
     let typed = matcher.typed_operation(negation);
@@ -105,7 +105,7 @@ fn sign_of_sign(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     }
 }
 
-/// True if it is arithmetic of one type, in which signs of NaNs do not matter.
+/// True for arithmetic of one type in which signs of NaNs do not matter.
 fn is_simple(typed: TypedOperation) -> bool {
     has_one_nan(typed.data_type) && typed.source_type == DataType::None
 }
@@ -150,8 +150,8 @@ fn multiply_negated(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
     node(root, typed, &[of_a?.into(), Value::Bits(constant ^ 1 << 31)])
 }
 
-/// True if a value is the result of arithmetic, with the one NaN, and flushed if `flushes` says
-/// that it will be.
+/// True if a value is the result of arithmetic, so that it has the one NaN, and is flushed if
+/// `flushes` is set.
 fn is_arithmetic(matcher: &Matcher<'_>, operand: Operand, data_type: DataType, flushes: bool) -> bool {
     matcher.definition(operand).is_some_and(|definition| {
         let typed = matcher.typed_operation(definition);

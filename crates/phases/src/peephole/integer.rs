@@ -126,7 +126,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "product-and-sum",
         roots: &[Operation::Iadd],
-        // 64 bits: ptxas makes a sum and a product of it, which are longer than a shift and a sum.
+        // Not in 64 bits: ptxas turns the result into a sum and a product, which is longer than a
+        // shift and a sum.
         widths: &[16, 32],
         governed_by: Governs::PlainIntegers,
         rewrite: fuse_product,
@@ -201,7 +202,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Factor and constant of a product by a constant, shifts among them.
+/// Returns the factor and constant of a product by a constant, including shifts.
 fn scaled(matcher: &Matcher<'_>, operand: Operand, bits: u32) -> Option<(Operand, u64)> {
     if let Some(product) = matcher.defined_by(operand, Operation::Imul) {
         let mut orders = matcher.either_order(product).into_iter();
@@ -214,7 +215,7 @@ fn scaled(matcher: &Matcher<'_>, operand: Operand, bits: u32) -> Option<(Operand
     Some((matcher.source(shift, 0), 1 << amount))
 }
 
-/// `value * constant + summand`, in one.
+/// Fuses `value * constant + summand`.
 fn scaled_sum(
     root: Instruction,
     data_type: DataType,
@@ -243,7 +244,7 @@ fn subtract_itself(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> 
         .then(|| value(root, Value::Integer(0)))?
 }
 
-/// Returns a sum with a constant as `±value + constant`.
+/// Splits a sum with a constant into `±value + constant`.
 fn sum_with_constant(matcher: &Matcher<'_>, sum: Instruction) -> Option<(Operand, bool, u64)> {
     let bits = matcher.bits(sum);
     let [a, b] = matcher.two_if_binary(sum)?;
@@ -465,14 +466,14 @@ fn fuse_disjoint(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         matcher.register(low)?;
         matcher.defined_by(shift, Operation::Shl)?;
         let (factor, constant) = scaled(matcher, shift, 32)?;
-        // Below the shifted value there are zeros, so that nothing carries over.
+        // There are zeros below the shifted value, so nothing carries over.
         let is_disjoint = matcher.known_zeros(shift, 32) | matcher.known_zeros(low, 32) == ones(32);
         is_disjoint.then(|| scaled_sum(root, matcher.data_type(root), factor, signed(constant, 32), low))?
     })
 }
 
-/// Sums that all uses of an extended value are: ptxas needs as many instructions for
-/// `value * 1 + summand` as for a sum.
+/// Fuses an extension into sums that are its only uses: ptxas needs as many instructions for `value
+/// * 1 + summand` as for a sum.
 fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let function = matcher.function;
     let typed = matcher.typed_operation(root);
@@ -495,7 +496,7 @@ fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
             && matcher.is_plain(user)
             && matcher.has_plain_sources(user);
         let summand = matcher.function.sources(user).iter().nth(1 - number.min(1))?;
-        // What is added to a constant may become an address with an offset.
+        // A sum with a constant may become an address with an offset.
         if !is_sum || rewrite.len() == MOST_USERS || summand == result || matcher.register(summand).is_none()
         {
             return None;
@@ -511,7 +512,7 @@ fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     (!rewrite.is_empty()).then_some(rewrite)
 }
 
-/// Users of a value that are rewritten together, at most.
+/// The most users of a value that are rewritten together.
 const MOST_USERS: usize = 8;
 
 fn simplify_extreme(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {

@@ -1,4 +1,4 @@
-//! Identities of conjunction, disjunction and complement, predicates among them.
+//! Identities of conjunction, disjunction and complement, including predicates.
 
 use super::matcher::{Matcher, ones, signed};
 use super::rewrite::{Rewrite, Value, node, plain, value};

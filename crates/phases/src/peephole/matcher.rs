@@ -1,4 +1,4 @@
-//! What rules ask of a function.
+//! The queries of rules.
 
 use oriel_arithmetic::TypedOperation;
 use oriel_engine::entity::Register;
@@ -13,15 +13,15 @@ pub(super) const fn ones(bits: u32) -> u64 {
     }
 }
 
-/// Returns a number of so many bits as a signed one.
+/// Sign-extends a number of this many bits.
 pub(super) const fn signed(value: u64, bits: u32) -> i64 {
     (value << (64 - bits)) as i64 >> (64 - bits)
 }
 
-/// Definitions that are looked through for what is known of a value.
+/// The most definitions followed for the known bits of a value.
 const KNOWN_BITS_DEPTH: u32 = 4;
 
-/// A function as rules see it.
+/// A function in the view of rules.
 #[derive(Clone, Copy)]
 pub(super) struct Matcher<'a> {
     pub function: &'a Function,
@@ -43,23 +43,23 @@ impl<'a> Matcher<'a> {
         (self.function.sources(instruction).len() == 2).then(|| self.two(instruction))
     }
 
-    /// Returns the first two sources, in both orders.
+    /// Returns the first two sources in both orders.
     pub fn either_order(&self, instruction: Instruction) -> [[Operand; 2]; 2] {
         let [a, b] = self.two(instruction);
         [[a, b], [b, a]]
     }
 
-    /// Returns the type that an instruction computes in.
+    /// Returns the data type of an instruction.
     pub fn data_type(&self, instruction: Instruction) -> DataType {
         self.function.data_type(instruction)
     }
 
-    /// Returns the width of the type that an instruction computes in.
+    /// Returns the width of an instruction's data type.
     pub fn bits(&self, instruction: Instruction) -> u32 {
         self.function.data_type(instruction).bits()
     }
 
-    /// What an instruction does, beside its operands.
+    /// Returns an instruction's operation with its types and modifiers.
     pub fn typed_operation(&self, instruction: Instruction) -> TypedOperation {
         TypedOperation {
             operation: self.function.operation(instruction),
@@ -69,7 +69,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Returns the register of an operand that is nothing but a register.
+    /// Returns the register of an unmodified register operand.
     pub fn register(&self, operand: Operand) -> Option<Register> {
         operand
             .as_register()
@@ -93,7 +93,7 @@ impl<'a> Matcher<'a> {
         self.is_known(definition).then_some(definition)
     }
 
-    /// Is all that it does to be seen: one result, nothing attached, plain sources?
+    /// True if the instruction has no hidden properties: one result, no attachments, plain sources.
     fn is_known(&self, definition: Instruction) -> bool {
         let function = self.function;
         function.results(definition).len() == 1
@@ -101,30 +101,30 @@ impl<'a> Matcher<'a> {
             && self.has_plain_sources(definition)
     }
 
-    /// Returns the instruction that defines an operand, if it does this, in one lane and without
-    /// flags.
+    /// Returns the instruction that defines an operand, if it is this operation on one lane and
+    /// without flags.
     pub fn defined_by(&self, operand: Operand, operation: Operation) -> Option<Instruction> {
         let definition = self.function.unique_definition(self.register(operand)?)?;
-        // First what most often is not so.
+        // The most selective test comes first.
         let is_it = self.function.operation(definition) == operation
             && self.is_plain(definition)
             && self.is_known(definition);
         is_it.then_some(definition)
     }
 
-    /// Do all sources matter, and have none of them modifiers?
+    /// True if all sources are defined and unmodified.
     pub fn has_plain_sources(&self, instruction: Instruction) -> bool {
         let mut sources = self.function.sources(instruction).iter();
         !sources.any(|source| source.is_modified() || source.is_undefined())
     }
 
-    /// True if it computes in one lane, without flags that change what it computes.
+    /// True if it computes on one lane, without flags that change the result.
     pub fn is_plain(&self, instruction: Instruction) -> bool {
         let flags = self.function.modifiers(instruction).flags;
         ModifierFlags::CONTRACT.contains(flags) && self.function.data_type(instruction).lanes() <= 1
     }
 
-    /// Returns the bits of a constant, or of a register that holds one, as a number of so many
+    /// Returns the bits of a constant, or of a register that holds one, truncated to this many
     /// bits.
     pub fn constant(&self, operand: Operand, bits: u32) -> Option<u64> {
         if operand.is_modified() || operand.is_undefined() {
@@ -146,7 +146,7 @@ impl<'a> Matcher<'a> {
         Some(self.function.constant_bits(constant)? & ones(bits))
     }
 
-    /// True if it is this constant.
+    /// True if an operand is this constant.
     pub fn is_constant(&self, operand: Operand, value: u64, bits: u32) -> bool {
         self.constant(operand, bits) == Some(value & ones(bits))
     }
@@ -160,7 +160,7 @@ impl<'a> Matcher<'a> {
         uses.next().is_some() && uses.next().is_none()
     }
 
-    /// Bits that are zero whatever happens, among the low `bits`.
+    /// Returns the known zeros among the low `bits` bits.
     pub fn known_zeros(&self, operand: Operand, bits: u32) -> u64 {
         self.known_zeros_to(operand, bits, KNOWN_BITS_DEPTH)
     }
@@ -220,7 +220,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// True if it is a type of integers or bits, in one lane.
+/// True for a type of integers or bits with one lane.
 pub(super) fn is_integer(data_type: DataType) -> bool {
     data_type != DataType::None && !data_type.is_float() && data_type.lanes() == 1
 }

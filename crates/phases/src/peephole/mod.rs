@@ -1,4 +1,4 @@
-//! Constant folding and algebraic identities, as one table of rules that an engine applies.
+//! Constant folding and algebraic identities: a table of rules and the engine that applies them.
 //!
 //! ```text
 //! %3 = CVT.s64.s32 %1                 %4 = IMUL.WIDE.s64.s32 %1, 8
@@ -16,28 +16,28 @@
 //! | `weigh.rs` | whether that is for the better |
 //! | `apply.rs` | does it |
 //!
-//! A rule looks at one instruction, its *root*, and at what defines its sources, and answers with
-//! what they could become; it changes nothing. The engine weighs every answer in the same way, so
-//! that no rule can make code worse:
+//! A rule examines one instruction, its *root*, and the definitions of its sources, and proposes
+//! replacements; it changes nothing. The engine weighs every proposal in the same way, so that no
+//! rule can make code worse:
 //!
-//! - LLVM has an opcode for each new instruction, with its constants in place;
-//! - *the measure falls*: the number of instructions, those counted that nothing uses afterwards;
-//!   or, with as many, the sum of their ranks (`weigh.rs`). It is a pair of natural numbers, so
-//!   that rewriting ends whatever the rules are;
-//! - a block does not get more instructions than it loses, so that nothing moves into a loop;
-//! - what lives on further is no wider than what goes, or there is room for it in the budget of
-//!   registers.
+//! - LLVM has an opcode for each new instruction, including its constants;
+//! - *the measure falls*: the number of instructions, counting those that become unused; or, if it
+//!   is equal, the sum of their ranks (`weigh.rs`). It is a pair of natural numbers, so rewriting
+//!   terminates whatever the rules are;
+//! - no block gets more instructions than it loses, so nothing moves into a loop;
+//! - values with extended ranges are no wider than the removed ones, or the register budget has
+//!   room for them.
 //!
 //! Constants are folded by the interpreter's own arithmetic. Floats are folded where the result has
-//! the same bits: of LLVM's flags Ori keeps that for contraction only, and what LLVM contracts it
-//! has contracted before.
+//! the same bits: of LLVM's flags, Ori keeps only the one for contraction, and LLVM has contracted
+//! already.
 //!
-//! What it needs: SSA form. What it leaves true: control flow, but for the order of the edges of
-//! branches that it turns; where it turns one, it forgets what the context knows of the flow.
+//! Requires: SSA form. Preserves: control flow, except the order of the edges of branches that it
+//! inverts; then it invalidates the context's control flow.
 //!
-//! In the reference, the bundles of GeneralOptimize hand identities to a peephole of which it says
-//! no more than that. `limit-fold-fp` is the knob `LimitFoldFp` here: with it, no rule about floats
-//! is used.
+//! In the reference, the bundles of GeneralOptimize leave identities to a peephole that is not
+//! described further. Its `limit-fold-fp` is the knob `LimitFoldFp` here: with it, no rule about
+//! floats is used.
 
 mod address;
 mod apply;
@@ -75,18 +75,18 @@ const LEVELS: u32 = narrowing::DEPTH + 1;
 /// that it knows.
 #[derive(Debug)]
 pub struct Peephole {
-    /// True if rules are about floats used.
+    /// True if rules about floats are used.
     folds_floats: bool,
-    /// By rule: how often it was applied.
+    /// By rule: the number of its applications.
     counts: Vec<u64>,
     scale: Scale,
-    /// Instructions to look at, the next one last.
+    /// Instructions to visit, the next one last.
     pending: Vec<Instruction>,
     is_pending: EntitySet<Instruction>,
 }
 
 impl Peephole {
-    /// Creates a rewriter that has done nothing yet.
+    /// Creates a rewriter with no work.
     pub fn new(context: &PhaseContext<'_>) -> Self {
         Self {
             folds_floats: !context.options.knobs.is_on(Knob::LimitFoldFp),
@@ -143,7 +143,7 @@ impl Peephole {
             .map(|(number, &count)| (table().rule(number).name, count))
     }
 
-    /// Adds what was counted to the counters of the phase.
+    /// Adds the counts to the counters of the phase.
     pub fn report(&self, context: &mut PhaseContext<'_>) {
         for (name, count) in self.counts() {
             context.count(name, count);
@@ -165,7 +165,7 @@ impl Peephole {
         let mut applied = 0;
         while let Some(instruction) = self.pending.pop() {
             self.is_pending.remove(instruction);
-            // It may have gone since it was put there.
+            // It may have been removed since it was added.
             while function.block_of(instruction).is_some() && self.visit(function, context, instruction) {
                 applied += 1;
             }
@@ -173,7 +173,7 @@ impl Peephole {
         applied
     }
 
-    /// Applies the first rule that is for the better; was there one?
+    /// Applies the first rule that improves the code. Returns whether there was one.
     fn visit(
         &mut self,
         function: &mut Function,
@@ -210,7 +210,7 @@ impl Peephole {
         false
     }
 
-    /// Weighs a rewrite and does it, if it is for the better.
+    /// Weighs a rewrite and applies it if it improves the code.
     fn apply(
         &mut self,
         function: &mut Function,
@@ -230,7 +230,7 @@ impl Peephole {
             format!("{}: {name}", function.operation(root).name())
         });
         let touched = apply::apply(function, &planned, &gone);
-        // A branch that is turned has its edges in another order.
+        // An inverted branch has its edges in another order.
         let kept = match function.operation(root).is_terminator() {
             true => Analyses::empty(),
             false => Analyses::CONTROL_FLOW,

@@ -1,4 +1,4 @@
-//! Trees of 64-bit operations of which only the low word is used, in 32 bits.
+//! Narrows trees of 64-bit operations of which only the low word is used to 32 bits.
 //!
 //! ```text
 //! %2 = PACK.b64.b32 %1, %1
@@ -8,7 +8,7 @@
 //! %6 = CVT.u32.u64 %5
 //! ```
 //!
-//! LLVM makes such trees of rotations that share what they rotate.
+//! LLVM creates such trees for rotations that share their operand.
 
 use super::conversions::{extended_word, resizing, words_of};
 use super::matcher::{Matcher, ones, signed};
@@ -45,7 +45,7 @@ fn narrow_tree(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         matcher,
         nodes: SmallVec::new(),
     };
-    // The root itself becomes the last node, which a leaf would not be.
+    // The root itself becomes the last node, which a leaf cannot be.
     match tree.narrow(wide, DEPTH)? {
         Value::Node(_) => nodes(root, tree.nodes),
         leaf => super::rewrite::value(root, leaf),
@@ -58,8 +58,8 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Returns the low word of a value of 64 bits, or none if it is not at hand. At most [`DEPTH`]
-    /// levels deep.
+    /// Returns the low word of a 64-bit value, or none if it is not available within [`DEPTH`]
+    /// levels.
     fn narrow(&mut self, wide: Operand, depth: u32) -> Option<Value> {
         let matcher = self.matcher;
         if let Some(constant) = matcher.constant(wide, 64) {
@@ -105,7 +105,7 @@ impl Tree<'_> {
         }
     }
 
-    /// Returns the low word of what is shifted to the right.
+    /// Returns the low word of a right shift.
     fn narrow_shift(&mut self, shift: Instruction) -> Option<Value> {
         let matcher = self.matcher;
         let amount = matcher
@@ -114,7 +114,7 @@ impl Tree<'_> {
         let [low, high] = match words_of(matcher, matcher.source(shift, 0)) {
             Some(words) => words.map(Some),
             None => match extended_word(matcher, matcher.source(shift, 0))? {
-                // With zeros in the high word all comes from the low one.
+                // If the high word is zero, everything comes from the low one.
                 (word, false) => [Some(word), None],
                 (_, true) => return None,
             },

@@ -9,7 +9,7 @@ use smallvec::smallvec;
 
 const WIDTHS: &[u32] = &[16, 32, 64];
 
-/// Returns a rule about comparisons of integers.
+/// Creates a rule about comparisons of integers.
 const fn comparison(
     name: &'static str,
     rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
@@ -157,7 +157,8 @@ fn compare_same(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     )
 }
 
-/// Returns the sides of a comparison with the constant on the right, and the comparison of these.
+/// Returns the operand, the constant and the comparison of a comparison with the constant on the
+/// right.
 fn with_constant(matcher: &Matcher<'_>, root: Instruction) -> Option<(Operand, u64, Comparison)> {
     let typed = matcher.typed_operation(root);
     let (bits, comparison) = (typed.source_type.bits(), typed.modifiers.comparison);
@@ -271,8 +272,8 @@ fn compare_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
         }
     };
     let comparison = typed.modifiers.comparison;
-    // Words extended with zeros are ordered as unsigned ones, whatever the type of 64 bits; those
-    // extended by their sign stay in order of either type.
+    // Zero-extended words compare as unsigned, whatever the 64-bit type is; sign-extended words
+    // keep their order in either type.
     let source_type = match (is_equality(comparison), a_by_sign, typed.source_type.is_signed()) {
         (true, ..) => DataType::B32,
         (false, true, true) => DataType::S32,
@@ -294,7 +295,7 @@ fn select_one(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     is_same.then(|| select(matcher, root, a))?
 }
 
-/// Makes a selection one of its arms.
+/// Replaces a selection by one of its arms.
 fn select(matcher: &Matcher<'_>, root: Instruction, arm: Operand) -> Option<Rewrite> {
     if arm.as_register().is_some() {
         return value(root, arm);
@@ -314,8 +315,7 @@ fn select_by_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewr
     )
 }
 
-/// Returns a branch of which neither target follows anyway: the other way round it takes no
-/// instruction more.
+/// Inverts a branch to which neither target is the next block: the inverted branch costs no more.
 fn branch_on_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let branch = matcher.function.sources(root);
     if branch.len() != 3 {

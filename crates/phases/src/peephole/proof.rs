@@ -1,8 +1,8 @@
-//! Every rule, on every of its examples, before and after, in the interpreter.
+//! Executes every example of every rule before and after in the interpreter.
 //!
-//! An example is the middle of a kernel whose threads each take a record of inputs. Values of 16
-//! bits are tried all, with values at borders for the second (a part of them where the tests are
-//! not optimised); wider ones at borders and at random.
+//! An example is the middle of a kernel whose threads each read a record of inputs. All values of
+//! 16 bits are tried, with boundary values for the second operand (a part of them if the tests are
+//! not optimised); wider values are boundaries and random numbers.
 
 use super::rule::{Rule, table};
 use crate::ori_peephole;
@@ -12,9 +12,9 @@ use oriel_ori::{Function, parse_function};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 
-/// What comes before the example, as far as it mentions it: `%1` and `%2` have `{w}` bits, `%3` and
+/// The code before an example, as far as it is mentioned: `%1` and `%2` have `{w}` bits, `%3` and
 /// `%10` 64, `%4` and `%5` 32, `%12` 16; `%11` is a predicate and `%13` an address. All come from
-/// memory, so that no rule knows anything of them.
+/// memory, so that no rule knows anything about them.
 const BEGIN: &str = "\
 kernel \"k\" sm_80 ssa {
 bix0:
@@ -38,13 +38,13 @@ bix0:
     %11:P = FTESTINF.f32 %28
 ";
 
-/// Registers of [`BEGIN`] that addresses are made of.
+/// Registers of [`BEGIN`] used in addresses.
 const ALWAYS: [&str; 7] = ["%20", "%21", "%23", "%24", "%25", "%26", "%27"];
 
-/// Registers of [`BEGIN`] that are made of others.
+/// Registers of [`BEGIN`] that depend on others.
 const NEEDED: [(&str, &str); 2] = [("%11", "%28"), ("%13", "%22")];
 
-/// What comes behind an example: it depends on what kind of value it has.
+/// Returns the code behind an example, which depends on the kind of its value.
 fn ending(body: &str) -> String {
     let store = |bits: u32| format!("    ST.global.b{bits}.b{bits} %9, [%27]\n    RET\n}}\n");
     if body.contains("BRA") {
@@ -75,7 +75,7 @@ fn kernel(example: &str, width: u32) -> Function {
     function
 }
 
-/// Returns the widths that an example is tried in.
+/// Returns the widths in which an example is tried.
 fn widths(rule: &Rule, example: &str) -> Vec<u32> {
     if !example.contains("{w}") {
         return vec![32];
@@ -85,7 +85,7 @@ fn widths(rule: &Rule, example: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Every rule's examples in every width.
+/// Runs a test on every example of every rule in every width.
 fn each_example(mut test: impl FnMut(&Rule, &str, u32)) {
     for number in 0..table().len() {
         let rule = table().rule(number);
@@ -99,10 +99,10 @@ fn each_example(mut test: impl FnMut(&Rule, &str, u32)) {
 
 type Record = [u64; 3];
 
-/// What is read as infinite, so that the predicate holds.
+/// A word that is read as infinite, so that the predicate is true.
 const TRUE: u64 = 0x7F80_0000;
 
-/// What the threads leave in memory for these inputs.
+/// Returns the memory that the threads leave for these inputs.
 fn outcome(function: &Function, records: &[Record]) -> Vec<Vec<u8>> {
     const BLOCK: usize = 256;
     let parameters: Vec<String> = (0..3)
@@ -152,7 +152,7 @@ fn outcome(function: &Function, records: &[Record]) -> Vec<Vec<u8>> {
         .to_vec()
 }
 
-/// Is what an example computes the same afterwards?
+/// Checks that the rule preserves the result of an example.
 fn check(rule: &Rule, example: &str, width: u32, records: &[Record]) {
     let before = kernel(example, width);
     let mut after = kernel(example, width);
@@ -168,7 +168,7 @@ fn check(rule: &Rule, example: &str, width: u32, records: &[Record]) {
     assert_eq!(results[1], changed[1], "{}: {example}: memory", rule.name);
 }
 
-/// Values at which carries, signs and formats of floats change.
+/// Values at which carries, signs and float formats change.
 const BORDERS: [u64; 24] = [
     0,
     1,
@@ -232,7 +232,7 @@ fn rules_hold_for_all_values_of_16_bits() {
         if width != 16 && !example.contains("%12") {
             return;
         }
-        // Without optimisation the interpreter would take minutes for all.
+        // Without optimisation, trying all in the interpreter would take minutes.
         let others = match (example.contains("%2"), cfg!(debug_assertions)) {
             (true, false) => &[0, 1, 0x7FFF, 0x8000, 0xFFFF, 0x1234][..],
             (true, true) => &[0x8001],

@@ -1,13 +1,13 @@
-//! What a rule wants done, as data: nothing is changed before it was weighed.
+//! The proposals of rules, as data: nothing changes before it is weighed.
 
 use oriel_arithmetic::TypedOperation;
 use oriel_ori::{Comparison, DataType, Instruction, Modifiers, Operand, Operation, Variant};
 use smallvec::{SmallVec, smallvec};
 
-/// A source of a new instruction, or what takes the place of a result.
+/// A source of a new instruction, or the replacement of a result.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
-    /// What is there already.
+    /// An existing operand.
     Operand(Operand),
     /// An integer.
     Integer(i64),
@@ -29,52 +29,52 @@ impl From<i64> for Value {
     }
 }
 
-/// An instruction to make.
+/// An instruction to create.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub typed: TypedOperation,
     pub sources: SmallVec<[Value; 4]>,
 }
 
-/// What becomes of one instruction.
+/// The change of one instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub target: Instruction,
     pub becomes: Becomes,
 }
 
-/// What an instruction becomes.
+/// The replacement of an instruction.
 #[derive(Clone, Debug)]
 pub(super) enum Becomes {
-    /// Uses of its result become uses of this.
+    /// This value replaces its result.
     Value(Value),
-    /// The last of these; the others come before it.
+    /// The last of these replaces it; the others come before it.
     Nodes(SmallVec<[Node; 1]>),
-    /// What it is, with other sources.
+    /// The same instruction with other sources.
     Sources(SmallVec<[Value; 4]>),
 }
 
-/// What a rule does: one change, or several that only make sense together.
+/// The effect of a rule: one change, or several that only make sense together.
 pub(super) type Rewrite = SmallVec<[Change; 1]>;
 
-/// Returns a rewrite of one instruction into a value.
+/// Replaces an instruction by a value.
 pub(super) fn value(target: Instruction, value: impl Into<Value>) -> Option<Rewrite> {
     let becomes = Becomes::Value(value.into());
     Some(smallvec![Change { target, becomes }])
 }
 
-/// Returns a rewrite of one instruction into another.
+/// Replaces an instruction by another.
 pub(super) fn node(target: Instruction, typed: TypedOperation, sources: &[Value]) -> Option<Rewrite> {
     nodes(target, smallvec![Node::new(typed, sources)])
 }
 
-/// Returns a rewrite of one instruction into several.
+/// Replaces an instruction by several.
 pub(super) fn nodes(target: Instruction, nodes: SmallVec<[Node; 1]>) -> Option<Rewrite> {
     let becomes = Becomes::Nodes(nodes);
     Some(smallvec![Change { target, becomes }])
 }
 
-/// Returns a rewrite of the sources of one instruction.
+/// Replaces the sources of an instruction.
 pub(super) fn sources(target: Instruction, sources: SmallVec<[Value; 4]>) -> Option<Rewrite> {
     let becomes = Becomes::Sources(sources);
     Some(smallvec![Change { target, becomes }])
@@ -94,7 +94,7 @@ pub(super) fn plain(operation: Operation, data_type: DataType) -> TypedOperation
     typed_operation(operation, data_type, DataType::None)
 }
 
-/// Returns an operation with a type of its sources.
+/// Returns an operation with a source type.
 pub(super) fn typed_operation(
     operation: Operation,
     data_type: DataType,

@@ -1,4 +1,4 @@
-//! Rules, and the table that has all of them.
+//! Rules and their table.
 
 use super::matcher::Matcher;
 use super::rewrite::Rewrite;
@@ -6,34 +6,34 @@ use super::{address, constants, conversions, float, integer, logic, narrowing, p
 use oriel_ori::{Instruction, Operation};
 use std::sync::LazyLock;
 
-/// What decides whether a rule may be used on an instruction, beside its operands.
+/// A precondition of a rule on its root, besides the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Governs {
-    /// The instruction computes in one lane and has no flags: no saturation, no carry.
+    /// The instruction computes on one lane and has no flags: no saturation, no carry.
     PlainIntegers,
-    /// The rule looks at the instruction's flags itself, and gives the same bits; with
-    /// `LimitFoldFp` it is not used.
+    /// The rule checks the instruction's flags itself and preserves all bits; with `LimitFoldFp` it
+    /// is not used.
     ExactFloats,
-    /// Nothing more than what the rule asks.
+    /// No further condition.
     RuleAlone,
 }
 
-/// One identity. Adding one is adding an entry to the table of its family.
+/// An identity. To add one, add an entry to the table of its family.
 #[derive(Debug)]
 pub(super) struct Rule {
     /// The name of its counter.
     pub name: &'static str,
-    /// The operations of the instruction that it begins at.
+    /// The operations of its root.
     pub roots: &'static [Operation],
-    /// The widths in bits that this instruction may compute in; of a comparison, those of what is
-    /// compared. Empty: any.
+    /// The allowed widths of the root in bits; for a comparison, those of the compared values.
+    /// Empty: any.
     pub widths: &'static [u32],
-    /// What else has to hold.
+    /// The precondition.
     pub governed_by: Governs,
-    /// What the instruction becomes; none if the rule does not apply.
+    /// Returns the replacement of the root, or none if the rule does not apply.
     pub rewrite: fn(&Matcher<'_>, Instruction) -> Option<Rewrite>,
-    /// Code that it applies to, in Ori's text form: `%9` is the value, `{w}` stands for a width.
-    /// Tests prove the rule on each of them, and fail for a rule without.
+    /// Code to which it applies, in Ori's text form: `%9` is the value, `{w}` represents a width.
+    /// Tests prove the rule on each example and fail for a rule without any.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the proof needs them, and they say what a rule does")
@@ -42,7 +42,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Returns a rule about plain integers.
+    /// Creates a rule about plain integers.
     pub const fn plain(
         name: &'static str,
         roots: &'static [Operation],
@@ -64,11 +64,11 @@ impl Rule {
 /// Number of a rule in the table.
 pub(super) type RuleNumber = usize;
 
-/// All rules, and which begin at which operation.
+/// All rules, indexed by the operation of their root.
 #[derive(Debug)]
 pub(super) struct Table {
     rules: Vec<&'static Rule>,
-    /// By operation: the rules that begin at it, in the order in which they are tried.
+    /// By operation: its rules, in the order in which they are tried.
     by_root: Vec<Vec<RuleNumber>>,
 }
 
@@ -102,7 +102,7 @@ impl Table {
         Self { rules, by_root }
     }
 
-    /// Returns how many there are.
+    /// Returns the number of rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
@@ -112,7 +112,7 @@ impl Table {
         self.rules[number]
     }
 
-    /// Returns the rules that begin at an operation.
+    /// Returns the rules with this root operation.
     pub fn starting_at(&self, operation: Operation) -> &[RuleNumber] {
         &self.by_root[operation as usize]
     }

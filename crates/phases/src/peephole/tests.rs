@@ -1,4 +1,4 @@
-//! What rules leave alone, and what holds whatever the function is.
+//! Tests what rules must not change, and properties for any function.
 
 use crate::testing::{check_ends_in_one_run, run_phase, run_phase_with};
 use crate::{PhaseOptions, ori_peephole};
@@ -20,7 +20,7 @@ bix0:
     )
 }
 
-/// True if the phase leaves it as it is.
+/// True if the phase leaves the body unchanged.
 fn stays(body: &str) -> bool {
     let mut function = parse_function(&kernel(body)).unwrap_or_else(|error| panic!("{body}\n{error}"));
     let changed = run_phase(ori_peephole::run, &mut function);
@@ -36,7 +36,7 @@ fn what_others_use_as_well_is_not_made_twice() {
     let turned = "    %8:P = ISETP.lt.s32 %1, %2\n    %9:P = NOT.b1 %8\n    %7:R32 = SEL.b32 %1, 5, %9\n    ST.global.b32.b32 %7, [16]";
     assert!(!stays(turned));
     let both = "    %6:R32 = SEL.b32 %1, 7, %8\n    ST.global.b32.b32 %6, [20]";
-    // The selection takes its arms the other way round instead.
+    // Instead the selection exchanges its arms.
     assert!(!stays(&format!("{turned}\n{both}")));
     let kept = turned.replace("SEL.b32 %1, 5, %9", "VOTE.ballot.b32 %9, -1");
     assert!(stays(&format!("{kept}\n{both}")));
@@ -53,8 +53,7 @@ fn saturation_and_lanes_are_no_plain_sums() {
 #[test]
 fn floats_keep_their_bits() {
     let store = "    ST.global.b32.b32 %9, [16]";
-    // Of a NaN from memory a product makes another one; a flush of subnormals is no copy; -0 + 0 is
-    // +0.
+    // A product changes a NaN from memory; a flush of subnormals is no copy; -0 + 0 is +0.
     for body in [
         "    %9:R32 = FMUL.f32 %1, 1.0f32",
         "    %8:R32 = FMUL.f32 %1, %2\n    %9:R32 = FMUL.ftz.f32 %8, 1.0f32",
@@ -87,7 +86,8 @@ fn addresses_take_offsets_only_where_all_accesses_do() {
     let load =
         "    %8:R64 = IADD.b64 %3, 16\n    %9:R32 = LD.global.b32.b32 [%8+4]\n    ST.global.b32.b32 %9, [16]";
     assert!(!stays(load));
-    // The address is a value as well, the offset is too far, the sum wraps around at 32 bits.
+    // The address is used as a value as well, the offset is too large, the sum wraps around at 32
+    // bits.
     assert!(stays(&format!("{load}\n    ST.global.b64.b64 %8, [24]")));
     assert!(stays(&load.replace("%3, 16", "%3, 8388608")));
     let narrow =
@@ -106,8 +106,8 @@ fn undefined_values_and_divisions_by_zero_are_left_alone() {
 
 #[test]
 fn nothing_moves_into_a_loop() {
-    // Two instructions in front of the loop, one in it: three words of a tree would all be computed
-    // in the loop.
+    // Two instructions before the loop, one inside: all three words of a tree would be computed in
+    // the loop.
     let text = "\
 kernel \"k\" sm_80 ssa {
 bix0:
@@ -155,7 +155,7 @@ fn a_value_computed_from_itself_is_not_replaced_by_itself() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever the function: the result verifies, and a second run finds nothing.
+    /// For any function: the result verifies, and a second run finds nothing.
     #[test]
     fn functions_stay_sound(seed: u64) {
         check_ends_in_one_run(ori_peephole::run, seed);

@@ -1,4 +1,4 @@
-//! Whether a rewrite is for the better.
+//! Decides whether a rewrite improves the code.
 
 use super::apply::{Planned, PlannedChange};
 use crate::PhaseContext;
@@ -7,15 +7,15 @@ use oriel_ori::analysis::PressureMap;
 use oriel_ori::{Function, Instruction, InstructionBuilder, Operand, Operation, units_of};
 use smallvec::SmallVec;
 
-/// Instructions below a root that are looked at for what nothing uses any more.
+/// The most instructions below a root that are checked for becoming unused.
 const MOST_GONE: usize = 24;
 
-/// What an instruction counts for among as many: what takes longer more than what does not, wide
-/// more than narrow, and each register that it reads.
+/// Returns the rank of an instruction, which decides between equal counts: slow ones rank higher
+/// than fast ones, wide ones higher than narrow ones, and each register read adds to it.
 pub(super) fn rank(operation: Operation, bits: u32, sources: impl Iterator<Item = Operand>) -> u32 {
     let own = match operation {
         Operation::Mov | Operation::Copy => 0,
-        // One instruction of the hardware, where a product of 64 bits is several.
+        // One hardware instruction, while a 64-bit product is several.
         Operation::ImulWide => 12,
         Operation::Imul | Operation::ImulHi | Operation::Imul24 => 16,
         Operation::Imad | Operation::ImadWide => 18,
@@ -25,19 +25,18 @@ pub(super) fn rank(operation: Operation, bits: u32, sources: impl Iterator<Item 
     own + bits / 32 + sources.filter(|source| source.as_register().is_some()).count() as u32
 }
 
-/// Weighs rewrites of one function.
+/// Weighs the rewrites of one function.
 #[derive(Debug)]
 pub(super) struct Scale {
-    /// Units of data registers that may be live where a value is made to live on.
+    /// Units of data registers that may be live where a value's range is extended.
     room: u32,
-    /// Made when something is to be weighed that could raise pressure.
+    /// Computed when a rewrite that could raise the pressure is weighed first.
     pressure: Option<PressureMap>,
     kept_for_pressure: u64,
 }
 
 impl Scale {
-    /// Creates a scale for a budget of registers, of which a fifth is left to ptxas, as OriCopyProp
-    /// does.
+    /// Creates a scale for a register budget, of which a fifth is left to ptxas, as in OriCopyProp.
     pub fn new(register_budget: u32) -> Self {
         Self {
             room: register_budget - register_budget / 5,
@@ -46,13 +45,13 @@ impl Scale {
         }
     }
 
-    /// Returns how many rewrites there was no room for.
+    /// Returns how many rewrites were rejected for lack of registers.
     pub fn kept_for_pressure(&self) -> u64 {
         self.kept_for_pressure
     }
 
-    /// What goes, the targets whose results are replaced among it, if the rewrite is for the
-    /// better.
+    /// Returns the removed instructions, including targets whose results are replaced, if the
+    /// rewrite improves the code.
     pub fn weigh(
         &mut self,
         function: &Function,
@@ -70,7 +69,7 @@ impl Scale {
         Some(gone)
     }
 
-    /// True if there is room for what lives on further.
+    /// True if there is room for the values with extended ranges.
     fn has_room(
         &mut self,
         function: &Function,
@@ -78,7 +77,8 @@ impl Scale {
         planned: &Planned,
         gone: &[Instruction],
     ) -> bool {
-        // Up to the target the results of what goes were live, each from where its own sources end.
+        // Up to the target the results of removed instructions were live, each from where its own
+        // sources end.
         let mut narrowest = u32::MAX;
         for &instruction in gone {
             if planned.change_of(instruction).is_none() {
@@ -133,7 +133,7 @@ impl Scale {
     }
 }
 
-/// Instructions that nothing needs after the rewrite, what is replaced by a value first.
+/// Returns the instructions that are unneeded after the rewrite, those replaced by a value first.
 fn find_gone(function: &Function, planned: &Planned) -> SmallVec<[Instruction; 4]> {
     let mut gone: SmallVec<[Instruction; 4]> = SmallVec::new();
     for change in &planned.changes {
@@ -166,7 +166,7 @@ fn find_gone(function: &Function, planned: &Planned) -> SmallVec<[Instruction; 4
     gone
 }
 
-/// Will nothing use an instruction?
+/// True if nothing will use an instruction.
 fn is_unneeded(
     function: &Function,
     planned: &Planned,
@@ -217,14 +217,14 @@ fn falls(function: &Function, planned: &Planned, gone: &[Instruction]) -> bool {
     after < before
 }
 
-/// Does each block with new instructions lose as many?
+/// True if each block with new instructions loses as many.
 fn keeps_blocks_small(function: &Function, planned: &Planned, gone: &[Instruction]) -> bool {
     planned.changes.iter().all(|change| {
         let block = function.block_of(change.target);
         let lost = gone
             .iter()
             .filter(|&&instruction| function.block_of(instruction) == block);
-        // What becomes of the target takes its place.
+        // The new instructions replace the target.
         change.nodes.len() <= 1 + lost.filter(|&&instruction| instruction != change.target).count()
     })
 }

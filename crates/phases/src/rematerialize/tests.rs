@@ -1,4 +1,4 @@
-//! What is computed again, what is not, and that the result is well formed.
+//! Tests what is recomputed and what is not, and that the result is well formed.
 
 use super::*;
 use crate::PhaseOptions;
@@ -8,8 +8,8 @@ use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
 use proptest::prelude::*;
 
-/// Returns a function whose second block is full: `count` values are loaded and stored there.
-/// `first` is in front of it, `last` behind.
+/// Builds a function whose second block is full: it loads and stores `count` values. `first` comes
+/// before it, `last` behind.
 fn around_full_block(first: &str, last: &str, count: usize) -> Function {
     let loads: String = (0..count)
         .map(|number| format!("    %{}:R32 = LD.global.b32.b32 [{}]\n", 100 + number, 4 * number))
@@ -62,7 +62,7 @@ fn an_operand_that_would_live_as_long_is_no_gain() {
     let last = "    ST.global.b32.b32 %2, [0]\n";
     let mut function = around_full_block("    %2:R32 = IADD.b32 %1, 16\n", last, 48);
     assert!(!run_with_budget(&mut function, 255));
-    // Half as wide, it is one.
+    // At half the width, it is one.
     let first = "    %2:R64 = CVT.s64.s32 %1\n";
     let mut function = around_full_block(first, &last.replace("b32", "b64"), 48);
     assert!(run_with_budget(&mut function, 255));
@@ -86,7 +86,7 @@ fn what_a_comparison_uses_stays() {
     }
 }
 
-/// The copy of the second sum needs the first, which is used directly in front of it.
+/// The copy of the second sum needs the first, which is used directly before it.
 #[test]
 fn a_chain_keeps_its_order() {
     let first = "    %2:R32 = IADD.b32 %1, 16\n    %3:R32 = IADD.b32 %2, 4\n";

@@ -1,5 +1,5 @@
-//! What ptxas makes of an order: it moves loads up to where their addresses are known, and keeps
-//! the rest.
+//! ptxas' effect on an order: it moves loads up to where their addresses are known, and keeps the
+//! rest.
 
 use crate::instruction_order::is_load;
 use oriel_engine::entity::{EntityRef, SecondaryMap};
@@ -8,7 +8,7 @@ use oriel_ori::analysis::{DependencyGraph, DependencyNode};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Returns the nodes of a graph in this order, but each load as soon as it can be.
+/// Returns the nodes of a graph in this order, with each load as early as possible.
 pub(super) fn loads_first(
     function: &Function,
     graph: &DependencyGraph,

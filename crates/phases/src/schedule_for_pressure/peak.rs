@@ -1,4 +1,4 @@
-//! The most that is live at once within a block.
+//! The peak within a block.
 
 use super::loads_first::loads_first;
 use crate::instruction_order::{BlockOrder, Weights};
@@ -7,7 +7,7 @@ use oriel_engine::entity::{Block, Register};
 use oriel_ori::analysis::DependencyNode;
 use oriel_ori::{Function, Instruction, Liveness, Operation};
 
-/// Finds the fullest points of a function's blocks, in this order or another.
+/// Finds the peaks of a function's blocks, in this order or another.
 pub(super) struct PeakFinder<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
@@ -16,7 +16,7 @@ pub(super) struct PeakFinder<'a> {
 }
 
 impl<'a> PeakFinder<'a> {
-    /// For a function, with its liveness.
+    /// Creates a finder for a function with its liveness.
     pub fn new(function: &'a Function, liveness: &'a Liveness, weights: &'a Weights) -> Self {
         Self {
             function,
@@ -26,18 +26,18 @@ impl<'a> PeakFinder<'a> {
         }
     }
 
-    /// The most units that are live at once in a block.
+    /// Returns the peak of a block.
     pub fn peak_of_block(&mut self, block: Block) -> u32 {
         self.peak_of(block, self.function.instructions(block).rev())
     }
 
-    /// Returns the most with an order of a block.
+    /// Returns the peak of a block in another order.
     pub fn peak_of_block_order(&mut self, order: &BlockOrder) -> u32 {
         self.peak_of_nodes(order, order.nodes())
     }
 
-    /// Returns the most that is live at once in a block, in the present order and in another, once
-    /// ptxas has moved loads up.
+    /// Returns the peaks of a block in the present order and in another, once ptxas has moved loads
+    /// up.
     pub fn peaks_with_loads_first(&mut self, order: &BlockOrder) -> [u32; 2] {
         let present: Vec<DependencyNode> = order.graph().nodes().collect();
         [present.as_slice(), order.nodes()].map(|nodes| {
@@ -52,8 +52,7 @@ impl<'a> PeakFinder<'a> {
         self.peak_of(order.block(), end.into_iter().chain(instructions.rev()))
     }
 
-    /// Returns a bound that no order gets below: what is live where a block begins and where it
-    /// ends.
+    /// Returns a lower bound for all orders: the units live at the start and at the end of a block.
     pub fn least_at_borders(&self, block: Block) -> u32 {
         let units = |registers: &mut dyn Iterator<Item = Register>| -> u32 {
             registers.map(|register| self.weights.get(register)).sum()
@@ -84,7 +83,7 @@ impl<'a> PeakFinder<'a> {
                     .iter()
                     .filter_map(|result| result.as_register())
             };
-            // A result that nothing reads needs a register all the same.
+            // A result without reads needs a register all the same.
             let unread: u32 = results()
                 .filter(|&register| !self.live.contains(register))
                 .map(|register| weights.get(register))

@@ -1,4 +1,4 @@
-//! What the phase does to functions, and what it leaves alone.
+//! Tests the phase's effects on functions, and what it must not change.
 
 use super::*;
 use crate::testing::run_named;
@@ -9,8 +9,8 @@ use oriel_ori::{ControlFlow, Liveness, parse_function};
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// Returns a kernel that computes so many values first and adds them up then; each sum has one of
-/// its summands at hand.
+/// Builds a kernel that computes `count` values first and then adds them up; each sum has one of
+/// its summands available.
 fn summands_first(count: usize) -> String {
     let mut body = "    %1:R32 = LD.global.b32.b32 [0]\n".to_owned();
     for number in 2..=count {
@@ -130,7 +130,7 @@ proptest! {
 
 #[test]
 fn long_blocks_take_linear_time() {
-    // Whatever is quadratic in these takes minutes.
+    // A quadratic algorithm would take minutes.
     let count = 50_000;
     let mut function = parse(&summands_first(count));
     assert_eq!(run_on(&mut function).0, PhaseResult::Changed);

@@ -1,4 +1,4 @@
-//! What goes up, what stays, and that functions stay sound.
+//! Tests what is hoisted and what stays, and that functions stay sound.
 
 use super::*;
 use crate::PhaseOptions;
@@ -6,7 +6,7 @@ use crate::testing::{check_ends_in_one_run, count_of, run_phase, run_phase_with}
 use oriel_ori::parse_function;
 use proptest::prelude::*;
 
-/// Both targets multiply, add to the product and load; each in its own order.
+/// Both targets multiply, add to the product and load, each in its own order.
 const COMMON: &str = "\
 kernel \"k\" sm_80 ssa {
 bix0:
@@ -40,7 +40,7 @@ fn after(text: &str) -> String {
     function.to_string()
 }
 
-/// How often a word is before the branch of the first block, and behind it.
+/// Returns how often a word occurs before the branch of the first block, and behind it.
 fn counts(text: &str, word: &str) -> (usize, usize) {
     let (before, behind) = text.split_once("BRA").expect("there is a branch");
     (before.matches(word).count(), behind.matches(word).count())
@@ -60,11 +60,11 @@ fn what_all_targets_compute_goes_up() {
 fn what_one_target_computes_otherwise_stays() {
     for (from, to, stays) in [
         ("IMUL.b32 %2, %1", "IMUL.b32 %2, %2", "IMUL"),
-        // What is computed from it stays with it.
+        // Dependent expressions stay with it.
         ("IMUL.b32 %2, %1", "IMUL.b32 %2, %2", "IADD"),
         ("%9:R32 = IADD.b32 %8, 3", "%9:R32 = IADD.b32 %8, 4", "IADD"),
         ("%7:R32 = LD.global.b32 [8]", "%7:R32 = LD.global.b32 [12]", "LD."),
-        // The memory is another one, or may be.
+        // The memory differs, or may differ.
         ("bix1:\n", "bix1:\n    ST.global.b32 %1, [8]\n", "LD."),
         ("bix2:\n", "bix2:\n    BAR.sync 0\n", "LD."),
         ("%7:R32 = LD.global.b32", "%7:R32 = LD.volatile.global.b32", "LD."),
@@ -188,7 +188,7 @@ bix2:
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever the function: the result verifies, and a second run finds nothing.
+    /// For any function: the result verifies, and a second run finds nothing.
     #[test]
     fn functions_stay_sound(seed: u64) {
         check_ends_in_one_run(run, seed);
