@@ -1,4 +1,4 @@
-//! Compilation for Rust hosts: a module in, PTX and what Oriel knows of its functions out.
+//! Compilation for Rust hosts: takes a module and returns PTX with reports on its functions.
 //!
 //! ```
 //! use oriel::inkwell::context::Context;
@@ -12,9 +12,8 @@
 //! # Ok::<(), oriel::compile::CompileError>(())
 //! ```
 //!
-//! `examples/embed-rust` is a whole host. The module and its context are used by one thread at a
-//! time, as always with LLVM; compilations of modules of different contexts may run at the same
-//! time.
+//! `examples/embed-rust` is a complete host. As always with LLVM, only one thread at a time may use
+//! a module and its context; modules of different contexts can be compiled concurrently.
 
 use crate::ffi::{Captured, capture_compilation, check_compatible, emit_ptx, read_module, set_llvm_option};
 use crate::live::LiveRangeCalc;
@@ -30,7 +29,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a module without a target triple is compiled for.
+/// The target triple of modules without one.
 const DEFAULT_TRIPLE: &str = "nvptx64-nvidia-cuda";
 
 /// The version of LLVM that Oriel was built for, such as `22.1.8`.
@@ -39,7 +38,7 @@ pub const LLVM_VERSION: &str = env!("ORIEL_LLVM_VERSION");
 /// Why there is no PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
-    /// The options in the environment are wrong.
+    /// The options in the environment are invalid.
     #[error("{0}")]
     Options(String),
     /// The process runs an LLVM that Oriel was not built for.
@@ -48,10 +47,10 @@ pub enum CompileError {
     /// The module is for another target.
     #[error("its target is {0}, not nvptx64")]
     WrongTarget(String),
-    /// LLVM knows no such compute capability or PTX version.
+    /// LLVM does not know the compute capability or PTX version.
     #[error("LLVM has no target machine for {0}")]
     NoTargetMachine(String),
-    /// The file cannot be read, or is no LLVM IR.
+    /// The file cannot be read, or is not LLVM IR.
     #[error("{0}")]
     Unreadable(String),
     /// LLVM refuses the module.
@@ -65,25 +64,25 @@ impl From<CompileError> for String {
     }
 }
 
-/// What came of a module.
+/// The result for a module.
 #[derive(Clone, Debug)]
 pub struct Compilation {
-    /// The PTX. Names in it can be any bytes.
+    /// The PTX. Names in it may contain any bytes.
     pub ptx: Vec<u8>,
-    /// The functions that went through Oriel, as they left it: none at level 0, not those marked
+    /// The functions that Oriel processed, in their final form: none at level 0, and none marked
     /// `optnone`.
     pub functions: Vec<CompiledFunction>,
-    /// The report's lines, one JSON object a function and stage: `docs/report.schema.json`.
+    /// The report's lines, one JSON object per function and stage: `docs/report.schema.json`.
     pub report: String,
 }
 
 impl Compilation {
-    /// Returns the PTX as text; what is no UTF-8 is replaced.
+    /// Returns the PTX as text; invalid UTF-8 is replaced.
     pub fn ptx_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.ptx)
     }
 
-    /// What Oriel knows of each function: pressure, registers, occupancy.
+    /// Returns reports on each function: pressure, registers, occupancy.
     pub fn reports(&self) -> Vec<CodeReport> {
         let mut engine = LiveRangeCalc::new();
         let report = |function: &CompiledFunction| {
@@ -112,8 +111,8 @@ impl Default for Compiler {
 }
 
 impl Compiler {
-    /// Creates a compiler with the process's options, for LLVM's choice of compute capability and
-    /// PTX version, at level 2.
+    /// Creates a compiler with the process's options, LLVM's default compute capability and PTX
+    /// version, and level 2.
     pub fn new() -> Self {
         Self {
             options: None,
@@ -123,28 +122,28 @@ impl Compiler {
         }
     }
 
-    /// With these options instead of the process's.
+    /// Sets options that replace the process's.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = Some(Arc::new(options));
         self
     }
 
-    /// For a compute capability, such as `80` or `90a`.
+    /// Sets the compute capability, such as `80` or `90a`.
     #[must_use]
     pub fn sm(mut self, sm: &str) -> Self {
         self.sm = Some(sm.to_owned());
         self
     }
 
-    /// For a PTX ISA version times ten: 86 for 8.6.
+    /// Sets the PTX ISA version times ten: 86 for 8.6.
     #[must_use]
     pub fn ptx_version(mut self, version: u32) -> Self {
         self.ptx_version = Some(version);
         self
     }
 
-    /// At a level of optimisation of code generation. Oriel does nothing at the lowest.
+    /// Sets the optimisation level of code generation. Oriel does nothing at the lowest.
     #[must_use]
     pub fn optimization_level(mut self, level: OptimizationLevel) -> Self {
         self.level = level;
@@ -159,8 +158,8 @@ impl Compiler {
         read_module(context, path).map_err(CompileError::Unreadable)
     }
 
-    /// Compiles a module. It gets the target triple and the data layout that it is compiled for,
-    /// and code generation changes it as in any compilation.
+    /// Compiles a module. Sets its target triple and data layout, and code generation modifies it
+    /// as in any compilation.
     ///
     /// # Errors
     /// Any of [`CompileError`].
@@ -169,7 +168,7 @@ impl Compiler {
         self.compile_with(module, &machine)
     }
 
-    /// Compiles a module to PTX alone, and takes no time for what Oriel knows of its functions.
+    /// Compiles a module to PTX only, without the cost of reports.
     ///
     /// # Errors
     /// As [`Compiler::compile`].
@@ -179,7 +178,7 @@ impl Compiler {
         options::with_options(options, || emit_ptx(module, &machine)).map_err(CompileError::Llvm)
     }
 
-    /// Makes a module one for the compiler's target; the machine.
+    /// Prepares a module for the compiler's target. Returns the machine.
     fn prepare(&self, module: &Module<'_>) -> Result<TargetMachine, CompileError> {
         let named = module.get_triple();
         let triple = match named.as_str().to_bytes() {
@@ -195,8 +194,8 @@ impl Compiler {
         Ok(machine)
     }
 
-    /// Compiles a module with a target machine of the host's; what this compiler says of target and
-    /// level does not count.
+    /// Compiles a module with the host's target machine; this compiler's target and level are
+    /// ignored.
     ///
     /// # Errors
     /// As [`Compiler::compile`]; the module is not verified.
@@ -233,17 +232,17 @@ impl Compiler {
     }
 }
 
-/// Runs something with one of LLVM's own command-line options set, such as `pre-RA-sched` to
-/// `list-burr`, for all compilations of the process; behind it the option is again what it is in a
-/// new process. Setting it waits until no compilation of this library runs.
+/// Runs `run` with one of LLVM's own command-line options set, such as `pre-RA-sched` to
+/// `list-burr`, for all compilations of the process. Afterwards the option has its initial value
+/// again. Setting it waits until no compilation of this library runs.
 ///
 /// # Errors
-/// LLVM has no such option, or it does not take this value; nothing has run then.
+/// LLVM has no such option, or does not accept this value; nothing has run then.
 pub fn with_llvm_option<T>(name: &str, value: &str, run: impl FnOnce() -> T) -> Result<T, String> {
     struct Reset<'a>(&'a str);
     impl Drop for Reset<'_> {
         fn drop(&mut self) {
-            // That there is such an option has been seen.
+            // The option is known to exist.
             _ = set_llvm_option(self.0, None);
         }
     }
@@ -252,7 +251,7 @@ pub fn with_llvm_option<T>(name: &str, value: &str, run: impl FnOnce() -> T) -> 
     Ok(run())
 }
 
-/// True if it is a target of the NVPTX back end.
+/// Checks that the target is one of the NVPTX back end.
 pub(crate) fn check_target(triple: &TargetTriple) -> Result<(), CompileError> {
     let name = triple.as_str().to_string_lossy();
     match name.starts_with("nvptx") {
@@ -261,15 +260,14 @@ pub(crate) fn check_target(triple: &TargetTriple) -> Result<(), CompileError> {
     }
 }
 
-/// These options, or the process's, if Oriel can work with them in this process.
+/// Returns these options, or the process's, if Oriel can work with them in this process.
 fn options_in_force(options: Option<Arc<Options>>) -> Result<Arc<Options>, CompileError> {
     check_compatible().map_err(CompileError::WrongLlvm)?;
     let options = options.map_or_else(options::process_options, Ok);
     options.map_err(CompileError::Options)
 }
 
-/// Compiles by `emit` with these options, or the process's, and collects what leaves Oriel
-/// meanwhile.
+/// Compiles by `emit` with these options, or the process's, and collects Oriel's results meanwhile.
 pub(crate) fn compile_capturing(
     options: Option<Arc<Options>>,
     emit: impl FnOnce() -> Result<Vec<u8>, String>,

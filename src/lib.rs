@@ -46,7 +46,7 @@ pub const VERSION: &str = concat!(
 #[cfg(not(feature = "llvm"))]
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (without LLVM)");
 
-/// The Rust of the documents.
+/// The Rust code of the documents, as tests.
 #[cfg(doctest)]
 mod documents {
     #[cfg(feature = "llvm")]
@@ -61,8 +61,8 @@ mod documents {
 
 #[cfg(feature = "llvm")]
 mod ffi;
-/// The binding of LLVM that [`compile`] takes modules of. A host that uses this one links one LLVM,
-/// the one that Oriel is built for.
+/// The LLVM binding whose modules [`compile`] accepts. A host that uses it links a single LLVM, the
+/// one that Oriel is built for.
 #[cfg(feature = "llvm")]
 pub use inkwell;
 

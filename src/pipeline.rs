@@ -1,4 +1,4 @@
-//! What happens to one function at one stage.
+//! The steps for one function at one stage.
 
 use crate::options::{Mode, Options, Phases, Printing, Validation};
 use crate::ori::analysis::uninitialized_registers;
@@ -16,60 +16,60 @@ use crate::validate::{Subject, Validator};
 use serde::Serialize;
 use std::rc::Rc;
 
-/// What was done with a function.
+/// The result for a function.
 #[derive(Debug, Default)]
 pub struct Work {
-    /// What becomes of it; none: it stays as it is.
+    /// The changes to the function; none if it stays unchanged.
     pub plan: Option<Plan>,
-    /// The function as LLVM made it, where it was taken to Ori and nothing was changed in it: for
-    /// those who look at the same snapshot.
+    /// The original function in Ori, if it was imported and not changed, for later uses of the same
+    /// snapshot.
     pub unchanged: Option<Function>,
-    /// What the phases counted.
+    /// The phases' counters.
     pub statistics: Statistics,
-    /// What the phases have to say.
+    /// The phases' remarks.
     pub remarks: Vec<Remark>,
-    /// What the phases did to size and pressure, if [`Options::phase_effects`] asks for it.
+    /// The phases' effects on size and pressure, if [`Options::phase_effects`] is set.
     pub effects: Option<StageEffects>,
-    /// What the user has to know of the function as LLVM made it.
+    /// Warnings about the original function.
     pub warnings: Vec<String>,
-    /// Did a phase change the function, and was it not taken back?
+    /// True if a phase changed the function and the change was kept.
     pub is_changed: bool,
-    /// What the validator says of the change, if it was asked: nothing, or what it cannot prove.
+    /// The validator's result, if it ran: a proof, or its doubt.
     pub validation: Option<Result<(), String>>,
 }
 
-/// What phases make of a function, for those who have no LLVM to put it back into.
+/// The result of running phases on a function outside LLVM.
 #[derive(Debug, Serialize)]
 pub struct PhaseRun {
-    /// The function behind them.
+    /// The function after the phases.
     #[serde(skip)]
     pub function: Function,
-    /// Did one change it, and was it not taken back?
+    /// True if a phase changed it and the change was kept.
     #[serde(rename = "changed")]
     pub is_changed: bool,
-    /// What each did to size and pressure, and what it counted.
+    /// The effects and counters of each phase.
     #[serde(flatten)]
     pub effects: StageEffects,
-    /// What they have to say.
+    /// The remarks of the phases.
     pub remarks: Vec<Remark>,
 }
 
-/// What the host wants to know of the phases while they run.
+/// The interface to the host while phases run.
 pub trait Host {
-    /// True if somebody asks for remarks.
+    /// True if remarks are requested.
     fn wants_remarks(&self) -> bool;
-    /// A phase is about to run.
+    /// Called before a phase runs.
     fn phase_begins(&self, phase: &Phase);
-    /// The phase that began last has run.
+    /// Called after the phase has run.
     fn phase_ended(&self);
 }
 
-/// Why a function stays as it is.
+/// Why a function stays unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineError {
-    /// Ori cannot represent it, which is nobody's fault.
+    /// Ori cannot represent the function, which is not an error.
     Unsupported(ImportError),
-    /// Something went wrong that the user has to know.
+    /// An error that the user must be told of.
     Failure(String),
 }
 
@@ -79,10 +79,10 @@ impl From<String> for PipelineError {
     }
 }
 
-/// Decides what becomes of a function.
+/// Processes a function.
 ///
 /// # Errors
-/// The function stays as it is, though it should not have.
+/// The function stays unchanged.
 pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, PipelineError> {
     let steps = Steps::of(snapshot, options);
     if steps == Steps::default() {
@@ -106,7 +106,7 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
     Ok(work)
 }
 
-/// The steps that options ask for with a function at a stage.
+/// The steps that options request for a function at a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Steps {
     warns_of_uninitialized: bool,
@@ -133,7 +133,7 @@ impl Steps {
         }
     }
 
-    /// Returns the warnings of a function as LLVM made it.
+    /// Returns warnings about the original function.
     fn analyze(self, function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Vec<String> {
         let uninitialized = self
             .warns_of_uninitialized
@@ -149,25 +149,24 @@ impl Steps {
     }
 }
 
-/// Takes a function to Ori.
+/// Converts a function to Ori.
 fn import(snapshot: &Snapshot<'_>) -> Result<Function, PipelineError> {
     from_machine(snapshot).map_err(PipelineError::Unsupported)
 }
 
-/// Makes a plan of a function in Ori.
+/// Converts a function in Ori to a plan.
 fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, PipelineError> {
     to_machine(function, snapshot)
         .map_err(|error| PipelineError::Failure(format!("no machine code: {error}")))
 }
 
-/// Runs the phases that the options ask for over a function in Ori. Options of prints and reports
-/// have no effect.
+/// Runs the phases that the options request on a snapshot's function. Options for printing and
+/// reports have no effect.
 ///
 /// # Errors
-/// Ori cannot represent the function, or a phase made something of it that the verifier or LLVM
-/// would refuse.
+/// Ori cannot represent the function, or a phase left one that the verifier or LLVM would refuse.
 pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun, PipelineError> {
-    /// Somebody who only asks for remarks.
+    /// A host that only collects remarks.
     struct Listener;
     impl Host for Listener {
         fn wants_remarks(&self) -> bool {
@@ -185,7 +184,7 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     let mut work = Work::default();
     let change = optimize(&mut function, snapshot, &options, &Listener, &mut work)?;
     if change == Change::Kept {
-        // LLVM has to be able to take it.
+        // LLVM must be able to accept it.
         plan(&function, snapshot)?;
     }
     let effects = work.effects.ok_or_else(|| "no phase was measured".to_owned())?;
@@ -203,15 +202,15 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
 /// The result of optimising a function in Ori.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// It is as LLVM made it.
+    /// There is no change.
     None,
-    /// LLVM gets the function as it is now.
+    /// LLVM gets the changed function.
     Kept,
-    /// LLVM keeps its own.
+    /// LLVM keeps its original function.
     TakenBack,
 }
 
-/// Runs the phases over a function and judges the result.
+/// Runs the phases on a function and judges the result.
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
@@ -261,7 +260,7 @@ fn optimize(
     }
 }
 
-/// Lets the validator look at a function that may have been changed; may LLVM have it?
+/// Lets the validator check a function that may have changed. Returns whether LLVM may have it.
 fn is_validated(
     function: &Function,
     snapshot: &Snapshot<'_>,
@@ -296,8 +295,7 @@ fn is_validated(
     Ok(false)
 }
 
-/// What makes a function cost more than the one that LLVM made, of which the weighted instructions
-/// are known.
+/// Returns why a function costs more than the original one, whose weighted instructions are known.
 fn worsening(
     weighted_before: f64,
     after: Cost,
@@ -306,8 +304,8 @@ fn worsening(
 ) -> Result<Option<String>, PipelineError> {
     let before = Cost {
         weighted_instructions: weighted_before,
-        // What is not above the budget cannot be worse. Where it is, which is rare, LLVM's function
-        // is made once more: to look at it beforehand takes time for every function.
+        // Pressure within the budget cannot be worse. Otherwise, which is rare, the original
+        // function is imported again: measuring it beforehand would take time for every function.
         excess_pressure: match after.excess_pressure {
             0 => 0,
             _ => excess_pressure_of_input(snapshot, options)?,
@@ -316,7 +314,7 @@ fn worsening(
     Ok(after.worse_than(before))
 }
 
-/// Returns the excess pressure of a function as LLVM made it.
+/// Returns the excess pressure of the original function.
 fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Result<u32, PipelineError> {
     let function = import(snapshot)?;
     let liveness = || {
@@ -327,7 +325,7 @@ fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Resul
     Ok(excess_pressure(&function, budget, liveness))
 }
 
-/// What there is to say of a function that its phases made worse.
+/// Returns the remark on a function that its phases made worse.
 fn taken_back(reason: &str) -> Remark {
     Remark {
         kind: RemarkKind::Missed,
@@ -338,7 +336,7 @@ fn taken_back(reason: &str) -> Remark {
     }
 }
 
-/// What there is to say of a function whose change was not proved.
+/// Returns the remark on a function whose change was not proved.
 fn not_proved(doubt: &str) -> Remark {
     Remark {
         kind: RemarkKind::Missed,
@@ -349,7 +347,7 @@ fn not_proved(doubt: &str) -> Remark {
     }
 }
 
-/// Registers that a message names at most.
+/// The most registers that a message names.
 const NAMED_REGISTERS: usize = 8;
 
 fn uninitialized_warning(function: &Function, options: &Options) -> Option<String> {
@@ -392,8 +390,8 @@ fn unread_stores_warning(function: &Function, snapshot: &Snapshot<'_>) -> Option
     ))
 }
 
-/// Runs the phases over a function, and measures what they do if that is asked for; did one change
-/// it?
+/// Runs the phases on a function, and measures their effects if requested. Returns whether one
+/// changed it.
 fn run_listed(
     function: &mut Function,
     options: &Options,
@@ -439,7 +437,7 @@ fn run_listed(
     Ok(is_changed)
 }
 
-/// Lets Ori's verifier look at a function.
+/// Runs Ori's verifier on a function.
 fn verify(function: &Function, state: &str) -> Result<(), PipelineError> {
     match function.verify().first() {
         None => Ok(()),

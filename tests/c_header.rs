@@ -1,4 +1,4 @@
-//! `include/oriel.h` and the library have the same functions and the same numbers.
+//! Checks that `include/oriel.h` and the library have the same functions and the same numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The header without comments.
+/// Returns the header without comments.
 fn header() -> String {
     let text = read("include/oriel.h");
     let mut code = String::new();
@@ -23,7 +23,7 @@ fn header() -> String {
     code
 }
 
-/// The words of a text that begin with `prefix` and are followed by `next`.
+/// Returns the words of a text that begin with `prefix` and are followed by `next`.
 fn words(text: &str, prefix: &str, next: char) -> BTreeSet<String> {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut found = BTreeSet::new();

@@ -1,5 +1,4 @@
-//! `docs/reference-map.md` says where each system of the reference is; this keeps it from saying
-//! what is not there.
+//! Checks that everything exists which `docs/reference-map.md` names for a system of the reference.
 
 use oriel::options::Options;
 use oriel::phases::knobs::KNOBS;
@@ -8,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The heading of the columns that name code, tests and knobs.
+/// The headings of the columns that name code, tests and knobs.
 const CODE: &str = "in Oriel";
 const TESTS: &str = "tests";
 const INDEX: &str = "index";
@@ -66,12 +65,12 @@ fn rows(page: &str) -> Vec<Row> {
     rows
 }
 
-/// What stands in back ticks.
+/// Returns the parts of a text in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The targets of links, without anchors.
+/// Returns the targets of links, without anchors.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1);
     targets
@@ -94,7 +93,7 @@ fn has_word(text: &str, word: &str) -> bool {
         .any(|found| found == word)
 }
 
-/// The text of every Rust file in a folder.
+/// Appends the text of every Rust file in a folder.
 fn sources(folder: &Path, text: &mut String) {
     for entry in fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry of a folder").path();

@@ -1,4 +1,4 @@
-//! Compiles the laboratory's shim as the plug-in's.
+//! Compiles the laboratory's shim like the plug-in's.
 
 use std::path::PathBuf;
 

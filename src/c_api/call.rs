@@ -1,4 +1,4 @@
-//! How a call ends: status, message, texts.
+//! The end of a call: status, message, texts.
 
 use crate::guard::guarded;
 use std::ffi::{CStr, CString, c_char};
@@ -58,7 +58,7 @@ impl Failure {
         Self { status, message }
     }
 
-    /// Returns a failure of the host, about the parameter `name`.
+    /// Returns a failure about the parameter `name`.
     pub fn argument(name: &str, problem: &str) -> Self {
         Self::new(OrielStatus::InvalidArgument, format!("'{name}' {problem}"))
     }
@@ -67,7 +67,7 @@ impl Failure {
 /// The `message` parameter of a call.
 pub(super) type Message<'a> = Option<&'a mut *mut c_char>;
 
-/// Does the work of a call, and ends it as the header says.
+/// Performs the work of a call and ends it as the header specifies.
 pub(super) fn call(message: Message<'_>, work: impl FnOnce() -> Result<(), Failure>) -> OrielStatus {
     let ended = guarded(work).unwrap_or_else(|panic| Err(Failure::new(OrielStatus::InternalError, panic)));
     let (status, text) = match ended {
@@ -88,15 +88,15 @@ pub(super) fn call(message: Message<'_>, work: impl FnOnce() -> Result<(), Failu
     status
 }
 
-/// What a parameter that may not be null points to.
+/// Returns the target of a parameter that must not be null.
 pub(super) fn given<T>(parameter: Option<T>, name: &str) -> Result<T, Failure> {
     parameter.ok_or_else(|| Failure::argument(name, "is null"))
 }
 
-/// Returns the text that a parameter points to.
+/// Returns the text of a parameter.
 ///
 /// # Safety
-/// It is null or a text that ends with a zero byte and lives as long as the result is used.
+/// It is null or a text that ends with a zero byte and lives while the result is used.
 pub(super) unsafe fn text<'a>(parameter: *const c_char, name: &str) -> Result<&'a str, Failure> {
     if parameter.is_null() {
         return Err(Failure::argument(name, "is null"));
@@ -107,8 +107,7 @@ pub(super) unsafe fn text<'a>(parameter: *const c_char, name: &str) -> Result<&'
         .map_err(|_| Failure::argument(name, "is not valid UTF-8"))
 }
 
-/// Returns a text for the host to read. A zero byte within, which C would take for its end, becomes
-/// a space.
+/// Converts a text for the host. An inner zero byte, which would end it in C, becomes a space.
 pub(super) fn c_text(text: impl Into<Vec<u8>>) -> CString {
     CString::new(text).unwrap_or_else(|error| {
         let mut bytes = error.into_vec();
@@ -120,7 +119,7 @@ pub(super) fn c_text(text: impl Into<Vec<u8>>) -> CString {
     })
 }
 
-/// Returns a text for the host to dispose of.
+/// Converts a text that the host has to dispose of.
 pub(super) fn into_raw(text: impl Into<Vec<u8>>) -> *mut c_char {
     c_text(text).into_raw()
 }
@@ -128,7 +127,7 @@ pub(super) fn into_raw(text: impl Into<Vec<u8>>) -> *mut c_char {
 /// `oriel_dispose_message`.
 ///
 /// # Safety
-/// `message` is null or a text that Oriel gave out, and that has not been disposed of.
+/// `message` is null or a text from Oriel that has not been disposed of.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oriel_dispose_message(message: *mut c_char) {
     if !message.is_null() {

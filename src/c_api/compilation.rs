@@ -16,8 +16,8 @@ pub struct OrielCompilation {
 /// `oriel_compile`.
 ///
 /// # Safety
-/// Module and machine are null or LLVM's, alive, and used by no other thread, as is the module's
-/// context.
+/// Module and machine are null or LLVM's, alive, and used by no other thread, and so is the
+/// module's context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oriel_compile(
     module: *mut c_void,

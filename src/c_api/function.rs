@@ -1,4 +1,4 @@
-//! `OrielMachineFunction`: snapshots, and what Oriel knows of them.
+//! `OrielMachineFunction`: snapshots and their analyses.
 
 use super::call::{Failure, Message, OrielStatus, c_text, call, given, into_raw, text};
 use crate::live::LiveRangeCalc;
@@ -248,7 +248,7 @@ pub extern "C" fn oriel_function_figures(
     })
 }
 
-/// `oriel_function_report`. The form is a number here: C can hand in any.
+/// `oriel_function_report`. The form is a number here, since C can pass any.
 #[unsafe(no_mangle)]
 pub extern "C" fn oriel_function_report(
     function: Option<&OrielMachineFunction>,

@@ -1,4 +1,4 @@
-//! The functions of `include/oriel.h`, which says what each does, for hosts in C and C++.
+//! The functions of `include/oriel.h`, which documents them, for hosts in C and C++.
 //!
 //! | file | subject |
 //! |---|---|
@@ -12,9 +12,8 @@
 //! | `phase_run.rs` | phases on a snapshot |
 //! | `compilation.rs` | modules |
 //!
-//! All but the last works without LLVM. A pointer that a host hands in is null or what the header
-//! asks for; that it lives for the call, and that nobody changes it meanwhile, is the host's part
-//! of the contract.
+//! All except the last work without LLVM. A pointer from a host is null or valid as the header
+//! requires; the host guarantees that it lives for the call and that nothing changes it meanwhile.
 
 mod call;
 mod compilation;
@@ -28,7 +27,7 @@ mod queries;
 #[cfg(test)]
 mod tests;
 
-/// Threads may share what is only read, and hand everything over: the header says so.
+/// Threads may share objects that are only read, and pass all objects on, as the header documents.
 const fn assert_shareable<T: Send + Sync>() {}
 const _: () = {
     assert_shareable::<options::OrielOptions>();

@@ -101,7 +101,7 @@ fn check_llvm() -> Result<(), Failure> {
     Err(without_llvm())
 }
 
-/// What there is to say of a library without LLVM.
+/// Returns the failure of a library without LLVM.
 #[cfg(not(feature = "llvm"))]
 pub(super) fn without_llvm() -> Failure {
     Failure::new(
@@ -110,7 +110,7 @@ pub(super) fn without_llvm() -> Failure {
     )
 }
 
-/// What there is to say of wrong options.
+/// Returns the failure of wrong options.
 pub(super) fn invalid_flags(problem: String) -> Failure {
     Failure::new(OrielStatus::InvalidFlags, problem)
 }

@@ -14,16 +14,16 @@ use crate::snapshot::sample;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::null_mut;
 
-/// Returns a call with a message: status and message.
+/// Makes a call with a message. Returns status and message.
 fn with_message(call: impl FnOnce(Option<&mut *mut c_char>) -> OrielStatus) -> (OrielStatus, String) {
-    // What a host leaves there has to be overwritten.
+    // Whatever a host leaves there must be overwritten.
     let mut message = std::ptr::dangling_mut();
     let status = call(Some(&mut message));
     assert_eq!(status == OrielStatus::Ok, message.is_null(), "{status:?}");
     (status, taken(message))
 }
 
-/// Returns a text that Oriel gave out, disposed of.
+/// Returns a text from Oriel and disposes of it.
 fn taken(text: *mut c_char) -> String {
     if text.is_null() {
         return String::new();
@@ -51,7 +51,7 @@ fn sample_function() -> Box<OrielMachineFunction> {
         oriel_function_load_bytes(bytes.as_ptr().cast(), bytes.len(), Some(&mut function), message)
     });
     assert_eq!(status, OrielStatus::Ok, "{message}");
-    // SAFETY: the call made it, for the caller.
+    // SAFETY: the call created it for the caller.
     unsafe { Box::from_raw(function) }
 }
 
@@ -82,7 +82,7 @@ fn null_is_an_argument_that_is_named() {
         (status, message.as_str()),
         (OrielStatus::InvalidArgument, "'function' is null")
     );
-    // A host that wants no message gets none.
+    // A host without interest in the message gets none.
     assert_eq!(
         oriel_intervals_compute(None, None, None),
         OrielStatus::InvalidArgument
@@ -152,7 +152,7 @@ fn intervals_are_those_of_the_engine() {
     let (status, message) =
         with_message(|message| oriel_intervals_compute(Some(&function), Some(&mut intervals), message));
     assert_eq!(status, OrielStatus::Ok, "{message}");
-    // SAFETY: the call made them, for the caller.
+    // SAFETY: the call created them for the caller.
     let intervals = unsafe { Box::from_raw(intervals) };
     let snapshot = sample::counting_loop();
     let engine = crate::live::LiveRangeCalc::new().analyze(&snapshot.view());
@@ -165,7 +165,7 @@ fn intervals_are_those_of_the_engine() {
     let segments = oriel_intervals_segments(Some(&intervals), Some(&mut segment_count));
     assert_eq!(count, snapshot.view().register_count());
     assert_eq!(segment_count, engine.segment_count());
-    // SAFETY: as many as it says.
+    // SAFETY: as many as stated.
     let (records, segments) = unsafe {
         (
             std::slice::from_raw_parts(first, count),
@@ -218,7 +218,7 @@ fn phases_run_on_snapshots_with_options_of_their_own() {
     let function = sample_function();
     let mut options = null_mut();
     assert_eq!(oriel_options_create(Some(&mut options), None), OrielStatus::Ok);
-    // SAFETY: the call made them, for the caller.
+    // SAFETY: the call created them for the caller.
     let mut options = unsafe { Box::from_raw(options) };
     let add = |options: &mut OrielOptions, flags: &CStr| {
         // SAFETY: the text lives for the call.
@@ -237,7 +237,7 @@ fn phases_run_on_snapshots_with_options_of_their_own() {
         oriel_phase_run_compute(Some(&function), Some(&options), Some(&mut run), message)
     });
     assert_eq!(status, OrielStatus::Ok, "{message}");
-    // SAFETY: the call made it, for the caller.
+    // SAFETY: the call created it for the caller.
     let run = unsafe { Box::from_raw(run) };
     let parsed = crate::ori::parse_functions(borrowed(oriel_phase_run_text(Some(&run)))).unwrap();
     assert_eq!(parsed.len(), 1);

@@ -1,5 +1,5 @@
-//! What is compiled on this thread, for those who want it: snapshots of the functions as LLVM makes
-//! them, and functions as they leave Oriel.
+//! Collects the results of compilations on this thread: snapshots of the functions from LLVM, and
+//! final functions.
 
 use crate::phases::StageEffects;
 use crate::report::page::CompiledFunction;
@@ -7,23 +7,24 @@ use crate::snapshot::{OwnedSnapshot, Snapshot};
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-/// What compilations leave besides code.
+/// The results of compilations besides code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Captured {
-    /// The functions as they leave Oriel.
+    /// The final functions.
     pub functions: Vec<CompiledFunction>,
     /// The report's lines.
     pub report: String,
 }
 
-/// Something that is collected on this thread while someone wants it. LLVM compiles on the thread
-/// that asks it to.
+/// Something that is collected on this thread on request. LLVM compiles on the thread that calls
+/// it.
 type Collection<T> = LocalKey<RefCell<Option<T>>>;
 
 thread_local! {
     static SNAPSHOTS: RefCell<Option<Vec<OwnedSnapshot>>> = const { RefCell::new(None) };
     static COMPILATION: RefCell<Option<Captured>> = const { RefCell::new(None) };
-    /// What phases did at stage `ssa` to functions that have not come to stage `late` yet, by name.
+    /// The effects of phases at stage `ssa` on functions that have not reached stage `late` yet, by
+    /// name.
     static EARLIER_EFFECTS: RefCell<Vec<(String, StageEffects)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -33,18 +34,18 @@ fn collect<T: Default, R>(collection: &'static Collection<T>, work: impl FnOnce(
     (result, collection.replace(outer).unwrap_or_default())
 }
 
-/// Does `work`, and collects the snapshot of every function that is exported meanwhile on this
+/// Runs `work` and collects the snapshot of every function that is exported meanwhile on this
 /// thread, at each stage.
 pub fn capture_snapshots<R>(work: impl FnOnce() -> R) -> (R, Vec<OwnedSnapshot>) {
     collect(&SNAPSHOTS, work)
 }
 
-/// Does `work`, and collects what is compiled meanwhile on this thread as it leaves Oriel.
+/// Runs `work` and collects the final functions that are compiled meanwhile on this thread.
 pub(crate) fn capture_compilation<R>(work: impl FnOnce() -> R) -> (R, Captured) {
     collect(&COMPILATION, work)
 }
 
-/// Keeps a copy of a snapshot if someone wants it.
+/// Keeps a copy of a snapshot if requested.
 pub(super) fn note(snapshot: &Snapshot<'_>) {
     SNAPSHOTS.with_borrow_mut(|captured| {
         if let Some(captured) = captured {
@@ -53,12 +54,12 @@ pub(super) fn note(snapshot: &Snapshot<'_>) {
     });
 }
 
-/// Does someone want what leaves Oriel?
+/// True if the results of compilations are requested.
 pub(super) fn wants_compilation() -> bool {
     COMPILATION.with_borrow(Option::is_some)
 }
 
-/// Keeps a function if someone wants it.
+/// Keeps a function if requested.
 pub(super) fn note_function(function: CompiledFunction) {
     COMPILATION.with_borrow_mut(|captured| {
         if let Some(captured) = captured {
@@ -67,7 +68,7 @@ pub(super) fn note_function(function: CompiledFunction) {
     });
 }
 
-/// Keeps a line of the report if someone wants it.
+/// Keeps a line of the report if requested.
 pub(super) fn note_line(line: &str) {
     COMPILATION.with_borrow_mut(|captured| {
         if let Some(captured) = captured {
@@ -76,7 +77,7 @@ pub(super) fn note_line(line: &str) {
     });
 }
 
-/// Keeps what phases did to a function until it comes to the next stage.
+/// Keeps the effects of phases on a function until it reaches the next stage.
 pub(super) fn keep_effects(function: &str, effects: StageEffects) {
     EARLIER_EFFECTS.with_borrow_mut(|kept| {
         kept.retain(|(name, _)| name != function);
@@ -84,7 +85,7 @@ pub(super) fn keep_effects(function: &str, effects: StageEffects) {
     });
 }
 
-/// What phases did to a function at the stage before.
+/// Takes the effects of phases on a function at the previous stage.
 pub(super) fn take_effects(function: &str) -> Option<StageEffects> {
     EARLIER_EFFECTS.with_borrow_mut(|kept| {
         let position = kept.iter().position(|(name, _)| name == function)?;

@@ -1,4 +1,4 @@
-//! Whole modules: read, and compiled to PTX.
+//! Reads whole modules and compiles them to PTX.
 
 use super::run::OrielSnapshot;
 use super::text::{OrielSink, OrielText};
@@ -60,15 +60,15 @@ pub(crate) unsafe fn export_function(machine_function: *mut c_void) -> Result<Ow
     copy.ok_or(refusal)
 }
 
-/// Every compilation of this library holds it for reading, and for writing who changes what all of
-/// them go by.
+/// Every compilation of this library holds it for reading; changes of global options hold it for
+/// writing.
 static LLVM_OPTIONS: RwLock<()> = RwLock::new(());
 
-/// Sets one of LLVM's options, or makes it again what it is in a new process, once no compilation
-/// of this library runs.
+/// Sets one of LLVM's options, or resets it to its initial value, once no compilation of this
+/// library runs.
 ///
 /// # Errors
-/// LLVM has no such option, or it does not take this value.
+/// LLVM has no such option, or does not accept this value.
 pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), String> {
     let mut problem = String::new();
     let value = value.map(OrielText::borrowed);
@@ -88,10 +88,10 @@ pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), Str
     }
 }
 
-/// True if Oriel can work in this process.
+/// Checks that Oriel can work in this process.
 ///
 /// # Errors
-/// It cannot; the message says which LLVM the process runs.
+/// It cannot; the message names the process's LLVM.
 pub(crate) fn check_compatible() -> Result<(), String> {
     let mut reason = String::new();
     // SAFETY: the sink's string outlives the call.
@@ -101,7 +101,7 @@ pub(crate) fn check_compatible() -> Result<(), String> {
     }
 }
 
-/// Reads LLVM IR or bitcode, as llc does: IR that names no data layout has its target's.
+/// Reads LLVM IR or bitcode as llc does: IR without a data layout gets its target's.
 pub(crate) fn read_module<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, String> {
     let mut problem = String::new();
     let path = path.to_str().ok_or("its name is not valid UTF-8")?;
@@ -116,20 +116,20 @@ pub(crate) fn read_module<'c>(context: &'c Context, path: &Path) -> Result<Modul
     if module.is_null() {
         return Err(problem);
     }
-    // SAFETY: the module is new, of this context, and nobody else's.
+    // SAFETY: the module is new, belongs to this context and is not shared.
     Ok(unsafe { Module::new(module) })
 }
 
-/// Compiles a module: the PTX, or what LLVM said.
+/// Compiles a module. Returns the PTX, or LLVM's messages.
 pub(crate) fn emit_ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<Vec<u8>, String> {
-    // SAFETY: both live, and LLVM checks that they fit each other.
+    // SAFETY: both live, and LLVM checks that they match.
     unsafe { emit_ptx_raw(module.as_mut_ptr(), machine.as_mut_ptr()) }
 }
 
-/// Returns the same by LLVM's pointers.
+/// Does the same for LLVM's pointers.
 ///
 /// # Safety
-/// Both are live, and no other thread uses them or the module's context.
+/// Both are alive, and no other thread uses them or the module's context.
 pub(crate) unsafe fn emit_ptx_raw(
     module: LLVMModuleRef,
     machine: LLVMTargetMachineRef,

@@ -1,4 +1,4 @@
-//! What the shim wants to know of the phases while they run.
+//! The shim as the host of phases.
 
 use super::text::OrielText;
 use crate::phases::registry::Phase;
@@ -56,7 +56,7 @@ const _: () = assert!(size_of::<OrielRemark>() == 56);
 const NONE: u32 = u32::MAX;
 
 impl OrielRemark {
-    /// Returns the texts live as long as the remark does.
+    /// Converts a remark. The texts live as long as the remark.
     pub(super) fn of(remark: &Remark) -> Self {
         Self {
             kind: match remark.kind {
@@ -106,7 +106,7 @@ pub struct OrielRemarkPiece {
 const _: () = assert!(size_of::<OrielRemarkPiece>() == 32);
 
 impl OrielRemarkPiece {
-    /// Returns the texts live as long as the piece does.
+    /// Converts a piece. The texts live as long as the piece.
     pub(super) fn of(piece: &Piece) -> Self {
         Self {
             key: OrielText::from_static(piece.key.unwrap_or_default()),

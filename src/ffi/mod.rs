@@ -1,4 +1,4 @@
-//! The calls that the shim makes: convert, guard, delegate.
+//! The calls of the shim: convert, guard, delegate.
 //!
 //! `cpp-shim/oriel_ffi.h` declares them. No call unwinds into C++.
 

@@ -1,4 +1,4 @@
-//! Options: the table for the host's command line, and what the shim has to know.
+//! Options: the table for the host's command line, and settings for the shim.
 
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
@@ -26,7 +26,7 @@ extern "C" fn oriel_option_count() -> usize {
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_option_info(index: usize) -> OrielOptionInfo {
-    // An abort at load time would show the shim's mistake.
+    // An abort at load time would reveal the shim's mistake.
     let spec = options::specs()
         .nth(index)
         .expect("the shim asks for options that there are");

@@ -6,9 +6,9 @@ unsafe extern "C" {
     fn oriel_fill_pass_plugin_info(out: *mut c_void) -> *mut c_void;
 }
 
-/// `llvmGetPassPluginInfo`. C++ returns the record by value, which on x86-64 means: into memory
-/// that the caller provides as a hidden first argument. Written out as such, so that a host of an
-/// older LLVM, with a smaller record, gets no more than fits.
+/// `llvmGetPassPluginInfo`. C++ returns the record by value, which on x86-64 means into memory that
+/// the caller provides as a hidden first argument. This signature makes that explicit, so that a
+/// host with an older LLVM, whose record is smaller, gets no more than fits.
 ///
 /// # Safety
 /// Called by LLVM, with room for its `PassPluginLibraryInfo` at `out`.

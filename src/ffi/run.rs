@@ -1,4 +1,4 @@
-//! One function at one stage: snapshot in, plan out, report at the end.
+//! One function at one stage: takes a snapshot, returns a plan, and reports at the end.
 
 use super::capture;
 use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
@@ -28,10 +28,10 @@ use std::time::{Duration, Instant};
 
 include!("tables.rs");
 
-/// Returns the slice that a pointer and a count stand for.
+/// Converts a pointer and a count to a slice.
 ///
 /// # Safety
-/// `data` is valid for `count` records for as long as the result is used, or `count` is zero.
+/// `data` is valid for `count` records while the result is used, or `count` is zero.
 pub(super) unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
     if count == 0 {
         return &[];
@@ -75,7 +75,7 @@ impl OrielSnapshot {
 }
 
 impl OrielPlan {
-    /// Returns the pointers to a plan's arrays; valid as long as the plan is.
+    /// Returns the pointers to a plan's arrays, valid as long as the plan.
     fn of(plan: &Plan) -> Self {
         Self {
             blocks: plan.blocks.as_ptr(),
@@ -120,7 +120,7 @@ const _: () = assert!(size_of::<OrielOutcome>() == 48);
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
     options: Arc<Options>,
-    /// The plan, and the pointers to it that the shim gets.
+    /// The plan, with the pointers to it for the shim.
     plan: Option<(Plan, OrielPlan)>,
     statistics: Statistics,
     validation: Option<Result<(), String>>,
@@ -129,12 +129,12 @@ pub struct OrielRun {
     library_time: Duration,
     wants_remarks: bool,
     wants_analysis: bool,
-    /// The function in Ori, if it is as LLVM made it.
+    /// The function in Ori, if it is unchanged.
     unchanged: Option<Function>,
-    /// The figures of the code that LLVM got back.
+    /// The figures of the code that LLVM received.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
-    /// The code that LLVM got back, if it is for a page.
+    /// The code that LLVM received, if it is needed for a page.
     code: Option<OwnedSnapshot>,
 }
 
@@ -186,7 +186,7 @@ extern "C" fn oriel_run_begin(
     }))
 }
 
-/// Makes the plan of a function: by an extension, or by the phases.
+/// Makes the plan of a function, by an extension or by the phases.
 fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Result<Work, PipelineError> {
     if let Some(directory) = &options.snapshot_directory {
         let path = directory.join(snapshot.file_name());
@@ -218,7 +218,7 @@ extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
     OrielRemark::of(&run.remarks[index])
 }
 
-/// The figures are of the code that goes to ptxas, and somebody has to ask for them.
+/// True if the figures are requested and this is the code that goes to ptxas.
 fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> bool {
     snapshot.stage() == Stage::Late
         && (wants_line(options)
@@ -227,12 +227,12 @@ fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) 
             || wants_code(options))
 }
 
-/// True if somebody wants the report's line.
+/// True if the report's line is requested.
 fn wants_line(options: &Options) -> bool {
     options.report.is_some() || capture::wants_compilation()
 }
 
-/// True if somebody wants the code that LLVM gets back.
+/// True if the code that LLVM receives is requested.
 fn wants_code(options: &Options) -> bool {
     options.report_html.is_some() || capture::wants_compilation()
 }
@@ -253,7 +253,7 @@ extern "C" fn oriel_run_analyze(
     let view = unsafe { snapshot.view() };
     let analyzed = guarded(|| {
         let pressure = FunctionPressure::compute(view, &mut LiveRangeCalc::new());
-        // A function that stays as it was is analysed by the snapshot that it was made of.
+        // An unchanged function is analysed from its original snapshot.
         let function = run.unchanged.take().map_or_else(|| from_machine(&view), Ok);
         let figures = CodeFigures::new(&pressure, function.ok().as_ref());
         let remarks = match run.wants_remarks {
@@ -338,7 +338,7 @@ extern "C" fn oriel_run_end(
     }
 }
 
-/// Writes the report's line to where it is wanted.
+/// Writes the report's line to its destinations.
 fn write_line(
     run: &OrielRun,
     snapshot: &Snapshot<'_>,
@@ -353,8 +353,8 @@ fn write_line(
     Ok(())
 }
 
-/// Hands a function that has gone through both stages to those who want it; `problem` is what went
-/// wrong at this stage.
+/// Passes on a function that has gone through both stages, if requested; `problem` describes an
+/// error at this stage.
 fn finish_function(run: &mut OrielRun, snapshot: &Snapshot<'_>, problem: &str) -> Result<(), String> {
     let mut effects = run.effects.take();
     if let Some(effects) = effects.as_mut().filter(|_| !problem.is_empty()) {

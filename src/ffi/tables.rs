@@ -49,7 +49,7 @@ abi! {
         332 reserved: u32,
     }
 
-    /// What becomes of one function. Block and register numbers continue the snapshot's. An input
+    /// The new body of one function. Block and register numbers continue the snapshot's. An input
     /// instruction that no [`PlanAction::Keep`], [`PlanAction::Replace`] or [`PlanAction::New`]
     /// names is deleted.
     table OrielPlan = "OrielPlan", 128 {
@@ -63,11 +63,11 @@ abi! {
         32 merged: *const u32,
         /// Register class of each, an index.
         40 new_registers: *const u32,
-        /// Names of NEW instructions' opcodes: LLVM's, or as [`OpcodeRecord::mnemonic`].
+        /// Opcode names of NEW instructions: LLVM's, or as in [`OpcodeRecord::mnemonic`].
         48 opcode_names: *const StringRecord,
-        /// Numbers that the snapshot does not have; their indices continue its.
+        /// Numbers that the snapshot does not have; their indices continue the snapshot's.
         56 constants: *const ConstantRecord,
-        /// Rows of the frame object table that nothing uses any more: the function loses them. Each
+        /// Rows of the frame object table that are removed since nothing uses them any more. Each
         /// once, in ascending order; no fixed object.
         64 removed_frame_objects: *const u32,
         72 strings: *const u8,

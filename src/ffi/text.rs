@@ -1,4 +1,4 @@
-//! Texts that cross the boundary.
+//! Texts that cross the boundary to C++.
 
 use std::ffi::{c_char, c_void};
 
@@ -11,7 +11,7 @@ pub struct OrielText {
 }
 
 impl OrielText {
-    /// Returns a text for as long as the program runs.
+    /// Wraps a static text.
     pub const fn from_static(text: &'static str) -> Self {
         Self {
             data: text.as_ptr().cast(),
@@ -19,7 +19,7 @@ impl OrielText {
         }
     }
 
-    /// Returns a text for the time of a call.
+    /// Wraps a text for the duration of a call.
     pub const fn borrowed(text: &str) -> Self {
         Self {
             data: text.as_ptr().cast(),
@@ -30,13 +30,13 @@ impl OrielText {
     /// Returns the text.
     ///
     /// # Safety
-    /// `data` is valid for `length` bytes for as long as the result is used.
+    /// `data` is valid for `length` bytes while the result is used.
     pub unsafe fn as_str<'a>(self) -> std::borrow::Cow<'a, str> {
         // SAFETY: the caller vouches for the bytes.
         String::from_utf8_lossy(unsafe { self.as_bytes() })
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     ///
     /// # Safety
     /// As [`OrielText::as_str`].
@@ -63,7 +63,7 @@ impl OrielSink {
         Self { context, write }
     }
 
-    /// Returns a sink that appends to `text`, for as long as `text` is borrowed by nothing else.
+    /// Creates a sink that appends to `text`, which nothing else may borrow meanwhile.
     pub fn into_string(text: &mut String) -> Self {
         extern "C" fn append(context: *mut c_void, text: OrielText) {
             // SAFETY: `context` is the string below, and the text lives for the call.
@@ -75,7 +75,7 @@ impl OrielSink {
         }
     }
 
-    /// Hands over `text`.
+    /// Sends `text`.
     pub fn send(self, text: &str) {
         (self.write)(
             self.context,

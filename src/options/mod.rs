@@ -34,42 +34,42 @@ use std::sync::Arc;
 /// The environment variable with options, written as on a command line.
 pub const ENVIRONMENT: &str = "ORIEL_FLAGS";
 
-/// What Oriel does with a function.
+/// What Oriel does with functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing.
     Off,
-    /// Reports and changes nothing.
+    /// Report and change nothing.
     Analyze,
-    /// Runs the phases.
+    /// Run the phases.
     #[default]
     Optimize,
 }
 
-/// Which phases run.
+/// The phases to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Phases {
     /// Those of the profile.
     #[default]
     Profile,
-    /// None: the function goes to Ori and back.
+    /// None: the function is converted to Ori and back.
     None,
     /// These.
     Listed(Vec<Selected>),
 }
 
-/// Which phases run if none are named.
+/// The set of phases to run by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// As ptxas gates them by compute capability and option.
     Ptxas,
-    /// All that are safe and make code better.
+    /// All that are safe and improve code.
     #[default]
     Max,
 }
 
 impl Profile {
-    /// Returns the set of it alone.
+    /// Returns the set that contains only this profile.
     const fn set(self) -> Profiles {
         match self {
             Self::Ptxas => Profiles::PTXAS,
@@ -78,7 +78,7 @@ impl Profile {
     }
 }
 
-/// Which functions are printed on the way through the phases.
+/// When functions are printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printing {
     /// Before these phases.
@@ -89,93 +89,92 @@ pub struct Printing {
     pub after_all: bool,
 }
 
-/// What becomes of a changed function that the validator cannot prove.
+/// The handling of a changed function that the validator cannot prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
-    /// Nothing: the validator does not run.
+    /// The validator does not run.
     Off,
-    /// There is a warning.
+    /// Emit a warning.
     Check,
-    /// It stays as LLVM made it, and a remark says why.
+    /// Discard the change, with a remark that explains why.
     Enforce,
 }
 
 /// The settings of options that another library adds to the table by [`extend_table`].
 pub trait Extension: Any + Debug + RefUnwindSafe + Send + Sync {
-    /// Returns true if it makes the plans of functions in place of the phases.
+    /// True if it makes the plans of functions instead of the phases.
     fn makes_plans(&self) -> bool;
 
-    /// Returns its plan for a function; none leaves the function as LLVM made it.
+    /// Returns its plan for a function; none keeps the function unchanged.
     ///
     /// # Errors
-    /// The function stays as LLVM made it, and the user gets the message.
+    /// The function stays unchanged, and the user gets the message.
     fn plan(&self, snapshot: &Snapshot<'_>) -> Result<Option<Plan>, String>;
 }
 
-/// The options of a process.
+/// The options of a process or of a compilation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What is done at all.
+    /// The mode.
     pub mode: Mode,
-    /// The phases that there are. Options that name phases look for them here: set it before these.
+    /// The available phases. Options with names of phases look them up here: set this first.
     pub registry: Registry,
-    /// Which phases run.
+    /// The phases to run.
     pub phases: Phases,
-    /// The profile that phases run by.
+    /// The profile.
     pub profile: Profile,
-    /// Which run as well.
+    /// Phases to run additionally.
     pub enabled_phases: Vec<Selected>,
-    /// Which do not, though they would.
+    /// Phases not to run.
     pub disabled_phases: Vec<&'static Phase>,
-    /// What is asked of phases beyond which run.
+    /// The options of phases.
     pub phase_options: PhaseOptions,
-    /// Which functions are printed.
+    /// When functions are printed.
     pub printing: Printing,
-    /// Where each function's control flow is written for Graphviz.
+    /// The folder for each function's control flow in Graphviz format.
     pub dot_directory: Option<PathBuf>,
-    /// True if there is a warning of registers that may be read before they are written. None: in
+    /// True to warn of registers that may be read before they are written. None: only in
     /// [`Mode::Analyze`].
     pub warn_uninitialized: Option<bool>,
-    /// True if there is a warning of stores to local memory that nothing reads. None: in
-    /// [`Mode::Analyze`].
+    /// True to warn of stores to local memory that nothing reads. None: only in [`Mode::Analyze`].
     pub warn_unread_stores: Option<bool>,
-    /// True if there is a warning of kernels whose launch bounds leave too few registers. None: in
+    /// True to warn of kernels whose launch bounds leave too few registers. None: only in
     /// [`Mode::Analyze`].
     pub warn_launch_bounds: Option<bool>,
-    /// Are Ori's phases checked by its verifier, and the result by LLVM's?
+    /// True to check Ori's phases with its verifier, and the result with LLVM's.
     pub verify: bool,
-    /// What the validator is for; none: see [`Options::validation`].
+    /// The use of the validator; none: see [`Options::validation`].
     pub validate: Option<Validation>,
-    /// Where the report goes.
+    /// The destination of the report.
     pub report: Option<ReportTarget>,
-    /// Where the report's HTML page is written.
+    /// The file of the report's HTML page.
     pub report_html: Option<Arc<SharedFile<PageWriter<File>>>>,
-    /// True if it is measured what each phase does to size and pressure.
+    /// True to measure the effect of each phase on size and pressure.
     pub phase_effects: bool,
-    /// Where each exported function is written.
+    /// The folder for snapshots of exported functions.
     pub snapshot_directory: Option<PathBuf>,
     /// The settings of an extension's options.
     pub extension: Option<Arc<dyn Extension>>,
 }
 
 impl Options {
-    /// True if there is a warning if the launch bounds of a function leave too few registers. It
-    /// has to have some.
+    /// True to warn if the launch bounds of this function leave too few registers; false if it has
+    /// none.
     pub fn warns_of_launch_bounds(&self, snapshot: &Snapshot<'_>) -> bool {
         self.warn_launch_bounds.unwrap_or(self.mode == Mode::Analyze)
             && snapshot.is_kernel()
             && LaunchBounds::of(snapshot) != LaunchBounds::default()
     }
 
-    /// Returns the extension if it makes plans in place of the phases. Such a plan may change what
-    /// a function does.
+    /// Returns the extension if it makes plans instead of the phases. Such a plan may change a
+    /// function's behaviour.
     pub fn planner(&self) -> Option<&dyn Extension> {
         let extension = self.extension.as_deref()?;
         (self.mode == Mode::Optimize && extension.makes_plans()).then_some(extension)
     }
 
-    /// What the validator is for: to enforce with [`verify`](Self::verify), unless something else
-    /// is asked for.
+    /// Returns the use of the validator: to enforce with [`verify`](Self::verify), unless set
+    /// otherwise.
     pub fn validation(&self) -> Validation {
         let default = if self.verify {
             Validation::Enforce
@@ -185,8 +184,8 @@ impl Options {
         self.validate.unwrap_or(default)
     }
 
-    /// Returns the phases that run over functions for a compute capability (times ten) at a stage,
-    /// in order.
+    /// Returns the phases to run on functions for a compute capability (times ten) at a stage, in
+    /// order.
     pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
         let is_wanted = move |phase: &&'static Phase| match &self.phases {
             Phases::None => false,
@@ -206,7 +205,7 @@ impl Options {
     /// Sets the option `name` to `value`.
     ///
     /// # Errors
-    /// There is no such option, or the value is not allowed; the message lists what is.
+    /// There is no such option, or the value is not allowed; the message lists the allowed ones.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let Some(spec) = specs().find(|spec| spec.name == name) else {
             let names: Vec<String> = specs().map(|spec| format!("-{}", spec.name)).collect();
@@ -240,7 +239,7 @@ impl Options {
     /// Adds the options in the environment.
     ///
     /// # Errors
-    /// They are wrong; the message names the variable.
+    /// They are invalid; the message names the variable.
     pub fn add_environment(&mut self) -> Result<(), String> {
         let Some(flags) = std::env::var_os(ENVIRONMENT) else {
             return Ok(());
@@ -253,12 +252,12 @@ impl Options {
     }
 }
 
-/// Returns the options in a line of text, with the shell's quoting.
+/// Splits a line of options with the shell's quoting.
 fn split_flags(flags: &str) -> Result<Vec<String>, String> {
     shlex::split(flags).ok_or_else(|| format!("unbalanced quotes in '{flags}'"))
 }
 
-/// Name and value of `-name=value`, `--name=value` or `-name`.
+/// Returns name and value of `-name=value`, `--name=value` or `-name`.
 fn split_flag(word: &str) -> Result<(&str, &str), String> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
     let Some(name) = name.filter(|name| !name.is_empty()) else {

@@ -1,26 +1,25 @@
-//! The options of the process, and what takes their place on one thread.
+//! The options of the process, and their replacement on one thread.
 
 use super::{Options, split_flag, split_flags};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What the environment's options and the command line's are added to.
+/// The options to which the environment's and the command line's are added.
 static BASE: OnceLock<Options> = OnceLock::new();
 
-/// What the host's command line set, in order.
+/// The options of the host's command line, in order.
 static COMMAND_LINE: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// The process's options; fixed when somebody first asks for them, which is at the latest when a
-/// function is compiled.
+/// The process's options; fixed at their first use, at the latest when a function is compiled.
 static PROCESS: OnceLock<Result<Arc<Options>, String>> = OnceLock::new();
 
-/// Why the process's options stay as they are.
+/// Why the process's options cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
-    /// There is no such option, or its value is not allowed; the message lists what is.
+    /// There is no such option, or its value is not allowed; the message lists the allowed ones.
     #[error("{0}")]
     Invalid(String),
-    /// Something was compiled with them.
+    /// They have been used already.
     #[error("the options of the process are fixed, for it has compiled with them already: set them before")]
     TooLate,
 }
@@ -31,7 +30,7 @@ impl From<SetError> for String {
     }
 }
 
-/// Does `set`, unless the process's options are fixed.
+/// Calls `set` unless the process's options are fixed.
 fn before_first_use<R>(set: impl FnOnce() -> Result<R, SetError>) -> Result<R, SetError> {
     match PROCESS.get() {
         None => set(),
@@ -39,11 +38,11 @@ fn before_first_use<R>(set: impl FnOnce() -> Result<R, SetError>) -> Result<R, S
     }
 }
 
-/// Makes `options` those that the environment's and the command line's are added to. For hosts that
-/// have phases of their own to [register](crate::phases::registry::Registry), or other defaults.
+/// Sets the options to which the environment's and the command line's are added. For hosts with
+/// phases of their own to [register](crate::phases::registry::Registry), or other defaults.
 ///
 /// # Errors
-/// [`SetError::TooLate`], also if it was done before.
+/// [`SetError::TooLate`], also if this was called before.
 pub fn set_base(options: Options) -> Result<(), SetError> {
     before_first_use(|| BASE.set(options).map_err(|_| SetError::TooLate))
 }
@@ -52,10 +51,10 @@ fn base() -> Options {
     BASE.get().cloned().unwrap_or_default()
 }
 
-/// Takes note of an option on the host's command line.
+/// Records an option of the host's command line.
 ///
 /// # Errors
-/// The option is wrong, or comes too late.
+/// The option is invalid, or it is too late.
 pub fn set_on_command_line(name: &str, value: &str) -> Result<(), SetError> {
     base().set(name, value).map_err(SetError::Invalid)?;
     before_first_use(|| {
@@ -65,11 +64,10 @@ pub fn set_on_command_line(name: &str, value: &str) -> Result<(), SetError> {
     })
 }
 
-/// Takes note of options written as in [`super::ENVIRONMENT`], as if they stood on the host's
-/// command line.
+/// Records options written as in [`super::ENVIRONMENT`] as if they were on the host's command line.
 ///
 /// # Errors
-/// One is wrong, and none is set; or they come too late.
+/// One is invalid, and none is set; or it is too late.
 pub fn set_all_on_command_line(flags: &str) -> Result<(), SetError> {
     base().set_all(flags).map_err(SetError::Invalid)?;
     for word in split_flags(flags).map_err(SetError::Invalid)? {
@@ -79,22 +77,22 @@ pub fn set_all_on_command_line(flags: &str) -> Result<(), SetError> {
     Ok(())
 }
 
-/// Checks the options in the environment, without making them the process's.
+/// Checks the options in the environment without setting them.
 ///
 /// # Errors
-/// They are wrong.
+/// They are invalid.
 pub fn check_environment() -> Result<(), String> {
     base().add_environment()
 }
 
 thread_local! {
-    /// What [`with_options`] puts in the place of the process's options.
+    /// The options that [`with_options`] sets on this thread.
     static IN_PLACE: RefCell<Option<Arc<Options>>> = const { RefCell::new(None) };
 }
 
-/// Does `work` with these options in the place of the process's, on this thread.
+/// Runs `work` with these options instead of the process's on this thread.
 pub fn with_options<R>(options: Arc<Options>, work: impl FnOnce() -> R) -> R {
-    /// Puts back what was there, also when `work` panics.
+    /// Restores the previous options, even when `work` panics.
     struct Restore(Option<Arc<Options>>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -105,11 +103,11 @@ pub fn with_options<R>(options: Arc<Options>, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Returns the options that are in force on this thread: the process's (the environment's on top of
-/// [the base](set_base), then the command line's), or those of [`with_options`].
+/// Returns the options in force on this thread: those of [`with_options`], or the process's (the
+/// environment's on top of [the base](set_base), then the command line's).
 ///
 /// # Errors
-/// The environment's options are wrong.
+/// The environment's options are invalid.
 pub fn process_options() -> Result<Arc<Options>, String> {
     if let Some(options) = IN_PLACE.with_borrow(Option::clone) {
         return Ok(options);
@@ -131,8 +129,7 @@ mod tests {
     use super::super::Mode;
     use super::*;
 
-    /// The process's options are everybody's: tests of other subjects run at the same time, and
-    /// some have read them.
+    /// The process's options are global: other tests run at the same time, and some have used them.
     #[test]
     fn options_in_place_hold_for_the_work_on_its_thread_alone() {
         let mode = || process_options().unwrap().mode;
@@ -155,7 +152,7 @@ mod tests {
         let panicked = std::panic::catch_unwind(|| with_options(off, || panic!("on request")));
         assert!(panicked.is_err());
         assert_eq!(mode(), Mode::Optimize);
-        // They have been read.
+        // They have been used.
         assert_eq!(set_all_on_command_line("-oriel=off"), Err(SetError::TooLate));
         assert_eq!(set_base(Options::default()), Err(SetError::TooLate));
         assert!(matches!(

@@ -9,16 +9,16 @@ use std::sync::OnceLock;
 /// Sets an option to its value.
 ///
 /// # Errors
-/// The value is not allowed; the message lists what is.
+/// The value is not allowed; the message lists the allowed ones.
 pub type Apply = fn(&mut Options, &str) -> Result<(), String>;
 
 /// An option of the table.
 pub struct OptionSpec {
     /// Its name, without the dash.
     pub name: &'static str,
-    /// What stands for its value in help; empty if it takes none.
+    /// The placeholder of its value in help; empty if it takes none.
     pub value: &'static str,
-    /// What it does.
+    /// A description.
     pub help: &'static str,
     /// Sets it.
     pub apply: Apply,
@@ -247,16 +247,16 @@ pub const TABLE: &[OptionSpec] = &[
 /// The options of an extension.
 static EXTENSION: OnceLock<&[OptionSpec]> = OnceLock::new();
 
-/// The table is extended already.
+/// The table has been extended already.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the table of options has been extended already")]
 pub struct ExtensionError;
 
-/// Adds options to the table, once. The plug-in reads it when it is loaded: what comes later has no
-/// switch on the host's command line.
+/// Adds options to the table, once. The plug-in reads the table when it is loaded: later options
+/// have no switch on the host's command line.
 ///
 /// # Errors
-/// It was done before.
+/// It was extended before.
 pub fn extend_table(options: &'static [OptionSpec]) -> Result<(), ExtensionError> {
     EXTENSION.set(options).map_err(|_| ExtensionError)
 }
@@ -266,10 +266,10 @@ pub fn specs() -> impl Iterator<Item = &'static OptionSpec> {
     TABLE.iter().chain(EXTENSION.get().copied().unwrap_or_default())
 }
 
-/// The values of options that are on or off.
+/// The values of switches.
 const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];
 
-/// Returns the value that `word` names; an error lists those that are allowed.
+/// Returns the value with a name; an error lists the allowed ones.
 fn choose<T: Copy>(word: &str, allowed: &[(&str, T)]) -> Result<T, String> {
     if let Some((_, value)) = allowed.iter().find(|(name, _)| *name == word) {
         return Ok(*value);

@@ -16,21 +16,21 @@ use std::time::Instant;
 pub struct Sample {
     /// LLVM's `SlotIndexes`.
     pub llvm_slot_indexes_ns: u64,
-    /// LLVM's dominator tree, which its intervals need.
+    /// LLVM's dominator tree, which its intervals require.
     pub llvm_dominators_ns: u64,
-    /// LLVM's `LiveIntervals`, without the two.
+    /// LLVM's `LiveIntervals`, without the two above.
     pub llvm_live_intervals_ns: u64,
-    /// From LLVM's function to a snapshot of what intervals follow from.
+    /// From LLVM's function to a snapshot with the input of intervals only.
     pub export_ns: u64,
-    /// From LLVM's function to a snapshot of all of it, which phases and files need.
+    /// From LLVM's function to a complete snapshot, for phases and files.
     pub whole_export_ns: u64,
     /// The engine's numbering.
     pub numbering_ns: u64,
-    /// The engine, dominator tree included where it is needed.
+    /// The engine, including the dominator tree if it is needed.
     pub engine_ns: u64,
 }
 
-/// A line of the output: medians.
+/// An output line with medians.
 #[derive(Clone, Debug, Serialize)]
 struct Line<'a> {
     function: std::borrow::Cow<'a, str>,
@@ -47,8 +47,7 @@ struct Line<'a> {
     oriel_whole_export_ns: u64,
 }
 
-/// Sums over functions, and ratios of them. Ratios of LLVM's slot indexes and intervals to the
-/// engine's.
+/// Sums over functions, and their ratios: LLVM's slot indexes and intervals to the engine's.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Totals {
     total: &'static str,
@@ -59,29 +58,29 @@ struct Totals {
     oriel_ns: u64,
     oriel_export_ns: u64,
     oriel_whole_export_ns: u64,
-    /// Of the sums.
+    /// Ratio of the sums.
     ratio: f64,
-    /// Of the sums, with export counted.
+    /// Ratio of the sums, including export.
     ratio_with_export: f64,
-    /// Of the sums, with the export of all of the function counted.
+    /// Ratio of the sums, including a complete export.
     ratio_with_whole_export: f64,
     /// Median over functions of at least 1,000 instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     median_ratio_large: Option<f64>,
-    /// The same with export counted.
+    /// The same including export.
     #[serde(skip_serializing_if = "Option::is_none")]
     median_ratio_large_with_export: Option<f64>,
-    /// Least over functions above 16 instructions, with export counted.
+    /// Minimum over functions above 16 instructions, including export.
     #[serde(skip_serializing_if = "Option::is_none")]
     least_ratio_with_export: Option<f64>,
 }
 
-/// Functions from this many instructions on are large.
+/// The instruction count from which a function is large.
 const LARGE: usize = 1000;
-/// Functions up to this many instructions are too small for a promise.
+/// The instruction count up to which a function is too small to guarantee a ratio.
 const TINY: usize = 16;
 
-/// What was reported so far, by stage: instructions and medians.
+/// Results so far, by stage: instructions and medians.
 static REPORTED: Mutex<BTreeMap<&str, Vec<(usize, Sample)>>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
@@ -151,7 +150,7 @@ pub fn report(snapshot: &Snapshot<'_>, samples: &[Sample]) {
 fn print(line: &impl Serialize) {
     let mut out = std::io::stdout().lock();
     if let Ok(text) = serde_json::to_string(line) {
-        // Nobody is left to tell if standard output is closed.
+        // Nobody is left to notify if standard output is closed.
         let _ = writeln!(out, "{text}").and_then(|()| out.flush());
     }
 }

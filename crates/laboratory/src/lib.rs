@@ -1,5 +1,5 @@
-//! What tests Oriel and measures it. The plug-in that users load has nothing of it; this crate's
-//! shared library, `liboriel_laboratory.so`, is the plug-in with it.
+//! Tests and measurements of Oriel. The plug-in for users contains none of it; this crate's shared
+//! library, `liboriel_laboratory.so`, is the plug-in with all of it.
 //!
 //! ```
 //! use oriel_laboratory::differential::{EditKind, sequences};

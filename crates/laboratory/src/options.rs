@@ -1,4 +1,4 @@
-//! The options that the laboratory adds to the plug-in's table, and what they ask for.
+//! The options that the laboratory adds to the plug-in's table, and their settings.
 
 use crate::phases;
 use crate::plans::script::EditScript;
@@ -9,16 +9,16 @@ use oriel_ori::plan::Plan;
 use std::any::Any;
 use std::sync::Arc;
 
-/// What goes wrong on purpose.
+/// A deliberate fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The library panics.
     Panic,
-    /// The plan refers to what is not there.
+    /// The plan refers to something that does not exist.
     MalformedPlan,
     /// The plan is well formed, but LLVM's verifier refuses the result.
     FailedVerification,
-    /// The plan is damaged at random, from this seed on.
+    /// The plan is damaged at random, starting from this seed.
     MutatedPlan(u64),
     /// A live interval is wrong.
     WrongInterval,
@@ -27,20 +27,20 @@ pub enum Fault {
 /// The settings of the laboratory's options.
 #[derive(Clone, Debug, Default)]
 pub struct Laboratory {
-    /// Are live intervals compared with LLVM's?
+    /// True if live intervals are compared with LLVM's.
     pub check_intervals: bool,
-    /// True if control is flow compared with LLVM's.
+    /// True if control flow is compared with LLVM's.
     pub check_control_flow: bool,
-    /// How often the computation of live intervals is timed against LLVM's; zero: not at all.
+    /// How often the computation of live intervals is timed against LLVM's; zero: never.
     pub bench_repetitions: u32,
     /// Edits to apply instead of phases.
     pub edit_script: Option<Arc<EditScript>>,
-    /// What goes wrong on purpose.
+    /// The deliberate fault.
     pub fault: Option<Fault>,
 }
 
 impl Laboratory {
-    /// Returns the laboratory's settings among options.
+    /// Returns the laboratory's settings in options.
     fn of(options: &Options) -> Option<&Self> {
         let extension: &dyn Any = options.extension.as_deref()?;
         extension.downcast_ref()
@@ -53,7 +53,7 @@ impl Laboratory {
         (options.mode != Mode::Off).then(|| laboratory.clone())
     }
 
-    /// Changes the laboratory's settings among options.
+    /// Changes the laboratory's settings in options.
     fn change(options: &mut Options, change: impl FnOnce(&mut Self)) {
         let mut laboratory = Self::of(options).cloned().unwrap_or_default();
         change(&mut laboratory);
@@ -146,7 +146,7 @@ static OPTIONS: &[OptionSpec] = &[
         help: "Make something go wrong, to test that the host survives it",
         apply: |options, value| {
             let fault = fault_named(value)?;
-            // The verifier has to look.
+            // The verifier must run.
             options.verify |= fault == Fault::FailedVerification;
             Laboratory::change(options, |laboratory| laboratory.fault = Some(fault));
             Ok(())
@@ -172,7 +172,7 @@ fn fault_named(value: &str) -> Result<Fault, String> {
 /// Adds the options and the phases to the plug-in's.
 ///
 /// # Errors
-/// Another library has done so.
+/// Another library has extended the table already.
 pub(crate) fn install() -> Result<(), String> {
     extend_table(OPTIONS).map_err(|error| error.to_string())?;
     let mut options = Options::default();

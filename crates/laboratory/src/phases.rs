@@ -1,5 +1,5 @@
-//! Phases for tests: changes that leave what a function does as it is, for the way back to the
-//! machine, and one that makes it worse, for the judgement of phases.
+//! Phases for tests: some preserve a function's behaviour but change it, to test the way back to
+//! the machine, and one makes it worse, to test the guard of profiles.
 
 use oriel_engine::snapshot::abi::{ConstantKind, Stage};
 use oriel_ori::{
@@ -25,7 +25,7 @@ const fn phase(name: &'static str, stage: Stage, group: &'static str, run: Run) 
 /// Adds the phases behind all others.
 ///
 /// # Errors
-/// There is one of the same name.
+/// There is one with the same name.
 pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     for phase in &PHASES {
         let last = registry.phases().last().map_or("", |phase| phase.name);
@@ -40,8 +40,8 @@ fn is_untouchable(operation: Operation) -> bool {
         || matches!(operation, Operation::Brx | Operation::Bra | Operation::End)
 }
 
-/// Marks every instruction that Ori knows as made by a phase, so that all of them are made anew
-/// from operation, types and operands: the same machine code has to come of it.
+/// Marks every instruction that Ori knows as created by a phase, so that all are rebuilt from
+/// operation, types and operands: the machine code must be the same.
 fn rebuild(function: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
     for block in function.blocks().to_vec() {
         let instructions: Vec<Instruction> = function.instructions(block).collect();
@@ -54,7 +54,7 @@ fn rebuild(function: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
     PhaseResult::Changed
 }
 
-/// Adds an instruction that does nothing.
+/// Adds an instruction without effect.
 fn worsen(function: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
     let result = function.create_register(RegisterFile::R, 32, None);
     let result = function.register_operand(result);
@@ -65,8 +65,8 @@ fn worsen(function: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
     PhaseResult::Changed
 }
 
-/// Exchanges operands of what is commutative, moves constants into registers of their own, and
-/// writes integers as floating-point numbers of the same bits, each at every second opportunity.
+/// Exchanges operands of commutative operations, moves constants into registers of their own, and
+/// writes integers as floating-point numbers with the same bits, each at every second opportunity.
 fn perturb(function: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
     let mut opportunities = 0;
     let mut is_taken = || {

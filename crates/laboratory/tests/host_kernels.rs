@@ -1,10 +1,10 @@
-//! The examples run on the host as their launch descriptions say, and give what they should.
+//! Runs the examples on the host as their launch descriptions say, and checks the results.
 //!
 //! clang compiles each twice: for sm_90 at -O2 and for sm_50 at -O1, where other instructions do
 //! the same work (loops of compare-and-swap for atomics, shifts for dp4a).
 //!
-//! Generated kernels run before and after LLVM's optimiser. `ORIEL_TEST_KERNELS` sets how many, 165
-//! if it is not set; `ORIEL_TEST_SEED` the first seed.
+//! Generated kernels run before and after LLVM's optimiser. `ORIEL_TEST_KERNELS` sets their number
+//! (default 165), `ORIEL_TEST_SEED` the first seed.
 
 #![cfg(feature = "llvm")]
 
@@ -20,8 +20,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Inline PTX and asynchronous intrinsics that have no host form, and fragments of matrices that a
-/// warp shares in a way that PTX leaves open.
+/// Inline PTX and asynchronous intrinsics that the host does not support, and matrix fragments
+/// whose distribution over a warp PTX leaves open.
 const UNSUPPORTED: [&str; 14] = [
     "async_intrinsics",
     "block_scan_asm",
@@ -43,7 +43,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// All sources, relative to the root.
+/// Returns all sources, relative to the root.
 fn sources() -> Vec<String> {
     let list = Command::new("python3")
         .args(["scripts/examples.py", "list"])
@@ -77,7 +77,7 @@ fn description(source: &str) -> LaunchDescription {
     LaunchDescription::load(root().join(source).with_extension("toml")).expect("a launch description")
 }
 
-/// What the buffers hold after all launches.
+/// Returns the contents of the buffers after all launches.
 fn run(source: &str, sm: &str, level: &str) -> Result<Vec<Vec<u8>>, HostError> {
     let description = description(source);
     let context = Context::create();
@@ -232,7 +232,7 @@ fn shared_memory_tiles_transpose() {
     assert_eq!(run.floats("tiled"), expected);
 }
 
-/// The module after LLVM's optimiser, which takes every liberty that undefined behaviour gives it.
+/// Returns the module after LLVM's optimiser, which uses every liberty of undefined behaviour.
 fn optimized(ir: &str) -> Vec<u8> {
     Target::initialize_nvptx(&InitializationConfig::default());
     let context = Context::create();

@@ -1,7 +1,7 @@
-//! Every opcode of LLVM's against the table of effects: none that LLVM says has unmodeled side
-//! effects, or may store, is pure to memory, unless the table names its operation and says why.
-//! `docs/opcode-effects.md` has the counts; the list is printed by
-//! `cargo test --release -p oriel-laboratory --test opcode_effects -- --ignored --nocapture`.
+//! Checks every LLVM opcode against the table of effects: none that LLVM declares to have unmodeled
+//! side effects, or to store, is pure with respect to memory, unless the table names its operation
+//! with a reason. `docs/opcode-effects.md` has the counts; `cargo test --release -p
+//! oriel-laboratory --test opcode_effects -- --ignored --nocapture` prints the list.
 
 #![cfg(feature = "llvm")]
 
@@ -11,9 +11,9 @@ use oriel::ori::{InstructionFlags, MachineOpcode, MemoryRule, Operation, Operati
 use oriel::snapshot::abi::OpcodeFlags;
 use oriel_laboratory::{LlvmOpcode, llvm_opcodes};
 
-/// Opcodes that LLVM says have side effects though they only compute a value or branch: it infers
-/// that where it has no pattern for the instruction. By the start of the name, with the operation
-/// that Ori reads them as.
+/// Opcodes that LLVM declares to have side effects though they only compute a value or branch: it
+/// infers that if it has no pattern for the instruction. By the start of the name, with Ori's
+/// operation.
 const ONLY_VALUES: [(&str, Operation, &str); 5] = [
     ("BRX_", Operation::Brx, "is a part of a branch through a table"),
     (
@@ -38,12 +38,13 @@ fn opcodes() -> Vec<LlvmOpcode> {
     Target::initialize_nvptx(&InitializationConfig::default());
     let all = llvm_opcodes();
     assert!(all.len() > 6000, "{} opcodes", all.len());
-    // What exists only before instruction selection never comes to Oriel.
+    // Opcodes that exist only before instruction selection never reach Oriel.
     let is_selected = |opcode: &LlvmOpcode| !opcode.flags.contains(OpcodeFlags::PRE_ISEL);
     all.into_iter().filter(is_selected).collect()
 }
 
-/// What a machine instruction with this opcode is for Ori; an unknown one if it has no form.
+/// Returns Ori's operation of a machine instruction with this opcode, or an unknown one if it has
+/// no mapping.
 fn operation_of(opcode: &LlvmOpcode) -> Operation {
     let key = if opcode.mnemonic.is_empty() {
         &opcode.name
@@ -52,7 +53,7 @@ fn operation_of(opcode: &LlvmOpcode) -> Operation {
     };
     match mapping_named(key) {
         Some(mapping) => mapping.operation,
-        // Branches and returns have no forms.
+        // Branches and returns have no mappings.
         None if matches!(opcode.name.as_str(), "GOTO" | "CBranch") => Operation::Bra,
         None if opcode.name.starts_with("BRX_") => Operation::Brx,
         None if opcode.name == "Return" => Operation::Ret,
@@ -61,7 +62,7 @@ fn operation_of(opcode: &LlvmOpcode) -> Operation {
     }
 }
 
-/// The effects of an instruction with this opcode that Ori does not know.
+/// Returns the effects of an opaque instruction with this opcode.
 fn unknown(opcode: &LlvmOpcode, operation: Operation) -> OperationFlags {
     let machine = MachineOpcode {
         name: opcode.name.clone().into(),
@@ -84,7 +85,7 @@ fn no_opcode_with_unmodeled_side_effects_is_pure_to_memory() {
             continue;
         }
         with_effects += 1;
-        // An instruction of a form whose operands are not as expected is unknown too.
+        // An instruction with a mapping whose operands are unexpected is opaque too.
         if !touches_memory(unknown(&opcode, Operation::Opaque)) {
             wrong.push(format!("{} is pure where it is unknown", opcode.name));
         }
@@ -95,7 +96,7 @@ fn no_opcode_with_unmodeled_side_effects_is_pure_to_memory() {
         let is_safe = match MemoryRule::of(operation) {
             MemoryRule::Unknown => touches_memory(unknown(&opcode, operation)),
             MemoryRule::Fence | MemoryRule::Atomic | MemoryRule::Call | MemoryRule::Parameters => true,
-            // The table says why.
+            // The table gives the reason.
             MemoryRule::Inaccessible => true,
             MemoryRule::Value | MemoryRule::Access => only_value,
         };
@@ -129,11 +130,12 @@ fn what_llvm_says_is_stored_is_written_or_out_of_reach() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is out of reach of loads and stores keeps its order: nothing merges, removes or repeats it.
+/// Effects out of reach of loads and stores keep their order: nothing merges, removes or repeats
+/// them.
 #[test]
 fn what_is_out_of_reach_keeps_its_order() {
     for &operation in Operation::ALL {
-        // Of registers that the hardware keeps only counters have effects.
+        // Of the special registers only counters have effects.
         if MemoryRule::of(operation) == MemoryRule::Inaccessible && operation != Operation::S2r {
             assert!(
                 operation.flags().contains(OperationFlags::SIDE_EFFECTS),
@@ -143,10 +145,10 @@ fn what_is_out_of_reach_keeps_its_order() {
     }
 }
 
-/// Only inline assembly writes results early or ties operands, so only there phases have to look.
+/// Only inline assembly writes results early or ties operands, so phases check only there.
 #[test]
 fn no_opcode_of_the_target_writes_early_or_ties_operands() {
-    // INSERT_SUBREG and ARITH_FENCE are of every target, and NVPTX makes neither.
+    // INSERT_SUBREG and ARITH_FENCE exist on every target, and NVPTX creates neither.
     let of_every_target = ["INSERT_SUBREG", "ARITH_FENCE"];
     for opcode in opcodes() {
         let is_bound = opcode.operands.iter().any(|operand| operand.contains(['&', '+']));
@@ -159,8 +161,8 @@ fn no_opcode_of_the_target_writes_early_or_ties_operands() {
     }
 }
 
-/// What the rules of before this table made of an unknown instruction: side effects without a load
-/// or store touched no memory.
+/// Returns the effects of an opaque instruction by the rules before this table: side effects
+/// without a load or store touched no memory.
 fn class_before(opcode: &LlvmOpcode) -> String {
     let flags = opcode.flags;
     let (loads, stores) = (

@@ -1,5 +1,5 @@
-//! Every mapping of Ori's table against LLVM: the opcode is there, its operands are what the places
-//! say, and what LLVM prints for it agrees with operation, types and modifiers.
+//! Checks every mapping of Ori's table against LLVM: the opcode exists, its operands match their
+//! classes, and LLVM's output agrees with operation, types and modifiers.
 
 #![cfg(feature = "llvm")]
 
@@ -24,13 +24,13 @@ fn opcodes() -> HashMap<String, LlvmOpcode> {
     by_name
 }
 
-/// May an operand that LLVM describes so stand in this place?
+/// True if an operand with LLVM's description can have this class.
 fn fits(class: OperandClass, described: &str) -> bool {
     let is_register = |bits: u8| described == format!("B{bits}");
     match class {
         OperandClass::Result(bits) => described == format!("=B{bits}"),
         OperandClass::Register(bits) => is_register(bits),
-        // An absent description: LLVM leaves the operand to the printer.
+        // There is no description: LLVM leaves the operand to the printer.
         OperandClass::Constant(_) | OperandClass::Count => matches!(described, "i" | "?"),
         OperandClass::Value(_) => described == "?",
         // Symbols of calls are described as immediates, those of parameters as registers.
@@ -66,7 +66,8 @@ fn every_form_is_an_opcode_with_these_operands() {
     assert!(all_mappings().count() > 1000);
 }
 
-/// Numbers for all operands that are no registers, and what they make of the mapping's description.
+/// Returns numbers for all operands except registers, and the mapping's description with them
+/// decoded.
 fn numbers_for(mapping: &OpcodeMapping, opcode: &LlvmOpcode) -> (Vec<i64>, Description) {
     let mut description = mapping.description;
     let mut numbers = Vec::new();
@@ -81,7 +82,7 @@ fn numbers_for(mapping: &OpcodeMapping, opcode: &LlvmOpcode) -> (Vec<i64>, Descr
                 Encoding::Ordering | Encoding::Scope | Encoding::MemoryClass => 0,
                 Encoding::MemoryWidth => i64::from(mapping.description.data_type.bits()),
             },
-            // All of them; any other number is printed as a pragma of its own.
+            // All bytes; any other number is printed as a pragma of its own.
             OperandClass::UsedBytes => -1,
             _ => 0,
         };
@@ -99,7 +100,7 @@ fn numbers_for(mapping: &OpcodeMapping, opcode: &LlvmOpcode) -> (Vec<i64>, Descr
     (numbers, description)
 }
 
-/// What PTX calls an operation.
+/// Returns PTX's names of an operation.
 fn stems(operation: Operation) -> &'static [&'static str] {
     use Operation as O;
     match operation {
@@ -169,7 +170,7 @@ fn stems(operation: Operation) -> &'static [&'static str] {
     }
 }
 
-/// What does not agree between a mapping and the words of the mnemonic that LLVM prints.
+/// Returns a disagreement between a mapping and the words of the mnemonic that LLVM prints.
 fn disagreement(mapping: &OpcodeMapping, description: &Description, words: &[&str]) -> Option<String> {
     let has = |word: &str| words.contains(&word);
     if !stems(mapping.operation).contains(&words[0]) {
@@ -238,7 +239,7 @@ fn what_llvm_prints_agrees_with_every_form() {
     let mut wrong = Vec::new();
     let mut printed = 0;
     for mapping in all_mappings() {
-        // Pieces of calls are printed by what surrounds them.
+        // Parts of calls are printed by surrounding ones.
         let is_of_call = mapping
             .operation
             .flags()
@@ -249,7 +250,7 @@ fn what_llvm_prints_agrees_with_every_form() {
         }
         let (numbers, description) = numbers_for(mapping, opcode);
         let text = print_llvm_opcode(&opcode.name, &numbers).expect("LLVM has the opcode");
-        // Where LLVM names a register for the half that it drops, the instruction comes second.
+        // If LLVM names a register for the half that it drops, the instruction comes second.
         let text = text
             .trim()
             .trim_start_matches("{ .reg .b16 tmp;")

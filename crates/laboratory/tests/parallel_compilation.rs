@@ -1,5 +1,5 @@
-//! Modules that several threads of a process compile at the same time, each in a context of its
-//! own, come out as one after another.
+//! Compiles modules on several threads of a process at the same time, each in a context of its own,
+//! and checks that the results equal those of sequential compilation.
 #![cfg(feature = "llvm")]
 
 use inkwell::context::Context;
@@ -7,15 +7,15 @@ use inkwell::memory_buffer::MemoryBuffer;
 use oriel::compile::Compiler;
 use oriel::options::Options;
 use oriel_generate::{self, Options as Generated, Shape};
-// Its checks are options of the plug-in then.
+// Adds its checks to the plug-in's options.
 use oriel_laboratory as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Modules, unless `ORIEL_PARALLEL_MODULES` says how many.
+/// The number of modules, unless `ORIEL_PARALLEL_MODULES` sets it.
 const MODULES: usize = 200;
 const THREADS: usize = 8;
 
-/// What a module came to: PTX, and the report without what differs from run to run.
+/// The results of a module: PTX, and the report without varying parts.
 #[derive(Debug, PartialEq)]
 struct CompiledModule {
     ptx: Vec<u8>,
@@ -23,7 +23,7 @@ struct CompiledModule {
     figures: Vec<String>,
 }
 
-/// The text of a module of its own kind: shape, size, target and options go by its number.
+/// Returns the text of a module whose shape, size, target and options depend on its number.
 fn text_of(number: usize) -> Vec<u8> {
     let options = Generated {
         shape: Shape::ALL[number % Shape::ALL.len()],
@@ -72,7 +72,7 @@ fn compile(number: usize, text: &[u8]) -> CompiledModule {
     }
 }
 
-/// A line of the report, its times left out.
+/// Returns a line of the report without times.
 fn without_times(line: &str) -> String {
     let mut line: serde_json::Value = serde_json::from_str(line).expect("a report has lines of JSON");
     let object = line.as_object_mut().expect("each an object");
@@ -86,7 +86,7 @@ fn threads_compile_as_one_does() {
         number.parse().expect("ORIEL_PARALLEL_MODULES is a number")
     });
     let texts: Vec<Vec<u8>> = (0..modules).map(text_of).collect();
-    // The threads go first: what is set up once is set up by several at the same time.
+    // The threads run first, so that several of them do one-time initialisation at the same time.
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();

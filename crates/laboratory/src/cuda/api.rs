@@ -1,6 +1,6 @@
 //! The driver's functions, resolved by name from its library.
 //!
-//! The names with `_v2` are those that `cuda.h` gives the plain names to; the plain symbols are of
+//! The names with `_v2` are those to which `cuda.h` maps the plain names; the plain symbols have
 //! another ABI.
 
 use super::error::{Absent, CudaError};
@@ -44,8 +44,8 @@ pub(super) const LAUNCH_PARAMETERS_END: usize = 0;
 pub(super) const LAUNCH_PARAMETERS_POINTER: usize = 1;
 pub(super) const LAUNCH_PARAMETERS_SIZE: usize = 2;
 
-/// Declares [`Api`]: for each function a pointer, and a method that calls it and turns its status
-/// into a result.
+/// Declares [`Api`]: for each function a pointer, and a method that calls it and converts its
+/// status to a result.
 macro_rules! driver_functions {
     ($($(#[$attribute:meta])* $name:ident = $symbol:ident($($argument:ident: $type:ty),*);)*) => {
         /// The functions of a loaded driver.
@@ -53,8 +53,8 @@ macro_rules! driver_functions {
             $($name: unsafe extern "system" fn($($argument: $type),*) -> Status,)*
             error_name: ErrorText,
             error_text: ErrorText,
-            /// What the pointers point into. Never unloaded: the driver has threads and exit
-            /// handlers.
+            /// The library that contains the functions. Never unloaded: the driver has threads and
+            /// exit handlers.
             _library: ManuallyDrop<Library>,
         }
 
@@ -62,7 +62,7 @@ macro_rules! driver_functions {
             /// Resolves every function.
             ///
             /// # Safety
-            /// What the library calls by the names of the driver's functions has their types.
+            /// The library's symbols with the names of driver functions have their types.
             unsafe fn resolve(library: Library, file: &Path) -> Result<Self, Absent> {
                 let missing = |symbol| move |_| Absent::Symbol { file: file.to_owned(), symbol };
                 Ok(Self {
@@ -83,8 +83,8 @@ macro_rules! driver_functions {
                 #[doc = concat!("`", stringify!($symbol), "`.")]
                 ///
                 /// # Safety
-                /// Pointers are valid for what the driver's documentation says the function does
-                /// with them, and handles come from this driver and are alive.
+                /// Pointers must be valid as the driver's documentation requires, and handles must
+                /// come from this driver and be alive.
                 pub unsafe fn $name(&self, $($argument: $type),*) -> Result<(), CudaError> {
                     // SAFETY: the caller vouches for the arguments; the library is never unloaded.
                     let status = unsafe { (self.$name)($($argument),*) };
@@ -147,7 +147,7 @@ driver_functions! {
 }
 
 impl Api {
-    /// Loads a driver: from a path, or by a name that the system's loader searches for.
+    /// Loads a driver from a path, or by a name that the system's loader searches for.
     ///
     /// # Safety
     /// If the library has all the names of the driver's functions, it is a CUDA driver.
@@ -157,8 +157,8 @@ impl Api {
             file: file.to_owned(),
             problem: error.to_string(),
         })?;
-        // SAFETY: the caller vouches that these names are the driver's, and these are their types
-        // in cuda.h.
+        // SAFETY: the caller vouches that these names are the driver's; these are their types in
+        // cuda.h.
         unsafe { Self::resolve(library, file) }
     }
 
@@ -180,7 +180,7 @@ impl Api {
 
     fn text_of(&self, status: Status, function: ErrorText) -> Option<String> {
         let mut text = std::ptr::null();
-        // SAFETY: the function stores a pointer at the place that it is given, or fails.
+        // SAFETY: the function stores a pointer at the given place, or fails.
         let found = unsafe { function(status, &raw mut text) } == 0 && !text.is_null();
         // SAFETY: the driver's error texts end with a zero and are never freed.
         found.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())

@@ -1,4 +1,4 @@
-//! Compute capabilities, and which PTX targets run on which.
+//! Compute capabilities, and the PTX targets that run on them.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -25,7 +25,7 @@ impl Display for ComputeCapability {
     }
 }
 
-/// What a target's suffix says about where it runs.
+/// The portability that a target's suffix implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Portability {
     /// `sm_90`: on this capability and all later ones.

@@ -1,14 +1,14 @@
-//! Two runs of the same launches, buffer by buffer.
+//! Compares two runs of the same launches, buffer by buffer.
 
 use super::DeviceResult;
 use oriel_interpreter::launch::{Difference, LaunchDescription};
 
-/// How the final contents of a buffer agree.
+/// How far the final contents of a buffer agree.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Agreement {
     /// The bytes are equal.
     Identical,
-    /// They are not, but the description's comparison for the buffer allows for the difference.
+    /// The bytes differ, but the description's comparison for the buffer allows it.
     Allowed,
     /// They differ.
     Different(Difference),
@@ -23,8 +23,8 @@ pub struct Comparison {
     pub agreement: Agreement,
 }
 
-/// Compares two runs of a description: its buffers byte for byte and, where bytes differ, as the
-/// description says; and byte for byte the variables that both runs have.
+/// Compares two runs of a description. Buffers are compared byte for byte and, where bytes differ,
+/// by the description's comparison; variables of both runs are compared byte for byte.
 pub fn compare(
     description: &LaunchDescription,
     expected: &DeviceResult,
@@ -58,7 +58,7 @@ pub fn compare(
     buffers.chain(variables).collect()
 }
 
-/// Returns the first byte that differs, or that only one of them has.
+/// Returns the first byte that differs or exists in only one of them.
 fn compare_bytes(expected: &[u8], actual: &[u8]) -> Agreement {
     let longest = expected.len().max(actual.len());
     let Some(index) = (0..longest).find(|&index| expected.get(index) != actual.get(index)) else {

@@ -1,13 +1,13 @@
-//! A context on a device, and its memory.
+//! A context on a device, and device memory.
 //!
-//! The driver works on the context that is current in a thread. [`Context::enter`] makes its own
-//! current before each call, so several contexts in one thread do not get in each other's way;
-//! contexts stay in their thread.
+//! The driver uses the thread's current context. [`Context::enter`] makes its own context current
+//! before each call, so several contexts in one thread do not interfere; contexts stay in their
+//! thread.
 
 use super::api::{Api, DeviceAddress, DeviceNumber, Handle};
 use super::{ComputeCapability, CudaError, Device};
 
-/// A device's primary context; given back when dropped.
+/// A device's primary context, released when dropped.
 pub struct Context<'d> {
     api: &'d Api,
     device: DeviceNumber,
@@ -30,7 +30,7 @@ impl<'d> Context<'d> {
         Ok(context)
     }
 
-    /// Makes this the current context, for the calls that follow.
+    /// Makes this the current context for the following calls.
     pub(super) fn enter(&self) -> Result<&'d Api, CudaError> {
         // SAFETY: the context is retained until it is dropped.
         unsafe { self.api.context_set_current(self.handle) }?;
@@ -42,19 +42,19 @@ impl<'d> Context<'d> {
         self.capability
     }
 
-    /// Waits until all that was started is done.
+    /// Waits for all started work.
     ///
     /// # Errors
-    /// A kernel failed. The context is of no use from then on.
+    /// A kernel failed. The context is unusable from then on.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         // SAFETY: no arguments.
         unsafe { self.enter()?.context_synchronize() }
     }
 
-    /// Memory on the device with a copy of `contents`, which must not be empty.
+    /// Allocates device memory with a copy of `contents`, which must not be empty.
     ///
     /// # Errors
-    /// There is not enough.
+    /// There is not enough memory.
     pub fn buffer_from(&self, contents: &[u8]) -> Result<DeviceBuffer<'_>, CudaError> {
         let buffer = self.allocate(contents.len())?;
         // SAFETY: both are `contents.len()` bytes long, and the copy is complete when the call
@@ -66,10 +66,10 @@ impl<'d> Context<'d> {
         Ok(buffer)
     }
 
-    /// Memory on the device, of zeros; at least one byte.
+    /// Allocates zeroed device memory of at least one byte.
     ///
     /// # Errors
-    /// There is not enough.
+    /// There is not enough memory.
     pub fn zeroed_buffer(&self, bytes: usize) -> Result<DeviceBuffer<'_>, CudaError> {
         let buffer = self.allocate(bytes)?;
         // SAFETY: the allocation is `bytes` long.
@@ -88,11 +88,10 @@ impl<'d> Context<'d> {
         })
     }
 
-    /// Returns the contents of device memory; refused by the driver where there is none.
+    /// Reads device memory. The driver refuses addresses that are not allocated.
     pub(super) fn read(&self, address: DeviceAddress, bytes: usize) -> Result<Vec<u8>, CudaError> {
         let mut contents = vec![0; bytes];
-        // SAFETY: `contents` has room for what is copied, and the copy is complete when the call
-        // returns.
+        // SAFETY: `contents` has room for the copy, which is complete when the call returns.
         unsafe {
             self.enter()?
                 .memory_to_host(contents.as_mut_ptr().cast(), address, bytes)
@@ -103,9 +102,8 @@ impl<'d> Context<'d> {
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
-        // Errors have nowhere to go; after a failed kernel, they are that kernel's. SAFETY: no
-        // context is always a context that can be made current; the device was retained once by
-        // this.
+        // Errors cannot be reported; after a failed kernel, they are that kernel's. SAFETY: a null
+        // context can always be made current; this retained the device once.
         unsafe {
             let _ = self.api.context_set_current(std::ptr::null_mut());
             let _ = self.api.context_release(self.device);
@@ -113,7 +111,7 @@ impl Drop for Context<'_> {
     }
 }
 
-/// Memory on the device; freed when dropped.
+/// Device memory, freed when dropped.
 pub struct DeviceBuffer<'c> {
     context: &'c Context<'c>,
     address: DeviceAddress,
@@ -126,7 +124,7 @@ impl DeviceBuffer<'_> {
         self.address
     }
 
-    /// What it holds, when all that was started before is done.
+    /// Reads the content after all started work is done.
     ///
     /// # Errors
     /// A kernel failed.
@@ -138,8 +136,8 @@ impl DeviceBuffer<'_> {
 impl Drop for DeviceBuffer<'_> {
     fn drop(&mut self) {
         if let Ok(api) = self.context.enter() {
-            // Errors have nowhere to go; after a failed kernel, they are that kernel's.
-            // SAFETY: the driver's allocation, freed once; it waits for kernels that run.
+            // Errors cannot be reported; after a failed kernel, they are that kernel's. SAFETY: the
+            // driver's allocation, freed once; it waits for running kernels.
             let _ = unsafe { api.memory_free(self.address) };
         }
     }

@@ -1,4 +1,4 @@
-//! The launches of a description on a device.
+//! Runs the launches of a description on a device.
 
 use super::{CudaError, Device, Module};
 use oriel_interpreter::launch::{BufferId, Initial, LaunchDescription, Role};
@@ -7,45 +7,44 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
-/// What the driver's compiler has given a kernel.
+/// The resources that the driver's compiler assigned to a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelResources {
     /// The kernel's name.
     pub name: String,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of local memory of a thread.
+    /// Bytes of local memory per thread.
     pub local_bytes: u32,
 }
 
-/// What the launches of a description gave on a device.
+/// The results of a description's launches on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceResult {
-    /// The description's buffers, in its order.
+    /// The description's buffers in order.
     pub buffers: Vec<BufferResult>,
-    /// The module's global variables, those that the driver makes known; zeros in place of
-    /// addresses.
+    /// The module's visible global variables, with addresses blanked by zeros.
     pub variables: Vec<BufferResult>,
-    /// The kernels that were launched, by name.
+    /// The launched kernels, by name.
     pub kernels: Vec<KernelResources>,
-    /// How long the driver's compiler took.
+    /// The time of the driver's compiler.
     pub load_time: Duration,
     /// From the first launch to the end of the last.
     pub run_time: Duration,
 }
 
 impl DeviceResult {
-    /// Returns a hash of everything that memory holds.
+    /// Returns a hash of all memory contents.
     pub fn hash(&self) -> u64 {
         hash_buffers(self.buffers.iter().chain(&self.variables))
     }
 }
 
-/// Runs the launches of a description, in order, from the initial contents of its buffers, in a
-/// context of their own.
+/// Runs the launches of a description in order in a new context, starting from the initial contents
+/// of its buffers.
 ///
 /// # Errors
-/// The device cannot run the PTX, a launch failed, or one changed a buffer that is read only.
+/// The device cannot run the PTX, a launch failed, or one changed a read-only buffer.
 pub fn run_described_on_device(
     device: &Device<'_>,
     ptx: &CStr,
@@ -102,8 +101,8 @@ pub fn run_described_on_device(
     })
 }
 
-/// Returns the global variables of a module. Addresses of functions and variables, where an initial
-/// value has them, differ from load to load and are blanked.
+/// Reads the global variables of a module. Addresses of functions and variables in initial values
+/// differ from load to load and are blanked.
 fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
     let mut results = Vec::new();
     let variables = module.declared().variables.iter();

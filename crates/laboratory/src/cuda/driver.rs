@@ -1,34 +1,34 @@
-//! Finding the driver, and its devices.
+//! Finds the driver and its devices.
 
 use super::api::{Api, DEVICE_CAPABILITY_MAJOR, DEVICE_CAPABILITY_MINOR, DeviceNumber};
 use super::{Absent, ComputeCapability, Context, CudaError, DRIVER_ENVIRONMENT};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 
-/// What the system's loader is asked for.
+/// The name that the system's loader searches for.
 const LIBRARY: &str = if cfg!(windows) {
     "nvcuda.dll"
 } else {
     "libcuda.so.1"
 };
 
-/// A driver that is loaded and started.
+/// A loaded and initialised driver.
 pub struct Driver {
     api: Api,
 }
 
 impl Driver {
-    /// Loads the driver that [`DRIVER_ENVIRONMENT`] names, else the system's, and starts it.
+    /// Loads and initialises the driver that [`DRIVER_ENVIRONMENT`] names, or the system's.
     ///
     /// # Errors
-    /// There is none, or it does not start, as without a device.
+    /// There is none, or it cannot be initialised, as without a device.
     pub fn load() -> Result<Self, Absent> {
         let file = std::env::var_os(DRIVER_ENVIRONMENT).map_or_else(|| PathBuf::from(LIBRARY), PathBuf::from);
-        // SAFETY: it is NVIDIA's driver, or what the user has named as one.
+        // SAFETY: it is NVIDIA's driver, or the one that the user named.
         unsafe { Self::load_from(&file) }
     }
 
-    /// Loads a driver from a file, and starts it. It stays loaded until the process ends.
+    /// Loads and initialises a driver from a file. It stays loaded until the process ends.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -39,7 +39,7 @@ impl Driver {
     pub unsafe fn load_from(file: &Path) -> Result<Self, Absent> {
         // SAFETY: the caller vouches for the file.
         let api = unsafe { Api::load(file) }?;
-        // SAFETY: no pointers; the flags have to be zero.
+        // SAFETY: no pointers; the flags must be zero.
         unsafe { api.init(0) }.map_err(|error| Absent::Start {
             file: file.to_owned(),
             error,
@@ -47,10 +47,10 @@ impl Driver {
         Ok(Self { api })
     }
 
-    /// Returns how many devices there are.
+    /// Returns the number of devices.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refused the call.
     pub fn device_count(&self) -> Result<u32, CudaError> {
         let mut count = 0;
         // SAFETY: a place for the result.
@@ -58,7 +58,7 @@ impl Driver {
         Ok(u32::try_from(count).unwrap_or(0))
     }
 
-    /// Returns a device, counted from zero.
+    /// Returns a device by number, from zero.
     ///
     /// # Errors
     /// There is no such device.
@@ -94,14 +94,14 @@ pub struct Device<'d> {
 }
 
 impl<'d> Device<'d> {
-    /// Its marketing name.
+    /// Returns its marketing name.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refused the call.
     pub fn name(&self) -> Result<String, CudaError> {
         let mut name = [0u8; 256];
         let length = name.len() as c_int;
-        // SAFETY: the driver writes at most `length` bytes, a final zero included.
+        // SAFETY: the driver writes at most `length` bytes, including a final zero.
         unsafe {
             self.api
                 .device_name(name.as_mut_ptr().cast::<c_char>(), length, self.number)
@@ -110,15 +110,15 @@ impl<'d> Device<'d> {
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// Its compute capability.
+    /// Returns its compute capability.
     pub fn compute_capability(&self) -> ComputeCapability {
         self.capability
     }
 
-    /// Its primary context, made if there is none, current in this thread.
+    /// Retains its primary context, creating it if necessary, and makes it current in this thread.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refused the call.
     pub fn context(&self) -> Result<Context<'d>, CudaError> {
         Context::retain(self)
     }

@@ -1,14 +1,14 @@
-//! What can go wrong on the way to a GPU and on it.
+//! Errors of the driver and of the device.
 
 use super::ComputeCapability;
 use oriel_interpreter::ModuleError;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The environment variable that names the driver's library, in place of the usual one.
+/// The environment variable that names the driver's library.
 pub const DRIVER_ENVIRONMENT: &str = "ORIEL_CUDA_DRIVER";
 
-/// Why there is no driver to work with.
+/// Why no driver is available.
 #[derive(Debug, Error)]
 pub enum Absent {
     /// The library cannot be loaded, most often because it is not installed.
@@ -17,12 +17,12 @@ pub enum Absent {
         file.display()
     )]
     Library {
-        /// What was looked for: a path, or a name that the system's loader searches for.
+        /// The path, or the name that the system's loader searched for.
         file: PathBuf,
-        /// What the loader said.
+        /// The loader's message.
         problem: String,
     },
-    /// The library lacks a function, so it is no driver or one that is too old.
+    /// The library lacks a function, so it is no driver or an outdated one.
     #[error("{} has no {symbol}: it is no CUDA driver, or one older than CUDA 11", file.display())]
     Symbol {
         /// The library.
@@ -30,73 +30,73 @@ pub enum Absent {
         /// The function's name.
         symbol: &'static str,
     },
-    /// The driver is there and does not start; without a device it says so here.
+    /// The driver cannot be initialised, as without a device.
     #[error("{} does not start: {error}", file.display())]
     Start {
         /// The library.
         file: PathBuf,
-        /// What it said.
+        /// The driver's error.
         error: CudaError,
     },
 }
 
-/// Why something was not done on the device.
+/// Why an operation on the device failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CudaError {
-    /// The driver refused a call, or a kernel before it failed.
+    /// The driver refused a call, or an earlier kernel failed.
     #[error("{call}: {name} ({code}): {text}")]
     Call {
         /// The driver's function.
         call: &'static str,
-        /// The driver's number for the error.
+        /// The driver's error code.
         code: i32,
-        /// The driver's name for it.
+        /// The driver's name of the error.
         name: String,
-        /// What the driver says about it.
+        /// The driver's description of the error.
         text: String,
     },
     /// The driver cannot compile the PTX.
     #[error("the driver cannot compile the PTX: {error}{separator}{log}", separator = if log.is_empty() { "" } else { "\n" })]
     Jit {
-        /// What the call to the driver gave.
+        /// The error of the call.
         error: Box<CudaError>,
-        /// What its compiler printed.
+        /// The compiler's messages.
         log: String,
     },
-    /// There is no device of this number.
+    /// There is no device with this number.
     #[error("there is no device {number}: the driver has {count}")]
     NoDevice {
-        /// What was asked for.
+        /// The number.
         number: u32,
-        /// How many devices there are.
+        /// The number of devices.
         count: u32,
     },
-    /// The PTX is for other devices than this one.
+    /// The PTX is for other devices.
     #[error(
         "the PTX is compiled for {target}, which does not run on a device of compute capability {device}"
     )]
     Target {
-        /// The target that the PTX names.
+        /// The target of the PTX.
         target: String,
-        /// What the device has.
+        /// The device's compute capability.
         device: ComputeCapability,
     },
     /// The PTX has no `.target sm_…`.
     #[error("the PTX does not say which compute capability it is for")]
     NoTarget,
-    /// A declaration of the PTX cannot be read.
+    /// A declaration of the PTX is malformed.
     #[error(transparent)]
     Declaration(#[from] ModuleError),
     /// The PTX is not UTF-8.
     #[error("the PTX is not text")]
     NotText,
-    /// The PTX has no kernel of this name.
+    /// The PTX has no kernel with this name.
     #[error("there is no kernel {0}")]
     NoKernel(String),
-    /// The launch does not fit the kernel, or a copy the buffer.
+    /// The launch does not match the kernel, or a copy the buffer.
     #[error("{0}")]
     Misfit(String),
-    /// A kernel wrote to a buffer that the description declares read only.
+    /// A kernel wrote to a buffer that the description declares read-only.
     #[error("{0} is read only, but was changed")]
     InputChanged(String),
 }

@@ -1,4 +1,5 @@
-//! Kernels on a real GPU, by NVIDIA's driver, which is loaded at run time and never linked.
+//! Runs kernels on a real GPU through NVIDIA's driver, which is loaded at run time and never
+//! linked.
 //!
 //! ```no_run
 //! # fn example(ptx: &std::ffi::CStr, path: &str) -> Result<(), Box<dyn std::error::Error>> {
@@ -24,8 +25,8 @@
 //!
 //! # What is trusted
 //!
-//! The driver is. A kernel is trusted like any program that one starts: on most systems it has the
-//! device's memory only, but where the device can reach the host's pageable memory, a kernel with a
+//! The driver is. A kernel is trusted like any program: on most systems it can only access the
+//! device's memory, but where the device can access the host's pageable memory, a kernel with a
 //! stray pointer can write there. A kernel that does not end is not stopped.
 
 mod api;

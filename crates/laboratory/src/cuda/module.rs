@@ -1,4 +1,4 @@
-//! PTX, compiled and loaded by the driver: its kernels and variables.
+//! PTX compiled and loaded by the driver: its kernels and variables.
 
 use super::api::{
     ERROR_NOT_FOUND, FUNCTION_DYNAMIC_SHARED_BYTES, FUNCTION_LOCAL_BYTES, FUNCTION_REGISTERS, Handle,
@@ -10,13 +10,13 @@ use oriel_interpreter::{self, Kernel, Launch, lay_out_arguments};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::without_provenance_mut;
 
-/// Bytes of the driver compiler's messages that are kept.
+/// Limit in bytes for the messages of the driver's compiler.
 const LOG_BYTES: usize = 16 << 10;
 
-/// The most bytes that a kernel's parameters take (from compute capability 7.0 and PTX 8.1 on).
+/// The most bytes of a kernel's parameters (from compute capability 7.0 and PTX 8.1 on).
 const MAXIMUM_PARAMETER_BYTES: usize = 32_764;
 
-/// A module on a device; unloaded when dropped.
+/// A module on a device, unloaded when dropped.
 pub struct Module<'c> {
     context: &'c Context<'c>,
     handle: Handle,
@@ -24,10 +24,10 @@ pub struct Module<'c> {
 }
 
 impl<'c> Module<'c> {
-    /// Has the driver compile and load PTX.
+    /// Lets the driver compile and load PTX.
     ///
     /// # Errors
-    /// The PTX is for a compute capability that the device does not run, or the driver cannot
+    /// The PTX is for a compute capability that the device does not support, or the driver cannot
     /// compile it.
     pub fn from_ptx(context: &'c Context<'c>, ptx: &CStr) -> Result<Self, CudaError> {
         let text = ptx.to_str().map_err(|_| CudaError::NotText)?;
@@ -45,8 +45,8 @@ impl<'c> Module<'c> {
         let mut options = [JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), without_provenance_mut(LOG_BYTES)];
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the PTX ends with a zero; there are as many options as values, and the log is as
-        // long as they say. The driver reads and writes them before the call returns.
+        // SAFETY: the PTX ends with a zero; there are as many options as values, and they give the
+        // length of the log. The driver reads and writes them before the call returns.
         let loaded = unsafe {
             api.module_load(
                 &raw mut handle,
@@ -70,7 +70,7 @@ impl<'c> Module<'c> {
         })
     }
 
-    /// What the PTX declares.
+    /// Returns the declarations of the PTX.
     pub fn declared(&self) -> &oriel_interpreter::Module {
         &self.declared
     }
@@ -78,14 +78,13 @@ impl<'c> Module<'c> {
     /// Returns a kernel by its name in the PTX.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such kernel.
     pub fn function(&self, name: &str) -> Result<Function<'_>, CudaError> {
         let no_kernel = || CudaError::NoKernel(name.to_owned());
         let kernel = self.declared.kernel(name).ok_or_else(no_kernel)?;
         let symbol = CString::new(name).map_err(|_| no_kernel())?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: a place for the result, a module that is loaded, and a name that ends with a
-        // zero.
+        // SAFETY: a place for the result, a loaded module, and a name that ends with a zero.
         unsafe {
             self.context
                 .enter()?
@@ -98,18 +97,17 @@ impl<'c> Module<'c> {
         })
     }
 
-    /// Returns a global variable by its name in the PTX; `None` where the driver does not make it
-    /// known, as it may with one that no other module can name.
+    /// Returns a global variable by its name in the PTX, or `None` if the driver hides it, as it
+    /// may if no other module can name it.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refused the call.
     pub fn global(&self, name: &str) -> Result<Option<GlobalVariable<'_>>, CudaError> {
         let Ok(symbol) = CString::new(name) else {
             return Ok(None);
         };
         let (mut address, mut bytes) = (0, 0);
-        // SAFETY: places for the results, a module that is loaded, and a name that ends with a
-        // zero.
+        // SAFETY: places for the results, a loaded module, and a name that ends with a zero.
         let found = unsafe {
             self.context.enter()?.module_global(
                 &raw mut address,
@@ -136,14 +134,14 @@ impl<'c> Module<'c> {
 impl Drop for Module<'_> {
     fn drop(&mut self) {
         if let Ok(api) = self.context.enter() {
-            // Errors have nowhere to go; after a failed kernel, they are that kernel's.
-            // SAFETY: a module that is loaded, unloaded once; functions and variables borrow it.
+            // Errors cannot be reported; after a failed kernel, they are that kernel's. SAFETY: a
+            // loaded module, unloaded once; functions and variables borrow it.
             let _ = unsafe { api.module_unload(self.handle) };
         }
     }
 }
 
-/// A variable of a module in the device's memory.
+/// A module variable in device memory.
 pub struct GlobalVariable<'m> {
     module: &'m Module<'m>,
     address: u64,
@@ -151,7 +149,7 @@ pub struct GlobalVariable<'m> {
 }
 
 impl GlobalVariable<'_> {
-    /// What it holds, when all that was started before is done.
+    /// Reads the content after all started work is done.
     ///
     /// # Errors
     /// A kernel failed.
@@ -168,25 +166,25 @@ pub struct Function<'m> {
 }
 
 impl Function<'_> {
-    /// Registers of a thread, as the driver's compiler has allocated them.
+    /// Returns the registers per thread that the driver's compiler allocated.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refused the call.
     pub fn registers(&self) -> Result<u32, CudaError> {
         self.attribute(FUNCTION_REGISTERS)
     }
 
-    /// Bytes of local memory of a thread: arrays and spilled registers.
+    /// Returns the bytes of local memory per thread: arrays and spilled registers.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refused the call.
     pub fn local_bytes(&self) -> Result<u32, CudaError> {
         self.attribute(FUNCTION_LOCAL_BYTES)
     }
 
     fn attribute(&self, attribute: c_int) -> Result<u32, CudaError> {
         let mut value = 0;
-        // SAFETY: a place for the result, and a function of a module that is loaded.
+        // SAFETY: a place for the result, and a function of a loaded module.
         unsafe {
             self.module
                 .context
@@ -196,13 +194,12 @@ impl Function<'_> {
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    /// Starts the kernel. Arguments shorter than their parameters are filled up with zeros.
-    /// Pointers among them are addresses on the device; what the kernel does with them is between
-    /// it and the driver.
+    /// Starts the kernel. Arguments shorter than their parameters are padded with zeros. Pointers
+    /// among them are device addresses, which nothing checks.
     ///
     /// # Errors
-    /// The launch is for another kernel, the arguments do not fit the parameters, or the driver
-    /// refuses. What goes wrong in the kernel is seen by what comes after.
+    /// The launch is for another kernel, the arguments do not match the parameters, or the driver
+    /// refused it. Errors inside the kernel are reported by later calls.
     pub fn launch(&self, launch: &Launch) -> Result<(), CudaError> {
         if launch.kernel != self.kernel.name {
             return Err(CudaError::Misfit(format!(
@@ -213,7 +210,7 @@ impl Function<'_> {
         let (mut parameters, _) = lay_out_arguments(launch, Some(&self.kernel.parameters))
             .map_err(|fault| CudaError::Misfit(fault.to_string()))?;
         let mut parameter_bytes = parameters.len();
-        // How many parameters the driver has found in the PTX is not ours to say.
+        // The number of parameters that the driver found in the PTX is unknown.
         parameters.resize(parameter_bytes.max(MAXIMUM_PARAMETER_BYTES), 0);
         let mut extra: [*mut c_void; 5] = [
             without_provenance_mut(LAUNCH_PARAMETERS_POINTER),
@@ -224,15 +221,14 @@ impl Function<'_> {
         ];
         let api = self.module.context.enter()?;
         if launch.dynamic_shared_bytes > 0 {
-            // More than 48 KiB have to be asked for, arrays of fixed size included.
+            // More than 48 KiB must be requested, including arrays of fixed size.
             let bytes = c_int::try_from(launch.dynamic_shared_bytes).unwrap_or(c_int::MAX);
-            // SAFETY: a function of a module that is loaded.
+            // SAFETY: a function of a loaded module.
             unsafe { api.function_set_attribute(self.handle, FUNCTION_DYNAMIC_SHARED_BYTES, bytes) }?;
         }
         let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
-        // SAFETY: a function of a module that is loaded; no stream is the default stream; the
-        // parameters are copied before the call returns, and there are as many bytes as any kernel
-        // can have.
+        // SAFETY: a function of a loaded module; no stream is the default stream; the parameters
+        // are copied before the call returns, and there are as many bytes as any kernel can have.
         unsafe {
             api.launch(
                 self.handle,

@@ -1,4 +1,4 @@
-//! A failure on disk, and how to see it again.
+//! A failing case on disk, with instructions to reproduce it.
 
 use super::check::{Failure, transform};
 use super::sequence::{Sequence, Step};
@@ -9,36 +9,36 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Something that went wrong, as it was found and made small.
+/// A failure as it was found, and reduced.
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
-    /// The functions as they came, and their inputs.
+    /// The original functions and their inputs.
     pub original: &'a Subject,
-    /// What went wrong with them.
+    /// The steps that fail on them.
     pub original_sequence: &'a Sequence,
-    /// The same, made small.
+    /// The reduced functions.
     pub subject: &'a Subject,
-    /// The steps that are left.
+    /// The remaining steps.
     pub sequence: &'a Sequence,
-    /// What they do wrong.
+    /// Their failure.
     pub failure: &'a Failure,
-    /// What LLVM printed for the module.
+    /// The PTX that LLVM printed for the module.
     pub ptx: &'a str,
-    /// What the functions were made of, and those of other stages.
+    /// The snapshots of the functions, including those of other stages.
     pub snapshots: &'a [OwnedSnapshot],
 }
 
 impl Case<'_> {
-    /// Writes the case into a folder, which is made:
+    /// Writes the case to a new folder:
     ///
-    /// - `before.ori`, the small functions, and `after.ori`, what the steps make of them, unless
-    ///   they panic;
-    /// - `original.ori`, the functions as they came, and the snapshots that they were made of;
+    /// - `before.ori`, the reduced functions, and `after.ori`, the functions after the steps,
+    ///   unless they panic;
+    /// - `original.ori`, the original functions, and their snapshots;
     /// - `module.ptx` and `launch.toml`, if there is one;
-    /// - `README`, with what is wrong and the commands that show it.
+    /// - `README`, with the failure and the commands that show it.
     ///
     /// # Errors
-    /// Something cannot be written.
+    /// A file cannot be written.
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         fs::write(folder.join("before.ori"), text(&self.subject.functions))?;
@@ -62,7 +62,7 @@ impl Case<'_> {
         fs::write(folder.join("README"), self.readme(input))
     }
 
-    /// Returns the input that shows the failure; what takes no run shows it on any.
+    /// Returns the input that shows the failure. A failure that needs no run shows on any.
     fn input(&self) -> Option<&Input> {
         let input = self
             .failure
@@ -79,7 +79,7 @@ impl Case<'_> {
             ("before.ori", self.sequence),
             ("original.ori", self.original_sequence),
         ] {
-            // Wrong edits are no phases: what they left is compared by its text.
+            // Wrong edits are no phases: their results are compared as text.
             let steps = match sequence.0.iter().all(|step| matches!(step, Step::Phase(_))) {
                 true => format!(
                     "--after {} --register-budget {}",

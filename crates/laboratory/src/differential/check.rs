@@ -1,4 +1,4 @@
-//! Before and after: the same memory?
+//! Compares the memory that functions leave before and after phases.
 
 use super::sequence::{Sequence, Step};
 use super::subject::{Baseline, Subject, compile, text};
@@ -8,26 +8,26 @@ use oriel_phases::{PhaseOptions, PhaseResult, Statistics};
 use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
 
-/// What a list of steps did wrong.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FailureKind {
     /// A phase panicked.
     Panic,
-    /// Ori's verifier refuses what a phase left.
+    /// Ori's verifier refuses the result of a phase.
     Refused,
-    /// A phase says that it changed nothing, but it did.
+    /// A phase reported no change, but changed the function.
     FalseReport,
-    /// The functions no longer run.
+    /// The functions cannot be executed any more.
     Fault,
-    /// They leave something else in memory.
+    /// They leave other contents in memory.
     Memory,
-    /// What the back end makes of the changed functions leaves something else in memory, or is
-    /// refused.
+    /// The back end refuses the changed functions, or their machine code leaves other contents in
+    /// memory.
     MachineCode,
 }
 
 impl FailureKind {
-    /// What it is called in output.
+    /// Returns the name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Panic => "panic",
@@ -40,14 +40,14 @@ impl FailureKind {
     }
 }
 
-/// Something that a list of steps did wrong.
+/// A failure of a list of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// In one word.
+    /// The kind.
     pub kind: FailureKind,
-    /// In a sentence.
+    /// A description.
     pub text: String,
-    /// The input that shows it, if it takes a run.
+    /// The input that shows it, if it needs a run.
     pub input: Option<usize>,
 }
 
@@ -64,21 +64,21 @@ impl Failure {
     }
 }
 
-/// What was checked of one subject.
+/// The checks of one subject.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
     /// Lists of phases that were run.
     pub sequences: usize,
-    /// The numbers of those that changed a function.
+    /// The numbers of the lists that changed a function.
     pub changed: Vec<usize>,
-    /// Runs that were compared: a result that an earlier list gave as well does not run again.
+    /// Compared runs. A result that an earlier list also gave is not run again.
     pub comparisons: usize,
-    /// The lists that did something wrong.
+    /// The lists that failed.
     pub failures: Vec<(Sequence, Failure)>,
 }
 
-/// Takes a subject through each of the lists and compares what the results leave in memory with
-/// what they left before.
+/// Runs each of the lists on a subject, and compares the memory that the results leave with that of
+/// the original functions.
 pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> CheckReport {
     let mut report = CheckReport::default();
     let mut seen = HashSet::from([baseline.text.clone()]);
@@ -102,10 +102,10 @@ pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> 
     report
 }
 
-/// Takes a subject through one list.
+/// Runs one list on a subject.
 ///
 /// # Errors
-/// The list does something wrong.
+/// The list fails.
 pub fn check_sequence(subject: &Subject, baseline: &Baseline, sequence: &Sequence) -> Result<(), Failure> {
     let functions = transform(subject, sequence)?;
     if text(&functions) == baseline.text {
@@ -114,10 +114,10 @@ pub fn check_sequence(subject: &Subject, baseline: &Baseline, sequence: &Sequenc
     baseline.compare(subject, &functions)
 }
 
-/// What the steps make of the functions.
+/// Returns the functions after the steps.
 ///
 /// # Errors
-/// A step panics, leaves what the verifier refuses, or says that it changed nothing though it did.
+/// A step panics, leaves an invalid function, or wrongly reports no change.
 pub(super) fn transform(subject: &Subject, sequence: &Sequence) -> Result<Vec<Function>, Failure> {
     let mut functions = subject.functions.clone();
     for step in &sequence.0 {
@@ -149,10 +149,10 @@ fn run_step(step: &Step, function: &mut Function, options: &PhaseOptions) -> Res
 }
 
 impl Baseline {
-    /// Runs functions that were made of a subject's on its inputs.
+    /// Runs functions derived from a subject's on its inputs.
     ///
     /// # Errors
-    /// They leave something else in memory, or do not run.
+    /// They leave other contents in memory, or cannot be executed.
     pub fn compare(&self, subject: &Subject, functions: &[Function]) -> Result<(), Failure> {
         let program = compile(functions, &subject.module)
             .map_err(|text| Failure::without_run(FailureKind::Fault, text))?;

@@ -1,5 +1,5 @@
-//! What the wrong edits do. Each function answers whether the instruction is one that the edit can
-//! be made to.
+//! The implementations of wrong edits. Each function returns whether the edit can be made to the
+//! instruction.
 
 use oriel_engine::entity::Register;
 use oriel_ori::{
@@ -31,7 +31,7 @@ pub(super) fn swap_operands(function: &mut Function, instruction: Instruction) -
 
 pub(super) fn drop_store(function: &mut Function, instruction: Instruction) -> bool {
     let modifiers = function.modifiers(instruction);
-    // Without a store to its parameters, a call is no longer whole.
+    // Without a store to its parameters, a call is incomplete.
     let is_candidate =
         function.operation(instruction) == Operation::St && modifiers.space != AddressSpace::DeviceParam;
     if is_candidate {
@@ -141,7 +141,7 @@ const fn with_other_sign(data_type: DataType) -> Option<DataType> {
 
 pub(super) fn wrong_sign(function: &mut Function, instruction: Instruction) -> bool {
     let (to, from) = (function.data_type(instruction), function.source_type(instruction));
-    // Integers of the same width are the same whatever the sign.
+    // Integers of the same width are equal whatever the sign.
     let extends = match function.operation(instruction) {
         Operation::Cvt => to.bits() > from.bits() || to.is_float(),
         Operation::Ld => from.bits() == 8,
@@ -205,7 +205,7 @@ pub(super) fn merge_loads(function: &mut Function, instruction: Instruction) -> 
     replace_by_copy(function, instruction, function.result(earlier, 0))
 }
 
-/// Returns a copy of a register takes the place of an instruction with one result.
+/// Replaces an instruction with one result by a copy of a register.
 pub(super) fn replace_by_copy(function: &mut Function, instruction: Instruction, source: Operand) -> bool {
     let result = function.result(instruction, 0);
     let Some(data_type) = result.as_register().and_then(|it| type_of(function, it)) else {
@@ -223,7 +223,8 @@ pub(super) fn type_of(function: &Function, register: Register) -> Option<DataTyp
     DataType::of_bits(u32::from(function.register(register).bits))
 }
 
-/// Does an instruction define what another one uses or defines, or use what it defines?
+/// True if an instruction defines a register that another uses or defines, or uses one that it
+/// defines.
 pub(super) fn depends(function: &Function, first: Instruction, second: Instruction) -> bool {
     let registers = |operands: oriel_ori::Operands<'_>| -> Vec<Register> {
         operands.iter().filter_map(Operand::as_register).collect()
@@ -240,8 +241,8 @@ pub(super) fn depends(function: &Function, first: Instruction, second: Instructi
         || first_sources.iter().any(|it| results.contains(it))
 }
 
-/// Moves an instruction up to before the nearest one that `is_target` holds for, if nothing on the
-/// way stops it.
+/// Moves an instruction up to before the nearest one for which `is_target` holds, unless something
+/// on the way prevents it.
 pub(super) fn move_above(
     function: &mut Function,
     instruction: Instruction,
@@ -276,7 +277,8 @@ pub(super) fn remove_live(function: &mut Function, instruction: Instruction) -> 
     let Some(data_type) = type_of(function, register) else {
         return false;
     };
-    // Undefined values are what the register held; with one definition, none would be left.
+    // An undefined value is the register's previous content; with a single definition, none would
+    // be left.
     if function.unique_definition(register).is_some() {
         let at = match function.operation(instruction) {
             Operation::Phi => return false,
@@ -380,7 +382,7 @@ pub(super) fn wrong_rounding(function: &mut Function, instruction: Instruction) 
     true
 }
 
-/// True if it is an access to memory that threads see, or to the stack.
+/// True for an access to memory that threads share, or to the stack.
 fn accesses_data(function: &Function, instruction: Instruction) -> bool {
     matches!(
         function.operation(instruction),
@@ -395,12 +397,12 @@ pub(super) fn wrong_offset(function: &mut Function, instruction: Instruction) ->
     if !accesses_data(function, instruction) {
         return false;
     }
-    // Where there are no memory types, the accessed type is that of the operation.
+    // Without a memory type, the accessed type is that of the operation.
     let bits = match function.source_type(instruction) {
         DataType::None => function.data_type(instruction).bits(),
         memory => memory.bits(),
     };
-    // Of a load the offset is the last source; of a store and an atomic operation it follows the
+    // For a load the offset is the last source; for a store and an atomic operation it follows the
     // base.
     let numbers = 0..function.sources(instruction).len();
     for number in numbers.rev() {

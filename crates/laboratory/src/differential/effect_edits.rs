@@ -8,8 +8,7 @@ use oriel_ori::{
     OperationFlags, Ordering, Position, Scope,
 };
 
-/// True if it is inline assembly, or an opcode that Ori does not know, with effects beside its
-/// results.
+/// True for inline assembly, or an opaque opcode, with effects besides its results.
 fn is_opaque_effect(function: &Function, instruction: Instruction) -> bool {
     let effects = OperationFlags::SIDE_EFFECTS | OperationFlags::WRITES;
     let emits_nothing = OpcodeFlags::POSITION | OpcodeFlags::META;
@@ -21,7 +20,7 @@ fn is_opaque_effect(function: &Function, instruction: Instruction) -> bool {
             || opcode.is_none_or(|opcode| !opcode.flags.intersects(emits_nothing)))
 }
 
-/// True if it is something that stays in order with its like.
+/// True for an instruction that keeps its order among others of its kind.
 fn is_ordered(function: &Function, instruction: Instruction) -> bool {
     is_opaque_effect(function, instruction)
         || matches!(
@@ -44,14 +43,14 @@ pub(super) fn swap_effects(function: &mut Function, instruction: Instruction) ->
         return false;
     }
     let other = before(function, instruction).find(|&other| is_ordered(function, other));
-    // In the place of its like it does the same.
+    // Replacing an instruction by an equal one changes nothing.
     if other.is_none_or(|other| are_alike(function, other, instruction)) {
         return false;
     }
     move_above(function, instruction, is_ordered)
 }
 
-/// True if it is a load that sees what other threads, and effects, do.
+/// True for a load that sees the writes of other threads and of effects.
 fn is_changing_load(function: &Function, instruction: Instruction) -> bool {
     let space = function.modifiers(instruction).space;
     function.operation(instruction) == Operation::Ld
@@ -100,7 +99,7 @@ pub(super) fn drop_effect(function: &mut Function, instruction: Instruction) -> 
     true
 }
 
-/// Returns the sources of inline assembly that registers give it, without those that results share.
+/// Returns the register sources of inline assembly that it does not share with results.
 fn inputs(function: &Function, instruction: Instruction) -> Vec<usize> {
     let constraints = constraints(function, instruction).unwrap_or_default();
     let plain = constraints
@@ -175,7 +174,7 @@ pub(super) fn wrong_assembly_operand(function: &mut Function, instruction: Instr
 }
 
 pub(super) fn wrong_predicate_sense(function: &mut Function, instruction: Instruction) -> bool {
-    // Branches have an edit of their own, and a PHI takes predicates as they are.
+    // Branches have an edit of their own, and a PHI takes predicates unmodified.
     let is_plain = matches!(
         function.operation(instruction),
         Operation::Bra | Operation::Phi | Operation::InlineAsm | Operation::Opaque
@@ -230,7 +229,7 @@ pub(super) fn wrong_target(function: &mut Function, instruction: Instruction) ->
         return false;
     }
     let named: Vec<_> = function.successors(from).collect();
-    // A block further on, so that most wrong ways come to an end.
+    // A later block, so that most wrong paths terminate.
     let mut later = function
         .blocks()
         .iter()
@@ -262,7 +261,7 @@ pub(super) fn wrong_constant(function: &mut Function, instruction: Instruction) 
     if !is_candidate {
         return false;
     }
-    // What is stored comes before the address.
+    // The stored values come before the address.
     let sources = match function.operation(instruction) {
         O::St => function.sources(instruction).len().saturating_sub(2),
         _ => function.sources(instruction).len(),
@@ -329,7 +328,7 @@ pub(super) fn weaken_ordering(function: &mut Function, instruction: Instruction)
     true
 }
 
-/// A store moves below the effect behind it.
+/// Moves a store below the effect behind it.
 pub(super) fn store_below_effect(function: &mut Function, instruction: Instruction) -> bool {
     if function.operation(instruction) != Operation::St
         || function.modifiers(instruction).space == AddressSpace::DeviceParam

@@ -1,12 +1,11 @@
-//! Does something smaller still go wrong?
+//! Tests whether something smaller still fails.
 
 use super::check::{Failure, FailureKind, check_sequence};
 use super::sequence::Sequence;
 use super::subject::Subject;
 use oriel_interpreter::Limits;
 
-/// Asks whether something smaller still goes wrong in the same way, as long as there are attempts
-/// left.
+/// Tests whether something smaller still fails in the same way, within a number of attempts.
 pub(super) struct Judge {
     pub kind: FailureKind,
     pub limits: Limits,
@@ -14,8 +13,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Returns the failure that a sequence has on a subject, if it is of the kind that is looked
-    /// for.
+    /// Returns the failure of a sequence on a subject, if it is of the expected kind.
     pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Failure> {
         self.attempts = self.attempts.checked_sub(1)?;
         if subject

@@ -1,4 +1,4 @@
-//! Differential tests: phases must not change what functions leave in memory.
+//! Differential tests: phases must not change the memory that functions leave.
 //!
 //! ```text
 //!             ┌────────────── run ──────────────▶ Baseline ─┐
@@ -6,10 +6,10 @@
 //!             └─ phases, each verified ─▶ run ──────────────┘
 //! ```
 //!
-//! A [`Subject`] is the functions of a module at one stage, and inputs for them. [`check`] takes it
-//! through lists of phases; [`reduce()`] makes what goes wrong small; [`Case::save`] writes it for
-//! `oriel exec`. [`mutation_check`] makes wrong edits on purpose and counts how many of them the
-//! same check finds.
+//! A [`Subject`] is the functions of a module at one stage, with inputs. [`check`] runs lists of
+//! phases on it; [`reduce()`] reduces failures; [`Case::save`] writes them for `oriel exec`.
+//! [`mutation_check`] makes wrong edits on purpose and counts how many of them the same check
+//! finds.
 //!
 //! | file | subject |
 //! |---|---|

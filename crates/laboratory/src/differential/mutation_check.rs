@@ -1,12 +1,12 @@
-//! Can the checks fail? Wrong edits are made on purpose, and have to be found: by the interpreter
-//! and by the validator.
+//! Tests the checks: the interpreter and the validator must find wrong edits that are made on
+//! purpose.
 //!
-//! An edit that no run can tell is no wrong edit. So an edit is made only at an instruction that
-//! the check's inputs execute and whose result it changes at least once; traps tell that, not the
-//! comparison that is on trial. What it changes may still go nowhere: an edit that the check does
-//! not find is tried on more inputs than the check had. Where they tell it, the check had too few;
-//! where they do not, the edit is equivalent as far as can be seen. The validator has to doubt
-//! every edit that some input tells.
+//! An edit that no run can detect is not wrong. So edits are made only at instructions that the
+//! check's inputs execute and whose result the edit changes at least once; traps determine that,
+//! not the comparison under test. The change may still have no effect, so an edit that the check
+//! does not find is tried on more inputs. If these detect it, the check had too few inputs;
+//! otherwise the edit is equivalent as far as can be seen. The validator must doubt every edit that
+//! some input detects.
 
 use super::check::{Failure, FailureKind, check_sequence};
 use super::probe::makes_a_difference;
@@ -21,39 +21,38 @@ use oriel_random::{Random, Stream};
 use oriel_validator::Validator;
 use std::ops::AddAssign;
 
-/// What became of wrong edits of one kind.
+/// The results for wrong edits of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MutationCounts {
     /// Edits that change the result of their instruction on the check's inputs.
     pub injected: usize,
     /// Those that the interpreter found.
     pub caught: usize,
-    /// Those that it found on more inputs only.
+    /// Those that it found on additional inputs only.
     pub caught_with_more: usize,
-    /// Those that the validator doubts, of the ones that the interpreter found.
+    /// Those of the above that the validator doubts.
     pub doubted: usize,
-    /// Those that the validator doubts though no input tells them.
+    /// Those that the validator doubts though no input detects them.
     pub doubted_only: usize,
-    /// Those that no input tells and the validator proves: equivalent.
+    /// Those that no input detects and the validator proves: equivalent.
     pub equivalent: usize,
-    /// Edits of instructions that no input of the check executes, or that have the same result
-    /// after it.
+    /// Edits of instructions that no input executes, or whose result stays the same.
     pub without_difference: usize,
-    /// Edits that the verifier refuses, or that make what is not modelled.
+    /// Edits that the verifier refuses, or with an unmodelled result.
     pub refused: usize,
 }
 
-/// A wrong edit that the interpreter tells and the validator proves.
+/// A wrong edit that the interpreter detects but the validator proves.
 #[derive(Clone, Debug)]
 pub struct WrongProof {
     /// The edit.
     pub sequence: Sequence,
-    /// What the interpreter saw.
+    /// The interpreter's finding.
     pub failure: Failure,
 }
 
 impl MutationCounts {
-    /// Edits that some input tells from the function as it was.
+    /// Returns the number of edits that some input detects.
     pub const fn told(&self) -> usize {
         self.caught + self.caught_with_more
     }
@@ -75,25 +74,23 @@ impl AddAssign for MutationCounts {
 /// Attempts to find an edit that the verifier accepts and that makes a difference.
 const ATTEMPTS: usize = 4;
 
-/// What wrong edits are made in, and how it is seen whether they are found.
+/// The functions for wrong edits, and the means to detect them.
 #[derive(Clone, Copy, Debug)]
 pub struct MutationTrial<'a> {
-    /// The functions, and the inputs of the check.
+    /// The functions, with the inputs of the check.
     pub subject: &'a Subject,
-    /// What they leave as they are.
+    /// The results of the unchanged functions.
     pub baseline: &'a Baseline,
-    /// Inputs beside the subject's own, which say whether an edit that is not found could have
-    /// been.
+    /// Additional inputs, which tell whether an undetected edit is detectable.
     pub more: &'a [Input],
-    /// What the functions were made of, as far as they come from LLVM: the validator knows opcodes
-    /// by it.
+    /// The snapshots of functions that come from LLVM, from which the validator knows opcodes.
     pub snapshots: &'a [OwnedSnapshot],
-    /// How far a run may go.
+    /// Limits of a run.
     pub limits: Limits,
 }
 
-/// Makes one wrong edit of a kind in a subject, at an instruction that the seed chooses, and sees
-/// who finds it.
+/// Makes one wrong edit of a kind in a subject, at an instruction that the seed selects, and
+/// records who finds it.
 pub fn mutation_check(
     trial: MutationTrial<'_>,
     kind: EditKind,
@@ -204,7 +201,7 @@ impl MutationTrial<'_> {
     }
 }
 
-/// What the interpreter does not model says nothing about the edit.
+/// A failure of an unmodelled operation says nothing about the edit.
 fn verdict_on(failure: Failure, found: fn(Failure) -> Verdict) -> Verdict {
     let is_unmodelled = failure.kind == FailureKind::Fault && failure.text.starts_with("unsupported");
     if is_unmodelled {

@@ -1,4 +1,4 @@
-//! Does an edit make a difference where it is made? Traps tell.
+//! Tests by traps whether an edit makes a difference at its instruction.
 //!
 //! ```text
 //!   %3 = IADD %1, %2            %3 = ISUB %1, %2        // the edit
@@ -15,9 +15,8 @@ use oriel_ori::{
     Comparison, DataType, Function, Instruction, InstructionBuilder, Modifiers, Operand, Operation, Position,
 };
 
-/// True if an edited is instruction executed on one of the inputs, with another result than it had
-/// before the edit. Of one whose results cannot be compared, such as a store or a copy that moves,
-/// it is enough that it is executed.
+/// True if an edited instruction is executed on one of the inputs with another result than before.
+/// If results cannot be compared, as for a store or a moved copy, execution suffices.
 pub(super) fn makes_a_difference(
     subject: &Subject,
     inputs: &[Input],
@@ -54,11 +53,11 @@ fn after_phis(function: &Function, phi: Instruction) -> Instruction {
     function.first_non_phi(block).expect("a block has a terminator")
 }
 
-/// Makes the edit, computes what was there before it as well, and traps where they differ; false if
-/// that cannot be done.
+/// Makes the edit, computes the original result as well, and traps where they differ. Returns false
+/// if that is impossible.
 fn compare_results(function: &mut Function, edit: &Edit) -> bool {
     let instruction = edit.instruction;
-    // A copy that moves has the result that it had; what it moves across may not.
+    // A moved copy has the same result; the instructions that it crosses may not.
     let can_be_repeated = edit.kind != EditKind::ReorderCopy
         && !function.operation(instruction).is_opaque()
         && function.is_removable_if_unused(instruction)
@@ -92,7 +91,7 @@ fn compare_results(function: &mut Function, edit: &Edit) -> bool {
         return false;
     }
     let again = match again {
-        // A PHI that was edited is where it was; anything else may have gone.
+        // An edited PHI keeps its position; anything else may be removed.
         Position::Before(phi) if function.block_of(phi).is_some() => again,
         _ => Position::Before(at),
     };
@@ -128,7 +127,7 @@ fn overwrites_source(function: &Function, instruction: Instruction) -> bool {
     sources.any(|source| source.as_register() == result.as_register())
 }
 
-/// Traps in front of an instruction if a predicate holds.
+/// Inserts a trap before an instruction if a predicate is true.
 fn trap_if(function: &mut Function, predicate: Operand, at: Instruction) -> bool {
     let block = function.block_of(at).expect("the place is in a block");
     let Ok(rest) = function.split_block(at) else {

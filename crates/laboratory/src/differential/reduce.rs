@@ -1,4 +1,4 @@
-//! Makes what goes wrong small: fewer phases, one input, smaller functions.
+//! Reduces failures: fewer phases, one input, smaller functions.
 
 use super::check::{Failure, transform};
 use super::judge::Judge;
@@ -7,20 +7,20 @@ use super::shrink;
 use super::subject::Subject;
 use oriel_interpreter::Limits;
 
-/// Attempts at a reduction, at most: each runs the functions twice.
+/// The most attempts of a reduction: each runs the functions twice.
 const ATTEMPTS: usize = 3000;
 
-/// Returns the smallest subject and sequence found that go wrong in the same way.
+/// Returns the smallest subject and sequence found that fail in the same way.
 ///
 /// # Panics
-/// The failure is none of this subject and sequence.
+/// The failure does not occur for this subject and sequence.
 pub fn reduce(
     subject: &Subject,
     sequence: &Sequence,
     failure: &Failure,
     limits: Limits,
 ) -> (Subject, Sequence, Failure) {
-    // What takes longer than the functions as they came has lost the end of a loop.
+    // A longer run than with the original functions indicates a lost loop exit.
     let steps = subject
         .baseline(limits)
         .map_or(limits.steps, |baseline| baseline.most_steps());
@@ -45,7 +45,7 @@ pub fn reduce(
 }
 
 fn keep_one_input(subject: &mut Subject, sequence: &Sequence, failure: &Failure, judge: &mut Judge) {
-    // What goes wrong before anything runs needs no input.
+    // A failure before any run needs no input.
     let inputs = match failure.input {
         Some(input) => vec![subject.inputs[input].clone()],
         None => Vec::new(),
@@ -69,7 +69,7 @@ fn drop_steps(subject: &Subject, sequence: &mut Sequence, judge: &mut Judge) {
     }
 }
 
-/// Takes the functions through the steps before the one that goes wrong, so that one step is left.
+/// Runs the steps before the failing one on the functions, so that one step remains.
 fn run_first_steps(subject: &mut Subject, sequence: &mut Sequence, judge: &mut Judge) {
     while sequence.0.len() > 1 {
         let first = Sequence(vec![sequence.0[0].clone()]);

@@ -6,12 +6,12 @@ use oriel_phases::registry::{Forms, PHASES, Phase};
 use oriel_random::{Random, Stream};
 use std::fmt::{self, Display, Formatter};
 
-/// One thing that is done to functions.
+/// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A phase runs.
+    /// Run a phase.
     Phase(&'static Phase),
-    /// A wrong edit is made, to see whether it is found.
+    /// Make a wrong edit, to test whether it is found.
     Edit(Edit),
 }
 
@@ -24,7 +24,7 @@ impl Display for Step {
     }
 }
 
-/// Steps, one after the other.
+/// A list of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence(pub Vec<Step>);
 
@@ -38,12 +38,13 @@ impl Display for Sequence {
 }
 
 impl Sequence {
-    /// Phases, one after the other.
+    /// Creates a list of phases.
     pub fn of_phases(phases: impl IntoIterator<Item = &'static Phase>) -> Self {
         Self(phases.into_iter().map(Step::Phase).collect())
     }
 
-    /// As `oriel exec --after` and `-oriel-phases` want it: each phase with its stage.
+    /// Returns the list as `oriel exec --after` and `-oriel-phases` expect it: each phase with its
+    /// stage.
     pub fn at(&self, stage: Stage) -> String {
         let steps: Vec<String> = self
             .0
@@ -54,12 +55,12 @@ impl Sequence {
     }
 }
 
-/// The most phases of a random list.
+/// The most phases in a random list.
 const LONGEST: usize = 8;
 
-/// Returns the lists to take functions of a stage through: each phase that accepts them alone, the
-/// pipeline, which is the phases of that stage in ptxas' order, and `random` lists that follow from
-/// the seed, with repetitions. `is_wanted` narrows down which phases there are.
+/// Returns the lists for functions of a stage: each phase that accepts them alone, the pipeline
+/// (all phases of that stage in ptxas' order), and `random` lists with repetitions from the seed.
+/// `is_wanted` filters the phases.
 pub fn sequences(
     stage: Stage,
     is_wanted: &dyn Fn(&Phase) -> bool,

@@ -1,8 +1,8 @@
-//! Smaller functions that go wrong in the same way: delta debugging on Ori.
+//! Shrinks functions that fail in the same way: delta debugging on Ori.
 //!
-//! Branches lose a way, then halves, quarters and so on of the instructions go: one whose results
-//! nothing uses is removed, the results of another become constants. Each attempt is checked whole,
-//! by the verifier and by a run, so that an edit here need not know whether it is sound.
+//! Branches lose a side, then halves, quarters and so on of the instructions are removed: if the
+//! results are unused, directly; otherwise the results become constants. The verifier and a run
+//! check each attempt, so an edit need not be sound.
 
 use super::judge::Judge;
 use super::sequence::Sequence;
@@ -10,7 +10,7 @@ use super::subject::Subject;
 use oriel_engine::entity::Block;
 use oriel_ori::{DataType, Function, Instruction, InstructionBuilder, Operation, Position};
 
-/// Makes the functions of a subject smaller for as long as that succeeds.
+/// Shrinks the functions of a subject as long as that succeeds.
 pub(super) fn shrink(subject: &mut Subject, sequence: &Sequence, judge: &mut Judge) {
     loop {
         let size = size_of(subject);
@@ -27,7 +27,7 @@ pub(super) fn shrink(subject: &mut Subject, sequence: &Sequence, judge: &mut Jud
     }
 }
 
-/// What has to get smaller with every round.
+/// Returns the measure that must decrease in every round.
 fn size_of(subject: &Subject) -> usize {
     let of_function = |function: &Function| {
         let blocks = function.blocks().iter();
@@ -42,7 +42,7 @@ fn size_of(subject: &Subject) -> usize {
     subject.functions.iter().map(of_function).sum()
 }
 
-/// Changes a function, and keeps the change if things still go wrong in the same way.
+/// Changes a function, and keeps the change if the failure stays the same.
 fn attempt(
     subject: &mut Subject,
     number: usize,
@@ -58,7 +58,7 @@ fn attempt(
     false
 }
 
-/// Lets each conditional branch go one way only.
+/// Makes each conditional branch unconditional.
 fn drop_ways(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &mut Judge) {
     let blocks: Vec<Block> = subject.functions[number].blocks().to_vec();
     for block in blocks {
@@ -84,11 +84,11 @@ fn drop_ways(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &
     }
 }
 
-/// Removes or neutralises instructions, many at a time first.
+/// Removes or neutralises instructions, starting with many at a time.
 fn drop_instructions(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &mut Judge) {
     let mut size = candidates(&subject.functions[number]).len();
     while size > 0 {
-        // From the end, so that what is computed for removed instructions has no use left.
+        // From the end, so that operands of removed instructions become unused.
         let mut end = candidates(&subject.functions[number]).len();
         while end > 0 {
             let start = end.saturating_sub(size);
@@ -105,7 +105,7 @@ fn drop_instructions(subject: &mut Subject, number: usize, sequence: &Sequence, 
     }
 }
 
-/// Returns the instructions that may go.
+/// Returns the instructions that may be removed.
 fn candidates(function: &Function) -> Vec<Instruction> {
     let blocks = function.blocks().iter();
     let all = blocks.flat_map(|&block| function.instructions(block));
@@ -130,7 +130,7 @@ fn is_constant(function: &Function, instruction: Instruction) -> bool {
         && function.integer(function.source(instruction, 0)).is_some()
 }
 
-/// Removes an instruction; what is still used of its results becomes constant.
+/// Removes an instruction and replaces results still in use by constants.
 fn drop_instruction(function: &mut Function, instruction: Instruction) {
     let block = function.block_of(instruction).expect("a candidate is in a block");
     let at = match function.operation(instruction) {
@@ -148,8 +148,7 @@ fn drop_instruction(function: &mut Function, instruction: Instruction) {
         let Some(data_type) = DataType::of_bits(bits) else {
             continue;
         };
-        // Numbers that differ, so that what depends on a difference still does; addresses that are
-        // aligned.
+        // Distinct numbers, so that differences are preserved; aligned addresses.
         let number = if bits == 1 {
             0
         } else {

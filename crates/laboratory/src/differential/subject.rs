@@ -1,4 +1,4 @@
-//! What is checked: functions, and inputs to run them on.
+//! The subject of a check: functions, and inputs for them.
 
 use oriel_engine::snapshot::abi::Stage;
 use oriel_interpreter::launch::LaunchDescription;
@@ -6,51 +6,51 @@ use oriel_interpreter::{BufferResult, Fault, Limits, Module, Program, Statistics
 use oriel_ori::Function;
 use oriel_phases::PhaseOptions;
 
-/// The functions of a module at one stage, and what they run on.
+/// The functions of a module at one stage, with inputs.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// For messages and file names.
+    /// A name for messages and files.
     pub name: String,
-    /// All of one stage; at least one.
+    /// The functions, at least one, all of one stage.
     pub functions: Vec<Function>,
     /// Variables and kernels.
     pub module: Module,
-    /// What the functions run on, each input from the beginning.
+    /// The inputs, each a complete run.
     pub inputs: Vec<Input>,
-    /// What is asked of the phases.
+    /// The options of phases.
     pub phase_options: PhaseOptions,
 }
 
-/// Launches to run, and the memory that they begin with.
+/// Launches, and the initial memory.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// Launches of a description.
+    /// The launches of a description.
     Described {
-        /// The description as it is written, to be saved.
+        /// The text of the description, for saving.
         text: String,
-        /// What it says.
+        /// The description.
         description: LaunchDescription,
     },
     /// One launch on made-up memory.
     Blind {
         /// The kernel.
         kernel: String,
-        /// What arguments and memory follow from.
+        /// The seed of arguments and memory.
         seed: u64,
     },
 }
 
-/// What a run leaves in memory.
+/// The memory after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// The description's buffers, and the module's variables.
     pub buffers: Vec<BufferResult>,
-    /// Of a blind launch: bytes written elsewhere, by address.
+    /// For a blind launch: bytes written elsewhere, by address.
     pub writes: Vec<(u64, u8)>,
 }
 
 impl Contents {
-    /// Returns where two contents differ first, in words.
+    /// Returns the first difference between two contents, in words.
     pub fn difference(&self, other: &Self) -> Option<String> {
         for (a, b) in self.buffers.iter().zip(&other.buffers) {
             if a == b {
@@ -82,7 +82,7 @@ impl Contents {
 }
 
 impl Input {
-    /// Runs the launches from the beginning.
+    /// Runs the launches.
     ///
     /// # Errors
     /// A launch failed.
@@ -102,7 +102,8 @@ impl Input {
         }
     }
 
-    /// How `oriel exec` is told of it, if a description is in the file `launch.toml`.
+    /// Returns the arguments of `oriel exec` for it, with the description in the file
+    /// `launch.toml`.
     pub fn arguments(&self) -> String {
         match self {
             Self::Described { .. } => "--launch launch.toml".to_owned(),
@@ -111,29 +112,28 @@ impl Input {
     }
 }
 
-/// What the functions of a subject leave as they are.
+/// The results of a subject's unchanged functions.
 #[derive(Clone, Debug)]
 pub struct Baseline {
     /// The functions as text.
     pub(super) text: String,
-    /// By input: the memory, and the limits for whatever is compared with it; or why it cannot be
-    /// used.
+    /// By input: the memory, and the limits for compared runs; or why it cannot be used.
     pub(super) runs: Vec<Result<(Contents, Limits), Fault>>,
 }
 
 impl Baseline {
-    /// Returns the inputs that the functions run on without a fault.
+    /// Returns the number of inputs without a fault.
     pub fn usable_inputs(&self) -> usize {
         self.runs.iter().filter(|run| run.is_ok()).count()
     }
 
-    /// Returns the most steps that what is compared with it may take on any input.
+    /// Returns the most steps that a compared run may take on any input.
     pub(super) fn most_steps(&self) -> u64 {
         let runs = self.runs.iter().flatten();
         runs.map(|(_, limits)| limits.steps).max().unwrap_or(0)
     }
 
-    /// Why the other inputs cannot be used.
+    /// Returns why the other inputs cannot be used.
     pub fn faults(&self) -> impl Iterator<Item = &Fault> + '_ {
         self.runs.iter().filter_map(|run| run.as_ref().err())
     }
@@ -145,10 +145,10 @@ impl Subject {
         self.functions[0].info.stage
     }
 
-    /// Its functions, ready to run.
+    /// Compiles its functions.
     ///
     /// # Errors
-    /// They do not fit each other or the module.
+    /// The functions do not match each other or the module.
     pub(super) fn compile(&self) -> Result<Program, String> {
         compile(&self.functions, &self.module)
     }
@@ -156,12 +156,12 @@ impl Subject {
     /// Runs its functions on each input.
     ///
     /// # Errors
-    /// Functions and module do not fit each other.
+    /// Functions and module do not match.
     pub fn baseline(&self, limits: Limits) -> Result<Baseline, String> {
         let program = self.compile()?;
         let runs = self.inputs.iter().map(|input| {
             let (contents, statistics) = input.run(&program, limits)?;
-            // A phase may make code slower; a loop that has lost its end takes more than that.
+            // A phase may make code slower; a loop that has lost its exit takes longer than that.
             let steps = (statistics.steps * 4 + 10_000).min(limits.steps);
             Ok((contents, Limits { steps, ..limits }))
         });
@@ -172,12 +172,12 @@ impl Subject {
     }
 }
 
-/// Functions and their module, ready to run.
+/// Compiles functions with their module.
 pub(super) fn compile(functions: &[Function], module: &Module) -> Result<Program, String> {
     Program::compile(&functions.iter().collect::<Vec<_>>(), module)
 }
 
-/// Functions as text, one after the other.
+/// Prints functions as text.
 pub(super) fn text(functions: &[Function]) -> String {
     functions.iter().map(ToString::to_string).collect()
 }

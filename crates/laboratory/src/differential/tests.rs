@@ -16,7 +16,7 @@ const LIMITS: Limits = Limits {
     uninterpreted: false,
 };
 
-/// A loop that adds numbers up, beside work that has nothing to do with it.
+/// A loop that adds up numbers, next to unrelated work.
 const LOOP: &str = r#"
 kernel "k" sm_80 ssa {
 bix0:
@@ -82,8 +82,8 @@ fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
     })])
 }
 
-/// Returns one wrong edit, with no more inputs than the subject has; the validator must not prove
-/// what a run tells.
+/// Makes one wrong edit, with only the subject's inputs; the validator must not prove an edit that
+/// a run detects.
 fn mutate(
     subject: &Subject,
     baseline: &Baseline,
@@ -103,8 +103,8 @@ fn mutate(
     counts
 }
 
-/// Effects among loads and stores. The numbers in front of the assembly's operands are LLVM's:
-/// 262154 a result of 32 bits, 262155 one that is written early, 262153 an input.
+/// Effects among loads and stores. The numbers before the assembly's operands are LLVM's: 262154 a
+/// result of 32 bits, 262155 one that is written early, 262153 an input.
 const EFFECTS: &str = r#"
 kernel "k" sm_90 STAGE {
 bix0:
@@ -176,8 +176,8 @@ fn edits_of_effects_are_found() {
             for seed in 0..4 {
                 counts += mutate(&subject, &baseline, kind, seed, limits);
             }
-            // In static single assignment no two results share a register; in late form Ori's
-            // verifier sees that they do.
+            // In SSA form no two results share a register; in late form Ori's verifier reports that
+            // they do.
             let is_early_clobber = kind == EditKind::ViolateEarlyClobber;
             assert_eq!(counts.injected > 0, !is_early_clobber, "{} {stage}", kind.name());
             assert_eq!(
@@ -271,7 +271,7 @@ fn edits_that_make_a_difference_are_found() {
     for &kind in EditKind::ALL {
         for seed in 0..4 {
             let counts = mutate(&subject, &baseline, kind, seed, LIMITS);
-            // More inputs that are the same cannot tell more.
+            // More copies of the same inputs cannot detect more.
             assert_eq!(counts.caught_with_more, 0, "{}", kind.name());
             all += counts;
         }

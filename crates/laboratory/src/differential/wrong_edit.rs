@@ -1,10 +1,10 @@
-//! Wrong edits: what a faulty phase might do, made on purpose.
+//! Wrong edits: deliberate errors that a faulty phase might make.
 
 use super::{edits, effect_edits};
 use oriel_ori::{Function, Instruction};
 use std::fmt::{self, Display, Formatter};
 
-/// Declares the kinds of wrong edits: name in output and options, and what does it.
+/// Declares the kinds of wrong edits: name in output and options, and implementation.
 macro_rules! edit_kinds {
     ($( $(#[doc = $doc:literal])* $variant:ident $name:literal $apply:path; )*) => {
         /// A kind of wrong edit. Each changes one instruction so that the function stays well
@@ -25,14 +25,14 @@ macro_rules! edit_kinds {
                 }
             }
 
-            /// What is done, in a sentence.
+            /// Returns a description.
             pub const fn description(self) -> &'static str {
                 match self {
                     $( Self::$variant => concat!($($doc,)*).trim_ascii_start(), )*
                 }
             }
 
-            /// Edits an instruction, if this can be done to it; was it done?
+            /// Edits an instruction if possible. Returns whether it was done.
             fn apply(self, function: &mut Function, instruction: Instruction) -> bool {
                 match self {
                     $( Self::$variant => $apply(function, instruction), )*
@@ -116,16 +116,16 @@ edit_kinds! {
 }
 
 impl EditKind {
-    /// Returns the kind of a name.
+    /// Returns the kind with a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 }
 
-/// A wrong edit of one instruction of one function.
+/// A wrong edit of one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What is done.
+    /// The kind of edit.
     pub kind: EditKind,
     /// The function.
     pub function: String,
@@ -134,8 +134,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Makes the edit, if the function is the one, and still has the instruction as it has to be;
-    /// was it made?
+    /// Makes the edit, if this is the function and the instruction is still suitable. Returns
+    /// whether it was made.
     pub fn apply(&self, function: &mut Function) -> bool {
         function.info.name == self.function
             && function.block_of(self.instruction).is_some()

@@ -1,4 +1,4 @@
-//! Control flow, compared with LLVM's.
+//! Compares control flow with LLVM's.
 
 use super::slice;
 use crate::oracle::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};

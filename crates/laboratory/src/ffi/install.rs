@@ -1,4 +1,4 @@
-//! What the shim calls when it is loaded, and before a pipeline of passes is made.
+//! The functions that the shim calls when it is loaded, and before a pass pipeline is built.
 
 use crate::options::{self, Laboratory};
 use oriel_engine::guard::guarded;

@@ -28,7 +28,7 @@ impl OrielLiveIntervals {
     /// Returns a view of the arrays.
     ///
     /// # Safety
-    /// Every array is valid for its count, `block_starts` for one more, as long as the view lives.
+    /// Every array is valid for its count, `block_starts` for one more, while the view lives.
     pub(super) unsafe fn view<'a>(&self) -> ForeignIntervals<'a> {
         // SAFETY: the caller vouches for all arrays.
         unsafe {
@@ -43,7 +43,7 @@ impl OrielLiveIntervals {
     }
 }
 
-/// True if the options ask for an interval that is wrong.
+/// True if the options request a wrong interval.
 pub(super) fn has_wrong_interval() -> bool {
     Laboratory::in_force().is_some_and(|laboratory| laboratory.fault == Some(Fault::WrongInterval))
 }
@@ -86,14 +86,14 @@ extern "C" fn oriel_print_intervals(snapshot: &OrielSnapshot, text: OrielSink) {
 extern "C" fn oriel_bench_measure(snapshot: &OrielSnapshot, sample: &mut Sample) {
     // SAFETY: the exporter fills every array for its count.
     let view = unsafe { snapshot.view() };
-    // A panic leaves the times at zero, where they cannot be mistaken for a measurement.
+    // A panic leaves the times at zero, which cannot be mistaken for a measurement.
     let _ = guarded(|| bench::measure(&view, sample));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_bench_report(snapshot: &OrielSnapshot, samples: *const Sample, count: usize) {
-    // SAFETY: the exporter fills every array for its count, and there are as many samples as it
-    // says.
+    // SAFETY: the exporter fills every array for its count, and there are as many samples as
+    // stated.
     let (view, samples) = unsafe { (snapshot.view(), slice(samples, count)) };
     let _ = guarded(|| bench::report(&view, samples));
 }

@@ -12,10 +12,10 @@ mod updates;
 pub use opcodes::{LlvmOpcode, llvm_opcodes, print_llvm_opcode};
 pub use passes::run_machine_passes;
 
-/// Returns the slice that a pointer and a count stand for.
+/// Converts a pointer and a count to a slice.
 ///
 /// # Safety
-/// `data` is valid for `count` records for as long as the result is used, or `count` is zero.
+/// `data` is valid for `count` records while the result is used, or `count` is zero.
 unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
     if count == 0 {
         return &[];

@@ -1,4 +1,4 @@
-//! LLVM's opcodes: what operands they take and how they look in PTX.
+//! LLVM's opcodes: their operands and their PTX.
 
 use oriel::{OrielSink, OrielText};
 use oriel_engine::snapshot::abi::OpcodeFlags;
@@ -13,19 +13,18 @@ unsafe extern "C" {
 pub struct LlvmOpcode {
     /// LLVM's name.
     pub name: String,
-    /// Of one that LLVM gives a number for a name: mnemonic and a letter for each operand, where
-    /// LLVM describes its operands. Otherwise empty.
+    /// For an opcode whose name is only a number: mnemonic and a letter for each operand, if LLVM
+    /// describes its operands. Otherwise empty.
     pub mnemonic: String,
-    /// What its operands are: a register class, `i` for an immediate or `?` for what LLVM does not
-    /// describe; `=` before results, then `&` if it is an early clobber and `+` if it is tied to
-    /// another.
+    /// Its operands: a register class, `i` for an immediate or `?` for an operand that LLVM does
+    /// not describe; `=` before results, then `&` if it is an early clobber and `+` if it is tied
+    /// to another.
     pub operands: Vec<String>,
-    /// What LLVM's description says of it. The flags that LLVM asks an instruction for are not
-    /// among them.
+    /// LLVM's description of it, without flags that depend on the instruction.
     pub flags: OpcodeFlags,
 }
 
-/// Returns every opcode of the NVPTX target, which has to be initialised.
+/// Returns every opcode of the NVPTX target, which must be initialised.
 pub fn llvm_opcodes() -> Vec<LlvmOpcode> {
     let mut text = String::new();
     // SAFETY: the sink's string lives until the call returns, and the call keeps nothing.
@@ -43,9 +42,9 @@ pub fn llvm_opcodes() -> Vec<LlvmOpcode> {
     text.lines().map(parse).collect()
 }
 
-/// What LLVM prints for an opcode with made-up registers, and `numbers` wherever it takes no
-/// registers; none if there is no such opcode. The NVPTX target has to be initialised. LLVM crashes
-/// on numbers that mean nothing to it.
+/// Returns LLVM's output for an opcode with made-up registers, and `numbers` for all other
+/// operands; none if there is no such opcode. The NVPTX target must be initialised. LLVM crashes on
+/// invalid numbers.
 pub fn print_llvm_opcode(name: &str, numbers: &[i64]) -> Option<String> {
     let mut text = String::new();
     // SAFETY: name, numbers and the sink's string live until the call returns, and the call keeps

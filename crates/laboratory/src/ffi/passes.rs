@@ -1,4 +1,4 @@
-//! Machine passes by LLVM's new pass manager.
+//! Runs machine passes by LLVM's new pass manager.
 
 use oriel::{OrielSink, OrielText};
 use std::path::Path;
@@ -14,8 +14,8 @@ unsafe extern "C" {
 }
 
 /// Runs `pipeline`, written as for `llc -passes=`, on the machine IR in the file `path` and returns
-/// the result as machine IR. `cpu` is such as `sm_80`, or empty for LLVM's default. The NVPTX
-/// target has to be initialised.
+/// the resulting machine IR. `cpu` is a name such as `sm_80`, or empty for LLVM's default. The
+/// NVPTX target must be initialised.
 ///
 /// # Errors
 /// The file cannot be read, or the pipeline names a pass that does not exist.

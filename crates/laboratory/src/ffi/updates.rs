@@ -1,4 +1,4 @@
-//! Updates of live intervals, compared with LLVM's.
+//! Compares updates of live intervals with LLVM's.
 
 use super::live::{OrielLiveIntervals, has_wrong_interval};
 use super::slice;

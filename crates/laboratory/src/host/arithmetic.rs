@@ -1,8 +1,7 @@
-//! Intrinsics that are functions of their arguments: what PTX's instruction computes, one line
-//! each.
+//! Intrinsics that are functions of their arguments, one line each.
 //!
-//! Written from the PTX ISA and, on purpose, without a look at the interpreter's arithmetic, which
-//! it checks. Approximate instructions are computed in double precision and rounded to nearest.
+//! Written from the PTX ISA, deliberately independent of the interpreter's arithmetic, which it
+//! checks. Approximate instructions are computed in double precision and rounded to nearest.
 
 /// A function of up to four arguments, each in the low bits of its word.
 pub(super) type Compute = fn(&[u64; 4]) -> u64;
@@ -14,7 +13,7 @@ pub(super) fn find(name: &str) -> Option<Compute> {
 }
 
 const INTRINSICS: &[(&str, Compute)] = &[
-    // The generic minima and maxima: the host's instructions order zeros otherwise.
+    // The generic minima and maxima: the host's instructions order zeros differently.
     ("minnum.f32", |a| {
         f32_result(minimum_f32(f32_of(a[0]), f32_of(a[1])))
     }),
@@ -161,7 +160,7 @@ const INTRINSICS: &[(&str, Compute)] = &[
     ("nvvm.lohi.i2d", |a| low(a[0]) | low(a[1]) << 32),
     ("nvvm.d2i.lo", |a| low(a[0])),
     ("nvvm.d2i.hi", |a| a[0] >> 32),
-    // Conversions; Rust's casts saturate, as PTX's do.
+    // Conversions. Rust's casts saturate, as PTX's do.
     ("nvvm.d2f.rn", |a| f32_result(f64_of(a[0]) as f32)),
     ("nvvm.f2i.rn", |a| {
         i32_result(f32_of(a[0]).round_ties_even() as i32)
@@ -240,7 +239,7 @@ fn signed_24(word: u64) -> i64 {
     i64::from((word as i32) << 8 >> 8)
 }
 
-/// Returns the smaller number; a NaN counts as missing, and -0 as smaller than +0.
+/// Returns the smaller number. A NaN is ignored, and -0 is smaller than +0.
 fn minimum_f32(left: f32, right: f32) -> f32 {
     match (left.is_nan(), right.is_nan()) {
         (true, _) => right,
@@ -267,7 +266,7 @@ fn maximum_f64(left: f64, right: f64) -> f64 {
     -minimum_f64(-left, -right)
 }
 
-/// Returns the `.NaN` forms: a NaN if there is one.
+/// Computes the `.NaN` forms: a NaN if there is one.
 fn or_nan(left: f32, right: f32, otherwise: fn(f32, f32) -> f32) -> f32 {
     if left.is_nan() || right.is_nan() {
         f32::NAN
@@ -276,7 +275,7 @@ fn or_nan(left: f32, right: f32, otherwise: fn(f32, f32) -> f32) -> f32 {
     }
 }
 
-/// Clamped to between zero and one; a NaN becomes zero.
+/// Clamps to the range from zero to one; a NaN becomes zero.
 fn saturate(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
@@ -285,7 +284,7 @@ fn approximate(value: f32, function: fn(f64) -> f64) -> u64 {
     f32_result(function(value.into()) as f32)
 }
 
-/// Zero with the sign of a subnormal number; any other number as it is.
+/// Flushes a subnormal number to zero with its sign.
 fn flush(value: f32) -> f32 {
     if value.is_subnormal() {
         0f32.copysign(value)

@@ -1,8 +1,8 @@
 //! A block of threads, each a fiber with its own stack.
 //!
-//! One thread runs at a time: in the order of their index, each until it ends or has to wait. When
-//! none can run, those whose partners have all arrived go on. If there are none such, the block is
-//! in a deadlock.
+//! One thread runs at a time, in the order of their index, each until it ends or must wait. When
+//! none can run, those whose partners have all arrived continue. If there are none, the block is in
+//! a deadlock.
 
 use std::cell::Cell;
 use std::ptr;
@@ -14,30 +14,30 @@ use super::HostStatistics;
 use super::collective::{self, BarrierRequest, Results, WarpRequest};
 use super::operation::{LaneMask, Memory, Operation, Register};
 
-/// Arguments of a call into the host, and its results.
+/// Arguments and results of a call into the host.
 #[repr(C)]
 pub(super) struct CallFrame {
     arguments: [u64; ARGUMENTS],
     results: Results,
 }
 
-/// Arguments that an operation can have.
+/// The most arguments of an operation.
 pub(super) const ARGUMENTS: usize = 4;
-/// Results that an operation can have.
+/// The most results of an operation.
 pub(super) const RESULTS: usize = 2;
 
 /// A kernel's entry: takes the address of each argument.
 pub(super) type Entry = unsafe extern "C" fn(*const *const u8);
 
-/// A thread's stack; kernels with larger local arrays meet the guard page behind it.
+/// The size of a thread's stack. Kernels with larger local arrays hit the guard page behind it.
 const STACK_BYTES: usize = 256 << 10;
 const WARP_SIZE: usize = 32;
 
-/// Why a thread gives way.
+/// Why a thread yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
     Barrier(BarrierRequest),
-    /// Counts at the barrier, without waiting.
+    /// Arrive at the barrier without waiting.
     Arrive(BarrierRequest),
     Warp(WarpRequest),
     ActiveMask,
@@ -47,28 +47,28 @@ enum Request {
 
 type Fiber = Coroutine<Results, Request, (), DefaultStack>;
 
-/// What all threads of a launch share.
+/// Data shared by all threads of a launch.
 #[derive(Clone, Copy)]
 pub(super) struct Kernel<'a> {
     pub(super) entry: Entry,
-    /// By the number that compiled code calls them with.
+    /// By the number with which compiled code calls them.
     pub(super) operations: &'a [Operation],
     /// The address of each argument.
     pub(super) arguments: &'a [*const u8],
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) dynamic_shared_bytes: u32,
-    /// Addresses of shared memory: the first, and the first behind it.
+    /// The range of addresses of shared memory.
     pub(super) shared: (u64, u64),
 }
 
-/// What a thread did that it may not do.
+/// An invalid action of a thread.
 pub(super) struct Fault {
     pub(super) thread: [u32; 3],
     pub(super) problem: String,
 }
 
-/// What a fiber knows about itself while it runs; lives on its stack.
+/// A fiber's own data while it runs, on its stack.
 struct Context {
     yielder: *const Yielder<Results, Request>,
     operations: *const [Operation],
@@ -88,14 +88,14 @@ thread_local! {
     static CURRENT: Cell<*const Context> = const { Cell::new(ptr::null()) };
 }
 
-/// What compiled code calls in the place of an intrinsic.
+/// The function that compiled code calls in place of an intrinsic.
 ///
 /// # Safety
 ///
-/// Only from compiled code on a fiber that [`run`] has started, with a number that the rewriting
-/// gave out and a frame that the caller keeps to itself.
+/// Only from compiled code on a fiber started by [`run`], with a number assigned by the rewriting
+/// and a frame that is not shared.
 pub(super) unsafe extern "C" fn host_call(operation: u32, frame: *mut CallFrame) {
-    // SAFETY: `CURRENT` is set whenever a fiber starts or goes on, to a value on that fiber's
+    // SAFETY: `CURRENT` is set whenever a fiber starts or continues, to a value on that fiber's
     // stack; the frame is the caller's, and the operations outlive the launch.
     let (context, frame, operations) = unsafe {
         let context = &*CURRENT.get();
@@ -127,7 +127,7 @@ impl Context {
     }
 
     fn wait(&self, request: Request) -> Results {
-        // SAFETY: the yielder is that of this fiber, which runs; it lives as long as the fiber.
+        // SAFETY: the yielder is that of this running fiber, and lives as long as the fiber.
         let results = unsafe { &*self.yielder }.suspend(request);
         CURRENT.set(self);
         results
@@ -173,7 +173,7 @@ impl Context {
 enum State {
     /// Not started yet.
     New,
-    /// Goes on with these results.
+    /// Continues with these results.
     Ready(Fiber, Results),
     Waiting(Fiber, Request),
     Ended,
@@ -183,7 +183,7 @@ struct Block<'a> {
     kernel: Kernel<'a>,
     index: [u32; 3],
     threads: Vec<State>,
-    /// Barrier number and count of threads that arrived without waiting.
+    /// Barrier number and number of threads that arrived without waiting.
     arrived: Vec<(u32, u32)>,
     stacks: &'a mut Vec<DefaultStack>,
     statistics: HostStatistics,
@@ -193,8 +193,8 @@ struct Block<'a> {
 ///
 /// # Safety
 ///
-/// The entry is compiled code that calls the host as the rewriting makes it, and its arguments are
-/// those of the kernel; the memory that it uses through them is there for it alone.
+/// The entry is compiled code that calls the host as rewritten, and its arguments are those of the
+/// kernel; the memory that it accesses through them is not used by anything else.
 pub(super) unsafe fn run(
     kernel: Kernel<'_>,
     index: [u32; 3],
@@ -225,7 +225,7 @@ impl Block<'_> {
             if self.threads.iter().all(|state| matches!(state, State::Ended)) {
                 return Ok(());
             }
-            // All of them, and not the first that has something to do: each looks at other threads.
+            // All of them, not just the first with work: each considers other threads.
             let released = self.release_barriers() | self.release_warps();
             if !released && !self.release_active_masks() {
                 return Err(self.deadlock());
@@ -304,18 +304,18 @@ impl Block<'_> {
                 stack: stack_addresses,
             };
             CURRENT.set(&context);
-            // SAFETY: what `run` asks of its caller.
+            // SAFETY: required of the caller of `run`.
             unsafe { entry(arguments) };
         })
     }
 
-    /// Drops a thread wherever it is.
+    /// Drops a thread at its current point.
     fn end(&mut self, position: usize) {
         if let State::Ready(mut fiber, _) | State::Waiting(mut fiber, _) =
             std::mem::replace(&mut self.threads[position], State::Ended)
         {
             // SAFETY: the frames on the fiber's stack are those of compiled code, `host_call` and
-            // the closure in `start`, which own nothing that would have to be dropped.
+            // the closure in `start`, which own nothing to drop.
             unsafe { fiber.force_reset() };
             self.stacks.push(fiber.into_stack());
         }
@@ -328,8 +328,7 @@ impl Block<'_> {
         }
     }
 
-    /// Returns the positions of the threads whose request is accepted, with what `accept` makes of
-    /// it.
+    /// Returns the positions of the threads whose request `accept` accepts, with its results.
     fn waiting<T>(&self, accept: impl Fn(Request) -> Option<T>) -> Vec<(usize, T)> {
         let threads = self.threads.iter().enumerate();
         threads
@@ -348,7 +347,7 @@ impl Block<'_> {
         };
     }
 
-    /// Lets the threads at complete barriers go on; were there any?
+    /// Lets the threads at complete barriers continue. Returns whether there were any.
     fn release_barriers(&mut self) -> bool {
         let mut waiting = self.waiting(|request| match request {
             Request::Barrier(request) => Some(request),
@@ -378,7 +377,7 @@ impl Block<'_> {
         released
     }
 
-    /// Lets the lanes at complete warp-wide operations go on; were there any?
+    /// Lets the lanes at complete warp-wide operations continue. Returns whether there were any.
     fn release_warps(&mut self) -> bool {
         let mut released = false;
         let waiting = self.waiting(|request| match request {
@@ -412,8 +411,8 @@ impl Block<'_> {
         released
     }
 
-    /// Lets the lanes that ask who is active go on; were there any? Only when nothing else moves,
-    /// so that as many as can be are there together.
+    /// Lets the lanes that query the active mask continue, but only if nothing else can, so that as
+    /// many as possible are together. Returns whether there were any.
     fn release_active_masks(&mut self) -> bool {
         let waiting = self.waiting(|request| (request == Request::ActiveMask).then_some(()));
         for warp in waiting.chunk_by(|(left, ()), (right, ())| left / WARP_SIZE == right / WARP_SIZE) {
@@ -427,7 +426,7 @@ impl Block<'_> {
         !waiting.is_empty()
     }
 
-    /// Returns how many of the threads have not ended.
+    /// Returns the number of threads that have not ended.
     fn live(&self, positions: std::ops::Range<usize>) -> u32 {
         let threads = &self.threads[positions];
         threads
@@ -436,7 +435,7 @@ impl Block<'_> {
             .count() as u32
     }
 
-    /// Returns the lanes that have not ended of the warp that starts at a position.
+    /// Returns the lanes that have not ended in the warp that starts at a position.
     fn live_lanes(&self, start: usize) -> u32 {
         let end = (start + WARP_SIZE).min(self.threads.len());
         (start..end).fold(0, |mask, position| {

@@ -1,9 +1,9 @@
-//! What the threads of a block do together: barriers, shuffles, votes, matches and reductions.
+//! Operations between the threads of a block: barriers, shuffles, votes, matches and reductions.
 //!
-//! Pure functions of who waits for what; [`block`](super::block) decides when to ask. A thread that
-//! has ended no longer counts: the others don't wait for it.
+//! Pure functions of the waiting threads; [`block`](super::block) decides when to apply them. A
+//! thread that has ended does not count: the others do not wait for it.
 
-/// What comes back to a thread that waited: the fields of the result, one each.
+/// The results for a thread that waited: the fields of the result.
 pub(super) type Results = [u64; 2];
 
 /// How a barrier combines the predicates of its threads.
@@ -11,7 +11,7 @@ pub(super) type Results = [u64; 2];
 pub(super) enum Combine {
     /// No result.
     None,
-    /// How many are true.
+    /// The number of true ones.
     Count,
     /// True if all are true.
     All,
@@ -22,11 +22,11 @@ pub(super) enum Combine {
 /// `barrier.cta.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Barrier {
-    /// The second argument says how many threads take part; else all do.
+    /// True if the second argument gives the number of threads; otherwise all take part.
     pub(super) counted: bool,
-    /// The thread does not wait.
+    /// True if the thread does not wait.
     pub(super) arrive: bool,
-    /// What is made of the last argument.
+    /// The use of the last argument.
     pub(super) combine: Combine,
 }
 
@@ -34,15 +34,15 @@ pub(super) struct Barrier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BarrierRequest {
     pub(super) number: u32,
-    /// How many threads take part; all, if it is not said.
+    /// The number of threads; all if it is none.
     pub(super) expected: Option<u32>,
     pub(super) combine: Combine,
     pub(super) predicate: bool,
 }
 
 impl Barrier {
-    /// Returns the request that a call's arguments make: number, count if it is counted, predicate
-    /// if predicates are combined.
+    /// Creates the request of a call: number, count if it is counted, predicate if predicates are
+    /// combined.
     pub(super) fn request(self, arguments: &[u64]) -> BarrierRequest {
         let predicate = arguments[1 + usize::from(self.counted)] & 1 == 1;
         BarrierRequest {
@@ -70,7 +70,7 @@ pub(super) fn combine(how: Combine, predicates: impl Iterator<Item = bool>) -> R
     [result, 0]
 }
 
-/// Where a shuffle reads from.
+/// The source of a shuffle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shuffle {
     Index,
@@ -79,7 +79,7 @@ pub(super) enum Shuffle {
     Butterfly,
 }
 
-/// What a reduction over lanes computes.
+/// A reduction over lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reduction {
     Add,
@@ -92,10 +92,10 @@ pub(super) enum Reduction {
     MaximumUnsigned,
 }
 
-/// An operation that the lanes of a mask do together.
+/// An operation of the lanes of a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WarpOperation {
-    /// Nothing but waiting.
+    /// Only wait.
     Synchronize,
     /// The lowest lane of the mask, and whether this is it.
     Elect,
@@ -120,13 +120,12 @@ pub(super) struct WarpRequest {
     pub(super) operation: WarpOperation,
     /// The lanes that take part.
     pub(super) mask: u32,
-    /// The operation's arguments but the mask.
+    /// The operation's arguments except the mask.
     pub(super) values: [u64; 3],
 }
 
 impl WarpRequest {
-    /// Creates the request that a call's arguments make. The mask comes first, but last in a
-    /// reduction.
+    /// Creates the request of a call. The mask comes first, but last for a reduction.
     pub(super) fn new(operation: WarpOperation, arguments: &[u64; 4]) -> Self {
         let [first, second, third, fourth] = *arguments;
         let (mask, values) = match operation {
@@ -166,8 +165,7 @@ pub(super) fn complete(operation: WarpOperation, lanes: &[(u32, WarpRequest)]) -
             WarpOperation::Shuffle(shuffle) => {
                 let (source, in_range) =
                     source_lane(shuffle, lane, request.values[1] as u32, request.values[2] as u32);
-                // The value of a lane that does not take part is undefined: here it is the reader's
-                // own.
+                // The value of an inactive lane is undefined: here it is the reader's own.
                 [value_of(source).unwrap_or(own), in_range.into()]
             }
             WarpOperation::Ballot => [ballot.into(), 0],
@@ -187,8 +185,7 @@ pub(super) fn complete(operation: WarpOperation, lanes: &[(u32, WarpRequest)]) -
     lanes.iter().map(result).collect()
 }
 
-/// Returns the lane that a shuffle reads from, and whether that was in its segment; PTX ISA,
-/// `shfl.sync`.
+/// Returns the source lane of a shuffle, and whether it is in the segment; PTX ISA, `shfl.sync`.
 fn source_lane(shuffle: Shuffle, lane: u32, offset: u32, clamp_and_segment: u32) -> (u32, bool) {
     let offset = offset & 31;
     let clamp = clamp_and_segment & 31;

@@ -7,8 +7,8 @@ use oriel_interpreter::launch::LaunchDescription;
 impl HostModule<'_> {
     /// Runs all launches of a description that the interpreter has run before.
     ///
-    /// `interpreted` is the evidence that the kernels stay within their buffers: the interpreter
-    /// checks every address and gives a result only if none was wrong.
+    /// `interpreted` proves that the kernels stay within their buffers: the interpreter checks
+    /// every address and gives a result only if all were valid.
     ///
     /// # Errors
     /// As for [`run_description`](Self::run_description).
@@ -28,7 +28,7 @@ impl HostModule<'_> {
         unsafe { self.run_description(description, memory) }
     }
 
-    /// Runs all launches of a description in order, on memory made for it.
+    /// Runs all launches of a description in order, on memory created for it.
     ///
     /// # Safety
     ///
@@ -54,7 +54,7 @@ impl HostModule<'_> {
                 dynamic_shared_bytes: launch.dynamic_shared_bytes,
                 arguments: &arguments,
             };
-            // SAFETY: what this function asks of its caller.
+            // SAFETY: required of the caller.
             let done = unsafe { self.run(&launch) }?;
             statistics.threads += done.threads;
             statistics.waits += done.waits;

@@ -1,4 +1,4 @@
-//! A compiled module, and how a launch runs on it.
+//! A compiled module, and running launches on it.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub struct HostModule<'context> {
     kernels: HashMap<String, HostKernel>,
     operations: Vec<Operation>,
     shared: SharedMemory,
-    /// Stacks of earlier threads.
+    /// Stacks of earlier threads, for reuse.
     stacks: Vec<DefaultStack>,
     /// Owns the code and the module's variables.
     _engine: ExecutionEngine<'context>,
@@ -31,8 +31,8 @@ struct HostKernel {
     parameter_bytes: Vec<usize>,
 }
 
-/// Returns a machine for the processor that this process runs on, without extensions: no fused
-/// multiply-add that could replace a multiplication and an addition.
+/// Returns a machine for this process's processor without extensions, so that no fused multiply-add
+/// can replace a multiplication and an addition.
 fn host_machine() -> Result<(TargetTriple, TargetMachine), HostError> {
     Target::initialize_native(&InitializationConfig::default()).map_err(HostError::Module)?;
     let triple = TargetMachine::get_default_triple();
@@ -50,7 +50,7 @@ fn host_machine() -> Result<(TargetTriple, TargetMachine), HostError> {
 }
 
 impl<'context> HostModule<'context> {
-    /// Compiles a module for NVPTX, in bitcode or as text.
+    /// Compiles a module for NVPTX in bitcode or text form.
     pub fn compile(context: &'context Context, ir: &[u8]) -> Result<Self, HostError> {
         let llvm = |error: inkwell::support::LLVMString| HostError::Module(error.to_string());
         let buffer = MemoryBuffer::create_from_memory_range_copy(ir, "module");
@@ -73,8 +73,8 @@ impl<'context> HostModule<'context> {
                 .get_function_address(&kernel.launcher)
                 .map_err(|error| HostError::Module(error.to_string()))?;
             let entry = std::ptr::with_exposed_provenance::<()>(address);
-            // SAFETY: the engine has compiled the launcher, whose type this is, and keeps it as
-            // long as this value has it.
+            // SAFETY: the engine has compiled the launcher, which has this type, and lives as long
+            // as this value.
             let entry = unsafe { std::mem::transmute::<*const (), Entry>(entry) };
             kernels.insert(
                 kernel.name,
@@ -93,12 +93,12 @@ impl<'context> HostModule<'context> {
         })
     }
 
-    /// Runs a launch to its end.
+    /// Runs a launch to completion.
     ///
     /// # Safety
     ///
-    /// The kernel does with its arguments, which hold addresses, and with the module's variables
-    /// only what it may: addresses are not checked.
+    /// The kernel must access only valid memory through its arguments, which hold addresses, and
+    /// the module's variables: addresses are not checked.
     pub unsafe fn run(&mut self, launch: &HostLaunch<'_>) -> Result<HostStatistics, HostError> {
         let kernel = self.check(launch)?;
         let mut copies: Vec<AlignedBytes> = launch
@@ -127,8 +127,8 @@ impl<'context> HostModule<'context> {
                 dynamic_shared_bytes: launch.dynamic_shared_bytes,
                 shared: (start, start + length as u64),
             };
-            // SAFETY: the entry is the launcher of the kernel, the arguments have the sizes of its
-            // parameters, and what the kernel does with them is as this function's caller says.
+            // SAFETY: the entry is the kernel's launcher, the arguments have the sizes of its
+            // parameters, and the caller vouches for the kernel's accesses.
             let block = unsafe { block::run(kernel, index, &mut self.stacks) };
             let block = block.map_err(|fault| HostError::Fault {
                 kernel: launch.kernel.to_owned(),

@@ -1,20 +1,19 @@
-//! Inline PTX on the host: each template that is known, with a function in LLVM IR that does the
-//! same.
+//! Inline PTX on the host: the known templates, each with an equivalent function in LLVM IR.
 //!
-//! A template is recognised whole. One that is not here makes the module unsupported, with its text
+//! A template is recognised as a whole. An unknown one makes the module unsupported, with its text
 //! in the message.
 
 use inkwell::values::{AnyValue, InstructionValue};
 
-/// A template, white space reduced, with its constraints, as LLVM IR has them.
+/// A template with reduced white space, and its constraints in LLVM IR's notation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assembly {
     template: String,
     constraints: String,
 }
 
-/// A known template and the function that takes its inputs and returns its outputs; `@here` stands
-/// for its name.
+/// A known template and the function from its inputs to its outputs; `@here` is replaced by its
+/// name.
 struct Known {
     template: &'static str,
     constraints: &'static str,
@@ -143,7 +142,7 @@ const CARRY_CHAIN: &str = "add.cc.u32 $0, $0, $9; addc.cc.u32 $1, $1, $10; addc.
     addc.cc.u32 $7, $7, $16; addc.u32 $8, 0, 0;";
 
 impl Assembly {
-    /// Returns the inline assembly that an instruction calls, if it does.
+    /// Returns the inline assembly that an instruction calls, if any.
     pub(super) fn of_call(call: InstructionValue<'_>) -> Option<Self> {
         let text = call.print_to_string().to_string();
         let (_, callee) = text.split_once(" asm ")?;
@@ -155,14 +154,14 @@ impl Assembly {
         })
     }
 
-    /// Returns a name for the function that does the same: characters that LLVM's syntax needs
-    /// escaped are left out.
+    /// Returns a name for the equivalent function, without characters that need escapes in LLVM's
+    /// syntax.
     pub(super) fn name(&self) -> String {
         let kept = |text: &str| text.replace(['"', '\\'], "");
         format!("{}|{}", kept(&self.template), kept(&self.constraints))
     }
 
-    /// Returns a module with the function that does the same, under the given name.
+    /// Returns a module with the equivalent function under the given name.
     pub(super) fn module(&self, name: &str) -> Option<String> {
         let known = KNOWN
             .iter()

@@ -1,17 +1,17 @@
-//! Memory at addresses that compiled code is given as numbers.
+//! Memory at fixed addresses for compiled code.
 
 use std::mem;
 
 use oriel_interpreter::launch::{BUFFER_ALIGNMENT, BufferId, LaunchDescription};
 
-/// As much as the alignment that `cudaMalloc` promises.
+/// The alignment that `cudaMalloc` guarantees.
 #[repr(C, align(256))]
 #[derive(Clone)]
 struct Chunk([u8; 256]);
 
 const _: () = assert!(mem::align_of::<Chunk>() as u64 == BUFFER_ALIGNMENT);
 
-/// Bytes that stay at their address.
+/// Bytes with a fixed address.
 pub(super) struct AlignedBytes {
     chunks: Box<[Chunk]>,
     length: usize,
@@ -31,8 +31,8 @@ impl AlignedBytes {
         copy
     }
 
-    /// Returns the address of the first byte. Compiled code may read and write from there on until
-    /// the next call of a method of this value.
+    /// Returns the address of the first byte. Compiled code may access the bytes until the next
+    /// call of a method of this value.
     pub(super) fn address(&mut self) -> u64 {
         self.chunks.as_mut_ptr().expose_provenance() as u64
     }
@@ -43,7 +43,7 @@ impl AlignedBytes {
         bytes
     }
 
-    /// Makes the first bytes zero, and some more up to a multiple of 256.
+    /// Zeroes the first bytes, up to a multiple of 256.
     pub(super) fn clear(&mut self, length: usize) {
         self.chunks[..length.div_ceil(256)].fill(Chunk([0; 256]));
     }
@@ -70,12 +70,12 @@ impl HostMemory {
         self.buffers.iter_mut().map(AlignedBytes::address).collect()
     }
 
-    /// What a buffer holds now.
+    /// Returns the present content of a buffer.
     pub fn contents(&self, buffer: BufferId) -> Vec<u8> {
         self.buffers[buffer.index()].to_vec()
     }
 
-    /// What each buffer holds now, in the order of the description.
+    /// Returns the contents of the buffers, in the order of the description.
     pub fn into_contents(self) -> Vec<Vec<u8>> {
         self.buffers.iter().map(AlignedBytes::to_vec).collect()
     }

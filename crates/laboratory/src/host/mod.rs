@@ -1,14 +1,14 @@
-//! Device code on the host: a second, independent way to run a kernel, for checking others against.
+//! Device code on the host: a second, independent way to run a kernel, as a reference.
 //!
 //! ```text
 //!  NVPTX bitcode ──rewrite──▶ host IR ──MCJIT──▶ machine code ◀──call── block: one fiber a thread
 //!                intrinsics become calls                       ──call──▶ operation, collective
 //! ```
 //!
-//! [`HostModule::compile`] takes a module as clang or `llc` take it, before code generation, and
-//! compiles it for the machine that this process runs on. [`HostModule::run`] runs a launch: blocks
-//! one after the other, and the threads of a block as fibers in the order of their index, each
-//! until it ends or reaches a barrier or a warp-wide operation. So a run is deterministic.
+//! [`HostModule::compile`] takes a module in the form that `llc` accepts, before code generation,
+//! and compiles it for this process's machine. [`HostModule::run`] runs a launch: blocks one after
+//! the other, and the threads of a block as fibers in the order of their index, each until it ends
+//! or reaches a barrier or a warp-wide operation. So a run is deterministic.
 //!
 //! # What equals the device, and what does not
 //!
@@ -19,19 +19,18 @@
 //!   does. Only a module without that flag (`clang -ffp-contract=off`, `scripts/examples.py compile
 //!   --fp-contract off`) has one result. `llvm.fmuladd` is fused on both sides.
 //! - *NaN.* The bits of a NaN differ; whether a value is one does not.
-//! - *Approximations.* `ex2.approx`, `sin.approx` and their like are computed in double precision
-//!   and rounded to nearest here. A device differs by what PTX allows it: 2 units in the last place
-//!   for most, 2^-20.9 absolutely for `sin` and `cos` in `[-π, π]`, 2^-22 for `lg2` between 0.5 and
-//!   2.
+//! - *Approximations.* `ex2.approx`, `sin.approx` and the like are computed in double precision and
+//!   rounded to nearest here. A device may differ by PTX's tolerance: 2 units in the last place for
+//!   most, 2^-20.9 absolutely for `sin` and `cos` in `[-π, π]`, 2^-22 for `lg2` between 0.5 and 2.
 //! - *`frem`* and the library functions that LLVM IR has as intrinsics (`llvm.exp2`, …) are the
 //!   host's.
-//! - What is undefined or poison in LLVM IR is not compared, except that a conversion from floating
-//!   point to an integer out of range saturates, as PTX does; a NaN becomes 0.
+//! - Undefined and poison values of LLVM IR are not compared, except that a conversion from
+//!   floating point to an integer out of range saturates, as in PTX; a NaN becomes 0.
 //!
 //! Shared memory is zero when a block starts. Module variables keep their values from launch to
-//! launch. A thread never gives way except at a barrier or warp-wide operation, so a kernel whose
-//! threads wait for each other through memory does not end. Addresses are not checked: that is the
-//! interpreter's work.
+//! launch. A thread yields only at a barrier or warp-wide operation, so a kernel whose threads wait
+//! for each other through memory does not end. Addresses are not checked: the interpreter does
+//! that.
 
 mod arithmetic;
 mod block;
@@ -57,44 +56,44 @@ pub struct HostLaunch<'a> {
     pub kernel: &'a str,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z; at most 1024 in all.
+    /// Threads per block in x, y and z; at most 1024 in all.
     pub block: [u32; 3],
     /// Size of the `extern __shared__` array.
     pub dynamic_shared_bytes: u32,
-    /// One for each parameter, in as many bytes as the parameter has.
+    /// One for each parameter, with the parameter's size.
     pub arguments: &'a [Vec<u8>],
 }
 
-/// What a run did.
+/// Statistics of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostStatistics {
     /// Threads that ran to their end.
     pub threads: u64,
-    /// Times that a thread waited for others.
+    /// How often a thread waited for others.
     pub waits: u64,
 }
 
-/// Why device code does not run on the host.
+/// Why device code cannot run on the host.
 #[derive(Debug, Error)]
 pub enum HostError {
     /// Not a module for NVPTX, or one that LLVM rejects; the text is LLVM's.
     #[error("{0}")]
     Module(String),
-    /// A function, an instruction or an inline assembly template that has no host form.
+    /// A function, an instruction or an inline assembly template that is not supported on the host.
     #[error("unsupported: {0}")]
     Unsupported(String),
-    /// The module has no kernel of this name.
+    /// The module has no kernel with this name.
     #[error("there is no kernel `{0}`")]
     NoKernel(String),
-    /// The launch does not fit the kernel.
+    /// The launch does not match the kernel.
     #[error("kernel `{kernel}`: {problem}")]
     Launch {
         /// The kernel's name.
         kernel: String,
-        /// What does not fit.
+        /// The mismatch.
         problem: String,
     },
-    /// The kernel did something that it may not do.
+    /// The kernel did something invalid.
     #[error("kernel `{kernel}`, block {block:?}, thread {thread:?}: {problem}")]
     Fault {
         /// The kernel's name.
@@ -103,7 +102,7 @@ pub enum HostError {
         block: [u32; 3],
         /// Index of the thread; for a deadlock, of the first that waits.
         thread: [u32; 3],
-        /// What it did.
+        /// A description.
         problem: String,
     },
 }

@@ -1,32 +1,32 @@
-//! Which intrinsic is which operation of the host.
+//! The host operations of intrinsics.
 
 use super::arithmetic::{self, Compute};
 use super::collective::{Barrier, Combine, Reduction, Shuffle, WarpOperation};
 
-/// What a call of an intrinsic does on the host.
+/// The effect of an intrinsic's call on the host.
 #[derive(Clone, Copy)]
 pub(super) enum Operation {
     /// A function of the arguments.
     Compute(Compute),
     /// A special register.
     Register(Register),
-    /// Nothing: fences order what already is in order, since one thread runs at a time.
+    /// No operation: fences order what is ordered already, since one thread runs at a time.
     Nothing,
     /// The thread waits for its block.
     Barrier(Barrier),
     /// The thread waits for lanes of its warp.
     Warp(WarpOperation),
-    /// The mask of lanes that are here together.
+    /// The mask of lanes that are at this point together.
     ActiveMask,
     /// True if an address is in the window of a memory.
     IsInMemory(Memory),
-    /// The kernel gives up.
+    /// The kernel aborts.
     Trap,
     /// The thread ends.
     Exit,
 }
 
-/// What `isspacep` asks for.
+/// The memory that `isspacep` tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Memory {
     /// Neither of the two below; constants are in global memory here.
@@ -40,7 +40,7 @@ pub(super) enum Memory {
 /// A special register; axes are 0, 1 and 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Register {
-    /// A value that no launch changes.
+    /// A constant value.
     Constant(u32),
     Thread(usize),
     BlockSize(usize),
@@ -49,12 +49,12 @@ pub(super) enum Register {
     Lane,
     Warp,
     WarpCount,
-    /// The lanes that compare so with this one.
+    /// The lanes in this relation to the own.
     LaneMask(LaneMask),
     DynamicSharedBytes,
 }
 
-/// Which lanes a `lanemask` register has.
+/// The lanes of a `lanemask` register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LaneMask {
     Equal,
@@ -64,8 +64,8 @@ pub(super) enum LaneMask {
     AboveOrEqual,
 }
 
-/// Returns the operation of an intrinsic, if there is one; the intrinsics that every target has are
-/// left to LLVM.
+/// Returns the operation of an intrinsic, if there is one; intrinsics of all targets are left to
+/// LLVM.
 pub(super) fn find(name: &str) -> Option<Operation> {
     let name = name.strip_prefix("llvm.")?;
     if let Some(compute) = arithmetic::find(name) {

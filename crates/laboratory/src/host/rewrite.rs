@@ -11,8 +11,8 @@
 //! | fast-math flags | none |
 //! | debug information | none |
 //!
-//! Address spaces stay: the host's back ends take those of NVPTX for the only one that they have.
-//! Data layouts agree on all types that clang makes.
+//! Address spaces stay: the host's back ends map those of NVPTX to their only one. The data layouts
+//! agree on all types that clang uses.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
@@ -37,12 +37,12 @@ use super::wrapper::Wrappers;
 const PTX_KERNEL: u32 = 71;
 const C_CALL: u32 = 0;
 const SHARED_SPACE: u16 = 3;
-/// The most dynamic shared memory that a launch description can ask for.
+/// The most dynamic shared memory that a launch description can request.
 pub(super) const DYNAMIC_SHARED_LIMIT: usize = 232_448;
 
-/// What the rewriting gives besides the module.
+/// The results of rewriting besides the module.
 pub(super) struct Rewritten {
-    /// By the number that compiled code calls them with.
+    /// By the number with which compiled code calls them.
     pub(super) operations: Vec<Operation>,
     pub(super) kernels: Vec<RewrittenKernel>,
     pub(super) shared: SharedMemory,
@@ -55,7 +55,7 @@ pub(super) struct RewrittenKernel {
     pub(super) parameter_bytes: Vec<usize>,
 }
 
-/// The shared memory of whichever block runs: variables first, then the dynamic array.
+/// The shared memory of the running block: variables first, then the dynamic array.
 pub(super) struct SharedMemory {
     pub(super) bytes: AlignedBytes,
     /// Bytes before the dynamic array.
@@ -118,7 +118,7 @@ fn instructions(function: FunctionValue<'_>) -> Vec<InstructionValue<'_>> {
     blocks.flat_map(|block| block.get_instructions()).collect()
 }
 
-/// Gives each variable in shared memory its address. All arrays without a size begin where the
+/// Assigns an address to each variable in shared memory. All arrays without a size begin where the
 /// others end.
 fn place_shared_variables<'context>(
     context: &'context Context,
@@ -207,7 +207,7 @@ fn replace_assembly<'context>(
     call: CallSiteValue<'context>,
     assembly: &Assembly,
 ) -> Result<(), HostError> {
-    // The text is the name: it is unique, and LLVM takes any.
+    // The text is the name: it is unique, and LLVM accepts any.
     let name = format!("oriel.{}", assembly.name());
     let unsupported = || HostError::Unsupported(assembly.to_string());
     let function = match module.get_function(&name) {
@@ -258,7 +258,7 @@ fn replace_by_call<'context>(
     instruction.erase_from_basic_block();
 }
 
-/// Replaces the functions that the device has and the host has not.
+/// Replaces the functions that exist on the device but not on the host.
 fn replace_declarations<'context>(
     module: &Module<'context>,
     wrappers: &Wrappers<'_, 'context>,

@@ -1,4 +1,4 @@
-//! Whole modules, small enough to know what they do.
+//! Runs whole modules that are small enough to know their results.
 
 use inkwell::context::Context;
 
@@ -10,7 +10,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 ";
 
-/// Runs `@k(ptr)`, which has one 32-bit word of output for each thread, in blocks of 64.
+/// Runs `@k(ptr)`, which has one 32-bit output word per thread, in blocks of 64.
 fn run(ir: &str, blocks: u32) -> Result<(Vec<u32>, HostStatistics), HostError> {
     let context = Context::create();
     let mut module = HostModule::compile(&context, format!("{TARGET}{ir}").as_bytes())?;
@@ -28,7 +28,7 @@ fn run(ir: &str, blocks: u32) -> Result<(Vec<u32>, HostStatistics), HostError> {
     Ok((output, statistics))
 }
 
-/// Returns a kernel that stores `%value`, which `body` computes from the thread's index `%tid`.
+/// Builds a kernel that stores `%value`, which `body` computes from the thread's index `%tid`.
 fn kernel(body: &str) -> String {
     format!(
         "define ptx_kernel void @k(ptr addrspace(1) %out) {{
@@ -111,7 +111,7 @@ fn lanes_exchange_values_within_their_warp() {
     assert_eq!(values(&ir), expected);
 }
 
-/// Threads whose index is odd are elsewhere; the others find each other.
+/// Threads with an odd index take another path; the others find each other.
 #[test]
 fn lanes_that_went_the_same_way_are_active_together() {
     let ir = format!(
@@ -187,7 +187,7 @@ fn conversions_saturate() {
     assert_eq!(values(&ir), expected);
 }
 
-/// The flag allows a fusion, which would give another last bit.
+/// The flag allows a fusion, which would change the last bit.
 #[test]
 fn nothing_is_fused_but_what_has_to_be() {
     let products = "%float = uitofp i32 %tid to float

@@ -1,4 +1,4 @@
-//! The functions that lead from compiled code into this process, and back.
+//! The functions between compiled code and this process.
 
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::{Builder, BuilderError};
@@ -20,7 +20,7 @@ pub(super) struct Wrappers<'a, 'context> {
     builder: Builder<'context>,
 }
 
-/// Returns a problem of the builder's is one of this code's; it has no other cause.
+/// Unwraps a result of the builder: its only errors are bugs of this code.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("operands of the right types, and a position")
 }
@@ -58,7 +58,7 @@ impl<'a, 'context> Wrappers<'a, 'context> {
         !ty.is_array_type() && !ty.is_struct_type() && self.target.get_store_size(&ty) <= 8
     }
 
-    /// A function like an intrinsic that calls [`host_call`] with its number:
+    /// Adds a function like an intrinsic that calls [`host_call`] with its number:
     ///
     /// ```text
     /// define internal { i32, i1 } @oriel.NAME(i32 %0, i1 %1) {
@@ -136,7 +136,7 @@ impl<'a, 'context> Wrappers<'a, 'context> {
         );
     }
 
-    /// Returns from a function whose result has these fields.
+    /// Adds a return from a function whose result has these fields.
     fn give_back(&self, function: FunctionValue<'context>, fields: &[BasicValueEnum<'context>]) {
         let result = match (function.get_type().get_return_type(), fields) {
             (Some(BasicTypeEnum::StructType(ty)), _) => {
@@ -152,7 +152,8 @@ impl<'a, 'context> Wrappers<'a, 'context> {
         built(self.builder.build_return(result));
     }
 
-    /// `void NAME(ptr arguments)`: calls a kernel with the values at the addresses in an array.
+    /// Adds `void NAME(ptr arguments)`, which calls a kernel with the values at the addresses in an
+    /// array.
     pub(super) fn launcher(&self, kernel: FunctionValue<'context>, name: &str) {
         let pointer = self.context.ptr_type(AddressSpace::default());
         let ty = self.context.void_type().fn_type(&[pointer.into()], false);
@@ -189,12 +190,12 @@ impl<'a, 'context> Wrappers<'a, 'context> {
         built(self.builder.build_return(None));
     }
 
-    /// Returns the bytes that each parameter of a kernel takes.
+    /// Returns the sizes of a kernel's parameters in bytes.
     pub(super) fn parameter_bytes(&self, kernel: FunctionValue<'context>) -> Vec<usize> {
         let parameters = kernel.get_param_iter().enumerate();
         parameters
             .map(|(index, parameter)| {
-                // A struct by value comes with its padding.
+                // A struct by value includes its padding.
                 let bytes = match by_value_type(kernel, index as u32) {
                     Some(attribute) => self.target.get_abi_size(&attribute.get_type_value()),
                     None => self.target.get_store_size(&parameter.get_type()),
@@ -205,7 +206,8 @@ impl<'a, 'context> Wrappers<'a, 'context> {
     }
 }
 
-/// Returns the attribute that makes a parameter a copy of what the caller's pointer points to.
+/// Returns the attribute that makes a parameter a copy of the value to which the caller's pointer
+/// points.
 fn by_value_type(function: FunctionValue<'_>, index: u32) -> Option<Attribute> {
     function.get_enum_attribute(
         AttributeLoc::Param(index),

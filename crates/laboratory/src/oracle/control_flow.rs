@@ -7,12 +7,12 @@ use oriel_engine::snapshot::Snapshot;
 use oriel_ori::machine::from_machine;
 use oriel_ori::{ControlFlow, Function};
 
-/// Stands for "none" in foreign arrays.
+/// Represents "none" in foreign arrays.
 const NONE: u32 = u32::MAX;
-/// Differences that a message shows.
+/// The most differences that a message shows.
 const SHOWN: usize = 20;
 
-/// What another implementation says of a block; all ones stand for none.
+/// Another implementation's data on a block; all ones mean none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ForeignBlockFlow {
@@ -28,23 +28,23 @@ pub struct ForeignBlockFlow {
     pub loop_depth: u32,
 }
 
-/// What another implementation says of a function's control flow.
+/// Another implementation's data on a function's control flow.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignControlFlow<'a> {
     /// By block in layout order.
     pub blocks: &'a [ForeignBlockFlow],
-    /// Reverse post-order of a walk that takes the first successor first.
+    /// Reverse post-order of a search that visits the first successor first.
     pub order: &'a [u32],
 }
 
-/// Takes `snapshot` to Ori and compares its control flow with `theirs`: edges with those of the
-/// snapshot, then dominators, post-dominators and loops of every block, and the order. Liveness on
-/// top of it is compared with the live-range engine's.
+/// Converts `snapshot` to Ori and compares its control flow with `theirs`: edges with those of the
+/// snapshot, then dominators, post-dominators and loops of every block, and the order. Also
+/// compares liveness with the live-range engine's.
 ///
 /// Ori lists successors as terminators do, LLVM in an order of its own, on which the reverse
-/// post-order depends. The order is therefore that of the snapshot's edges.
+/// post-order depends. So the snapshot's edges determine the order.
 ///
-/// A function that Ori cannot represent has nothing to compare.
+/// A function that Ori cannot represent is not compared.
 ///
 /// # Errors
 /// They differ; the message shows both.

@@ -8,12 +8,12 @@ use oriel_engine::live::{
 use oriel_engine::snapshot::Snapshot;
 use std::fmt::Write;
 
-/// Stands for "none" in foreign arrays.
+/// Represents "none" in foreign arrays.
 const NONE: u32 = u32::MAX;
-/// Differences that a message shows.
+/// The most differences that a message shows.
 const SHOWN: usize = 20;
 
-/// Where a register's segments and values are in foreign arrays.
+/// The range of a register's segments and values in foreign arrays.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ForeignInterval {
@@ -33,7 +33,7 @@ pub struct ForeignInterval {
 pub struct ForeignSegment {
     /// First position.
     pub start: u32,
-    /// Position past the last one.
+    /// Position behind the last one.
     pub end: u32,
     /// The value; all ones if there is none.
     pub value: u32,
@@ -84,7 +84,7 @@ pub fn check(
     Err(message)
 }
 
-/// Makes the last segment of the first register that has one a slot longer, for tests that a
+/// Lengthens the last segment of the first register that has one by a slot, for tests that a
 /// difference is found.
 pub fn damage(intervals: &mut LiveIntervals) {
     let register = intervals
@@ -147,7 +147,7 @@ fn compare_intervals(ours: &LiveIntervals, theirs: &ForeignIntervals<'_>, differ
             continue;
         }
         if present && !read_range(interval, theirs, &mut segments, &mut values) {
-            // A read that no definition reaches: LLVM's segments have no value there.
+            // For a read that no definition reaches, LLVM's segments have no value.
             continue;
         }
         let (ours, theirs) = (
@@ -226,7 +226,7 @@ mod tests {
     use oriel_engine::live::testing::{PLAIN, TestFunction, def, operand, read};
     use oriel_engine::snapshot::abi::OperandFlags;
 
-    /// What another implementation would hand over.
+    /// The data that another implementation would provide.
     #[derive(Clone)]
     struct Foreign {
         intervals: Vec<ForeignInterval>,
@@ -285,8 +285,8 @@ mod tests {
         }
     }
 
-    /// Returns a loop with a register of three values, one of one value, an empty one and one that
-    /// is not there.
+    /// Builds a loop with a register of three values, one of one value, an empty one and a missing
+    /// one.
     fn sample() -> TestFunction {
         let mut function = TestFunction::new(4);
         function.block(&[1]);

@@ -1,10 +1,10 @@
-//! Compares liveness at the borders of blocks, from Ori's dataflow, and pressure, interference and
-//! last uses, which follow from it, with the live-range engine's intervals.
+//! Compares liveness at block borders from Ori's dataflow, and the derived pressure, interference
+//! and last uses, with the live-range engine's intervals.
 //!
-//! The two come from different data by different ways: sets by the transfer function over Ori's
-//! operands, and segments from LLVM's operands. They differ by definition in one thing, which is
-//! left out: an interval of a PHI's result begins where its block does, and the set there does not
-//! have it.
+//! The two are computed from different data in different ways: sets by the transfer function over
+//! Ori's operands, and segments from LLVM's operands. They differ by definition in one respect,
+//! which is ignored: an interval of a PHI's result begins at its block's start, and the set there
+//! does not contain it.
 
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
 use oriel_engine::live::pressure::{File, Pressure};
@@ -15,8 +15,8 @@ use oriel_ori::{
     ControlFlow, Function, Liveness, Operand, Operation, Point, RegisterFile, RegisterSets, each_point,
 };
 
-/// Compares the registers that are live where blocks begin and end. `function` is that of
-/// `snapshot`, with nothing changed, and `flow` its control flow; a text for each difference.
+/// Compares the registers live at block borders. `function` is that of `snapshot`, unchanged, and
+/// `flow` its control flow. Returns a text for each difference.
 pub(super) fn liveness_differences(
     snapshot: &Snapshot<'_>,
     function: &Function,
@@ -60,8 +60,8 @@ pub(super) fn liveness_differences(
     differences
 }
 
-/// Compares the units of data registers and predicates that are live where blocks begin and where
-/// instructions define results with the engine's pressure there.
+/// Compares the live units of data registers and predicates, at starts of blocks and where
+/// instructions define results, with the engine's pressure there.
 fn pressure_differences(
     snapshot: &Snapshot<'_>,
     function: &Function,
@@ -76,7 +76,7 @@ fn pressure_differences(
         each_point(&mut sets, block, |point, units, _| {
             let index = match point {
                 Point::Start(block) => indexes.block_start(block),
-                // One branch stands for several machine instructions, and defines nothing.
+                // One branch represents several machine instructions, and defines nothing.
                 Point::At(instruction) if function.operation(instruction).is_terminator() => return,
                 Point::At(instruction) => match function.origin(instruction) {
                     Some(origin) => indexes.instruction_index(origin).register_slot(false),
@@ -99,9 +99,9 @@ fn pressure_differences(
 /// The most registers of a file that are compared in pairs.
 const COMPARED_REGISTERS: usize = 1500;
 
-/// Registers interfere where their intervals overlap. Left out is what Ori takes for more: results
-/// of inline assembly, and PHIs that nothing uses beside others of their block, which all define
-/// their results at once.
+/// Compares interference with overlaps of intervals. Ignores cases in which Ori is more
+/// conservative: results of inline assembly, and unused PHIs next to others of their block, which
+/// all define their results at once.
 fn interference_differences(
     function: &Function,
     liveness: &Liveness,
@@ -137,7 +137,7 @@ fn interference_differences(
     differences
 }
 
-/// Do PHIs of one block define both, and nothing uses one of them?
+/// True if PHIs of one block define both, and nothing uses one of them.
 fn are_phis_with_a_dead_one(function: &Function, one: Register, other: Register) -> bool {
     let phi_block = |register: Register| {
         let definition = function.unique_definition(register)?;
@@ -153,7 +153,7 @@ fn are_phis_with_a_dead_one(function: &Function, one: Register, other: Register)
     phi_block(one).is_some() && phi_block(one) == phi_block(other) && (is_dead(one) || is_dead(other))
 }
 
-/// A value is used last where its interval ends.
+/// Compares last uses with the ends of intervals.
 fn last_use_differences(function: &Function, liveness: &Liveness, intervals: &LiveIntervals) -> Vec<String> {
     let last_uses = LastUses::compute(function, liveness);
     let mut differences = Vec::new();

@@ -1,4 +1,4 @@
-//! Another implementation, LLVM's, as the judge of the engine's live intervals and of Ori's control
+//! Uses another implementation, LLVM's, to judge the engine's live intervals and Ori's control
 //! flow.
 
 mod control_flow;

@@ -22,11 +22,11 @@ impl Editor<'_> {
         Ok(block)
     }
 
-    /// Splits a block: what follows `at` moves to a new block behind it, into which the first part
-    /// falls through. PHIs of the successors follow.
+    /// Splits a block: the instructions behind `at` move to a new block behind it, into which the
+    /// first part falls through. PHIs of the successors are updated.
     ///
     /// # Errors
-    /// The place is among the PHIs or behind a terminator.
+    /// The position is among the PHIs or behind a terminator.
     pub fn split_block(&mut self, at: Position) -> Result<Block, EditError> {
         let nodes = &self.blocks[at.block].nodes;
         let among_phis = nodes[at.index..].first().is_some_and(|&node| self.is_phi(node));
@@ -56,12 +56,13 @@ impl Editor<'_> {
         Ok(tail)
     }
 
-    /// Adds an edge; the branch itself is up to the caller. The only edge of a block is always
-    /// taken; of several nothing is known any more, so that LLVM takes them as equally likely.
+    /// Adds an edge; the caller adds the branch. The only edge of a block is always taken; the
+    /// probabilities of several become unknown, so that LLVM assumes them equal.
     ///
     /// # Errors
-    /// There is such an edge, or `to` has PHIs, which would need a value. A new block that nothing
-    /// leads to yet may have the edge all the same: [`Editor::retarget`] brings the value.
+    /// The edge exists already, or `to` has PHIs, which would need a value. A new block that
+    /// nothing leads to yet may have the edge all the same: [`Editor::retarget`] provides the
+    /// value.
     pub fn add_edge(&mut self, from: Block, to: Block) -> Result<(), EditError> {
         if self.has_edge(from, to) {
             return Err(EditError::EdgeExists);
@@ -96,14 +97,14 @@ impl Editor<'_> {
         others.any(|&other| self.has_edge(other, block))
     }
 
-    /// Makes the edge from `block` to `old` lead to `new`, in the branches and in the edges.
+    /// Redirects the edge from `block` to `old` to `new`, in the branches and in the edges.
     ///
     /// PHIs of `old` lose the value for `block`. If `new` is a detour that only leads to `old` (an
     /// edge being split), they take it from there instead.
     ///
     /// # Errors
-    /// There is no such edge, or a PHI would need a value: one of `new`, or one of `old`, if a
-    /// second edge is led over a new detour with another value than the first.
+    /// There is no such edge, or a PHI would need a value: one of `new`, or one of `old` if a
+    /// second edge is redirected to a detour with another value than the first.
     pub fn retarget(&mut self, block: Block, old: Block, new: Block) -> Result<(), EditError> {
         if !self.has_edge(block, old) {
             return Err(EditError::NoEdge);
@@ -144,8 +145,8 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Makes the edge from `block` to `old` lead to `new`; LLVM wants one edge to a block, so an
-    /// edge that is there already takes up its probability.
+    /// Redirects the edge from `block` to `old` to `new`. LLVM allows one edge to a block, so an
+    /// existing edge absorbs its probability.
     fn move_edge(&mut self, block: Block, old: Block, new: Block) {
         let edges = &mut self.blocks[block].successors;
         let Some(from) = edges.iter().position(|edge| edge.block == old.as_u32()) else {
@@ -164,10 +165,10 @@ impl Editor<'_> {
         edges.remove(from);
     }
 
-    /// Puts a block behind another in the layout.
+    /// Places a block behind another in the layout.
     ///
     /// # Errors
-    /// One of the two is gone, or `block` is the entry.
+    /// One of the two was deleted, or `block` is the entry.
     pub fn place_block(&mut self, block: Block, after: Block) -> Result<(), EditError> {
         let from = self.layout_position(block)?;
         if from == 0 {
@@ -180,7 +181,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Deletes a block with everything in it. Edges into it have to be gone.
+    /// Deletes a block with everything in it. It must have no predecessors.
     ///
     /// # Errors
     /// It is the entry block, or something still leads to it.
@@ -233,7 +234,7 @@ impl Editor<'_> {
             .is_some_and(|&node| self.is_phi(node))
     }
 
-    /// Do the PHIs of `block` have a value for `predecessor`?
+    /// True if the PHIs of `block` have a value for `predecessor`.
     fn has_incoming(&self, block: Block, predecessor: Block) -> bool {
         let phi = self.phis(block).first().copied();
         phi.is_some_and(|phi| {
@@ -243,7 +244,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Do all PHIs of `block` have the same value for both predecessors?
+    /// True if all PHIs of `block` have the same value for both predecessors.
     fn same_incoming(&self, block: Block, one: Block, other: Block) -> bool {
         let value = |phi: Node, predecessor: Block| {
             let operands = &self.operands(phi)[1..];
@@ -256,7 +257,7 @@ impl Editor<'_> {
         phis.iter().all(|&phi| value(phi, one) == value(phi, other))
     }
 
-    /// Makes the PHIs of `block` expect from `new` what came from `old`.
+    /// Renames a predecessor in the PHIs of `block`.
     fn rename_incoming(&mut self, block: Block, old: Block, new: Block) {
         for phi in self.phis(block) {
             for operand in self

@@ -1,7 +1,7 @@
 //! Edits of a function, collected into a plan.
 //!
-//! The editor starts with the input as it is. What is edited is remembered beside the input, so the
-//! plan names only what changed.
+//! The editor starts with the unchanged input. Edits are stored next to the input, so the plan
+//! contains only the changes.
 
 use oriel_engine::entity::{
     Block, Constant, EntityRef, FrameObject, Instruction, PrimaryMap, Register, RegisterClass, SecondaryMap,
@@ -16,17 +16,17 @@ use oriel_ori::plan::abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// An instruction under edit: an input instruction, or one that was added.
+/// An instruction under edit: an input instruction or an added one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(u32);
 entity_impl!(Node, "node");
 
-/// A place between instructions: before the instruction number `index` of `block`, or at its end.
+/// A position between instructions: before instruction number `index` of `block`, or at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The block.
     pub block: Block,
-    /// How many instructions of the block come before.
+    /// The number of earlier instructions in the block.
     pub index: usize,
 }
 
@@ -39,7 +39,7 @@ pub enum EditError {
     /// The block is no longer in the function.
     #[error("the block was deleted")]
     DeletedBlock,
-    /// A block cannot go while something leads to it.
+    /// A block with predecessors cannot be deleted.
     #[error("something still leads to the block")]
     StillReached,
     /// The instruction has fewer operands.
@@ -60,12 +60,12 @@ pub enum EditError {
     /// The instruction must not be duplicated.
     #[error("the instruction must not be duplicated")]
     NotDuplicable,
-    /// The entry block has to stay first.
+    /// The entry block must stay first.
     #[error("the entry block has to stay first")]
     EntryBlock,
 }
 
-/// An operand to give to an instruction.
+/// An operand for an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A use of a register.
@@ -78,7 +78,7 @@ pub enum Operand {
     Constant(Constant),
     /// A block.
     Block(Block),
-    /// Operand `number` of an input instruction, as it is.
+    /// Operand `number` of an input instruction, unchanged.
     Original(Instruction, usize),
 }
 
@@ -114,12 +114,11 @@ pub struct NewInstruction<'a> {
     pub opcode: &'a str,
     /// All operands, definitions first.
     pub operands: &'a [Operand],
-    /// The input instruction that it takes the place of, for its location, flags and memory
-    /// operands.
+    /// The input instruction that it replaces, for its location, flags and memory operands.
     pub source: Option<Instruction>,
 }
 
-/// What a node is made of.
+/// The origin of a node.
 #[derive(Clone, Debug)]
 enum Origin {
     Input(Instruction),
@@ -133,9 +132,9 @@ enum Origin {
 #[derive(Clone, Debug)]
 struct NodeData {
     origin: Origin,
-    /// The operands, where they are not the input's.
+    /// The operands, if they differ from the input's.
     operands: Option<Vec<OperandRecord>>,
-    /// Input instructions that this one stands for, too.
+    /// Input instructions that this one represents, too.
     merged: SmallVec<[Instruction; 2]>,
 }
 
@@ -188,7 +187,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// The function as it was.
+    /// Returns the original function.
     pub fn snapshot(&self) -> Snapshot<'a> {
         self.snapshot
     }
@@ -211,7 +210,7 @@ impl<'a> Editor<'a> {
     /// Returns where a node is.
     ///
     /// # Errors
-    /// It was deleted.
+    /// The node was deleted.
     pub fn position(&self, node: Node) -> Result<Position, EditError> {
         for &block in &self.order {
             if let Some(index) = self.blocks[block].nodes.iter().position(|&other| other == node) {
@@ -229,7 +228,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Flags of a node's opcode; none are known of opcodes that the input does not use.
+    /// Returns the flags of a node's opcode; empty for opcodes that the input does not use.
     pub(super) fn opcode_flags(&self, node: Node) -> OpcodeFlags {
         match &self.nodes[node].origin {
             Origin::Input(instruction) | Origin::Clone(instruction) => {
@@ -250,7 +249,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Returns a node's operands as they are now.
+    /// Returns a node's current operands.
     pub fn operands(&self, node: Node) -> &[OperandRecord] {
         let data = &self.nodes[node];
         match (&data.operands, &data.origin) {
@@ -262,7 +261,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Returns a node's operands, to be changed.
+    /// Returns a node's operands, to modify.
     pub(super) fn operands_mut(&mut self, node: Node) -> &mut Vec<OperandRecord> {
         let data = &mut self.nodes[node];
         data.operands.get_or_insert_with(|| match data.origin {
@@ -273,14 +272,14 @@ impl<'a> Editor<'a> {
         })
     }
 
-    /// Returns a new register of a class.
+    /// Creates a register of a class.
     pub fn new_register(&mut self, class: RegisterClass) -> Register {
         self.new_registers.push(class);
         Register::new(self.snapshot.register_count() + self.new_registers.len() - 1)
     }
 
-    /// Takes an object off the stack, which nothing may use then. Objects go in the order of their
-    /// numbers.
+    /// Removes an object from the stack, which nothing may use then. Objects must be removed in the
+    /// order of their numbers.
     pub fn remove_frame_object(&mut self, object: FrameObject) {
         self.removed_frame_objects.push(object);
     }
@@ -296,18 +295,18 @@ impl<'a> Editor<'a> {
     /// Deletes an instruction.
     ///
     /// # Errors
-    /// It was deleted before.
+    /// It was deleted already.
     pub fn delete(&mut self, node: Node) -> Result<(), EditError> {
         let position = self.position(node)?;
         self.blocks[position.block].nodes.remove(position.index);
         Ok(())
     }
 
-    /// Deletes `node`, for which `survivor` stands from now on: flags are intersected, memory
+    /// Deletes `node`, which `survivor` represents from now on: flags are intersected, memory
     /// operands and locations merged.
     ///
     /// # Errors
-    /// One of the two was deleted before.
+    /// One of the two was deleted already.
     pub fn merge(&mut self, node: Node, survivor: Node) -> Result<(), EditError> {
         self.position(survivor)?;
         self.delete(node)?;
@@ -317,7 +316,7 @@ impl<'a> Editor<'a> {
         Ok(())
     }
 
-    /// Changes an operand. A definition stays one, a use a use.
+    /// Changes an operand. A definition stays a definition, a use a use.
     ///
     /// # Errors
     /// There is no such operand.
@@ -327,7 +326,7 @@ impl<'a> Editor<'a> {
             .get_mut(number)
             .ok_or(EditError::NoOperand(number))?;
         let record = operand.record();
-        // Flags such as `implicit` belong to the place, not to the value put there.
+        // Flags such as `implicit` belong to the position, not to the value.
         let kept = if record.kind == OperandKind::Register as u8 && place.kind == record.kind {
             place.flags & !(OperandFlags::KILL | OperandFlags::UNDEF).bits()
         } else {
@@ -380,11 +379,11 @@ impl<'a> Editor<'a> {
         node
     }
 
-    /// Adds a copy of an input instruction, with the operands that it had there.
+    /// Adds a copy of an input instruction, with its original operands.
     ///
     /// # Errors
-    /// The instruction is convergent, a call or has side effects, or LLVM says that it must not be
-    /// duplicated.
+    /// The instruction is convergent, a call or has side effects, or LLVM does not allow its
+    /// duplication.
     pub fn clone_instruction(&mut self, instruction: Instruction, at: Position) -> Result<Node, EditError> {
         const NOT_DUPLICABLE: OpcodeFlags = OpcodeFlags::NOT_DUPLICABLE
             .union(OpcodeFlags::CONVERGENT)
@@ -430,7 +429,7 @@ impl<'a> Editor<'a> {
         index
     }
 
-    /// Returns the plan that makes the edits.
+    /// Returns the plan for the edits.
     pub fn finish(&self) -> Plan {
         let mut plan = Plan {
             new_registers: self.new_registers.iter().map(|class| class.as_u32()).collect(),
@@ -463,7 +462,7 @@ impl<'a> Editor<'a> {
         plan
     }
 
-    /// Returns the plan's number of each block: new blocks that were dropped again leave no gap.
+    /// Returns the plan's number of each block: dropped new blocks leave no gap.
     fn block_numbers(&self) -> SecondaryMap<Block, u32> {
         let mut numbers = SecondaryMap::new();
         let input = self.snapshot.block_count();
@@ -524,8 +523,8 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// Returns the operands of an input instruction in a form that a plan can give back: what has no
-/// form of its own refers to the original.
+/// Returns the operands of an input instruction in a form for plans: operands without a form of
+/// their own refer to the original.
 fn editable_operands(snapshot: &Snapshot<'_>, instruction: Instruction) -> Vec<OperandRecord> {
     let records = snapshot.instruction(instruction).operands();
     let editable = |(number, operand): (usize, oriel_engine::snapshot::OperandRef<'_>)| match operand.kind() {

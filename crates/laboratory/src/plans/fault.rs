@@ -1,4 +1,4 @@
-//! Plans damaged on purpose: `-oriel-inject-fault`, for tests of the guard around write-back.
+//! Deliberately damaged plans: `-oriel-inject-fault`, for tests of the guard around write-back.
 
 use super::{Editor, NewInstruction, Node, Operand, Position};
 use oriel_engine::entity::{EntityRef, RegisterClass};
@@ -10,7 +10,7 @@ use oriel_ori::plan::Plan;
 use oriel_ori::plan::abi::PlanAction;
 use oriel_random::{Random, Stream};
 
-/// Returns a plan that the shim has to refuse: its first instruction does not exist.
+/// Returns a plan that the shim must refuse: its first instruction does not exist.
 pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
     let mut plan = Plan::identity(snapshot);
     if let Some(first) = plan.instructions.first_mut() {
@@ -19,15 +19,15 @@ pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
     plan
 }
 
-/// Returns a well-formed plan that LLVM's verifier refuses: the edits, and in every block, in front
-/// of its terminators or at its end, a new register whose definition is marked as undefined.
+/// Returns a well-formed plan that LLVM's verifier refuses: the edits and, in every block, before
+/// its terminators or at its end, a new register whose definition is marked undefined.
 pub fn unverifiable(mut editor: Editor<'_>) -> Plan {
     let snapshot = editor.snapshot();
     let classes = snapshot.arrays().register_classes;
     let general = classes
         .iter()
         .position(|class| class.file == RegisterFile::General as u32);
-    // A function without registers stays as it is.
+    // A function without registers stays unchanged.
     let Some(class) = general.map(RegisterClass::new) else {
         return editor.finish();
     };
@@ -64,7 +64,7 @@ pub fn mutated(snapshot: &Snapshot<'_>, seed: u64) -> Plan {
         spell_out(&mut plan, snapshot);
     }
     if random.coin() {
-        // Mostly classes and names that exist, so that what is behind them is reached.
+        // Mostly existing classes and names, so that later checks are reached.
         let classes = snapshot.arrays().register_classes.len() as u32;
         let general = classes.saturating_sub(1).max(1);
         plan.new_registers = (0..random.between(1, 3))
@@ -134,7 +134,7 @@ fn spell_out(plan: &mut Plan, snapshot: &Snapshot<'_>) {
     }
 }
 
-/// Returns a number near what it replaces, or far off.
+/// Returns a number near the old one, or far off.
 fn other_number(old: u32, random: &mut Random) -> u32 {
     match random.below(6) {
         0 => old.wrapping_add(1),
@@ -200,7 +200,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Random) {
             }
         }
         6 => {
-            // Order: within the limits of the form this is often still a valid plan.
+            // A reordering is often still a valid plan.
             if plan.instructions.len() > 2 {
                 let last = plan.instructions.len() - 1;
                 let (a, b) = (random.index(last), random.index(last));
@@ -219,7 +219,7 @@ fn mutate_once(plan: &mut Plan, random: &mut Random) {
             }
         }
         8 => {
-            // An instruction less.
+            // One instruction less.
             if plan.instructions.len() > 1 && plan.operands.is_empty() {
                 let at = random.index(plan.instructions.len() - 1);
                 plan.instructions.remove(at);

@@ -1,4 +1,4 @@
-//! Plans that no phase makes: edits of a function written as text, and damage on purpose.
+//! Plans that no phase makes: edits of a function in text form, and deliberate damage.
 //!
 //! | file | subject |
 //! |---|---|

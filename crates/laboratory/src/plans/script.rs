@@ -1,4 +1,4 @@
-//! Edits written as text: `-oriel-edit=FILE`, for tests of the write-back and for experiments on a
+//! Edits in text form: `-oriel-edit=FILE`, for tests of the write-back and for experiments on a
 //! function that LLVM has lowered. `docs/edit-scripts.md` describes the language.
 //!
 //! ```text
@@ -29,21 +29,21 @@ struct Section {
     commands: Vec<(usize, Vec<String>)>,
 }
 
-/// Why a script cannot be read or applied.
+/// An error in a script.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ScriptError {
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub problem: String,
 }
 
 impl EditScript {
-    /// Reads a script. Commands are checked when they meet their function.
+    /// Parses a script. Commands are checked when they are applied.
     ///
     /// # Errors
-    /// A command stands before the first `function` line, or such a line is wrong.
+    /// A command precedes the first `function` line, or such a line is malformed.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         let mut script = Self::default();
         for (index, line) in text.lines().enumerate() {
@@ -88,10 +88,10 @@ impl EditScript {
         Ok(script)
     }
 
-    /// Carries out the commands for a function; nothing if the script does not mention it.
+    /// Applies the commands for a function; none if the script does not mention it.
     ///
     /// # Errors
-    /// A command is wrong or cannot be carried out.
+    /// A command is malformed or cannot be applied.
     pub fn apply<'s>(&self, snapshot: Snapshot<'s>) -> Result<Option<Editor<'s>>, ScriptError> {
         let matches = |section: &&Section| {
             section.function == snapshot.name() && section.stage.is_none_or(|stage| stage == snapshot.stage())
@@ -118,10 +118,10 @@ impl EditScript {
     }
 }
 
-/// Carries out commands on one function.
+/// Applies commands to one function.
 struct Interpreter<'a> {
     editor: Editor<'a>,
-    /// New registers, blocks and instructions by the names that the script gives them.
+    /// New registers, blocks and instructions by the names in the script.
     registers: HashMap<String, Register>,
     blocks: HashMap<String, Block>,
     nodes: HashMap<String, Node>,
@@ -245,7 +245,7 @@ impl Interpreter<'_> {
         }
         if let Some(source) = source {
             let node = self.editor.node(source);
-            // It takes the place of its source, wherever it stands.
+            // It replaces its source, wherever it is.
             if self.editor.position(node).is_ok() {
                 return Err("delete the instruction that the new one takes the place of first".to_owned());
             }
@@ -372,7 +372,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Returns the register that the input's operand `INSTRUCTION.NUMBER` is.
+    /// Returns the register of the input's operand `INSTRUCTION.NUMBER`.
     fn input_register(&self, word: &str) -> Option<Register> {
         let (instruction, number) = word.rsplit_once('.')?;
         let source = self.editor.source(self.node(instruction).ok()?)?;
@@ -385,7 +385,8 @@ impl Interpreter<'_> {
         is_register.then(|| Register::from_u32(record.index))
     }
 
-    /// Returns a register, a block, an immediate, or `INSTRUCTION.NUMBER`: what that operand is.
+    /// Parses a register, a block, an immediate, or `INSTRUCTION.NUMBER`: the value of that
+    /// operand.
     fn operand(&mut self, word: &str) -> CommandResult<Operand> {
         if word.starts_with('%') || self.input_register(word).is_some() {
             return Ok(Operand::Use(self.register(word)?));

@@ -1,5 +1,5 @@
-//! Edits of the counting loop of `snapshot/sample.rs`, looked at as plans. What LLVM makes of plans
-//! is tested in `lit-tests/plan`.
+//! Tests edits of the counting loop of `snapshot/sample.rs` as plans. `lit-tests/plan` tests how
+//! LLVM applies plans.
 
 use super::script::EditScript;
 use super::{EditError, Editor, Operand, Position, fault};
@@ -57,7 +57,7 @@ fn without_edits_the_plan_is_the_identity() {
     let mut plan = Editor::new(snapshot.view()).finish();
     let mut identity = Plan::identity(&snapshot.view());
     identity.blocks.last_mut().expect("a sentinel").block = 0;
-    // Neither the origin of an input block nor the number of the sentinel means anything.
+    // The origin of an input block and the number of the sentinel have no meaning.
     for record in &mut plan.blocks {
         record.origin = 0;
     }
@@ -178,7 +178,7 @@ fn a_detour_brings_the_value() {
     editor.add_edge(detour, block(LOOP)).unwrap();
     assert_eq!(editor.add_edge(detour, block(LOOP)), Err(EditError::EdgeExists));
     editor.retarget(block(LOOP), block(LOOP), detour).unwrap();
-    // The entry brings another value, for which the detour has no place.
+    // The entry has another value, for which the detour has no PHI.
     assert_eq!(
         editor.retarget(block(ENTRY), block(LOOP), detour),
         Err(EditError::PhiNeedsValue)

@@ -1,5 +1,4 @@
-//! Changes to the function and, with it, to its intervals: what `LiveIntervals` and `SlotIndexes`
-//! offer.
+//! Changes to the function and its intervals: the operations of `LiveIntervals` and `SlotIndexes`.
 
 use super::session::Session;
 use super::{NONE, Update, UpdateKind};
@@ -11,7 +10,7 @@ use oriel_engine::live::{
 use oriel_engine::snapshot::abi::{OpcodeFlags, OpcodeRecord, OperandFlags, OperandKind};
 
 impl Session<'_> {
-    /// Returns one change of the function, and questions now and then.
+    /// Makes one change of the function, and queries now and then.
     pub(super) fn change_function(&mut self) -> Result<(), String> {
         match self.random.below(20) {
             0..7 => self.move_instruction(),
@@ -32,7 +31,7 @@ impl Session<'_> {
         self.random.index(self.order.len())
     }
 
-    /// Returns a new instruction without operands; the function's order is not told of it.
+    /// Creates an instruction without operands, outside the function's order.
     fn new_instruction(&mut self) -> Instruction {
         let snapshot = &mut self.snapshot;
         let instruction = Instruction::new(snapshot.instructions.len() - 1);
@@ -45,7 +44,7 @@ impl Session<'_> {
         instruction
     }
 
-    /// Returns the judge's name of what stands before place `position` of a block.
+    /// Returns the judge's name of the entry before position `position` of a block.
     fn anchor(&self, block: usize, position: usize) -> u32 {
         position
             .checked_sub(1)
@@ -80,7 +79,7 @@ impl Session<'_> {
         self.compare(update, &[])
     }
 
-    /// Places of new instructions in a block.
+    /// Returns the positions of new instructions in a block.
     fn new_places(&self, block: usize) -> Vec<usize> {
         let order = &self.order[block];
         let is_new = |&place: &usize| order[place].index() >= self.first_new;
@@ -102,7 +101,7 @@ impl Session<'_> {
         self.compare(update, &[])
     }
 
-    /// Some new instructions of a block go and others come, and only then the indexes are repaired.
+    /// Removes some new instructions of a block and adds others, and only then repairs the indexes.
     pub(super) fn repair(&mut self) -> Result<(), String> {
         let block = self.pick_block();
         let mut gone = Vec::new();
@@ -148,7 +147,7 @@ impl Session<'_> {
         view.opcode_flags().contains(OpcodeFlags::PHI)
     }
 
-    /// True if the instructions may change places, as far as registers are concerned.
+    /// True if the instructions may be exchanged as far as registers are concerned.
     fn independent(&self, one: Instruction, other: Instruction) -> bool {
         let clash = |one, other| {
             let written = self.registers_of(one, true);
@@ -213,7 +212,7 @@ impl Session<'_> {
         self.compare(update, &[])
     }
 
-    /// Returns the operands of a register: instruction, number, and place among all operands.
+    /// Returns the operands of a register: instruction, number, and position among all operands.
     fn operands_of(&self, register: Register) -> Vec<(Instruction, usize, usize)> {
         let mut places = Vec::new();
         for &instruction in self.order.iter().flatten() {
@@ -230,7 +229,7 @@ impl Session<'_> {
         places
     }
 
-    /// Returns a register that no PHI reads: LLVM's operation does not see their reads.
+    /// Returns a register that no PHI reads: LLVM's operation does not consider their reads.
     fn pick_without_phis(&mut self) -> Option<Register> {
         let register = self.pick_register()?;
         let read_by_phi = self.operands_of(register).iter().any(|&(instruction, _, place)| {
@@ -239,7 +238,7 @@ impl Session<'_> {
         (!read_by_phi).then_some(register)
     }
 
-    /// Some reads of a register go, and its range shrinks.
+    /// Removes some reads of a register, and shrinks its range.
     fn shrink(&mut self) -> Result<(), String> {
         let Some(register) = self.pick_without_phis() else {
             return Ok(());
@@ -262,7 +261,7 @@ impl Session<'_> {
             let index = self.intervals.indexes().instruction_index(instruction);
             let query = range.query(index);
             if reads(&self.snapshot.operands[place]) && query.value_in().is_some() {
-                // What an instruction redefines early it reads early.
+                // An instruction that redefines a register early reads it early.
                 let definition = query.value_defined().and_then(|value| range.definition(value));
                 uses.push(definition.unwrap_or(index.register_slot(false)));
             }
@@ -292,7 +291,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Prunes a value at its definition or behind it, and extends it to where it ended.
+    /// Prunes a value at its definition or behind it, and extends it to its former ends.
     fn prune(&mut self) -> Result<(), String> {
         let Some(register) = self.pick_register() else {
             return Ok(());
@@ -354,7 +353,7 @@ impl Session<'_> {
         self.compare(update, &[])
     }
 
-    /// Extends a range to places where a value is defined on every path.
+    /// Extends a range to positions where a value is defined on every path.
     fn extend(&mut self) -> Result<(), String> {
         let Some(register) = self.pick_register() else {
             return Ok(());
@@ -382,8 +381,8 @@ impl Session<'_> {
         self.extend_to(register, &uses)
     }
 
-    /// Returns the blocks on every path to which an instruction defines a register; none that the
-    /// entry does not reach.
+    /// Returns the blocks on every path to which an instruction defines a register; no unreachable
+    /// ones.
     fn defined_on_entry(&self, register: Register) -> Vec<bool> {
         let indexes = self.intervals.indexes();
         let mut defines = vec![false; self.order.len()];
@@ -416,7 +415,7 @@ impl Session<'_> {
         defined
     }
 
-    /// Gives the components of a range registers of their own.
+    /// Splits the components of a range into registers of their own.
     fn split(&mut self) -> Result<(), String> {
         let Some(register) = self.pick_without_phis() else {
             return Ok(());

@@ -1,11 +1,12 @@
-//! Updates and questions judged by another implementation, LLVM's.
+//! Updates and queries judged by another implementation, LLVM's.
 //!
-//! Random sequences of operations are done to the engine's intervals and to the judge's. After
-//! each, every interval is compared segment by segment and value by value, and what the operations
-//! return. A sequence follows from the function alone, so that a difference can be seen again.
+//! Random sequences of operations are applied to the engine's intervals and to the judge's. After
+//! each, every interval is compared segment by segment and value by value, and so are the results
+//! of the operations. A sequence depends on the function alone, so that a difference can be
+//! reproduced.
 //!
-//! The judge numbers positions differently once instructions were inserted, so both sides speak of
-//! the place of an entry in the list of entries, times four, plus the slot.
+//! The judge numbers positions differently once instructions were inserted, so both sides use an
+//! entry's position in the list of entries, times four, plus the slot.
 
 mod function_changes;
 mod questions;
@@ -18,57 +19,57 @@ use oriel_engine::snapshot::abi::c_enum;
 use session::Session;
 
 c_enum! {
-    /// What is to be done or answered; see `cpp-shim/oriel_ffi.h` for what each takes and answers.
+    /// The operation or query; `cpp-shim/oriel_ffi.h` describes the arguments and answers.
     UpdateKind {
-        /// A new instruction gets an index.
+        /// Give a new instruction an index.
         Insert = 0,
-        /// A new instruction loses it.
+        /// Remove the index of a new instruction.
         Remove = 1,
-        /// Several come and go, and the block is repaired.
+        /// Add and remove several instructions, and repair the block.
         Repair = 2,
-        /// An instruction moves.
+        /// Move an instruction.
         Move = 3,
-        /// An operand reads nothing any more.
+        /// Make an operand undefined.
         Undef = 4,
-        /// A range shrinks to its uses.
+        /// Shrink a range to its uses.
         Shrink = 5,
-        /// A value is pruned.
+        /// Prune a value.
         Prune = 6,
-        /// A range is extended.
+        /// Extend a range.
         Extend = 7,
-        /// A range falls into components.
+        /// Split a range into components.
         Split = 8,
-        /// All is numbered anew.
+        /// Renumber everything.
         Pack = 9,
-        /// A value is defined.
+        /// Define a value.
         CreateDeadDefinition = 10,
-        /// A value is extended in its block.
+        /// Extend a value in its block.
         ExtendInBlock = 11,
-        /// A segment is added.
+        /// Add a segment.
         AddSegment = 12,
-        /// A segment is removed.
+        /// Remove a segment.
         RemoveSegment = 13,
-        /// A value is removed.
+        /// Remove a value.
         RemoveValue = 14,
-        /// Two values become one.
+        /// Merge two values.
         MergeValues = 15,
-        /// Values are numbered in the order of segments.
+        /// Number values in the order of segments.
         RenumberValues = 16,
-        /// A value without segments is made.
+        /// Create a value without segments.
         NewValue = 17,
-        /// Another range becomes part of a value.
+        /// Merge another range into a value.
         MergeSegments = 18,
-        /// A value of another range becomes part of a value.
+        /// Merge a value of another range into a value.
         MergeValue = 19,
-        /// Two ranges become one.
+        /// Join two ranges.
         Join = 20,
-        /// What is known of positions?
+        /// Query positions.
         AskPosition = 21,
-        /// How do two ranges lie to each other?
+        /// Query the relation of two ranges.
         AskPair = 22,
-        /// Where does a range enter and leave blocks?
+        /// Query where a range enters and leaves blocks.
         AskBlocks = 23,
-        /// Do the registers of a copy interfere?
+        /// Query whether the registers of a copy interfere.
         AskCopy = 24,
     }
 }
@@ -100,31 +101,32 @@ impl Update {
     }
 }
 
-/// The other implementation, at work on the same function.
+/// The other implementation, working on the same function.
 pub trait Judge {
-    /// Does what `update` says and returns the answer.
+    /// Performs `update` and returns the answer.
     fn perform(&mut self, update: &Update) -> Vec<u32>;
 
     /// Returns the state of all intervals.
     fn state(&mut self) -> ForeignIntervals<'_>;
 
-    /// Starts anew with the intervals of the function as it is.
+    /// Restarts with the intervals of the current function.
     fn restart(&mut self);
 }
 
-/// Stands for "none" in numbers that the judge gives and takes.
+/// Represents "none" in the judge's numbers.
 const NONE: u32 = u32::MAX;
-/// Sequences of changes to single ranges that each function gets.
+/// Sequences of changes to single ranges for each function.
 const RANGE_SEQUENCES: u64 = 2;
 /// Operations of each of these.
 const RANGE_OPERATIONS: usize = 60;
 /// Changes of the function and its intervals.
 const FUNCTION_OPERATIONS: usize = 80;
-/// Repairs of blocks at the end of that.
+/// Repairs of blocks at the end.
 const REPAIRS: usize = 6;
 
-/// Does random sequences of operations to the intervals of `snapshot` and to those of `judge`. With
-/// `damage` one of the intervals is wrong from the start, for tests that a difference is found.
+/// Applies random sequences of operations to the intervals of `snapshot` and to those of `judge`.
+/// With `damage` one of the intervals is wrong from the start, for tests that a difference is
+/// found.
 ///
 /// # Errors
 /// They differ; the message shows the operations, and both sides.
@@ -139,7 +141,7 @@ pub fn check(snapshot: &Snapshot<'_>, judge: &mut dyn Judge, damage: bool) -> Re
         let done = (0..RANGE_OPERATIONS).try_for_each(|_| session.change_ranges());
         done.map_err(|problem| session.explain(&problem))?;
     }
-    // This one last: it changes the judge's function.
+    // This is the last one: it changes the judge's function.
     judge.restart();
     let mut session = Session::new(snapshot, judge, seed + RANGE_SEQUENCES);
     let done = (0..FUNCTION_OPERATIONS).try_for_each(|_| session.change_function());

@@ -1,4 +1,4 @@
-//! Questions about ranges, asked on both sides.
+//! Queries of ranges on both sides.
 
 use super::session::Session;
 use super::{NONE, Update, UpdateKind};
@@ -6,7 +6,7 @@ use oriel_engine::entity::{EntityRef, Instruction, Register};
 use oriel_engine::live::{SlotIndex, ValueNumber};
 use oriel_engine::snapshot::abi::OpcodeFlags;
 
-/// Positions that one question is about.
+/// Positions in one query.
 const POSITIONS: usize = 8;
 
 fn number(value: Option<ValueNumber>) -> u32 {
@@ -14,12 +14,12 @@ fn number(value: Option<ValueNumber>) -> u32 {
 }
 
 impl Session<'_> {
-    /// Asks one question of each kind.
+    /// Makes one query of each kind.
     pub(super) fn ask(&mut self) -> Result<(), String> {
         let (Some(one), Some(other)) = (self.pick_register(), self.pick_register()) else {
             return Ok(());
         };
-        // LLVM allows most questions about ranges with segments only.
+        // LLVM allows most queries for ranges with segments only.
         if self.intervals.interval(one).is_empty() || self.intervals.interval(other).is_empty() {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl Session<'_> {
         self.compare_answers(&update, &answer)
     }
 
-    /// Asks of every copy of the function whether its registers interfere, the copy exempted.
+    /// Queries for every copy of the function whether its registers interfere, the copy exempted.
     pub(super) fn ask_copies(&mut self) -> Result<(), String> {
         let copies: Vec<(Instruction, Register, Register)> = {
             let snapshot = self.snapshot.view();

@@ -1,17 +1,17 @@
-//! Changes to single ranges, whatever the function says: what `LiveRange` offers.
+//! Changes to single ranges, regardless of the function: the operations of `LiveRange`.
 
 use super::session::{Positions, Session};
 use super::{NONE, Update, UpdateKind};
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_engine::live::{LiveSegment, OwnedLiveRange, SlotIndex, ValueNumber};
 
-/// Entries that a new segment is long at most.
+/// The most entries in a new segment.
 const LONGEST: u64 = 20;
-/// Of a hundred values of a range that is joined, these become one with a value of the other range.
+/// The percentage of values in a joined range that are merged with a value of the other range.
 const SAME_VALUE_PERCENT: u32 = 30;
 
 impl Session<'_> {
-    /// Returns one change of a random range, and questions now and then.
+    /// Makes one change of a random range, and queries now and then.
     pub(super) fn change_ranges(&mut self) -> Result<(), String> {
         let Some(register) = self.pick_register() else {
             return Ok(());
@@ -37,7 +37,7 @@ impl Session<'_> {
         self.intervals.interval(register).to_owned()
     }
 
-    /// Returns a value of the range that is in use.
+    /// Returns a used value of the range.
     fn pick_value(&mut self, register: Register) -> Option<ValueNumber> {
         let values: Vec<ValueNumber> = self
             .intervals
@@ -260,7 +260,7 @@ impl Session<'_> {
         let Some(other) = self.pick_register().filter(|&other| other != register) else {
             return Ok(());
         };
-        // Only values in use have a place in the joint range.
+        // Only used values occur in the joint range.
         self.renumber_values(register)?;
         self.renumber_values(other)?;
         let (ours, theirs) = (self.range(register), self.range(other));

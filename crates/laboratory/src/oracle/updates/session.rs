@@ -1,4 +1,4 @@
-//! One sequence of operations: the two sides, and how they are compared.
+//! A sequence of operations: the two sides, and their comparison.
 
 use super::{Judge, NONE, Update};
 use crate::oracle::intervals::{ForeignInterval, ForeignIntervals};
@@ -12,25 +12,24 @@ use oriel_random::{Random, Stream};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-/// Operations that a message shows.
+/// Operations shown in a message.
 const SHOWN: usize = 12;
 
 /// A sequence of operations.
 pub(super) struct Session<'a> {
     judge: &'a mut dyn Judge,
-    /// The function, with the operands as they are now; the order of instructions is that of the
-    /// start.
+    /// The function with its current operands; the order of instructions is the original one.
     pub snapshot: OwnedSnapshot,
     pub predecessors: FlowGraph,
     pub intervals: LiveIntervals,
     pub random: Random,
-    /// Indexed instructions of each block in their present order.
+    /// Indexed instructions of each block in their current order.
     pub order: Vec<Vec<Instruction>>,
     /// Instructions of the input; later numbers are new ones.
     pub first_new: usize,
-    /// Registers that are compared: those that no undefined value reaches.
+    /// Compared registers: those that no undefined value reaches.
     pub registers: Vec<Register>,
-    /// Registers whose range is more than their operands need.
+    /// Registers whose range exceeds what their operands need.
     pub extended: BTreeSet<Register>,
     history: Vec<Update>,
 }
@@ -72,7 +71,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lets the judge do `update` and compares its answer with `answer`, and all intervals if
+    /// Lets the judge perform `update` and compares its answer with `answer`, and all intervals if
     /// something changed.
     pub(super) fn compare(&mut self, update: Update, answer: &[u32]) -> Result<(), String> {
         let theirs = self.perform(&update);
@@ -82,7 +81,7 @@ impl<'a> Session<'a> {
         self.compare_state()
     }
 
-    /// Lets the judge do `update` and returns its answer.
+    /// Lets the judge perform `update` and returns its answer.
     pub(super) fn perform(&mut self, update: &Update) -> Vec<u32> {
         self.history.push(update.clone());
         self.judge.perform(update)
@@ -133,7 +132,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the instructions that mention a register, and where they are.
+    /// Returns the instructions that mention a register, and their positions.
     fn describe_operands(&self, register: Register) -> String {
         let mut text = String::new();
         for (block, order) in self.order.iter().enumerate() {
@@ -151,11 +150,11 @@ impl<'a> Session<'a> {
         text
     }
 
-    /// Lets the judge do `update`, and compares all but where entries lie to which no instruction
-    /// belongs.
+    /// Lets the judge perform `update`, and compares everything except the positions of entries
+    /// without an instruction.
     ///
-    /// LLVM's repair may take an index away from an instruction that stays and give it another, so
-    /// that there are more such entries than it takes.
+    /// LLVM's repair may remove the index of an instruction that stays and give it another, so that
+    /// there are more such entries than instructions removed.
     pub(super) fn compare_but_blanks(&mut self, update: &Update) -> Result<(), String> {
         self.perform(update);
         let positions = Positions::new(&self.intervals);
@@ -213,7 +212,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the message for a difference: it, and the last operations.
+    /// Returns the message for a difference, with the last operations.
     pub(super) fn explain(&self, problem: &str) -> String {
         let mut text = format!(
             "{problem}\nafter {} operations, of these the last:",
@@ -229,12 +228,12 @@ impl<'a> Session<'a> {
         Positions::new(&self.intervals)
     }
 
-    /// Returns a register to work on.
+    /// Chooses a register to work on.
     pub(super) fn pick_register(&mut self) -> Option<Register> {
         (!self.registers.is_empty()).then(|| self.random.pick(&self.registers))
     }
 
-    /// Returns a slot of any entry but the first and the last.
+    /// Chooses a slot of any entry except the first and the last.
     pub(super) fn pick_index(&mut self, positions: &Positions) -> SlotIndex {
         let count = positions.entries.len() as u64;
         let entry = 1 + self.random.below(count.saturating_sub(2).max(1)) as u32;
@@ -242,7 +241,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The places of entries in the numbering, as it is at one moment.
+/// The positions of entries in the current numbering.
 pub(super) struct Positions {
     entries: Vec<SlotIndex>,
     places: HashMap<u32, u32>,
@@ -263,18 +262,18 @@ impl Positions {
         }
     }
 
-    /// Returns the position that stands for `index`.
+    /// Converts an index to a position.
     pub(super) fn of(&self, index: SlotIndex) -> u32 {
         self.places[&index.base()] * SLOT_COUNT + index.slot() as u32
     }
 
-    /// Returns the index that `position` stands for.
+    /// Converts a position to an index.
     pub(super) fn index(&self, position: u32) -> SlotIndex {
         let entry = self.entries[(position / SLOT_COUNT) as usize];
         SlotIndex::from_number(entry.number() + position % SLOT_COUNT)
     }
 
-    /// Returns a foreign range in our numbers.
+    /// Converts a foreign range to our numbers.
     fn range(&self, interval: &ForeignInterval, theirs: &ForeignIntervals<'_>) -> OwnedLiveRange {
         let mut range = OwnedLiveRange::default();
         if interval.first_segment == NONE {
@@ -315,7 +314,7 @@ impl Entries {
         Self(places)
     }
 
-    /// Returns how many entries lie at or before a position, and the slot if one lies there.
+    /// Returns how many entries lie at or before a position, and the slot if an entry lies there.
     fn rank(&self, position: u32) -> (usize, Option<u32>) {
         let before = self.0.partition_point(|&place| place <= position / SLOT_COUNT);
         let here = before > 0 && self.0[before - 1] == position / SLOT_COUNT;
