@@ -1,10 +1,12 @@
 //! The steps for one function at one stage.
 
+use crate::live::LiveRangeCalc;
+use crate::live::pressure::Pressure;
 use crate::options::{Mode, Options, Phases, Printing, Validation};
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
-use crate::phases::never_worse::{Cost, excess_pressure, weighted_instructions};
+use crate::phases::never_worse::{Cost, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{
     Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, unread_stores,
@@ -14,7 +16,6 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use crate::validate::{Subject, Validator};
 use serde::Serialize;
-use std::rc::Rc;
 
 /// The result for a function.
 #[derive(Debug, Default)]
@@ -245,7 +246,7 @@ fn optimize(
         let Some(after) = after else {
             return Ok(Change::None);
         };
-        if let Some(reason) = worsening(weighted_before, after, snapshot, options)? {
+        if let Some(reason) = worsening(weighted_before, after, snapshot, options) {
             work.is_changed = false;
             work.remarks.push(taken_back(&reason));
             if let Some(effects) = &mut work.effects {
@@ -301,28 +302,23 @@ fn worsening(
     after: Cost,
     snapshot: &Snapshot<'_>,
     options: &Options,
-) -> Result<Option<String>, PipelineError> {
+) -> Option<String> {
     let before = Cost {
         weighted_instructions: weighted_before,
         // Pressure within the budget cannot be worse. Otherwise, which is rare, the original
-        // function is imported again: measuring it beforehand would take time for every function.
+        // function is measured again: measuring it beforehand would take time for every function.
         excess_pressure: match after.excess_pressure {
             0 => 0,
-            _ => excess_pressure_of_input(snapshot, options)?,
+            _ => excess_pressure_of_input(snapshot, options),
         },
     };
-    Ok(after.worse_than(before))
+    after.worse_than(before)
 }
 
-/// Returns the excess pressure of the original function.
-fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> Result<u32, PipelineError> {
-    let function = import(snapshot)?;
-    let liveness = || {
-        let flow = ControlFlow::analyze(&function, options.phase_options.traversal);
-        Rc::new(Liveness::compute(&function, &flow))
-    };
-    let budget = options.phase_options.register_budget;
-    Ok(excess_pressure(&function, budget, liveness))
+/// Returns the excess pressure of the original function, whose snapshot the engine reads as it is.
+fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> u32 {
+    let intervals = LiveRangeCalc::new().analyze(snapshot);
+    Pressure::new(&intervals, snapshot).excess(options.phase_options.register_budget)
 }
 
 /// Returns the remark on a function that its phases made worse.

@@ -98,7 +98,7 @@ fn becomes_code(function: &Function, instruction: Instruction) -> bool {
 
 /// Returns the [excess pressure](Cost::excess_pressure) of a function for a register budget. Calls
 /// `liveness` only if necessary.
-pub fn excess_pressure(
+fn excess_pressure(
     function: &Function,
     register_budget: u32,
     liveness: impl FnOnce() -> Rc<Liveness>,
