@@ -21,7 +21,10 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
@@ -146,19 +149,18 @@ int oriel_set_llvm_option(OrielText Name, const OrielText *Value,
   return 0;
 }
 
-LLVMModuleRef oriel_read_module(OrielText Path, LLVMContextRef Context,
-                                OrielSink ErrorSink) {
-  // IR that names no layout, or no target, gets that of its target, as in llc.
-  auto Layout = [](StringRef Triple,
-                   StringRef Named) -> std::optional<std::string> {
-    if (!Named.empty())
-      return std::nullopt;
-    return llvm::Triple(Triple.empty() ? DefaultTriple : Triple)
-        .computeDataLayout();
-  };
-  SMDiagnostic Diagnostic;
-  std::unique_ptr<Module> M = parseIRFile(
-      toStringRef(Path), Diagnostic, *unwrap(Context), ParserCallbacks(Layout));
+/// IR that names no layout, or no target, gets that of its target, as in llc.
+static std::optional<std::string> layoutFor(StringRef Triple, StringRef Named) {
+  if (!Named.empty())
+    return std::nullopt;
+  return llvm::Triple(Triple.empty() ? DefaultTriple : Triple)
+      .computeDataLayout();
+}
+
+/// The module, or null and what is wrong with it.
+static LLVMModuleRef handOver(std::unique_ptr<Module> M,
+                              const SMDiagnostic &Diagnostic,
+                              OrielSink ErrorSink) {
   if (M)
     return wrap(M.release());
   std::string Text;
@@ -166,4 +168,39 @@ LLVMModuleRef oriel_read_module(OrielText Path, LLVMContextRef Context,
   Diagnostic.print(nullptr, Stream, /*ShowColors=*/false);
   ErrorSink.write(ErrorSink.context, toText(StringRef(Text).trim()));
   return nullptr;
+}
+
+LLVMModuleRef oriel_read_module(OrielText Path, LLVMContextRef Context,
+                                OrielSink ErrorSink) {
+  SMDiagnostic Diagnostic;
+  std::unique_ptr<Module> M =
+      parseIRFile(toStringRef(Path), Diagnostic, *unwrap(Context),
+                  ParserCallbacks(layoutFor));
+  return handOver(std::move(M), Diagnostic, ErrorSink);
+}
+
+LLVMModuleRef oriel_parse_module(OrielText Name, OrielText Content,
+                                 LLVMContextRef Context, OrielSink ErrorSink) {
+  // The parser of text reads on to a null byte.
+  std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(
+      toStringRef(Content), toStringRef(Name));
+  SMDiagnostic Diagnostic;
+  std::unique_ptr<Module> M =
+      parseIR(*Buffer, Diagnostic, *unwrap(Context), ParserCallbacks(layoutFor));
+  return handOver(std::move(M), Diagnostic, ErrorSink);
+}
+
+void oriel_list_processors(OrielText TripleText, OrielSink Names) {
+  llvm::Triple TT(toStringRef(TripleText));
+  std::string Problem;
+  const Target *T = TargetRegistry::lookupTarget(TT, Problem);
+  if (!T)
+    return;
+  std::unique_ptr<MCSubtargetInfo> STI(T->createMCSubtargetInfo(TT, "", ""));
+  std::string Text;
+  for (const SubtargetSubTypeKV &Processor : STI->getAllProcessorDescriptions())
+    Text.append(Processor.Key).push_back(' ');
+  for (const SubtargetFeatureKV &Feature : STI->getAllProcessorFeatures())
+    Text.append(Feature.Key).push_back(' ');
+  Names.write(Names.context, toText(Text));
 }

@@ -185,6 +185,14 @@ int oriel_is_compatible(OrielSink reason);
 LLVMModuleRef oriel_read_module(OrielText path, LLVMContextRef context,
                                 OrielSink error);
 
+/// The same for IR or bitcode in memory, which messages call \p name.
+LLVMModuleRef oriel_parse_module(OrielText name, OrielText content,
+                                 LLVMContextRef context, OrielSink error);
+
+/// Writes the names of all processors and features of a target to \p names,
+/// with blanks between them. The target has to be initialised.
+void oriel_list_processors(OrielText triple, OrielSink names);
+
 /// Compiles a module and hands the PTX over. Returns zero and writes to
 /// \p error what LLVM said if that failed; the context's handler gets all other
 /// diagnostics.

@@ -15,7 +15,10 @@
 //! `examples/embed-rust` is a complete host. As always with LLVM, only one thread at a time may use
 //! a module and its context; modules of different contexts can be compiled concurrently.
 
-use crate::ffi::{Captured, capture_compilation, check_compatible, emit_ptx, read_module, set_llvm_option};
+use crate::ffi::{
+    Captured, capture_compilation, check_compatible, emit_ptx, list_processors, parse_module, read_module,
+    set_llvm_option,
+};
 use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
 use crate::report::CodeReport;
@@ -48,9 +51,14 @@ pub enum CompileError {
     #[error("its target is {0}, not nvptx64")]
     WrongTarget(String),
     /// LLVM does not know the compute capability or PTX version.
-    #[error("LLVM has no target machine for {0}")]
-    NoTargetMachine(String),
-    /// The file cannot be read, or is not LLVM IR.
+    #[error("LLVM {LLVM_VERSION} knows no {wanted}; it knows {}", known.join(", "))]
+    UnknownTarget {
+        /// Its name in LLVM's form, such as `sm_999`.
+        wanted: String,
+        /// All names of the kind that LLVM knows.
+        known: Vec<String>,
+    },
+    /// The file cannot be read, or is not LLVM IR. The message starts with the file's name.
     #[error("{0}")]
     Unreadable(String),
     /// LLVM refuses the module.
@@ -158,6 +166,14 @@ impl Compiler {
         read_module(context, path).map_err(CompileError::Unreadable)
     }
 
+    /// Reads LLVM IR or bitcode in memory; messages call it `name`.
+    ///
+    /// # Errors
+    /// [`CompileError::Unreadable`].
+    pub fn parse<'c>(context: &'c Context, name: &str, content: &[u8]) -> Result<Module<'c>, CompileError> {
+        parse_module(context, name, content).map_err(CompileError::Unreadable)
+    }
+
     /// Compiles a module. Sets its target triple and data layout, and code generation modifies it
     /// as in any compilation.
     ///
@@ -213,9 +229,14 @@ impl Compiler {
         Target::initialize_nvptx(&InitializationConfig::default());
         let target = Target::from_triple(triple).map_err(|error| CompileError::Llvm(error.to_string()))?;
         let cpu = self.sm.as_ref().map_or_else(String::new, |sm| format!("sm_{sm}"));
-        let features = self
+        let version = self
             .ptx_version
-            .map_or_else(String::new, |version| format!("+ptx{version}"));
+            .map_or_else(String::new, |version| format!("ptx{version}"));
+        check_known(triple, &[("sm_", &cpu), ("ptx", &version)])?;
+        let features = match version.as_str() {
+            "" => String::new(),
+            version => format!("+{version}"),
+        };
         let machine = target.create_target_machine(
             triple,
             &cpu,
@@ -224,8 +245,7 @@ impl Compiler {
             RelocMode::Default,
             CodeModel::Default,
         );
-        let machine =
-            machine.ok_or_else(|| CompileError::NoTargetMachine(format!("'{cpu}' with '{features}'")))?;
+        let machine = machine.ok_or_else(|| CompileError::Llvm("LLVM has no target machine".to_owned()))?;
         // As llc prints it.
         machine.set_asm_verbosity(true);
         Ok(machine)
@@ -258,6 +278,27 @@ pub(crate) fn check_target(triple: &TargetTriple) -> Result<(), CompileError> {
         true => Ok(()),
         false => Err(CompileError::WrongTarget(name.into_owned())),
     }
+}
+
+/// Checks that LLVM knows processors and features, each given with the prefix of its kind. LLVM itself
+/// would ignore unknown ones and print a notice.
+///
+/// # Errors
+/// [`CompileError::UnknownTarget`], which lists the known ones.
+fn check_known(triple: &TargetTriple, wanted: &[(&str, &String)]) -> Result<(), CompileError> {
+    let known = list_processors(&triple.as_str().to_string_lossy());
+    let is_known = |name: &str| name.is_empty() || known.iter().any(|known| known == name);
+    let Some((kind, wanted)) = wanted.iter().find(|(_, name)| !is_known(name)) else {
+        return Ok(());
+    };
+    let number = |name: &str| name.trim_matches(|it: char| !it.is_ascii_digit()).parse().unwrap_or(0_u32);
+    let mut known: Vec<String> = known.into_iter().filter(|name| name.starts_with(kind)).collect();
+    known.sort_by_key(|name| (number(name), name.len(), name.clone()));
+    known.dedup();
+    Err(CompileError::UnknownTarget {
+        wanted: wanted.to_string(),
+        known,
+    })
 }
 
 /// Returns these options, or the process's, if Oriel can work with them in this process.

@@ -80,7 +80,7 @@ mod llvm {
             CompileError::Options(_) => OrielStatus::InvalidFlags,
             CompileError::WrongLlvm(_) => OrielStatus::WrongLlvm,
             CompileError::WrongTarget(_) => OrielStatus::InvalidArgument,
-            CompileError::NoTargetMachine(_) | CompileError::Unreadable(_) | CompileError::Llvm(_) => {
+            CompileError::UnknownTarget { .. } | CompileError::Unreadable(_) | CompileError::Llvm(_) => {
                 OrielStatus::CompilationFailed
             }
         };

@@ -15,6 +15,13 @@ use std::sync::{PoisonError, RwLock};
 unsafe extern "C" {
     fn oriel_is_compatible(reason: OrielSink) -> i32;
     fn oriel_read_module(path: OrielText, context: LLVMContextRef, error: OrielSink) -> LLVMModuleRef;
+    fn oriel_parse_module(
+        name: OrielText,
+        content: OrielText,
+        context: LLVMContextRef,
+        error: OrielSink,
+    ) -> LLVMModuleRef;
+    fn oriel_list_processors(triple: OrielText, names: OrielSink);
     fn oriel_emit_ptx(
         module: LLVMModuleRef,
         machine: LLVMTargetMachineRef,
@@ -113,11 +120,45 @@ pub(crate) fn read_module<'c>(context: &'c Context, path: &Path) -> Result<Modul
             OrielSink::into_string(&mut problem),
         )
     };
-    if module.is_null() {
-        return Err(problem);
-    }
     // SAFETY: the module is new, belongs to this context and is not shared.
-    Ok(unsafe { Module::new(module) })
+    unsafe { own_module(module) }.ok_or(problem)
+}
+
+/// Reads LLVM IR or bitcode in memory; messages call it `name`.
+pub(crate) fn parse_module<'c>(
+    context: &'c Context,
+    name: &str,
+    content: &[u8],
+) -> Result<Module<'c>, String> {
+    let mut problem = String::new();
+    // SAFETY: name, content, context and the sink's string outlive the call.
+    let module = unsafe {
+        oriel_parse_module(
+            OrielText::borrowed(name),
+            OrielText::borrowed_bytes(content),
+            context.as_ctx_ref(),
+            OrielSink::into_string(&mut problem),
+        )
+    };
+    // SAFETY: as above.
+    unsafe { own_module(module) }.ok_or(problem)
+}
+
+/// Takes the module behind a pointer; none if that is null.
+///
+/// # Safety
+/// The module belongs to a context that outlives `'c`, and is not shared.
+unsafe fn own_module<'c>(module: LLVMModuleRef) -> Option<Module<'c>> {
+    // SAFETY: the caller ensures it.
+    (!module.is_null()).then(|| unsafe { Module::new(module) })
+}
+
+/// Returns LLVM's processors and features of an initialised target, such as `sm_90a` and `ptx86`.
+pub(crate) fn list_processors(triple: &str) -> Vec<String> {
+    let mut names = String::new();
+    // SAFETY: the text and the sink's string outlive the call.
+    unsafe { oriel_list_processors(OrielText::borrowed(triple), OrielSink::into_string(&mut names)) };
+    names.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Compiles a module. Returns the PTX, or LLVM's messages.

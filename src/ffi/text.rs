@@ -21,9 +21,14 @@ impl OrielText {
 
     /// Wraps a text for the duration of a call.
     pub const fn borrowed(text: &str) -> Self {
+        Self::borrowed_bytes(text.as_bytes())
+    }
+
+    /// Bytes for the time of a call.
+    pub const fn borrowed_bytes(bytes: &[u8]) -> Self {
         Self {
-            data: text.as_ptr().cast(),
-            length: text.len(),
+            data: bytes.as_ptr().cast(),
+            length: bytes.len(),
         }
     }
 
