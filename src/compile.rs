@@ -291,7 +291,11 @@ fn check_known(triple: &TargetTriple, wanted: &[(&str, &String)]) -> Result<(), 
     let Some((kind, wanted)) = wanted.iter().find(|(_, name)| !is_known(name)) else {
         return Ok(());
     };
-    let number = |name: &str| name.trim_matches(|it: char| !it.is_ascii_digit()).parse().unwrap_or(0_u32);
+    let number = |name: &str| {
+        name.trim_matches(|it: char| !it.is_ascii_digit())
+            .parse()
+            .unwrap_or(0_u32)
+    };
     let mut known: Vec<String> = known.into_iter().filter(|name| name.starts_with(kind)).collect();
     known.sort_by_key(|name| (number(name), name.len(), name.clone()));
     known.dedup();

@@ -111,7 +111,9 @@ pub(crate) fn check_compatible() -> Result<(), String> {
 /// Reads LLVM IR or bitcode as llc does: IR without a data layout gets its target's.
 pub(crate) fn read_module<'c>(context: &'c Context, path: &Path) -> Result<Module<'c>, String> {
     let mut problem = String::new();
-    let path = path.to_str().ok_or("its name is not valid UTF-8")?;
+    let Some(path) = path.to_str() else {
+        return Err(format!("{}: its name is not valid UTF-8", path.display()));
+    };
     // SAFETY: path, context and the sink's string outlive the call.
     let module = unsafe {
         oriel_read_module(

@@ -36,7 +36,7 @@ pub fn run(arguments: &CfgArguments) -> Result<(), String> {
         false => Traversal::ExplicitStack,
     };
     for path in &arguments.files {
-        let functions = load(path, arguments).map_err(|problem| format!("{}:{problem}", path.display()))?;
+        let functions = load(path, arguments)?;
         for function in functions.iter().filter(|function| !function.blocks().is_empty()) {
             let mut text = String::new();
             print(function, traversal, arguments.dot, &mut text).map_err(|error| error.to_string())?;
@@ -64,17 +64,14 @@ fn print(function: &Function, traversal: Traversal, dot: bool, out: &mut String)
     flow.print_loops(out)
 }
 
-/// Reads the functions of a file; an error starts with line and column, if known.
+/// Reads the functions of a file; an error starts with the file's name.
 fn load(path: &Path, arguments: &CfgArguments) -> Result<Vec<Function>, String> {
     if !is_module(path) {
-        return crate::ori::load(path);
+        return crate::ori::load(path).map_err(|problem| format!("{}:{problem}", path.display()));
     }
-    let snapshots = arguments
-        .modules
-        .snapshots_of(path)
-        .map_err(|problem| format!(" {problem}"))?;
-    snapshots
-        .iter()
-        .map(|snapshot| from_machine(&snapshot.view()).map_err(|error| format!(" {error}")))
+    let snapshots = arguments.modules.snapshots_of(path)?;
+    let functions = snapshots.iter().map(|snapshot| from_machine(&snapshot.view()));
+    functions
+        .map(|function| function.map_err(|error| format!("{}: {error}", path.display())))
         .collect()
 }

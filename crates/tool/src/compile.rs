@@ -1,10 +1,9 @@
 //! `oriel compile`: LLVM's code generation in this process, with Oriel in the pipeline.
 
+use crate::source::Source;
 use clap::Args;
 use inkwell::OptimizationLevel;
-use inkwell::context::Context;
-use inkwell::module::Module;
-use oriel::compile::{CompileError, Compiler};
+use oriel::compile::Compiler;
 use oriel::options::{self, Mode, Options};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub struct CompileArguments {
     /// LLVM IR (.ll) or bitcode (.bc)
-    file: PathBuf,
+    file: Source,
 
     /// Output file for the PTX; - is standard output
     #[arg(short, long, default_value = "-")]
@@ -43,7 +42,7 @@ pub fn run(arguments: &CompileArguments) -> Result<(), String> {
     if let Some(version) = arguments.ptx {
         compiler = compiler.ptx_version(version);
     }
-    let ptx = with_module(&arguments.file, |module| compiler.emit(module))?;
+    let ptx = arguments.file.with_module(|module| compiler.emit(module))?;
     write_output(&arguments.output, &ptx)
 }
 
@@ -62,22 +61,25 @@ pub fn compiler(sm: Option<&str>, level: u8) -> Compiler {
     }
 }
 
+/// Returns the process's options with those of `flags`, written as in ORIEL_FLAGS, on top.
+///
+/// # Errors
+/// If an option is wrong.
+pub fn options_with(flags: &str) -> Result<Options, String> {
+    let mut options = Options::clone(&*options::process_options()?);
+    options.set_all(flags)?;
+    Ok(options)
+}
+
 /// Returns the process's options in mode `analyze`.
+///
+/// # Errors
+/// If an option is wrong.
 pub fn analyzing() -> Result<Options, String> {
     Ok(Options {
         mode: Mode::Analyze,
         ..Options::clone(&*options::process_options()?)
     })
-}
-
-/// Runs a function on the module in a file; errors name the file.
-pub fn with_module<R>(
-    file: &Path,
-    work: impl FnOnce(&Module<'_>) -> Result<R, CompileError>,
-) -> Result<R, String> {
-    let context = Context::create();
-    let done = Compiler::read(&context, file).and_then(|module| work(&module));
-    done.map_err(|problem| format!("{}: {problem}", file.display()))
 }
 
 /// Writes `text` to a file, or to standard output if `path` is `-`.

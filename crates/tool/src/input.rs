@@ -87,10 +87,12 @@ impl Input {
 
 #[cfg(feature = "llvm")]
 fn compile(file: &Path, how: &CodeGeneration) -> Result<Input, String> {
-    use crate::compile::{analyzing, compiler, with_module};
+    use crate::compile::{analyzing, compiler};
+    use crate::source::Source;
 
     let compiler = compiler(how.sm.as_deref(), how.level).options(analyzing()?);
-    let (ptx, snapshots) = oriel::capture_snapshots(|| with_module(file, |module| compiler.emit(module)));
+    let source = Source::from(file);
+    let (ptx, snapshots) = oriel::capture_snapshots(|| source.with_module(|module| compiler.emit(module)));
     let ptx = String::from_utf8(ptx?).map_err(|error| error.to_string())?;
     let module = Module::parse(&ptx).map_err(|error| error.to_string())?;
     let functions = snapshots.iter().map(|snapshot| {

@@ -100,14 +100,15 @@ fn time_alone(snapshot: &Snapshot<'_>, repetitions: u32) {
 
 #[cfg(feature = "llvm")]
 fn time_with_llvm(modules: &[&PathBuf], arguments: &BenchArguments) -> Result<(), String> {
-    use crate::compile::{compiler, with_module};
+    use crate::compile::compiler;
+    use crate::source::Source;
     let flags = format!("-oriel=analyze -oriel-bench={}", arguments.repetitions);
     oriel::options::set_all_on_command_line(&flags)?;
     let compiler = compiler(arguments.sm.as_deref(), 2);
     // The shim prints the totals when the process ends.
-    modules
-        .iter()
-        .try_for_each(|path| with_module(path, |module| compiler.emit(module).map(drop)))
+    modules.iter().try_for_each(|path| {
+        Source::from(path.as_path()).with_module(|module| compiler.emit(module).map(drop))
+    })
 }
 
 #[cfg(not(feature = "llvm"))]

@@ -1,5 +1,6 @@
 //! Reads LLVM's files for commands that work on snapshots.
 
+use crate::source::Source;
 use clap::Args;
 use oriel::options::Profile;
 #[cfg(feature = "llvm")]
@@ -31,7 +32,7 @@ impl ModuleOptions {
         let sm = self.sm.as_deref();
         #[cfg(not(feature = "llvm"))]
         let sm = None;
-        compile_module(module, sm).map(|compiled| compiled.snapshots)
+        compile_module(&module.into(), sm).map(|compiled| compiled.snapshots)
     }
 }
 
@@ -44,20 +45,32 @@ pub struct CompiledModule {
 }
 
 /// Compiles a module for a compute capability, such as 80 or 90a, or for LLVM's default.
+///
+/// # Errors
+/// If it cannot be compiled.
 #[cfg(feature = "llvm")]
-pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule, String> {
-    use crate::compile::{analyzing, compiler, with_module};
-    use oriel::snapshot::abi::{FunctionFlags, Stage};
+pub fn compile_module(module: &Source, sm: Option<&str>) -> Result<CompiledModule, String> {
+    use crate::compile::{analyzing, compiler};
 
     let options = analyzing()?;
-    if module.extension().unwrap_or_default() != "mir" {
-        let compiler = compiler(sm, 2).options(options);
-        let compile = || with_module(module, |module| compiler.emit(module));
-        let (ptx, snapshots) = oriel::capture_snapshots(compile);
-        let ptx = Some(ptx?);
-        return Ok(CompiledModule { snapshots, ptx });
+    if let Source::File(path) = module
+        && !module.is_ir()
+    {
+        return run_machine_ir(path, options, sm);
     }
-    let run = || crate::passes::run_pipeline(module, "oriel-ssa,oriel-late", sm);
+    let compiler = compiler(sm, 2).options(options);
+    let compile = || module.with_module(|module| compiler.emit(module));
+    let (ptx, snapshots) = oriel::capture_snapshots(compile);
+    let ptx = Some(ptx?);
+    Ok(CompiledModule { snapshots, ptx })
+}
+
+/// Runs Oriel's passes on machine IR in a file.
+#[cfg(feature = "llvm")]
+fn run_machine_ir(path: &Path, options: Options, sm: Option<&str>) -> Result<CompiledModule, String> {
+    use oriel::snapshot::abi::{FunctionFlags, Stage};
+
+    let run = || crate::passes::run_pipeline(path, "oriel-ssa,oriel-late", sm);
     let run = || oriel::options::with_options(options.into(), run);
     let (result, mut snapshots) = oriel::capture_snapshots(run);
     result?;
@@ -70,9 +83,12 @@ pub fn compile_module(module: &Path, sm: Option<&str>) -> Result<CompiledModule,
 }
 
 /// Compiles LLVM IR with the phases of a profile: returns its functions after Oriel, and the PTX.
+///
+/// # Errors
+/// If it cannot be compiled.
 #[cfg(feature = "llvm")]
 pub fn compile_with_phases(
-    module: &Path,
+    module: &Source,
     sm: Option<&str>,
     profile: Profile,
 ) -> Result<(Vec<CompiledFunction>, Vec<u8>), String> {
@@ -83,22 +99,22 @@ pub fn compile_with_phases(
         ..Options::clone(&*oriel::options::process_options()?)
     };
     let compiler = crate::compile::compiler(sm, 2).options(options);
-    let compilation = crate::compile::with_module(module, |module| compiler.compile(module))?;
+    let compilation = module.with_module(|module| compiler.compile(module))?;
     Ok((compilation.functions, compilation.ptx))
 }
 
 /// Reports that this build has no LLVM.
 #[cfg(not(feature = "llvm"))]
 pub fn compile_with_phases(
-    module: &Path,
+    module: &Source,
     _: Option<&str>,
     _: Profile,
 ) -> Result<(Vec<CompiledFunction>, Vec<u8>), String> {
-    Err(format!("{}: this oriel is built without LLVM", module.display()))
+    Err(format!("{module}: this oriel is built without LLVM"))
 }
 
 /// Reports that this build has no LLVM.
 #[cfg(not(feature = "llvm"))]
-pub fn compile_module(module: &Path, _: Option<&str>) -> Result<CompiledModule, String> {
-    Err(format!("{}: this oriel is built without LLVM", module.display()))
+pub fn compile_module(module: &Source, _: Option<&str>) -> Result<CompiledModule, String> {
+    Err(format!("{module}: this oriel is built without LLVM"))
 }

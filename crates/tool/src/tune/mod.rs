@@ -18,15 +18,15 @@ mod search;
 mod setting;
 mod workshop;
 
-use crate::compile::write_output;
+use crate::compile::{options_with, write_output};
 use crate::ptxas::Ptxas;
+use crate::source::Source;
 use cache::Cache;
-use clap::Args;
+use clap::{Args, Parser};
 use goal::{Goal, judged};
 use indicatif::{ProgressBar, ProgressStyle};
 use judge::Judge;
-use oriel::options;
-use output::Outcome;
+pub use output::Outcome;
 use search::Search;
 use setting::Variant;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ use workshop::Workshop;
 #[derive(Args)]
 pub struct TuneArguments {
     /// LLVM IR (.ll) or bitcode (.bc)
-    file: PathBuf,
+    file: Source,
 
     /// Compute capability, such as 80 or 90a [default: LLVM's]
     #[arg(long, value_name = "SM")]
@@ -113,10 +113,56 @@ pub struct TuneArguments {
     json: bool,
 }
 
+impl TuneArguments {
+    /// Parses the arguments after `oriel tune`, for a module that may be in memory.
+    ///
+    /// # Errors
+    /// If an argument is wrong.
+    pub fn parse_for(module: Source, arguments: &[String]) -> Result<Self, String> {
+        #[derive(Parser)]
+        #[command(no_binary_name = true)]
+        struct Line {
+            #[command(flatten)]
+            arguments: TuneArguments,
+        }
+        let name = module.to_string();
+        let words = arguments.iter().map(String::as_str).chain(["--", &name]);
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        Ok(Self {
+            file: module,
+            ..line.arguments
+        })
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: &TuneArguments) -> Result<(), String> {
-    options::set_all_on_command_line(&arguments.oriel)?;
-    let base = workshop::quiet(&*options::process_options()?);
+    let tuned = tune(arguments)?;
+    if let (Some(path), Some(ptx)) = (&arguments.output, &tuned.ptx) {
+        write_output(path, ptx)?;
+    }
+    let is_ptx_on_stdout = arguments
+        .output
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    tuned.outcome.print(arguments.json, is_ptx_on_stdout)
+}
+
+/// The result of tuning a module.
+#[derive(Debug)]
+pub struct Tuned {
+    /// The figures and the options.
+    pub outcome: Outcome,
+    /// The PTX of the best variant, if the arguments ask for it.
+    pub ptx: Option<Vec<u8>>,
+}
+
+/// Tunes a module.
+///
+/// # Errors
+/// If it cannot be compiled or judged, or there is nothing in it to tune.
+pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
+    let base = workshop::quiet(&options_with(&arguments.oriel)?);
     let jobs = arguments
         .jobs
         .or_else(|| std::thread::available_parallelism().ok().map(usize::from));
@@ -163,15 +209,11 @@ pub fn run(arguments: &TuneArguments) -> Result<(), String> {
         workshop.judge_all(variants, || progress.inc(1))
     });
     progress.finish_and_clear();
-    let outcome = Outcome::new(arguments.goal, arguments.function.as_deref(), &search, &workshop);
-    if let Some(path) = &arguments.output {
-        write_output(path, &workshop.ptx_of(&search.trials[search.best].variant)?)?;
-    }
-    let is_ptx_on_stdout = arguments
-        .output
-        .as_ref()
-        .is_some_and(|path| path.as_os_str() == "-");
-    outcome.print(arguments.json, is_ptx_on_stdout)
+    let best = || workshop.ptx_of(&search.trials[search.best].variant);
+    Ok(Tuned {
+        outcome: Outcome::new(arguments.goal, arguments.function.as_deref(), &search, &workshop),
+        ptx: arguments.output.is_some().then(best).transpose()?,
+    })
 }
 
 /// Returns the judge: ptxas, if it is there and the estimate was not requested.

@@ -4,12 +4,12 @@ use super::cache::Key;
 use super::figures::Judgement;
 use super::judge::{Judge, Usages};
 use super::setting::Variant;
-use crate::compile::{compiler, with_module};
+use crate::compile::compiler;
+use crate::source::Source;
 use oriel::compile::{Compilation, CompileError, Compiler, with_llvm_option};
 use oriel::options::{Mode, Options, Printing};
 use oriel::report::occupancy::Usage;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -18,7 +18,7 @@ type Answer = Arc<OnceLock<Result<Judgement, String>>>;
 
 /// A module with everything needed to judge its variants.
 pub struct Workshop {
-    file: PathBuf,
+    file: Source,
     compiler: Compiler,
     /// The options that variants start from.
     pub base: Options,
@@ -64,7 +64,7 @@ impl Workshop {
     /// # Errors
     /// If the module cannot be compiled, or Oriel handles nothing in it.
     pub fn new(
-        file: &Path,
+        file: &Source,
         sm: Option<&str>,
         ptx_version: Option<u32>,
         level: u8,
@@ -79,17 +79,17 @@ impl Workshop {
             mode: Mode::Analyze,
             ..base.clone()
         };
-        let seen = with_module(file, |module| compiler.clone().options(analyzing).compile(module))?;
+        let seen = file.with_module(|module| compiler.clone().options(analyzing).compile(module))?;
         let views = || seen.functions.iter().map(|function| function.code.view());
         let Some(target) = views().next().map(|view| view.function().sm) else {
-            return Err(format!("{}: there is no kernel to tune", file.display()));
+            return Err(format!("{file}: there is no kernel to tune"));
         };
         let kernels = views().filter(|view| view.is_kernel()).map(|view| {
             let usage = Usage::of_kernel(&view, 0);
             (view.name().into_owned(), (view.function().sm, usage))
         });
         Ok(Self {
-            file: file.to_owned(),
+            file: file.clone(),
             compiler,
             base,
             judge: Judge::Estimate,
@@ -171,16 +171,17 @@ impl Workshop {
                 options.mode = Mode::Analyze;
             }
             let compiler = self.compiler.clone().options(options);
-            return with_module(&self.file, |module| compiler.compile(module));
+            return self.file.with_module(|module| compiler.compile(module));
         }
         let compiler = self.compiler.clone().options(options);
-        with_module(&self.file, |module| -> Result<Compilation, CompileError> {
-            Ok(Compilation {
-                ptx: compiler.emit(module)?,
-                functions: Vec::new(),
-                report: String::new(),
+        self.file
+            .with_module(|module| -> Result<Compilation, CompileError> {
+                Ok(Compilation {
+                    ptx: compiler.emit(module)?,
+                    functions: Vec::new(),
+                    report: String::new(),
+                })
             })
-        })
     }
 
     /// The PTX of a variant.
@@ -189,9 +190,7 @@ impl Workshop {
     /// If it cannot be compiled.
     pub fn ptx_of(&self, variant: &Variant) -> Result<Vec<u8>, String> {
         let compiler = self.compiler.clone().options(self.options_of(variant)?);
-        with_option_of(variant, || {
-            with_module(&self.file, |module| compiler.emit(module))
-        })?
+        with_option_of(variant, || self.file.with_module(|module| compiler.emit(module)))?
     }
 
     fn options_of(&self, variant: &Variant) -> Result<Options, String> {

@@ -1,0 +1,105 @@
+"""Oriel: live ranges, a ptxas-style optimiser and register estimates for LLVM's NVPTX back end.
+
+    import oriel
+
+    report = oriel.report("kernel.bc", sm=90)
+    print(report[0].registers_estimate, report[0].occupancy_warps_per_sm)
+    compiled = oriel.compile("kernel.bc", sm=90)
+    open("kernel.ptx", "w").write(compiled.ptx)
+
+A source is the name of a file, as `str` or `os.PathLike`, or LLVM IR itself: `bytes` of bitcode or text, or a `str` that
+has a line break. Whatever goes wrong is an `oriel.Error` with the message of the command line tool. While something is
+compiled, other threads run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Literal
+
+try:
+    from . import _oriel
+except ImportError as error:
+    if "libLLVM" not in str(error):
+        raise
+    raise ImportError(f"Oriel needs LLVM 22 ({error}): apt-get install libllvm22") from error
+
+from ._oriel import Error
+from ._report import (Compilation, FunctionReport, LiveIntervals, Report, Tuning, from_fields)
+
+__all__ = ["Compilation", "Error", "FunctionReport", "LiveIntervals", "Report", "Source", "Tuning", "compile", "live", "report",
+           "tune", "__version__"]
+
+#: A file's name, or LLVM IR as text or bitcode.
+Source = str | bytes | os.PathLike[str]
+
+#: A compute capability: 90, "90a" or "sm_90a".
+Sm = int | str
+
+#: The version of Oriel, and of the LLVM that it is built for.
+__version__: str = _oriel.VERSION
+
+
+def _input(source: Source) -> tuple[str | os.PathLike[str], bytes | None]:
+    """The name of a source, and what is in it, if it is no file."""
+    if isinstance(source, bytes):
+        return "<bytes>", source
+    if isinstance(source, str) and "\n" in source:
+        return "<string>", source.encode()
+    return source, None
+
+
+def _target(sm: Sm | None) -> str | None:
+    """A compute capability as the tool has it."""
+    return None if sm is None else str(sm).removeprefix("sm_")
+
+
+def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal["ptxas", "max"] | None = None,
+           ptxas: bool = False) -> Report:
+    """Reports on the functions of a module, as `oriel report` does.
+
+    `sm` is a compute capability or several; without one it is LLVM's. The report is on the code as LLVM makes it or, with
+    a profile, behind Oriel's phases. With `ptxas`, ptxas compiles the PTX and its figures are part of the report. Snapshots
+    (`.oriel`) and machine IR (`.mir`) are files.
+    """
+    targets = sm if isinstance(sm, list) else [sm]
+    name, content = _input(source)
+    wanted = [target for target in map(_target, targets) if target is not None]
+    return Report(_oriel.report(name, content, wanted, profile, ptxas))
+
+
+def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "max"] | None = None,
+            ptx_version: int | None = None, level: int = 2, flags: str = "", ptxas: bool = False) -> Compilation:
+    """Compiles a module to PTX with Oriel's phases, as `oriel compile` does.
+
+    `ptx_version` is ten times that of the PTX: 86 for 8.6. `level` is LLVM's, 0 to 3. `flags` are further options as in
+    ORIEL_FLAGS, such as "-oriel=analyze", which changes nothing.
+    """
+    if profile is not None:
+        flags = f"-oriel-profile={profile} {flags}"
+    if not 0 <= level <= 3:
+        raise Error(f"level {level} is none of 0 to 3")
+    ptx, lines, functions = _oriel.compile(*_input(source), _target(sm), ptx_version, level, flags, ptxas)
+    stages = [from_fields(json.loads(line)) for line in lines.splitlines()]
+    return Compilation(ptx.decode(errors="replace"), Report(functions), stages)
+
+
+def live(source: Source, sm: Sm | None = None) -> list[LiveIntervals]:
+    """Returns the live intervals of each function, exactly as LLVM has them, at both stages of its compilation."""
+    found = _oriel.live(*_input(source), _target(sm))
+    return [LiveIntervals(name, stage, text, dict(registers)) for name, stage, text, registers in found]
+
+
+def tune(source: Source, sm: Sm | None = None, *, goal: Literal["registers", "spills", "occupancy", "sass"] = "registers",
+         arguments: list[str] | None = None) -> Tuning:
+    """Finds the options that are best for a kernel, as `oriel tune` does.
+
+    `arguments` are further ones of the command, such as ["--rounds", "2", "--estimate"].
+    """
+    given = [*(arguments or []), "--goal", goal, "--output", "-"]
+    if (target := _target(sm)) is not None:
+        given += ["--sm", target]
+    text, ptx = _oriel.tune(*_input(source), given)
+    fields = json.loads(text)
+    return Tuning(fields, "" if ptx is None else ptx.decode(errors="replace"))

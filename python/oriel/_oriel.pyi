@@ -1,0 +1,31 @@
+"""The native part; `oriel` is the interface."""
+
+import os
+
+VERSION: str
+
+class Error(Exception):
+    """Something cannot be read, compiled or judged; the message is the command line tool's."""
+
+class Functions:
+    def lines(self) -> str: ...
+    def page(self) -> str: ...
+
+def compile(
+    name: str | os.PathLike[str],
+    content: bytes | None,
+    sm: str | None,
+    ptx_version: int | None,
+    level: int,
+    flags: str,
+    ask_ptxas: bool,
+) -> tuple[bytes, str, Functions]: ...
+def live(
+    name: str | os.PathLike[str], content: bytes | None, sm: str | None
+) -> list[tuple[str, str, str, list[tuple[int, list[tuple[str, str]]]]]]: ...
+def report(
+    name: str | os.PathLike[str], content: bytes | None, sm: list[str], profile: str | None, ptxas: bool
+) -> Functions: ...
+def tune(
+    name: str | os.PathLike[str], content: bytes | None, arguments: list[str]
+) -> tuple[str, bytes | None]: ...

@@ -1,0 +1,204 @@
+//! The native part of the package for Python, `oriel._oriel`: converts, calls what the command line
+//! tool calls, and lets other threads of Python run meanwhile. `python/oriel` is the package.
+
+use oriel::entity::EntityRef;
+use oriel::live::LiveRangeCalc;
+use oriel::report::CodeReport;
+use oriel::report::page::PageWriter;
+use oriel_tool::reported::{ReportInput, Wanted};
+use oriel_tool::source::Source;
+use oriel_tool::tune::TuneArguments;
+use oriel_tool::{compile, ptxas, report, tune};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+pyo3::create_exception!(
+    oriel,
+    Error,
+    pyo3::exceptions::PyException,
+    "Something cannot be read, compiled or judged; the message is the command line tool's."
+);
+
+/// Does something while other threads of Python run.
+fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, String> + Send) -> PyResult<T> {
+    py.detach(work).map_err(Error::new_err)
+}
+
+/// A file, or what is in memory under a name.
+fn source(name: PathBuf, content: Option<Vec<u8>>) -> Source {
+    match content {
+        None => Source::File(name),
+        Some(content) => Source::Memory {
+            name: name.to_string_lossy().into_owned(),
+            content,
+        },
+    }
+}
+
+/// Functions that were compiled, and what a report needs of them.
+#[pyclass(frozen)]
+struct Functions {
+    inputs: Vec<ReportInput>,
+}
+
+#[pymethods]
+impl Functions {
+    /// The report: one JSON object a line.
+    fn lines(&self, py: Python<'_>) -> PyResult<String> {
+        let lines = || {
+            let functions = self.inputs.iter().flat_map(ReportInput::functions);
+            let reports: Vec<CodeReport> = functions
+                .map(|function| {
+                    let pressure = function.pressure();
+                    function.report(&pressure).with_details(&pressure)
+                })
+                .collect();
+            report::json_lines(&reports)
+        };
+        detached(py, lines)
+    }
+
+    /// The report's HTML page.
+    fn page(&self, py: Python<'_>) -> PyResult<String> {
+        let page = || {
+            let mut text = Vec::new();
+            let mut page = PageWriter::new(&mut text).map_err(|error| error.to_string())?;
+            for function in self.inputs.iter().flat_map(ReportInput::functions) {
+                let added = function.add_to_page(&mut page, &function.pressure());
+                added.map_err(|error| error.to_string())?;
+            }
+            String::from_utf8(text).map_err(|error| error.to_string())
+        };
+        detached(py, page)
+    }
+}
+
+/// Compiles for a report, as `oriel report` does.
+#[pyfunction(name = "report")]
+fn report_on(
+    py: Python<'_>,
+    name: PathBuf,
+    content: Option<Vec<u8>>,
+    sm: Vec<String>,
+    profile: Option<String>,
+    ptxas: bool,
+) -> PyResult<Functions> {
+    let collect = || {
+        let profile = profile.as_deref().map(report::profile).transpose()?;
+        let wanted = Wanted { sm, profile, ptxas };
+        let mut inputs = Vec::new();
+        wanted.for_each(&[source(name, content)], |input| {
+            inputs.push(input);
+            Ok(())
+        })?;
+        Ok(Functions { inputs })
+    };
+    detached(py, collect)
+}
+
+/// Compiles as `oriel compile` does: PTX, the lines of `-oriel-report`, and the functions.
+#[pyfunction(name = "compile")]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the command")]
+fn compile_source(
+    py: Python<'_>,
+    name: PathBuf,
+    content: Option<Vec<u8>>,
+    sm: Option<String>,
+    ptx_version: Option<u32>,
+    level: u8,
+    flags: String,
+    ask_ptxas: bool,
+) -> PyResult<(Vec<u8>, String, Functions)> {
+    let compile = || {
+        let mut options = compile::options_with(&flags)?;
+        options.phase_effects = true;
+        let mut compiler = compile::compiler(sm.as_deref(), level).options(options);
+        if let Some(version) = ptx_version {
+            compiler = compiler.ptx_version(version);
+        }
+        let source = source(name, content);
+        let compiled = source.with_module(|module| compiler.compile(module))?;
+        let functions = compiled.functions.iter();
+        let target = functions.map(|function| function.code.view().function().sm.to_string());
+        let figures = match sm.or(target.min()) {
+            Some(sm) if ask_ptxas => {
+                ptxas::measure(&compiled.ptx, &sm).map_err(|problem| format!("{source}: {problem}"))?
+            }
+            _ => Default::default(),
+        };
+        let input = ReportInput::of_compiled(compiled.functions, figures);
+        Ok((compiled.ptx, compiled.report, Functions { inputs: vec![input] }))
+    };
+    detached(py, compile)
+}
+
+/// A register's number and its segments, as LLVM prints their ends.
+type Interval = (usize, Vec<(String, String)>);
+
+/// The live intervals of each function at each stage: name, stage, text as `oriel live` prints it,
+/// and the intervals.
+#[pyfunction]
+fn live(
+    py: Python<'_>,
+    name: PathBuf,
+    content: Option<Vec<u8>>,
+    sm: Option<String>,
+) -> PyResult<Vec<(String, &'static str, String, Vec<Interval>)>> {
+    let intervals = || {
+        let wanted = Wanted {
+            sm: sm.into_iter().collect(),
+            ..Wanted::default()
+        };
+        let mut calc = LiveRangeCalc::new();
+        let mut found = Vec::new();
+        wanted.for_each(&[source(name, content)], |input| {
+            for snapshot in &input.snapshots {
+                let snapshot = snapshot.view();
+                let intervals = calc.analyze(&snapshot);
+                let registers = intervals.registers().map(|register| {
+                    let segments = intervals.interval(register).segments().iter();
+                    let ends = segments.map(|it| (it.start.to_string(), it.end.to_string()));
+                    (register.index(), ends.collect())
+                });
+                found.push((
+                    snapshot.name().into_owned(),
+                    snapshot.stage().name(),
+                    intervals.to_string(),
+                    registers.collect(),
+                ));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    };
+    detached(py, intervals)
+}
+
+/// Tunes as `oriel tune` does, with its arguments: what it prints as JSON, and the best PTX.
+#[pyfunction(name = "tune")]
+fn tune_source(
+    py: Python<'_>,
+    name: PathBuf,
+    content: Option<Vec<u8>>,
+    arguments: Vec<String>,
+) -> PyResult<(String, Option<Vec<u8>>)> {
+    let tune = || {
+        let arguments = TuneArguments::parse_for(source(name, content), &arguments)?;
+        let tuned = tune::tune(&arguments)?;
+        let text = serde_json::to_string(&tuned.outcome).map_err(|error| error.to_string())?;
+        Ok((text, tuned.ptx))
+    };
+    detached(py, tune)
+}
+
+/// The native part of the package.
+#[pymodule]
+fn _oriel(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Error", module.py().get_type::<Error>())?;
+    module.add("VERSION", oriel::VERSION)?;
+    module.add_class::<Functions>()?;
+    module.add_function(wrap_pyfunction!(report_on, module)?)?;
+    module.add_function(wrap_pyfunction!(compile_source, module)?)?;
+    module.add_function(wrap_pyfunction!(live, module)?)?;
+    module.add_function(wrap_pyfunction!(tune_source, module)?)
+}
