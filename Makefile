@@ -3,13 +3,13 @@
 CARGO ?= cargo
 PYTHON ?= python3
 
-.PHONY: run test build dist setup lint unit lit identity execute phases docs differential memory mutate clean help
+.PHONY: run test build dist setup lint unit lit identity execute phases docs differential memory mutate python clean help
 .PHONY: install uninstall deb install-test threads compare soak soak-short
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity execute phases docs differential mutate memory soak-short install-test    the parts of make test"
+	@echo "make lint unit lit identity execute phases docs differential mutate memory soak-short python install-test    the parts of make test"
 	@echo "make soak      thousands of modules with every check on"
 	@echo "make threads   eight threads that compile, with ThreadSanitizer; make compare: llc and Oriel judged by ptxas"
 	@echo "make install   builds and installs below PREFIX (/usr/local), with DESTDIR in front; make uninstall removes it"
@@ -18,7 +18,7 @@ help:
 run: setup build
 	$(PYTHON) scripts/run_examples.py
 
-test: setup lint build unit lit identity execute phases docs differential mutate memory soak-short install-test
+test: setup lint build unit lit identity execute phases docs differential mutate memory soak-short python install-test
 	@echo "make test: everything passed"
 
 setup:
@@ -73,6 +73,11 @@ mutate:
 # The shim with AddressSanitizer, over all examples.
 memory:
 	$(PYTHON) scripts/check_memory.py
+
+# The package for Python: installed into a fresh virtual environment, and tested there.
+python: build
+	$(CARGO) clippy -p oriel-python -- -D warnings
+	scripts/check_python.sh
 
 # Under sudo there is often no cargo, and it should not leave root's files among the user's: what is built is installed.
 ifndef SUDO_USER

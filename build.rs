@@ -18,7 +18,6 @@ fn main() {
         println!("cargo::rerun-if-changed={source}");
     }
     println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
-    println!("cargo::rerun-if-env-changed=PATH");
     println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
     name_library();
     if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {

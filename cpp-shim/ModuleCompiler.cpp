@@ -27,6 +27,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
@@ -124,6 +125,11 @@ int oriel_emit_ptx(LLVMModuleRef M, LLVMTargetMachineRef TM, OrielSink Ptx,
   if (Buffer)
     LLVMDisposeMemoryBuffer(Buffer);
   return Good;
+}
+
+void oriel_allow_fp_fusion(LLVMTargetMachineRef TM) {
+  reinterpret_cast<TargetMachine *>(TM)->Options.AllowFPOpFusion =
+      FPOpFusion::Fast;
 }
 
 int oriel_set_llvm_option(OrielText Name, const OrielText *Value,

@@ -193,6 +193,10 @@ LLVMModuleRef oriel_parse_module(OrielText name, OrielText content,
 /// with blanks between them. The target has to be initialised.
 void oriel_list_processors(OrielText triple, OrielSink names);
 
+/// Lets a target machine make one operation of a multiplication and an addition
+/// wherever it can, as `llc -fp-contract=fast` does.
+void oriel_allow_fp_fusion(LLVMTargetMachineRef machine);
+
 /// Compiles a module and hands the PTX over. Returns zero and writes to
 /// \p error what LLVM said if that failed; the context's handler gets all other
 /// diagnostics.

@@ -16,8 +16,8 @@
 //! a module and its context; modules of different contexts can be compiled concurrently.
 
 use crate::ffi::{
-    Captured, capture_compilation, check_compatible, emit_ptx, list_processors, parse_module, read_module,
-    set_llvm_option,
+    Captured, allow_fp_fusion, capture_compilation, check_compatible, emit_ptx, list_processors,
+    parse_module, read_module, set_llvm_option,
 };
 use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
@@ -110,6 +110,7 @@ pub struct Compiler {
     sm: Option<String>,
     ptx_version: Option<u32>,
     level: OptimizationLevel,
+    fp_fusion: bool,
 }
 
 impl Default for Compiler {
@@ -127,6 +128,7 @@ impl Compiler {
             sm: None,
             ptx_version: None,
             level: OptimizationLevel::Default,
+            fp_fusion: false,
         }
     }
 
@@ -155,6 +157,14 @@ impl Compiler {
     #[must_use]
     pub fn optimization_level(mut self, level: OptimizationLevel) -> Self {
         self.level = level;
+        self
+    }
+
+    /// With one operation for a multiplication and an addition wherever LLVM can, and not only where
+    /// the module allows it, as by `llc -fp-contract=fast`.
+    #[must_use]
+    pub fn fp_fusion(mut self) -> Self {
+        self.fp_fusion = true;
         self
     }
 
@@ -248,6 +258,9 @@ impl Compiler {
         let machine = machine.ok_or_else(|| CompileError::Llvm("LLVM has no target machine".to_owned()))?;
         // As llc prints it.
         machine.set_asm_verbosity(true);
+        if self.fp_fusion {
+            allow_fp_fusion(&machine);
+        }
         Ok(machine)
     }
 }

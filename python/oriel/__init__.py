@@ -8,7 +8,7 @@
     open("kernel.ptx", "w").write(compiled.ptx)
 
 A source is the name of a file, as `str` or `os.PathLike`, or LLVM IR itself: `bytes` of bitcode or text, or a `str` that
-has a line break. Whatever goes wrong is an `oriel.Error` with the message of the command line tool. While something is
+has a line break, which messages and reports call `name`. Whatever goes wrong is an `oriel.Error` with the message of the command line tool. While something is
 compiled, other threads run.
 """
 
@@ -41,12 +41,12 @@ Sm = int | str
 __version__: str = _oriel.VERSION
 
 
-def _input(source: Source) -> tuple[str | os.PathLike[str], bytes | None]:
+def _input(source: Source, name: str | None) -> tuple[str | os.PathLike[str], bytes | None]:
     """The name of a source, and what is in it, if it is no file."""
     if isinstance(source, bytes):
-        return "<bytes>", source
+        return name or "<bytes>", source
     if isinstance(source, str) and "\n" in source:
-        return "<string>", source.encode()
+        return name or "<string>", source.encode()
     return source, None
 
 
@@ -56,7 +56,7 @@ def _target(sm: Sm | None) -> str | None:
 
 
 def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal["ptxas", "max"] | None = None,
-           ptxas: bool = False) -> Report:
+           ptxas: bool = False, name: str | None = None) -> Report:
     """Reports on the functions of a module, as `oriel report` does.
 
     `sm` is a compute capability or several; without one it is LLVM's. The report is on the code as LLVM makes it or, with
@@ -64,35 +64,37 @@ def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal[
     (`.oriel`) and machine IR (`.mir`) are files.
     """
     targets = sm if isinstance(sm, list) else [sm]
-    name, content = _input(source)
     wanted = [target for target in map(_target, targets) if target is not None]
-    return Report(_oriel.report(name, content, wanted, profile, ptxas))
+    return Report(_oriel.report(*_input(source, name), wanted, profile, ptxas))
 
 
 def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "max"] | None = None,
-            ptx_version: int | None = None, level: int = 2, flags: str = "", ptxas: bool = False) -> Compilation:
+            ptx_version: int | None = None, level: int = 2, flags: str = "", fp_fusion: bool = False,
+            ptxas: bool = False, name: str | None = None) -> Compilation:
     """Compiles a module to PTX with Oriel's phases, as `oriel compile` does.
 
     `ptx_version` is ten times that of the PTX: 86 for 8.6. `level` is LLVM's, 0 to 3. `flags` are further options as in
-    ORIEL_FLAGS, such as "-oriel=analyze", which changes nothing.
+    ORIEL_FLAGS, such as "-oriel=analyze", which changes nothing. With `fp_fusion` LLVM makes one operation of a multiplication
+    and an addition wherever it can, and not only where the module allows it.
     """
     if profile is not None:
         flags = f"-oriel-profile={profile} {flags}"
     if not 0 <= level <= 3:
         raise Error(f"level {level} is none of 0 to 3")
-    ptx, lines, functions = _oriel.compile(*_input(source), _target(sm), ptx_version, level, flags, ptxas)
+    ptx, lines, functions = _oriel.compile(*_input(source, name), _target(sm), ptx_version, level, flags, fp_fusion,
+                                           ptxas)
     stages = [from_fields(json.loads(line)) for line in lines.splitlines()]
     return Compilation(ptx.decode(errors="replace"), Report(functions), stages)
 
 
-def live(source: Source, sm: Sm | None = None) -> list[LiveIntervals]:
+def live(source: Source, sm: Sm | None = None, *, name: str | None = None) -> list[LiveIntervals]:
     """Returns the live intervals of each function, exactly as LLVM has them, at both stages of its compilation."""
-    found = _oriel.live(*_input(source), _target(sm))
-    return [LiveIntervals(name, stage, text, dict(registers)) for name, stage, text, registers in found]
+    found = _oriel.live(*_input(source, name), _target(sm))
+    return [LiveIntervals(function, stage, text, dict(registers)) for function, stage, text, registers in found]
 
 
 def tune(source: Source, sm: Sm | None = None, *, goal: Literal["registers", "spills", "occupancy", "sass"] = "registers",
-         arguments: list[str] | None = None) -> Tuning:
+         arguments: list[str] | None = None, name: str | None = None) -> Tuning:
     """Finds the options that are best for a kernel, as `oriel tune` does.
 
     `arguments` are further ones of the command, such as ["--rounds", "2", "--estimate"].
@@ -100,6 +102,6 @@ def tune(source: Source, sm: Sm | None = None, *, goal: Literal["registers", "sp
     given = [*(arguments or []), "--goal", goal, "--output", "-"]
     if (target := _target(sm)) is not None:
         given += ["--sm", target]
-    text, ptx = _oriel.tune(*_input(source), given)
+    text, ptx = _oriel.tune(*_input(source, name), given)
     fields = json.loads(text)
     return Tuning(fields, "" if ptx is None else ptx.decode(errors="replace"))

@@ -18,6 +18,7 @@ def compile(
     ptx_version: int | None,
     level: int,
     flags: str,
+    fp_fusion: bool,
     ask_ptxas: bool,
 ) -> tuple[bytes, str, Functions]: ...
 def live(

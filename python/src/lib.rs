@@ -107,6 +107,7 @@ fn compile_source(
     ptx_version: Option<u32>,
     level: u8,
     flags: String,
+    fp_fusion: bool,
     ask_ptxas: bool,
 ) -> PyResult<(Vec<u8>, String, Functions)> {
     let compile = || {
@@ -115,6 +116,9 @@ fn compile_source(
         let mut compiler = compile::compiler(sm.as_deref(), level).options(options);
         if let Some(version) = ptx_version {
             compiler = compiler.ptx_version(version);
+        }
+        if fp_fusion {
+            compiler = compiler.fp_fusion();
         }
         let source = source(name, content);
         let compiled = source.with_module(|module| compiler.compile(module))?;

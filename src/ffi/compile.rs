@@ -33,6 +33,7 @@ unsafe extern "C" {
         sink: OrielSnapshotSink,
         refusal: OrielSink,
     ) -> i32;
+    fn oriel_allow_fp_fusion(machine: LLVMTargetMachineRef);
     fn oriel_set_llvm_option(name: OrielText, value: Option<&OrielText>, error: OrielSink) -> i32;
 }
 
@@ -161,6 +162,12 @@ pub(crate) fn list_processors(triple: &str) -> Vec<String> {
     // SAFETY: the text and the sink's string outlive the call.
     unsafe { oriel_list_processors(OrielText::borrowed(triple), OrielSink::into_string(&mut names)) };
     names.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Lets a machine contract multiplications and additions everywhere.
+pub(crate) fn allow_fp_fusion(machine: &TargetMachine) {
+    // SAFETY: it lives, and nothing else uses it.
+    unsafe { oriel_allow_fp_fusion(machine.as_mut_ptr()) }
 }
 
 /// Compiles a module. Returns the PTX, or LLVM's messages.

@@ -13,8 +13,8 @@ mod text;
 pub use capture::capture_snapshots;
 pub(crate) use capture::{Captured, capture_compilation};
 pub(crate) use compile::{
-    check_compatible, emit_ptx, emit_ptx_raw, export_function, list_processors, parse_module, read_module,
-    set_llvm_option,
+    allow_fp_fusion, check_compatible, emit_ptx, emit_ptx_raw, export_function, list_processors,
+    parse_module, read_module, set_llvm_option,
 };
 pub use run::OrielSnapshot;
 pub use text::{OrielSink, OrielText};

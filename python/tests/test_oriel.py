@@ -1,0 +1,163 @@
+"""The package as its users see it, against what the command line tool prints."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import oriel
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "docs/report.schema.json"
+
+
+def tool(*arguments):
+    """What the command line tool prints."""
+    program = os.environ.get("ORIEL_TOOL")
+    if not program:
+        pytest.skip("ORIEL_TOOL does not name the command line tool")
+    return subprocess.run([program, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+
+def test_fields_are_those_of_the_schema():
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    fields = {field.name: field for field in dataclasses.fields(oriel.FunctionReport)}
+    assert fields.keys() == schema["properties"].keys()
+    required = [name for name, field in fields.items()
+                if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING]
+    assert set(required) == set(schema["required"])
+
+
+def test_report_is_the_tools(kernel_file):
+    report = oriel.report(kernel_file, sm=[80, "90a"])
+    assert report.json_lines == tool("report", "--sm", "80,90a", "--json", "--details", kernel_file)
+    assert [function.sm for function in report] == [80, 90]
+    assert report["scale"] is report[0]
+    assert report[0].is_kernel and report[0].peak_pressure_r32 > 0 and report[0].peaks
+    assert report[0].ptxas_registers is None
+    with pytest.raises(KeyError):
+        report["nothing"]
+    assert repr(report).splitlines()[1].split()[:2] == ["scale", "80"]
+
+
+def test_page_is_the_tools(kernel_file, tmp_path):
+    report = oriel.report(kernel_file, sm=90, profile="ptxas")
+    tool("report", "--sm", "90", "--profile", "ptxas", "--html", tmp_path / "tool.html", kernel_file)
+    report.save(tmp_path / "package.html")
+
+    def without_times(path):
+        """The page but for the data of phases, which have times in them."""
+        return [line for line in path.read_text(encoding="utf-8").splitlines() if 'class="function"' not in line]
+
+    assert without_times(tmp_path / "package.html") == without_times(tmp_path / "tool.html")
+    frame = report._repr_html_()
+    assert frame.startswith("<iframe") and frame.count("<") == 2
+
+
+def test_sources_of_all_kinds_give_the_same(kernel, kernel_file):
+    bitcode = subprocess.run(["llvm-as-22", "-o", "-"], input=kernel.encode(), check=True, capture_output=True).stdout
+    compiled = [oriel.compile(source, sm=80).ptx for source in (kernel, kernel.encode(), bitcode, kernel_file, str(kernel_file))]
+    assert compiled == [compiled[0]] * 5
+    assert oriel.report(kernel, 80, name="mine.ll")[0].module == "mine.ll"
+
+
+def test_compilation_is_the_tools(kernel_file):
+    compiled = oriel.compile(kernel_file, sm="sm_90a", ptx_version=86, level=3)
+    assert compiled.ptx == tool("compile", "--sm", "90a", "--ptx", "86", "-O3", kernel_file)
+    assert ".target sm_90a" in compiled.ptx and ".version 8.6" in compiled.ptx
+    assert [stage.stage for stage in compiled.stages] == ["ssa", "late"]
+    assert compiled.stages[0].phases and compiled.report[0].function == "scale"
+    assert compiled.report[0].registers_estimate == compiled.stages[1].registers_estimate
+
+
+def test_options_are_of_one_compilation(kernel):
+    assert not oriel.compile(kernel, 80, flags="-oriel=analyze").stages[0].phases
+    assert "GvnCse" in oriel.compile(kernel, 80, profile="max").stages[0].phases
+    assert "GvnCse" not in oriel.compile(kernel, 80, flags="-oriel-disable-phases=GvnCse").stages[0].phases
+    assert "fma" not in oriel.compile(kernel, 80).ptx
+    assert "fma" in oriel.compile(kernel, 80, fp_fusion=True).ptx
+
+
+def test_live_intervals_are_the_tools(kernel_file, tmp_path):
+    late = oriel.live(kernel_file, 80)[1]
+    assert (late.function, late.stage) == ("scale", "late")
+    oriel.compile(kernel_file, 80, flags=f"-oriel=analyze -oriel-snapshot={tmp_path}")
+    (snapshot,) = tmp_path.glob("*late*.oriel")
+    printed = tool("live", snapshot)
+    assert printed.endswith(str(late))
+    assert str(oriel.live(snapshot)[0]) == str(late)
+    register, segments = next(iter(late.registers.items()))
+    assert f"%{register} " + "".join(f"[{start},{end}:" for start, end in segments[:1]) in late.text
+
+
+def test_tuning_is_the_tools(kernel_file):
+    arguments = ["--rounds", "1", "--estimate", "--random-orders", "1"]
+    tuned = oriel.tune(kernel_file, 80, goal="occupancy", arguments=arguments)
+    printed = json.loads(tool("tune", "--sm", "80", "--goal", "occupancy", "--json", *arguments, kernel_file))
+    assert tuned.fields == printed
+    assert tuned.fields["judge"] == "estimate" and tuned.functions[0]["function"] == "scale"
+    assert tuned.ptx == oriel.compile(kernel_file, 80, flags=tuned.flags).ptx
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: oriel.report("nothing.ll"), "nothing.ll: error: Could not open input file: No such file or directory"),
+    (lambda: oriel.report("define\nvoid", name="mine.ll"), "mine.ll:2:5: error: expected function name"),
+    (lambda: oriel.compile(b"BC\xc0\xde damaged"), "<bytes>: error: "),
+    (lambda: oriel.compile("\n", flags="-oriel=fast"), "-oriel: "),
+    (lambda: oriel.compile("\n", level=4), "level 4 is none of 0 to 3"),
+    (lambda: oriel.compile("target triple = \"x86_64-linux\"\n"), "<string>: its target is x86_64-linux, not nvptx64"),
+    (lambda: oriel.report("\n", sm=999), "<string>: LLVM 22"),
+    (lambda: oriel.report("\n", profile="best"), "'best'"),
+    (lambda: oriel.tune("\n", 80), "<string>: there is no kernel to tune"),
+    (lambda: oriel.tune("\n", 80, goal="speed"), "error: invalid value 'speed' for '--goal <GOAL>'"),
+])
+def test_errors_are_exceptions_with_the_tools_message(call, message):
+    with pytest.raises(oriel.Error) as caught:
+        call()
+    assert message in str(caught.value)
+    assert str(caught.value).count("mine.ll") <= 1 and str(caught.value).count("nothing.ll") <= 1
+
+
+def test_an_unknown_sm_is_an_error_that_lists_the_known(kernel, capfd):
+    with pytest.raises(oriel.Error, match="knows no sm_999; it knows .*sm_80, .*sm_90, sm_90a, sm_100,"):
+        oriel.compile(kernel, 999)
+    with pytest.raises(oriel.Error, match="knows no ptx999; it knows .*ptx86,"):
+        oriel.compile(kernel, 90, ptx_version=999)
+    assert capfd.readouterr().err == ""
+
+
+def test_other_threads_run_while_something_compiles(kernel):
+    """This thread goes on while another compiles: with the interpreter's lock held it would stand still."""
+    large = kernel + "".join(kernel.split("define", 1)[1].split("declare")[0].join(["define", ""]).replace("@scale", f"@k{number}")
+                             for number in range(400))
+    done = threading.Event()
+    worker = threading.Thread(target=lambda: (oriel.compile(large, 80), done.set()))
+    worker.start()
+    ticks = 0
+    while not done.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    worker.join()
+    assert ticks > 5
+
+
+def test_a_missing_llvm_is_named():
+    """The loader's message alone would say nothing of packages."""
+    script = """
+import sys, types
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "oriel._oriel":
+            raise ImportError("libLLVM.so.22.1: cannot open shared object file: No such file or directory")
+sys.meta_path.insert(0, Missing())
+import oriel
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.stderr.splitlines()[-1] == (
+        "ImportError: Oriel needs LLVM 22 (libLLVM.so.22.1: cannot open shared object file: No such file or directory): "
+        "apt-get install libllvm22")

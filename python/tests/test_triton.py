@@ -1,0 +1,130 @@
+"""Triton's kernels, compiled without a GPU."""
+
+import re
+
+import oriel
+import oriel.triton
+import pytest
+
+triton = pytest.importorskip("triton")
+tl = pytest.importorskip("triton.language")
+
+from triton import knobs  # noqa: E402
+from triton.backends.compiler import GPUTarget  # noqa: E402
+from triton.compiler import ASTSource  # noqa: E402
+
+
+@triton.jit
+def softmax(out, inp, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    values = tl.load(inp + row * stride + columns, mask=columns < n, other=-float("inf"))
+    values = tl.exp(values - tl.max(values, axis=0))
+    tl.store(out + row * stride + columns, values / tl.sum(values, axis=0), mask=columns < n)
+
+
+@triton.jit
+def matmul(a, b, c, k, BLOCK: tl.constexpr):
+    rows, columns = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
+    sums = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+    for at in range(0, k, BLOCK):
+        sums += tl.dot(tl.load(a + rows * k + at + columns), tl.load(b + (at + rows) * BLOCK + columns))
+    tl.store(c + rows * BLOCK + columns, sums)
+
+
+SOURCES = {
+    softmax: ({"out": "*fp32", "inp": "*fp32", "stride": "i32", "n": "i32", "BLOCK": "constexpr"}, {"BLOCK": 1024}),
+    matmul: ({"a": "*fp16", "b": "*fp16", "c": "*fp32", "k": "i32", "BLOCK": "constexpr"}, {"BLOCK": 64}),
+}
+
+
+def compile_kernel(function, capability):
+    signature, constants = SOURCES[function]
+    return triton.compile(ASTSource(fn=function, signature=signature, constexprs=constants),
+                          target=GPUTarget("cuda", capability, 32))
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache(tmp_path, monkeypatch):
+    """Triton's cache is the test's own, and Oriel is not installed behind it."""
+    monkeypatch.setattr(knobs.cache, "dir", str(tmp_path))
+    yield
+    oriel.triton.uninstall()
+
+
+@pytest.mark.parametrize("capability", [80, 90, 100])
+@pytest.mark.parametrize("function", SOURCES, ids=lambda function: function.__name__)
+def test_a_report_has_registers_and_lines_and_changes_nothing(function, capability):
+    before = compile_kernel(function, capability).asm["ptx"]
+    with oriel.triton.report(ptxas=True) as kernels:
+        compiled = compile_kernel(function, capability)
+    assert compiled.asm["ptx"] == before
+    (kernel,) = kernels
+    assert kernels[function.__name__] is kernel and not kernel.is_oriels
+    (found,) = kernel.report
+    assert found.function == function.__name__ and found.sm == capability
+    assert found.ptxas_registers > 0
+    # The lines are those of the Python code; of what Triton makes by itself there are none.
+    values = [value for peak in found.peaks for value in peak["values"]]
+    places = [place for value in values for place in value["definition"]["source"][:1]]
+    lines = {place["line"] for place in places if place["file"].endswith("test_triton.py")}
+    first = function.fn.__code__.co_firstlineno
+    assert lines and all(first < line <= first + 9 for line in lines)
+    compile_kernel(function, capability)
+    assert len(kernels) == 1
+
+
+@pytest.mark.parametrize("capability", [80, 90, 100])
+@pytest.mark.parametrize("function", SOURCES, ids=lambda function: function.__name__)
+def test_installed_oriel_makes_the_code_that_ptxas_gets(function, capability):
+    by_triton = compile_kernel(function, capability)
+    oriel.triton.install(profile="max", flags="-oriel-verify", strict=True)
+    with oriel.triton.report() as kernels:
+        by_oriel = compile_kernel(function, capability)
+    assert kernels[0].is_oriels and by_oriel.asm["ptx"] == kernels[0].ptx
+    assert by_oriel.asm["ptx"] != by_triton.asm["ptx"]
+    assert by_oriel.metadata.name == by_triton.metadata.name == function.__name__
+    for directive in (r"^\.version .*", r"^\.target [\w]+", r"\.entry \w+"):
+        found = [re.search(directive, compiled.asm["ptx"], re.MULTILINE).group() for compiled in (by_oriel, by_triton)]
+        assert found[0] == found[1]
+    # ptxas took it, with the parameters that Triton's launcher passes.
+    assert by_oriel.asm["cubin"]
+    parameters = [re.findall(r"\.param \S+ .*?_param_\d+", compiled.asm["ptx"].split("{")[0]) for compiled in (by_oriel, by_triton)]
+    assert parameters[0] == parameters[1] != []
+    # What Triton keeps of the two does not mix.
+    oriel.triton.uninstall()
+    assert compile_kernel(softmax, 80).asm["ptx"] != by_oriel.asm["ptx"]
+    assert compile_kernel(function, capability).asm["ptx"] == by_triton.asm["ptx"]
+
+
+def test_ir_that_is_too_new_is_refused_with_the_reason(monkeypatch):
+    newer = "define void @softmax() {\n  %a = fadd float f0x3FB8AA3B, -inf\n  ret void\n}\n"
+    backend = oriel.triton._backend().CUDABackend
+    make_llir = backend.make_llir
+
+    def make_newer(self, *arguments):
+        real = make_llir(self, *arguments)
+        assert "@softmax" in real
+        return newer
+
+    by_triton = []
+    monkeypatch.setattr(backend, "make_llir", make_newer)
+    monkeypatch.setattr(backend, "make_ptx", lambda self, source, *rest: by_triton.append(source) or "no PTX")
+    reason = rf"Oriel .*LLVM 22.* cannot compile what Triton {triton.__version__} writes for softmax: softmax.llir:2:19: error: "
+    oriel.triton.install(strict=True)
+    with pytest.raises(oriel.Error, match=reason):
+        compile_kernel(softmax, 80)
+    assert not by_triton
+    oriel.triton.install()
+    # Triton's own code generation comes next, and ptxas does not take what stands for its result here.
+    with pytest.warns(RuntimeWarning, match=reason), pytest.raises(Exception, match="ptxas"):
+        compile_kernel(softmax, 80)
+    assert by_triton == [newer]
+
+
+def test_reports_are_on_what_is_in_the_cache_too():
+    compile_kernel(softmax, 80)
+    with oriel.triton.report() as kernels:
+        compile_kernel(softmax, 80)
+    assert [kernel.name for kernel in kernels] == ["softmax"]
+    assert kernels._repr_html_().count("<iframe") == 1
