@@ -18,6 +18,7 @@ mod passes;
 pub mod ptxas;
 pub mod report;
 pub mod reported;
+mod shell;
 mod snapshot;
 pub mod source;
 mod tables;
@@ -25,7 +26,7 @@ mod tables;
 pub mod tune;
 mod validate;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Live ranges, a ptxas-style optimiser and register estimates for NVPTX.
@@ -43,6 +44,8 @@ enum Command {
     /// Compile LLVM IR or bitcode to PTX, with Oriel in the pipeline
     #[cfg(feature = "llvm")]
     Compile(compile::CompileArguments),
+    /// Print the script that lets a shell complete commands and options: oriel completions bash
+    Completions(shell::CompletionsArguments),
     /// Compare two reports, and fail if a function got worse
     Diff(diff::DiffArguments),
     /// Check that phases do not change the memory that kernels leave
@@ -57,6 +60,8 @@ enum Command {
     Knobs(tables::TableArguments),
     /// Print live intervals of snapshots
     Live(live::LiveArguments),
+    /// Write a manual page for each command to a folder
+    Man(shell::ManArguments),
     /// Print the occupancy of a multiprocessor by a kernel's registers, threads and shared memory
     Occupancy(occupancy::OccupancyArguments),
     /// Print and verify functions in Ori, from text or from snapshots
@@ -111,6 +116,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Cfg(arguments) => cfg::run(&arguments)?,
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments)?,
+        Command::Completions(arguments) => shell::run_completions(&arguments, Arguments::command())?,
         Command::Diff(arguments) => diff::run(&arguments)?,
         Command::Differential(arguments) => differential::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
@@ -119,6 +125,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Knobs(arguments) => tables::run_knobs(&arguments)?,
         Command::Phases(arguments) => tables::run_phases(&arguments)?,
         Command::Live(arguments) => live::run(&arguments)?,
+        Command::Man(arguments) => shell::run_man(&arguments, Arguments::command())?,
         Command::Occupancy(arguments) => occupancy::run(&arguments)?,
         Command::Ori(arguments) => ori::run(&arguments)?,
         #[cfg(feature = "llvm")]

@@ -1,6 +1,8 @@
 // The page: what is selected, what the address says of it, and what does not follow the selection.
 
 const FILES = [["r32", "registers"], ["pred", "predicates"]];
+// In a frame of a notebook the page has no address that could say what is selected.
+const HAS_ADDRESS = !["data:", "about:"].includes(location.protocol);
 const SHOWN = [["here", "live at the selection"], ["all", "all"]];
 
 window.addEventListener("error", (event) => (document.documentElement.dataset.problem += event.message + "\n"));
@@ -125,7 +127,7 @@ class Page {
     if (this.value) words.set("register", this.value.register);
     if (this.from > 0 || this.to < code.count) [words.set("from", this.from), words.set("to", this.to)];
     // Moving about in a function is no step to go back by.
-    history.replaceState(null, "", "#" + words);
+    if (HAS_ADDRESS) history.replaceState(null, "", "#" + words);
   }
 
   load(index) {
@@ -218,6 +220,7 @@ class Page {
 
   go(index) {
     this.value = null;
+    if (!HAS_ADDRESS) return this.show(index);
     history.pushState(null, "", "#" + new URLSearchParams({function: this.functions[index].function, sm: this.functions[index].sm}));
     if (this.functions.findIndex((it) => it.function === this.functions[index].function && it.sm === this.functions[index].sm) === index) this.readAddress();
     else this.show(index);
