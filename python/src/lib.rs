@@ -139,15 +139,18 @@ fn compile_source(
 /// A register's number and its segments, as LLVM prints their ends.
 type Interval = (usize, Vec<(String, String)>);
 
-/// The live intervals of each function at each stage: name, stage, text as `oriel live` prints it,
-/// and the intervals.
+/// The live intervals of a function: its name, the stage, the text that `oriel live` prints, and the
+/// intervals.
+type FunctionIntervals = (String, &'static str, String, Vec<Interval>);
+
+/// The live intervals of each function at each stage.
 #[pyfunction]
 fn live(
     py: Python<'_>,
     name: PathBuf,
     content: Option<Vec<u8>>,
     sm: Option<String>,
-) -> PyResult<Vec<(String, &'static str, String, Vec<Interval>)>> {
+) -> PyResult<Vec<FunctionIntervals>> {
     let intervals = || {
         let wanted = Wanted {
             sm: sm.into_iter().collect(),

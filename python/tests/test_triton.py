@@ -64,10 +64,10 @@ def test_a_report_has_registers_and_lines_and_changes_nothing(function, capabili
     (found,) = kernel.report
     assert found.function == function.__name__ and found.sm == capability
     assert found.ptxas_registers > 0
-    # The lines are those of the Python code; of what Triton makes by itself there are none.
+    # The lines are those of the Python code; what Triton makes by itself, or LLVM of several lines, has none or 0.
     values = [value for peak in found.peaks for value in peak["values"]]
     places = [place for value in values if value["definition"] for place in value["definition"]["source"][:1]]
-    lines = {place["line"] for place in places if place["file"].endswith("test_triton.py")}
+    lines = {place["line"] for place in places if place["line"] and place["file"].endswith("test_triton.py")}
     first = function.fn.__code__.co_firstlineno
     assert lines and all(first < line <= first + 9 for line in lines)
     compile_kernel(function, capability)

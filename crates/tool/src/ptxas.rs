@@ -14,7 +14,7 @@ pub struct Ptxas {
 
 impl Ptxas {
     /// The program, which may not exist.
-    pub fn new() -> Self {
+    pub fn of_environment() -> Self {
         let program = std::env::var_os("LLVM_PTXAS_EXECUTABLE").unwrap_or_else(|| "ptxas".into());
         Self { program }
     }
@@ -82,5 +82,5 @@ impl Ptxas {
 /// # Errors
 /// If there is no ptxas, or it refuses the code.
 pub fn measure(ptx: &[u8], sm: &str) -> Result<BTreeMap<String, PtxasFigures>, String> {
-    Ok(Ptxas::new().assemble(ptx, sm, None)?.0)
+    Ok(Ptxas::of_environment().assemble(ptx, sm, None)?.0)
 }

@@ -218,7 +218,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
 
 /// Returns the judge: ptxas, if it is there and the estimate was not requested.
 fn judge(arguments: &TuneArguments, sm: String) -> Result<Judge, String> {
-    let program = Ptxas::new();
+    let program = Ptxas::of_environment();
     let problem = match judge::version_of(&program) {
         Ok(version) if !arguments.estimate => {
             return Ok(Judge::Ptxas {
