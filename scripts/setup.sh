@@ -13,10 +13,12 @@ for command in "${commands[@]}"; do
 done
 [[ -d "$(llvm-config-22 --includedir 2>/dev/null)/llvm/CodeGen" ]] || missing+=("LLVM 22's headers")
 [[ -x "$(llvm-config-22 --bindir 2>/dev/null)/FileCheck" ]] || missing+=("LLVM 22's FileCheck")
+python3 -c 'import ensurepip' 2>/dev/null || missing+=("Python's venv")
 
 if ((${#missing[@]})); then
   command -v g++ >/dev/null || packages+=(g++)
   command -v python3 >/dev/null || packages+=(python3)
+  python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
   command -v dot >/dev/null || packages+=(graphviz)
   command -v pkg-config >/dev/null || packages+=(pkg-config)
   command -v cmake >/dev/null || packages+=(cmake)
