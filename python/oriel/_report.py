@@ -189,14 +189,15 @@ class Tuning:
     @property
     def flags(self) -> str:
         """The options of Oriel that are best, as in ORIEL_FLAGS."""
-        return self.fields["flags"]
+        return str(self.fields["flags"])
 
     @property
     def llvm_flags(self) -> str:
         """The options of LLVM's that go with them."""
-        return self.fields.get("llvm_flags", "")
+        return str(self.fields.get("llvm_flags", ""))
 
     @property
     def functions(self) -> list[dict[str, Any]]:
         """The figures of each function before and after."""
-        return self.fields["functions"]
+        functions: list[dict[str, Any]] = self.fields["functions"]
+        return functions

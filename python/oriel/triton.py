@@ -61,7 +61,7 @@ class Kernels(list[Kernel]):
 class _Installed(NamedTuple):
     """How Oriel compiles instead of Triton."""
 
-    profile: str
+    profile: Literal["ptxas", "max"]
     flags: str
     strict: bool
 
