@@ -74,7 +74,7 @@ mutate:
 memory:
 	$(PYTHON) scripts/check_memory.py
 
-# The package for Python: installed into a fresh virtual environment, and tested there.
+# The package for Python, installed and tested in a fresh virtual environment.
 python: build
 	$(CARGO) clippy -p oriel-python -- -D warnings
 	scripts/check_python.sh

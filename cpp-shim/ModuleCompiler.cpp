@@ -155,7 +155,7 @@ int oriel_set_llvm_option(OrielText Name, const OrielText *Value,
   return 0;
 }
 
-/// IR that names no layout, or no target, gets that of its target, as in llc.
+/// IR without a layout or a target gets the default of its target, as in llc.
 static std::optional<std::string> layoutFor(StringRef Triple, StringRef Named) {
   if (!Named.empty())
     return std::nullopt;
@@ -163,7 +163,7 @@ static std::optional<std::string> layoutFor(StringRef Triple, StringRef Named) {
       .computeDataLayout();
 }
 
-/// The module, or null and what is wrong with it.
+/// Releases the module; without one, writes the diagnostic and returns null.
 static LLVMModuleRef handOver(std::unique_ptr<Module> M,
                               const SMDiagnostic &Diagnostic,
                               OrielSink ErrorSink) {
@@ -187,7 +187,7 @@ LLVMModuleRef oriel_read_module(OrielText Path, LLVMContextRef Context,
 
 LLVMModuleRef oriel_parse_module(OrielText Name, OrielText Content,
                                  LLVMContextRef Context, OrielSink ErrorSink) {
-  // The parser of text reads on to a null byte.
+  // The parser needs a null byte after the text.
   std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(
       toStringRef(Content), toStringRef(Name));
   SMDiagnostic Diagnostic;

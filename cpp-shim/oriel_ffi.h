@@ -185,16 +185,16 @@ int oriel_is_compatible(OrielSink reason);
 LLVMModuleRef oriel_read_module(OrielText path, LLVMContextRef context,
                                 OrielSink error);
 
-/// The same for IR or bitcode in memory, which messages call \p name.
+/// Reads LLVM IR or bitcode in memory; messages call it \p name.
 LLVMModuleRef oriel_parse_module(OrielText name, OrielText content,
                                  LLVMContextRef context, OrielSink error);
 
 /// Writes the names of all processors and features of a target to \p names,
-/// with blanks between them. The target has to be initialised.
+/// separated by blanks. The target has to be initialised.
 void oriel_list_processors(OrielText triple, OrielSink names);
 
-/// Lets a target machine make one operation of a multiplication and an addition
-/// wherever it can, as `llc -fp-contract=fast` does.
+/// Lets a target machine contract multiplications and additions everywhere, like
+/// `llc -fp-contract=fast`.
 void oriel_allow_fp_fusion(LLVMTargetMachineRef machine);
 
 /// Compiles a module and hands the PTX over. Returns zero and writes to

@@ -160,8 +160,8 @@ impl Compiler {
         self
     }
 
-    /// With one operation for a multiplication and an addition wherever LLVM can, and not only where
-    /// the module allows it, as by `llc -fp-contract=fast`.
+    /// Contracts multiplications and additions everywhere, like `llc -fp-contract=fast`; otherwise
+    /// LLVM does so only where the module allows it.
     #[must_use]
     pub fn fp_fusion(mut self) -> Self {
         self.fp_fusion = true;

@@ -7,9 +7,10 @@
     compiled = oriel.compile("kernel.bc", sm=90)
     open("kernel.ptx", "w").write(compiled.ptx)
 
-A source is the name of a file, as `str` or `os.PathLike`, or LLVM IR itself: `bytes` of bitcode or text, or a `str` that
-has a line break, which messages and reports call `name`. Whatever goes wrong is an `oriel.Error` with the message of the command line tool. While something is
-compiled, other threads run.
+A source is a file name, as `str` or `os.PathLike`, or LLVM IR itself: `bytes` of bitcode or text,
+or a `str` with a line break. `name` is the name of a source in memory in messages and reports.
+Errors are raised as `oriel.Error` with the message of the command line tool. Other threads run
+during a call.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ except ImportError as error:
 from ._oriel import Error
 from ._report import (Compilation, FunctionReport, LiveIntervals, Report, Tuning, from_fields)
 
-__all__ = ["Compilation", "Error", "FunctionReport", "LiveIntervals", "Report", "Source", "Tuning", "compile", "live", "report",
-           "tune", "__version__"]
+__all__ = ["Compilation", "Error", "FunctionReport", "LiveIntervals", "Report", "Source", "Tuning",
+           "compile", "live", "report", "tune", "__version__"]
 
-#: A file's name, or LLVM IR as text or bitcode.
+#: A file name, or LLVM IR as text or bitcode.
 Source = str | bytes | os.PathLike[str]
 
 #: A compute capability: 90, "90a" or "sm_90a".
 Sm = int | str
 
-#: The version of Oriel, and of the LLVM that it is built for.
+#: The version of Oriel and of the LLVM that it was built for.
 __version__: str = _oriel.VERSION
 
 
 def _input(source: Source, name: str | None) -> tuple[str | os.PathLike[str], bytes | None]:
-    """The name of a source, and what is in it, if it is no file."""
+    """Returns the name of a source, and its content unless it is a file."""
     if isinstance(source, bytes):
         return name or "<bytes>", source
     if isinstance(source, str) and "\n" in source:
@@ -51,7 +52,7 @@ def _input(source: Source, name: str | None) -> tuple[str | os.PathLike[str], by
 
 
 def _target(sm: Sm | None) -> str | None:
-    """A compute capability as the tool has it."""
+    """Returns a compute capability in the form of the tool."""
     return None if sm is None else str(sm).removeprefix("sm_")
 
 
@@ -59,9 +60,9 @@ def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal[
            ptxas: bool = False, name: str | None = None) -> Report:
     """Reports on the functions of a module, as `oriel report` does.
 
-    `sm` is a compute capability or several; without one it is LLVM's. The report is on the code as LLVM makes it or, with
-    a profile, behind Oriel's phases. With `ptxas`, ptxas compiles the PTX and its figures are part of the report. Snapshots
-    (`.oriel`) and machine IR (`.mir`) are files.
+    `sm` is one compute capability or several, by default LLVM's. The report describes LLVM's code
+    or, with a profile, the code after Oriel's phases. With `ptxas`, ptxas compiles the PTX and its
+    figures are added. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
     """
     targets = sm if isinstance(sm, list) else [sm]
     wanted = [target for target in map(_target, targets) if target is not None]
@@ -73,14 +74,15 @@ def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "
             ptxas: bool = False, name: str | None = None) -> Compilation:
     """Compiles a module to PTX with Oriel's phases, as `oriel compile` does.
 
-    `ptx_version` is ten times that of the PTX: 86 for 8.6. `level` is LLVM's, 0 to 3. `flags` are further options as in
-    ORIEL_FLAGS, such as "-oriel=analyze", which changes nothing. With `fp_fusion` LLVM makes one operation of a multiplication
-    and an addition wherever it can, and not only where the module allows it.
+    `ptx_version` is ten times the version of the PTX: 86 for 8.6. `level` is LLVM's optimisation
+    level, 0 to 3. `flags` are further options as in ORIEL_FLAGS, such as "-oriel=analyze", which
+    leaves the code unchanged. `fp_fusion` contracts multiplications and additions everywhere,
+    without it LLVM contracts them only where the module allows it.
     """
     if profile is not None:
         flags = f"-oriel-profile={profile} {flags}"
     if not 0 <= level <= 3:
-        raise Error(f"level {level} is none of 0 to 3")
+        raise Error(f"level {level} is not in 0 to 3")
     ptx, lines, functions = _oriel.compile(*_input(source, name), _target(sm), ptx_version, level, flags, fp_fusion,
                                            ptxas)
     stages = [from_fields(json.loads(line)) for line in lines.splitlines()]
@@ -88,16 +90,16 @@ def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "
 
 
 def live(source: Source, sm: Sm | None = None, *, name: str | None = None) -> list[LiveIntervals]:
-    """Returns the live intervals of each function, exactly as LLVM has them, at both stages of its compilation."""
+    """Returns LLVM's live intervals of each function, at both stages of its compilation."""
     found = _oriel.live(*_input(source, name), _target(sm))
     return [LiveIntervals(function, stage, text, dict(registers)) for function, stage, text, registers in found]
 
 
 def tune(source: Source, sm: Sm | None = None, *, goal: Literal["registers", "spills", "occupancy", "sass"] = "registers",
          arguments: list[str] | None = None, name: str | None = None) -> Tuning:
-    """Finds the options that are best for a kernel, as `oriel tune` does.
+    """Finds the best options for a kernel, as `oriel tune` does.
 
-    `arguments` are further ones of the command, such as ["--rounds", "2", "--estimate"].
+    `arguments` are further arguments of the command, such as ["--rounds", "2", "--estimate"].
     """
     given = [*(arguments or []), "--goal", goal, "--output", "-"]
     if (target := _target(sm)) is not None:

@@ -1,11 +1,11 @@
-"""The native part; `oriel` is the interface."""
+"""The native part, which `oriel` wraps."""
 
 import os
 
 VERSION: str
 
 class Error(Exception):
-    """Something cannot be read, compiled or judged; the message is the command line tool's."""
+    """A source cannot be read, compiled or judged; the message is the command line tool's."""
 
 class Functions:
     def lines(self) -> str: ...

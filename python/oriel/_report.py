@@ -1,4 +1,4 @@
-"""What reports and compilations leave, as objects."""
+"""The results of reports and compilations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import _oriel
 
 @dataclasses.dataclass(frozen=True)
 class FunctionReport:
-    """A line of the report, with the fields of docs/report.schema.json; what is not known is None."""
+    """A line of the report, with the fields of docs/report.schema.json; unknown ones are None."""
 
     module: str
     function: str
@@ -66,18 +66,18 @@ class FunctionReport:
     block_pressure: list[dict[str, Any]] = dataclasses.field(default_factory=list, repr=False)
 
     def __repr__(self) -> str:
-        """Only what is known."""
+        """Formats the known fields."""
         shown = (field.name for field in dataclasses.fields(self) if field.repr)
         known = ((name, getattr(self, name)) for name in shown)
         return f"FunctionReport({', '.join(f'{name}={value!r}' for name, value in known if value is not None)})"
 
 
 def from_fields(fields: dict[str, Any]) -> FunctionReport:
-    """The report of a line."""
+    """Returns the report of a line."""
     return FunctionReport(**fields)
 
 
-#: What the table of a report shows.
+#: The columns of a report's table.
 _COLUMNS = {
     "function": "function",
     "sm": "SM",
@@ -90,14 +90,14 @@ _COLUMNS = {
 
 
 class Report(Sequence[FunctionReport]):
-    """The functions of a module, for each compute capability. A notebook shows the report's page."""
+    """The functions of a module, for each compute capability. A notebook displays the page."""
 
     def __init__(self, functions: _oriel.Functions) -> None:
         self._functions = functions
 
     @functools.cached_property
     def json_lines(self) -> str:
-        """One JSON object a function and line, as `oriel report --json --details` prints them."""
+        """One JSON object a function and line, as printed by `oriel report --json --details`."""
         return self._functions.lines()
 
     @functools.cached_property
@@ -107,7 +107,7 @@ class Report(Sequence[FunctionReport]):
 
     @functools.cached_property
     def html(self) -> str:
-        """The report's page, which needs nothing but itself."""
+        """The report's page, without links to other files."""
         return self._functions.page()
 
     def save(self, path: str | Path) -> None:
@@ -122,7 +122,7 @@ class Report(Sequence[FunctionReport]):
     @overload
     def __getitem__(self, key: slice) -> Sequence[FunctionReport]: ...
     def __getitem__(self, key: int | str | slice) -> FunctionReport | Sequence[FunctionReport]:
-        """A function by place, or the first of a name."""
+        """Returns a function by position, or the first one with a name."""
         if not isinstance(key, str):
             return self.functions[key]
         for function in self.functions:
@@ -142,7 +142,7 @@ class Report(Sequence[FunctionReport]):
             for row in rows)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own: its style and its keys are not the notebook's."""
+        """Returns the page in a frame, which separates its style and keys from the notebook's."""
         page = base64.b64encode(self.html.encode()).decode()
         return (f'<iframe src="data:text/html;charset=utf-8;base64,{page}" width="100%" height="700" '
                 'style="border: 1px solid #ccc"></iframe>')
@@ -150,12 +150,12 @@ class Report(Sequence[FunctionReport]):
 
 @dataclasses.dataclass(frozen=True)
 class Compilation:
-    """What came of a module."""
+    """The result of compiling a module."""
 
     ptx: str = dataclasses.field(repr=False)
-    #: The functions as they leave Oriel; none at level 0.
+    #: The functions after Oriel; empty at level 0.
     report: Report
-    #: What Oriel did at each stage: the lines of -oriel-report.
+    #: Oriel's work at each stage: the lines of -oriel-report.
     stages: list[FunctionReport] = dataclasses.field(repr=False)
 
     def _repr_html_(self) -> str:
@@ -168,9 +168,10 @@ class LiveIntervals:
 
     function: str
     stage: str
-    #: As LLVM prints them.
+    #: All intervals in LLVM's form.
     text: str = dataclasses.field(repr=False)
-    #: The segments of each register by its number, with both ends in LLVM's notation: 48r is behind what reads at 48.
+    #: The segments of each register by its number, with both ends in LLVM's notation: 48r is the
+    #: slot after the operands of instruction 48 are read.
     registers: dict[int, list[tuple[str, str]]] = dataclasses.field(repr=False)
 
     def __str__(self) -> str:
@@ -179,7 +180,7 @@ class LiveIntervals:
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """What tuning a module found."""
+    """The result of tuning a module."""
 
     #: The object that `oriel tune --json` prints.
     fields: dict[str, Any]
@@ -188,12 +189,12 @@ class Tuning:
 
     @property
     def flags(self) -> str:
-        """The options of Oriel that are best, as in ORIEL_FLAGS."""
+        """Oriel's best options, as in ORIEL_FLAGS."""
         return str(self.fields["flags"])
 
     @property
     def llvm_flags(self) -> str:
-        """The options of LLVM's that go with them."""
+        """LLVM's options for the best variant."""
         return str(self.fields.get("llvm_flags", ""))
 
     @property

@@ -1,17 +1,19 @@
 """Triton's kernels through Oriel.
 
-    with oriel.triton.report() as kernels:      # Triton compiles as ever, and Oriel reports
+    with oriel.triton.report() as kernels:      # Triton compiles as before, and Oriel reports
         kernel[grid](...)
     print(kernels["kernel"])
 
-    oriel.triton.install(profile="max")         # PTX comes from LLVM 22 with Oriel instead of Triton's LLVM
+    oriel.triton.install(profile="max")         # LLVM 22 with Oriel replaces Triton's LLVM
     oriel.triton.uninstall()
 
-Works with Triton 3.5 to 3.7, with or without a GPU: `triton.compile` with a target of its own needs none. What newer versions
-write is often LLVM IR that LLVM 22 cannot read; then Triton compiles by itself, and a warning says why.
+Works with Triton 3.5 to 3.7, with or without a GPU: `triton.compile` needs none if it gets a
+target. LLVM 22 cannot read some LLVM IR of newer versions; then Triton compiles the kernel, and a
+warning gives the reason.
 
-Stages of the backend for NVIDIA are replaced, as there is no hook that all these versions have and that is part of the key of
-Triton's cache. A kernel that this process has launched before is in Triton's memory, and is not compiled again.
+The module replaces a stage of the backend for NVIDIA, because no hook exists in all these versions
+that is also part of the key of Triton's cache. Triton keeps kernels that this process has launched
+in memory and does not compile them again.
 """
 
 from __future__ import annotations
@@ -34,17 +36,17 @@ class Kernel(NamedTuple):
     """A kernel that Triton has compiled."""
 
     name: str
-    #: Such as "sm_90a".
+    #: The compute capability, such as "sm_90a".
     target: str
     report: oriel.Report
-    #: What ptxas got.
+    #: The input of ptxas.
     ptx: str
-    #: Did Oriel make it?
+    #: True if Oriel generated the PTX.
     is_oriels: bool
 
 
 class Kernels(list[Kernel]):
-    """The kernels that were compiled, in order; by name the last one of it."""
+    """The compiled kernels in order. A name selects the last kernel with it."""
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
@@ -59,7 +61,7 @@ class Kernels(list[Kernel]):
 
 
 class _Installed(NamedTuple):
-    """How Oriel compiles instead of Triton."""
+    """The arguments of `install`."""
 
     profile: Literal["ptxas", "max"]
     flags: str
@@ -68,16 +70,17 @@ class _Installed(NamedTuple):
 
 _installed: _Installed | None = None
 
-#: Who collects kernels, and whether with ptxas' figures.
+#: The reports in progress, each with whether it asks for ptxas' figures.
 _collectors: list[tuple[Kernels, bool]] = []
 
 
 def _backend() -> Any:
-    """Triton's backend for NVIDIA, with our way into its stages."""
+    """Returns Triton's backend for NVIDIA, after adding Oriel to its stages."""
     try:
         from triton.backends.nvidia import compiler
     except ImportError as error:
-        raise oriel.Error(f"Triton is not here, or has no backend for NVIDIA ({error}): pip install triton==3.6.0") from error
+        message = f"Triton or its backend for NVIDIA is missing ({error}): pip install triton==3.6.0"
+        raise oriel.Error(message) from error
     if hasattr(compiler.CUDABackend.add_stages, "__wrapped__"):
         return compiler
     add_stages, key = compiler.CUDABackend.add_stages, compiler.CUDABackend.hash
@@ -97,10 +100,10 @@ def _backend() -> Any:
 
 def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[[str, dict[str, Any]], str], llvm_ir: str,
               metadata: dict[str, Any]) -> str:
-    """Triton's stage from LLVM IR to PTX."""
+    """Runs the stage from LLVM IR to PTX."""
     ptx, found = None, None
     target = compiler.sm_arch_from_capability(capability)
-    # The kernel is what is not internal.
+    # Only the kernel is not internal.
     match = re.search(r"^define (?!internal)[^@]*@\"?([\w.$]+)", llvm_ir, re.MULTILINE)
     name = match.group(1) if match else "kernel"
     ptxas = any(wanted for _, wanted in _collectors)
@@ -110,7 +113,7 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
             compiled = oriel.compile(llvm_ir, target, profile=_installed.profile, flags=_installed.flags, level=3,
                                      ptx_version=int(features.group(1)) if features else None,
                                      fp_fusion=options.enable_fp_fusion, ptxas=ptxas, name=f"{name}.llir")
-            # As Triton does behind its own code generation.
+            # Triton's stage makes the same changes to the PTX.
             metadata["name"] = name
             version = compiler.get_ptx_version_from_options(options, capability)
             ptx = re.sub(r"\.version \d+\.\d+", f".version {version // 10}.{version % 10}", compiled.ptx)
@@ -123,7 +126,7 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
         reason = f"Oriel {oriel.__version__} cannot compile what Triton {triton.__version__} writes for {name}: {error}"
         if _installed is not None and _installed.strict:
             raise oriel.Error(reason) from error
-        warnings.warn(f"{reason}\nTriton compiles it by itself", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{reason}\nTriton compiles it instead", RuntimeWarning, stacklevel=2)
     is_oriels = ptx is not None
     if ptx is None:
         ptx = by_triton(llvm_ir, metadata)
@@ -134,9 +137,10 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
 
 
 def install(profile: Literal["ptxas", "max"] = "max", *, flags: str = "", strict: bool = False) -> None:
-    """From here on Oriel compiles Triton's LLVM IR to PTX, by a profile and with further options as in ORIEL_FLAGS.
+    """Lets Oriel compile Triton's LLVM IR to PTX, with a profile and options as in ORIEL_FLAGS.
 
-    Where it cannot, Triton compiles by itself and a warning says why; with `strict` that is an `oriel.Error`.
+    If it cannot compile a kernel, Triton does, and a warning gives the reason; with `strict` that
+    is an `oriel.Error`.
     """
     global _installed
     _backend()
@@ -144,17 +148,18 @@ def install(profile: Literal["ptxas", "max"] = "max", *, flags: str = "", strict
 
 
 def uninstall() -> None:
-    """From here on Triton compiles by itself again. Reports go on."""
+    """Lets Triton compile again. Reports continue."""
     global _installed
     _installed = None
 
 
 @contextlib.contextmanager
 def report(*, ptxas: bool = False) -> Iterator[Kernels]:
-    """Collects a report on every kernel that Triton compiles meanwhile, also on those that are in its cache on disk.
+    """Collects reports on all kernels that Triton compiles, including those in its cache on disk.
 
-    Of kernels that Oriel compiles the report is on the code that ptxas gets, of others on what LLVM 22 makes of Triton's IR.
-    With `ptxas` it has the figures of ptxas, which is Triton's if there is no other.
+    A report describes the code that ptxas gets if Oriel compiles the kernel, otherwise the code
+    that LLVM 22 makes of Triton's IR. With `ptxas` it has the figures of ptxas; Triton's ptxas is
+    used if there is no other.
     """
     _backend()
     from triton import knobs

@@ -1,5 +1,6 @@
-//! The native part of the package for Python, `oriel._oriel`: converts, calls what the command line
-//! tool calls, and lets other threads of Python run meanwhile. `python/oriel` is the package.
+//! The native part of the package for Python, `oriel._oriel`: converts arguments and calls the
+//! library of the command line tool, while other threads of Python run. `python/oriel` is the
+//! package.
 
 use oriel::entity::EntityRef;
 use oriel::live::LiveRangeCalc;
@@ -16,15 +17,15 @@ pyo3::create_exception!(
     oriel,
     Error,
     pyo3::exceptions::PyException,
-    "Something cannot be read, compiled or judged; the message is the command line tool's."
+    "A source cannot be read, compiled or judged; the message is the command line tool's."
 );
 
-/// Does something while other threads of Python run.
+/// Runs a function while other threads of Python run.
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, String> + Send) -> PyResult<T> {
     py.detach(work).map_err(Error::new_err)
 }
 
-/// A file, or what is in memory under a name.
+/// Returns the source: a file, or content in memory with a name.
 fn source(name: PathBuf, content: Option<Vec<u8>>) -> Source {
     match content {
         None => Source::File(name),
@@ -35,7 +36,7 @@ fn source(name: PathBuf, content: Option<Vec<u8>>) -> Source {
     }
 }
 
-/// Functions that were compiled, and what a report needs of them.
+/// Compiled functions with the data for reports.
 #[pyclass(frozen)]
 struct Functions {
     inputs: Vec<ReportInput>,
@@ -43,7 +44,7 @@ struct Functions {
 
 #[pymethods]
 impl Functions {
-    /// The report: one JSON object a line.
+    /// Formats the report, one JSON object a line.
     fn lines(&self, py: Python<'_>) -> PyResult<String> {
         let lines = || {
             let functions = self.inputs.iter().flat_map(ReportInput::functions);
@@ -58,7 +59,7 @@ impl Functions {
         detached(py, lines)
     }
 
-    /// The report's HTML page.
+    /// Formats the report's HTML page.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         let page = || {
             let mut text = Vec::new();
@@ -96,7 +97,7 @@ fn report_on(
     detached(py, collect)
 }
 
-/// Compiles as `oriel compile` does: PTX, the lines of `-oriel-report`, and the functions.
+/// Compiles as `oriel compile` does: returns PTX, the lines of `-oriel-report`, and the functions.
 #[pyfunction(name = "compile")]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the command")]
 fn compile_source(
@@ -136,14 +137,14 @@ fn compile_source(
     detached(py, compile)
 }
 
-/// A register's number and its segments, as LLVM prints their ends.
+/// A register's number and its segments, with both ends in LLVM's notation.
 type Interval = (usize, Vec<(String, String)>);
 
-/// The live intervals of a function: its name, the stage, the text that `oriel live` prints, and the
+/// The live intervals of a function: its name, the stage, the output of `oriel live`, and the
 /// intervals.
 type FunctionIntervals = (String, &'static str, String, Vec<Interval>);
 
-/// The live intervals of each function at each stage.
+/// Returns the live intervals of each function at each stage.
 #[pyfunction]
 fn live(
     py: Python<'_>,
@@ -181,7 +182,7 @@ fn live(
     detached(py, intervals)
 }
 
-/// Tunes as `oriel tune` does, with its arguments: what it prints as JSON, and the best PTX.
+/// Tunes as `oriel tune` does, with its arguments: returns its JSON and the best PTX.
 #[pyfunction(name = "tune")]
 fn tune_source(
     py: Python<'_>,

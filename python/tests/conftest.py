@@ -1,4 +1,4 @@
-"""What tests compile."""
+"""Inputs of tests."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def kernel():
 
 @pytest.fixture
 def kernel_file(tmp_path):
-    """The same in a file."""
+    """The same kernel in a file."""
     path = tmp_path / "scale.ll"
     path.write_text(KERNEL, encoding="utf-8")
     return path

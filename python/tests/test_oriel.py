@@ -1,4 +1,4 @@
-"""The package as its users see it, against what the command line tool prints."""
+"""Compares the package with the output of the command line tool."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ SCHEMA = ROOT / "docs/report.schema.json"
 
 
 def tool(*arguments):
-    """What the command line tool prints."""
+    """Returns the output of the command line tool."""
     program = os.environ.get("ORIEL_TOOL")
     if not program:
         pytest.skip("ORIEL_TOOL does not name the command line tool")
@@ -51,7 +51,7 @@ def test_page_is_the_tools(kernel_file, tmp_path):
     report.save(tmp_path / "package.html")
 
     def without_times(path):
-        """The page but for the data of phases, which have times in them."""
+        """Returns the page without the data of phases, which contain times."""
         return [line for line in path.read_text(encoding="utf-8").splitlines() if 'class="function"' not in line]
 
     assert without_times(tmp_path / "package.html") == without_times(tmp_path / "tool.html")
@@ -109,7 +109,7 @@ def test_tuning_is_the_tools(kernel_file):
     (lambda: oriel.report("define\nvoid", name="mine.ll"), "mine.ll:2:5: error: expected function name"),
     (lambda: oriel.compile(b"BC\xc0\xde damaged"), "<bytes>: error: "),
     (lambda: oriel.compile("\n", flags="-oriel=fast"), "-oriel: "),
-    (lambda: oriel.compile("\n", level=4), "level 4 is none of 0 to 3"),
+    (lambda: oriel.compile("\n", level=4), "level 4 is not in 0 to 3"),
     (lambda: oriel.compile("target triple = \"x86_64-linux\"\n"), "<string>: its target is x86_64-linux, not nvptx64"),
     (lambda: oriel.report("\n", sm=999), "<string>: LLVM 22"),
     (lambda: oriel.report("\n", profile="best"), "'best'"),
@@ -132,7 +132,7 @@ def test_an_unknown_sm_is_an_error_that_lists_the_known(kernel, capfd):
 
 
 def test_other_threads_run_while_something_compiles(kernel):
-    """This thread goes on while another compiles: with the interpreter's lock held it would stand still."""
+    """Another thread compiles; with the interpreter's lock held this one would not run."""
     large = kernel + "".join(kernel.split("define", 1)[1].split("declare")[0].join(["define", ""]).replace("@scale", f"@k{number}")
                              for number in range(400))
     done = threading.Event()
@@ -147,7 +147,7 @@ def test_other_threads_run_while_something_compiles(kernel):
 
 
 def test_a_missing_llvm_is_named():
-    """The loader's message alone would say nothing of packages."""
+    """The message names the package, which the loader's message does not."""
     script = """
 import sys, types
 class Missing:

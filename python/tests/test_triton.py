@@ -46,7 +46,7 @@ def compile_kernel(function, capability):
 
 @pytest.fixture(autouse=True)
 def fresh_cache(tmp_path, monkeypatch):
-    """Triton's cache is the test's own, and Oriel is not installed behind it."""
+    """Gives the test its own cache of Triton, and uninstalls Oriel after it."""
     monkeypatch.setattr(knobs.cache, "dir", str(tmp_path))
     yield
     oriel.triton.uninstall()
@@ -64,7 +64,8 @@ def test_a_report_has_registers_and_lines_and_changes_nothing(function, capabili
     (found,) = kernel.report
     assert found.function == function.__name__ and found.sm == capability
     assert found.ptxas_registers > 0
-    # The lines are those of the Python code; what Triton makes by itself, or LLVM of several lines, has none or 0.
+    # The lines are those of the Python code. Instructions that Triton adds, or that LLVM merges from
+    # several lines, have none or 0.
     values = [value for peak in found.peaks for value in peak["values"]]
     places = [place for value in values if value["definition"] for place in value["definition"]["source"][:1]]
     lines = {place["line"] for place in places if place["line"] and place["file"].endswith("test_triton.py")}
@@ -87,11 +88,11 @@ def test_installed_oriel_makes_the_code_that_ptxas_gets(function, capability):
     for directive in (r"^\.version .*", r"^\.target [\w]+", r"\.entry \w+"):
         found = [re.search(directive, compiled.asm["ptx"], re.MULTILINE).group() for compiled in (by_oriel, by_triton)]
         assert found[0] == found[1]
-    # ptxas took it, with the parameters that Triton's launcher passes.
+    # ptxas accepts it, with the parameters that Triton's launcher passes.
     assert by_oriel.asm["cubin"]
     parameters = [re.findall(r"\.param \S+ .*?_param_\d+", compiled.asm["ptx"].split("{")[0]) for compiled in (by_oriel, by_triton)]
     assert parameters[0] == parameters[1] != []
-    # What Triton keeps of the two does not mix.
+    # Triton's cache separates the two.
     oriel.triton.uninstall()
     assert compile_kernel(softmax, 80).asm["ptx"] != by_oriel.asm["ptx"]
     assert compile_kernel(function, capability).asm["ptx"] == by_triton.asm["ptx"]
@@ -116,7 +117,7 @@ def test_ir_that_is_too_new_is_refused_with_the_reason(monkeypatch):
         compile_kernel(softmax, 80)
     assert not by_triton
     oriel.triton.install()
-    # Triton's own code generation comes next, and ptxas does not take what stands for its result here.
+    # Triton's code generation, here replaced, is next, and ptxas rejects its result.
     with pytest.warns(RuntimeWarning, match=reason), pytest.raises(Exception, match="ptxas"):
         compile_kernel(softmax, 80)
     assert by_triton == [newer]

@@ -1,7 +1,7 @@
 // The page: what is selected, what the address says of it, and what does not follow the selection.
 
 const FILES = [["r32", "registers"], ["pred", "predicates"]];
-// In a frame of a notebook the page has no address that could say what is selected.
+// In a frame of a notebook the page has no address to hold the selection.
 const HAS_ADDRESS = !["data:", "about:"].includes(location.protocol);
 const SHOWN = [["here", "live at the selection"], ["all", "all"]];
 
