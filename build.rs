@@ -6,8 +6,8 @@ mod abi_header;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The LLVM that Oriel is written for. The back end's passes and opcodes change from version to
-/// version.
+/// The LLVM version that Oriel is written for. The back end's passes and opcodes change from
+/// version to version.
 const LLVM_MAJOR: &str = "22";
 const PREFIX_VARIABLE: &str = "LLVM_SYS_221_PREFIX";
 
@@ -43,8 +43,8 @@ fn main() {
     link(&llvm);
 }
 
-/// Gives the shared library the name that hosts linked to it ask for, which changes with the
-/// version of the C interface.
+/// Sets the name that hosts linked to the shared library ask for, which changes with the version of
+/// the C interface.
 fn name_library() {
     let header = "include/oriel.h";
     println!("cargo::rerun-if-changed={header}");
@@ -123,7 +123,7 @@ fn compile_shim(llvm: &Llvm) {
     let generated = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     abi_header::write(&generated);
     let flags = flags(llvm);
-    // What the laboratory's shim is compiled with, too.
+    // The laboratory's shim is compiled with these, too.
     let shim = manifest_folder().join("cpp-shim");
     println!("cargo::metadata=include={}", shim.display());
     println!("cargo::metadata=generated={}", generated.display());
@@ -141,7 +141,7 @@ fn compile_shim(llvm: &Llvm) {
         .compile("oriel_shim");
 }
 
-/// The compiler's flags for code that includes LLVM's headers.
+/// Returns the compiler's flags for code that includes LLVM's headers.
 fn flags(llvm: &Llvm) -> Vec<String> {
     let include = llvm.query(&["--includedir"]);
     let version = format!("-DORIEL_VERSION=\"{}\"", env!("CARGO_PKG_VERSION"));
@@ -179,12 +179,12 @@ fn manifest_folder() -> PathBuf {
         .into()
 }
 
-/// Is LLVM where the system's loader may not look?
+/// True if LLVM may be outside the search path of the system's loader.
 fn needs_rpath() -> bool {
     std::env::var_os(PREFIX_VARIABLE).is_some()
 }
 
-/// The sanitizer that the shim is built with: `address` for `scripts/check_memory.py`, `thread` for
+/// Returns the sanitizer for the shim: `address` for `scripts/check_memory.py`, `thread` for
 /// `scripts/check_threads.py`.
 fn sanitizer() -> Option<String> {
     std::env::var("ORIEL_SANITIZE").ok()

@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// The order of an export, and what it hands out. Blocks, instructions and
-/// operands are exported by ExportCode.cpp, the order of operands of registers
-/// with several definitions by ExportChains.cpp, everything else by
-/// ExportTables.cpp.
+/// \file The steps and results of an export. ExportCode.cpp exports blocks,
+/// instructions and operands, ExportChains.cpp the order of operands of
+/// registers with several definitions, ExportTables.cpp everything else.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +83,7 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
                 : exportCode<ExportScope::Liveness>()))
     return false;
 
-  // Ranges have 32 bits; no real function is near.
+  // Ranges have 32 bits; no real function comes near that limit.
   if (Strings.size() > UINT32_MAX)
     return refuse("it is too large");
   exportChains(MF);

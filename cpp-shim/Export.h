@@ -30,11 +30,12 @@ namespace oriel {
 
 /// How much of a function an export carries.
 enum class ExportScope {
-  /// What live intervals follow from: blocks and edges, which instructions are
-  /// PHIs or debug instructions, registers and what instructions do to them.
-  /// The function has only a name; instructions have no operands otherwise.
+  /// The input of live intervals only: blocks and edges, which instructions are
+  /// PHIs or debug instructions, registers and the accesses of instructions to
+  /// them. The function has only a name, and instructions have no other
+  /// operands.
   Liveness,
-  /// All of it.
+  /// The complete function.
   Whole,
 };
 
@@ -43,8 +44,8 @@ enum class ExportScope {
 class SnapshotExporter {
 public:
   /// Exports \p MF. Returns false if it contains something that a snapshot
-  /// cannot carry; refusal() then says what. \p Frequencies may be null, and
-  /// are of no use to liveness.
+  /// cannot represent; refusal() then explains it. \p Frequencies may be null,
+  /// and liveness does not use them.
   bool run(llvm::MachineFunction &MF, OrielStage Stage, ExportScope Scope,
            const llvm::MachineBlockFrequencyInfo *Frequencies = nullptr);
 
@@ -63,7 +64,7 @@ public:
     return InstructionPointers;
   }
 
-  /// LLVM's handles of what operands refer to by table index.
+  /// LLVM's operands for the snapshot's table entries, by table index.
   const std::vector<const llvm::MachineOperand *> &symbolOperands() const {
     return SymbolOperands;
   }
@@ -115,7 +116,7 @@ private:
                    const llvm::MachineRegisterInfo &MRI);
   void publish();
 
-  /// Notes an operand of \p Register, without a branch on whether it is a
+  /// Records an operand of \p Register, without a branch on whether it is a
   /// definition.
   void noteDefinition(uint32_t Register, bool IsDefinition) {
     uint8_t &State = IsDefined[Register];
@@ -143,7 +144,7 @@ private:
   std::string Refusal;
 
   // Unlike std::vector, these grow by realloc, which moves large arrays without
-  // touching them, and make room without filling it.
+  // touching them, and reserve memory without filling it.
   llvm::SmallVector<OrielBlock, 0> Blocks;
   llvm::SmallVector<OrielEdge, 0> Edges;
   llvm::SmallVector<uint32_t, 0> Predecessors;
@@ -172,13 +173,13 @@ private:
   std::vector<uint32_t> BlockIndex;
   /// 1-based opcode table index of LLVM's opcode; zero if not yet seen.
   std::vector<uint16_t> OpcodeIndex;
-  /// 1-based place of LLVM's opcode in KnownOpcodes; zero if not yet seen.
+  /// 1-based position of LLVM's opcode in KnownOpcodes; zero if not yet seen.
   std::vector<uint16_t> KnownOpcodeIndex;
-  /// What is known of opcodes from earlier functions. It is static data of the
-  /// target, as register classes are.
+  /// Data on opcodes from earlier functions. It is static data of the target,
+  /// like register classes.
   struct KnownOpcode {
     llvm::StringRef Name;
-    /// Of an opcode without a proper name.
+    /// For an opcode without a proper name.
     std::string Mnemonic;
     OrielOpcode Record;
   };
@@ -186,7 +187,8 @@ private:
   const llvm::TargetRegisterClass *const *KnownClasses = nullptr;
   /// The names of register classes come first in the strings and stay there.
   size_t ClassNameBytes = 0;
-  /// What the feature and CPU names of the last subtarget say.
+  /// The properties that follow from the feature and CPU names of the last
+  /// subtarget.
   struct KnownSubtarget {
     std::string Features;
     std::string Cpu;
@@ -201,7 +203,7 @@ private:
   llvm::DenseMap<const void *, uint32_t> ConstantIndex;
   llvm::DenseMap<const void *, uint32_t> VariableIndex;
   llvm::DenseMap<const void *, uint32_t> BaseValueIndex;
-  /// The IR values at the bases of memory operands, by number; null: none.
+  /// The IR values at the bases of memory operands, by number; null if none.
   llvm::SmallVector<const llvm::Value *, 0> BaseValues;
   /// Positions of their operands in the register operands.
   llvm::SmallVector<uint32_t, 0> ChainedPositions;
@@ -212,7 +214,7 @@ private:
   llvm::DenseMap<unsigned, uint32_t> PhysicalRegisterIndex;
   const llvm::DILocation *LastLocation = nullptr;
   uint32_t LastLocationIndex = 0;
-  /// How many definitions have been seen of each register.
+  /// The definitions seen so far of each register.
   std::vector<uint8_t> IsDefined;
 };
 

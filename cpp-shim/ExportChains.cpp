@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Of a register with several definitions, the order in which LLVM chains its
-/// operands is exported: it decides how values are numbered. The operands of
-/// such a register are collected from the exported ones, and each operand of
-/// LLVM's list is found among them by its instruction.
+/// \file Exports, for each register with several definitions, the order in
+/// which LLVM chains its operands, which determines the numbering of values.
+/// The operands of such a register are collected from the exported ones, and
+/// each operand of LLVM's list is found among them by its instruction.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,20 +24,20 @@ using namespace oriel;
 /// Up to this many operands are searched one by one.
 static constexpr size_t SearchedOperands = 16;
 
-/// Is \p Operand a definition?
+/// True if \p Operand is a definition.
 static bool isDefinition(const OrielRegisterOperand &Operand) {
   uint32_t Access = Operand.place & ORIEL_ACCESS_MASK;
   return Access == ORIEL_ACCESS_DEFINE || Access == ORIEL_ACCESS_DEFINE_EARLY;
 }
 
-/// Is it not the block of a PHI's operand?
+/// True unless it is the block of a PHI's operand.
 static bool isRegister(const OrielRegisterOperand &Operand) {
   return (Operand.place & ORIEL_ACCESS_MASK) != ORIEL_ACCESS_FROM_BLOCK;
 }
 
 void SnapshotExporter::collectChainedPlaces() {
-  // First their positions, without a branch on what cannot be predicted, and
-  // how many each register has.
+  // First their positions, without unpredictable branches, and their number for
+  // each register.
   ChainEnds.assign(Registers.size() + 1, 0);
   ChainedPositions.resize_for_overwrite(RegisterOperands.size() + 1);
   size_t Count = 0;
@@ -76,7 +75,7 @@ void SnapshotExporter::exportChain(uint32_t Register,
     auto Place = Places.begin();
     if (IsSorted)
       Place = lower_bound(Places, ChainedPlace{MI, 0, false}, Before);
-    // Of operands of one instruction that do the same, any is as good.
+    // Operands of one instruction with the same access are interchangeable.
     while (Place != Places.end() &&
            (Place->Instruction != MI || Place->IsDefinition != MO.isDef() ||
             Place->IsListed))

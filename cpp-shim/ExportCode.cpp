@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// One pass over the function's blocks, then one over its instructions. LLVM's
-/// objects are spread over memory and read once, and every record is filled
-/// where it stays.
+/// \file One pass over the function's blocks, then one over its instructions.
+/// LLVM's objects are scattered over memory, so each is read once, and every
+/// record is filled in place.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@
 using namespace llvm;
 using namespace oriel;
 
-/// Which of \p MBB's properties the snapshot records.
+/// Returns the properties of \p MBB that the snapshot records.
 static uint32_t blockFlags(const MachineBasicBlock &MBB) {
   uint32_t Flags = 0;
   if (MBB.hasAddressTaken())
@@ -77,11 +76,12 @@ void SnapshotExporter::exportBlockProperties(
   }
 }
 
-/// How many instructions ahead of the one that is exported are fetched.
+/// How many instructions ahead of the exported one are prefetched.
 static constexpr unsigned PrefetchDistance = 3;
 
-/// Asks for what exportInstruction() will read of \p MI. Instructions and their
-/// operands lie where they were made, in no order that hardware could guess.
+/// Prefetches the memory of \p MI that exportInstruction() will read.
+/// Instructions and their operands are scattered in a way that hardware cannot
+/// predict.
 static void prefetch(const MachineInstr &MI) {
   const char *FirstOperand =
       reinterpret_cast<const char *>(MI.operands_begin());
@@ -89,8 +89,8 @@ static void prefetch(const MachineInstr &MI) {
   __builtin_prefetch(FirstOperand + 64);
 }
 
-/// What instructions are to liveness: the opcodes of a snapshot of that scope.
-/// The last one is only there if a debug instruction is.
+/// The kinds of instructions for liveness: the opcodes of a snapshot of that
+/// scope. The last one exists only if there is a debug instruction.
 enum LivenessOpcode : uint32_t { PlainOpcode, PhiOpcode, DebugOpcode };
 
 void SnapshotExporter::exportLivenessOpcodes() {
@@ -140,7 +140,8 @@ template <ExportScope Scope> bool SnapshotExporter::exportCode() {
 template bool SnapshotExporter::exportCode<ExportScope::Liveness>();
 template bool SnapshotExporter::exportCode<ExportScope::Whole>();
 
-/// What \p MI does to the register of \p MO; reads by PHIs are not told apart.
+/// Returns the access of \p MI to the register of \p MO; reads by PHIs are not
+/// distinguished.
 static OrielAccess accessOf(const MachineInstr &MI, const MachineOperand &MO) {
   if (MO.isDef())
     return MO.isEarlyClobber() ? ORIEL_ACCESS_DEFINE_EARLY
@@ -158,7 +159,7 @@ SnapshotExporter::exportRegisterOperands(const MachineInstr &MI) {
   uint32_t Place = Instructions.size() << ORIEL_ACCESS_BITS;
   if (LLVM_UNLIKELY(MI.isPHI() || MI.isDebugOrPseudoInstr()))
     return !MI.isPHI() || exportPhiOperands(MI, Place);
-  // Room is made for all operands; what is not used is given back.
+  // Memory is reserved for all operands; the unused part is released.
   size_t First = RegisterOperands.size();
   RegisterOperands.resize_for_overwrite(First + MI.getNumOperands());
   OrielRegisterOperand *Next = RegisterOperands.data() + First;
@@ -211,7 +212,8 @@ bool SnapshotExporter::exportPhiOperands(const MachineInstr &MI,
   return true;
 }
 
-/// What the operand string of inline assembly \p MI declares.
+/// Returns the effects that the operand string of inline assembly \p MI
+/// declares.
 static uint32_t inlineAsmBehavior(const MachineInstr &MI) {
   uint64_t Info = MI.getOperand(InlineAsm::MIOp_ExtraInfo).getImm();
   uint32_t Behavior = 0;
@@ -226,19 +228,19 @@ static uint32_t inlineAsmBehavior(const MachineInstr &MI) {
   return Behavior;
 }
 
-/// Does \p MI carry something besides operands, flags and location?
+/// True if \p MI carries something besides operands, flags and location.
 static bool hasAttachments(const MachineInstr &MI) {
   return MI.getPreInstrSymbol() || MI.getPostInstrSymbol() ||
          MI.getHeapAllocMarker() || MI.getPCSections() || MI.getCFIType() ||
          MI.getMMRAMetadata() || MI.getDeactivationSymbol();
 }
 
-/// The usual operand; inlined into the loop over operands.
+/// Exports a common operand; inlined into the loop over operands.
 LLVM_ATTRIBUTE_ALWAYS_INLINE void
 SnapshotExporter::exportRegisterOperand(const MachineInstr &MI,
                                         const MachineOperand &MO,
                                         OrielOperand &Operand) {
-  // Without branches where it cannot be predicted whether a flag is set.
+  // Without branches where flags are unpredictable.
   uint16_t Flags = MO.isDef() * ORIEL_OPERAND_DEF |
                    MO.isImplicit() * ORIEL_OPERAND_IMPLICIT |
                    MO.isKill() * ORIEL_OPERAND_KILL |
@@ -329,7 +331,7 @@ void SnapshotExporter::exportOtherOperand(const MachineOperand &MO,
   }
 }
 
-// Instruction flags are handed over as they are.
+// Instruction flags are passed on unchanged.
 static_assert(MachineInstr::FmNoNans == 1u << 4 &&
                   MachineInstr::FmReassoc == 1u << 10 &&
                   MachineInstr::NoUWrap == 1u << 11 &&
@@ -355,8 +357,8 @@ void SnapshotExporter::exportInstruction(const MachineInstr &MI) {
   if (LLVM_UNLIKELY(hasAttachments(MI)))
     Instruction.behavior |= ORIEL_BEHAVIOR_ATTACHMENTS;
 
-  // Records are filled where they stay: a copy would wait for each of its parts
-  // to be written.
+  // Records are filled in place: a copy would wait for each of its parts to be
+  // written.
   Operands.resize_for_overwrite(FirstOperand + MI.getNumOperands());
   OrielOperand *Operand = Operands.data() + FirstOperand;
   for (const MachineOperand &MO : MI.operands()) {

@@ -34,8 +34,8 @@ OrielString SnapshotExporter::addString(StringRef Text) {
   return Result;
 }
 
-/// Reads up to three comma-separated numbers from a function attribute; what
-/// is not given stays zero, or one after a given number.
+/// Reads up to three comma-separated numbers from a function attribute; missing
+/// ones are zero, or one after a given number.
 static void readDimensions(const Function &F, StringRef Attribute,
                            uint32_t Dimensions[3]) {
   StringRef Text = F.getFnAttribute(Attribute).getValueAsString();
@@ -57,8 +57,8 @@ void SnapshotExporter::exportSubtarget(const MCSubtargetInfo &Subtarget) {
   Record.cpu = addString(Cpu);
   if (Known.Features != Features || Known.Cpu != Cpu) {
     Known = {Features.str(), Cpu.str()};
-    // What was asked for; without it LLVM takes a default that it keeps to
-    // itself.
+    // The requested version; without a request LLVM uses a default that it does
+    // not expose.
     for (StringRef Feature : split(Features, ',')) {
       uint32_t Version;
       if (Feature.consume_front("+ptx") && !Feature.getAsInteger(10, Version))
@@ -182,7 +182,7 @@ void SnapshotExporter::exportFrame(const MachineFunction &MF) {
   }
 }
 
-/// The snapshot's flags of an opcode.
+/// Returns the snapshot's flags of an opcode.
 static uint32_t opcodeFlags(const MachineInstr &MI) {
   uint32_t Flags = descriptorFlags(MI.getDesc());
   auto Add = [&Flags](bool Holds, uint32_t Flag) {
@@ -230,7 +230,7 @@ uint32_t SnapshotExporter::addOpcode(const MachineInstr &MI) {
 uint32_t SnapshotExporter::locationIndex(const DILocation *Location) {
   if (Location == LastLocation)
     return LastLocationIndex;
-  // Calls that a location is inlined at come first, so that a location only
+  // Calls at which a location is inlined come first, so that a location only
   // refers to smaller indices.
   SmallVector<const DILocation *, 8> Pending;
   for (const DILocation *L = Location; L && !LocationIndex.count(L);
@@ -292,8 +292,8 @@ uint32_t SnapshotExporter::symbolIndex(const MachineOperand &MO) {
                           : static_cast<const void *>(MO.getBlockAddress());
     auto [Entry, IsNew] = SymbolIndex.try_emplace(Key, Symbols.size());
     if (IsNew && MO.isSymbol()) {
-      // One name may lie in several places: it is made for each access to a
-      // parameter.
+      // One name may exist at several addresses: it is created for each access
+      // to a parameter.
       auto [Named, IsNewName] = ExternalSymbolIndex.try_emplace(
           MO.getSymbolName(), uint32_t(Symbols.size()));
       Entry->second = Named->second;
@@ -314,7 +314,7 @@ uint32_t SnapshotExporter::symbolIndex(const MachineOperand &MO) {
   return Index;
 }
 
-/// Which of the snapshot's formats \p Semantics is.
+/// Returns the snapshot's format for \p Semantics.
 static OrielConstantKind constantKind(const fltSemantics &Semantics) {
   switch (APFloat::SemanticsToEnum(Semantics)) {
   case APFloat::S_IEEEhalf:
@@ -391,8 +391,8 @@ uint32_t SnapshotExporter::physicalRegisterIndex(Register Reg) {
   return Entry->second;
 }
 
-/// Finds the globals among the bases of memory operands, again in a loop that
-/// waits for several values at once.
+/// Finds the globals among the bases of memory operands, in a loop that can
+/// wait for several values at once.
 void SnapshotExporter::exportBaseSymbols() {
   SmallVector<uint32_t, 64> Symbols;
   bool AnyGlobal = false;

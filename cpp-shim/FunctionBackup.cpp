@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Copies of all instructions, and of what connects them.
+/// \file Copies of all instructions and of their connections.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -79,8 +78,8 @@ void FunctionBackup::restore() {
       else
         Saved.MBB->addSuccessor(Successor, Probability);
   }
-  // Adding edges gave every block its predecessors, in another order: later
-  // passes walk them.
+  // Adding edges rebuilt the predecessor lists in another order, which later
+  // passes depend on.
   for (Block &Saved : Blocks)
     llvm::copy(Saved.Predecessors, Saved.MBB->pred_begin());
   restoreUseLists();
@@ -92,7 +91,7 @@ void FunctionBackup::restoreUseLists() {
   for (const std::vector<OperandPlace> &List : UseLists) {
     for (const OperandPlace &Place : List)
       MRI.removeRegOperandFromUseList(&Place.Copy->getOperand(Place.Number));
-    // Definitions are put in front of a list, uses at its end.
+    // Definitions are inserted at the front of a list, uses at its end.
     for (const OperandPlace &Place : reverse(List))
       if (Place.Copy->getOperand(Place.Number).isDef())
         MRI.addRegOperandToUseList(&Place.Copy->getOperand(Place.Number));

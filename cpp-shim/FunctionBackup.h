@@ -13,9 +13,9 @@
 
 namespace oriel {
 
-/// A copy of a function's body, taken before a plan is applied, for the case
-/// that the result does not pass LLVM's verifier. It relies on the blocks: none
-/// that was there may be deleted before restore().
+/// A copy of a function's body, taken before a plan is applied, in case the
+/// result does not pass LLVM's verifier. It relies on the blocks: no original
+/// one may be deleted before restore().
 class FunctionBackup {
 public:
   explicit FunctionBackup(llvm::MachineFunction &MF);
@@ -23,8 +23,8 @@ public:
   FunctionBackup &operator=(const FunctionBackup &) = delete;
   ~FunctionBackup();
 
-  /// Makes the function what it was when the backup was taken: block order and
-  /// numbers, edges, instructions, and the order of every register's operands.
+  /// Restores the function to the state of the backup: block order and numbers,
+  /// edges, instructions, and the order of every register's operands.
   void restore();
 
 private:

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Whatever goes wrong on the way leaves the function as LLVM made it, with one
-/// diagnostic.
+/// \file Runs Oriel on one function. Every failure keeps LLVM's original
+/// function, with one diagnostic.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +44,7 @@ std::optional<OrielSettings> FunctionDriver::settings(LLVMContext &Context) {
   return std::nullopt;
 }
 
-/// Says that \p MF stays as LLVM made it.
+/// Reports that \p MF keeps LLVM's original code.
 static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
                             StringRef Problem) {
   MF.getFunction().getContext().diagnose(DiagnosticInfoGeneric(
@@ -54,13 +53,13 @@ static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
       DS_Warning));
 }
 
-/// Says something about \p MF as LLVM made it.
+/// Emits a warning about the original \p MF.
 static void diagnoseWarning(const MachineFunction &MF, StringRef Text) {
   MF.getFunction().getContext().diagnose(
       DiagnosticInfoGeneric("oriel: " + Text, DS_Warning));
 }
 
-/// Receives warnings of \p MF.
+/// Returns a sink for warnings about \p MF.
 static OrielSink warningsOf(MachineFunction &MF) {
   return {&MF, [](void *Context, OrielText Text) {
             diagnoseWarning(*static_cast<MachineFunction *>(Context),
@@ -68,7 +67,7 @@ static OrielSink warningsOf(MachineFunction &MF) {
           }};
 }
 
-/// Says that Oriel does not work on \p MF, to those who ask for remarks.
+/// Emits a remark that Oriel does not support \p MF.
 static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
                               StringRef Reason) {
   const Function &F = MF.getFunction();
@@ -105,7 +104,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   if (!Unsupported.empty())
     remarkUnsupported(MF, Stage, Unsupported);
   const OrielPlan *Plan = Run ? oriel_run_plan(Run) : nullptr;
-  // Applying the plan may delete what the remarks are about.
+  // Applying the plan may delete the subjects of remarks.
   PhaseRemarks Remarks(MF, Exporter, Run);
   Outcome.result =
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
@@ -136,7 +135,7 @@ void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
                              const MachineBlockFrequencyInfo *Frequencies,
                              OrielRun *Run, OrielOutcome &Outcome) {
   Stopwatch Time;
-  // A plan that came to nothing may have left other instructions in their place.
+  // A failed plan may have left other instructions in their place.
   bool IsInput = Outcome.result == ORIEL_RESULT_UNCHANGED ||
                  Outcome.result == ORIEL_RESULT_IDENTITY;
   SnapshotExporter &Result = IsInput ? Exporter : ResultExporter;
@@ -146,14 +145,14 @@ void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
   oriel_run_analyze(Run, &Result.snapshot(), sinkInto(Problem),
                     warningsOf(MF));
   Outcome.analysis_ns = Time.nanoseconds();
-  // Nothing depends on the analysis but what is said of the function.
+  // Only the report depends on the analysis.
   if (!Problem.empty())
     diagnoseWarning(MF, "no figures of function '" + MF.getName().str() +
                             "': " + Problem);
   emitCodeRemarks(MF, Result, Run);
 }
 
-/// How often LLVM's verifier makes each of its findings in \p MF.
+/// Counts each of the findings of LLVM's verifier in \p MF.
 static StringMap<unsigned> verify(const MachineFunction &MF) {
   std::string Text;
   raw_string_ostream Stream(Text);
@@ -168,8 +167,8 @@ static StringMap<unsigned> verify(const MachineFunction &MF) {
   return Findings;
 }
 
-/// A finding that \p After has more often than \p Before; empty if none. LLVM
-/// itself makes functions in which its verifier finds something.
+/// Returns a finding that is more frequent in \p After than in \p Before; empty
+/// if there is none. LLVM itself creates functions with verifier findings.
 static StringRef newFinding(const StringMap<unsigned> &Before,
                             const StringMap<unsigned> &After) {
   for (const auto &Finding : After)
@@ -208,7 +207,7 @@ FunctionDriver::writeBack(MachineFunction &MF, OrielStage Stage,
       return {ORIEL_RESULT_FAILED,
               "LLVM's verifier refuses the result: " + Finding.str()};
     }
-    // What LLVM has in the end, whatever the plan said.
+    // The code that LLVM has in the end, whatever the plan was.
     std::string Doubt;
     if (ResultExporter.run(MF, Stage, ExportScope::Whole, Frequencies))
       oriel_run_validate(&Run, &Exporter.snapshot(), &ResultExporter.snapshot(),

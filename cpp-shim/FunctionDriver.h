@@ -14,7 +14,8 @@
 
 namespace oriel {
 
-/// Export, ask the library, write back: the part that both pass managers share.
+/// Exports a function, calls the library and writes back: the common part of
+/// both pass managers.
 class FunctionDriver {
 public:
   /// Runs Oriel on \p MF. Returns true if the function changed.
@@ -22,32 +23,33 @@ public:
            const llvm::MachineBlockFrequencyInfo *Frequencies);
 
 private:
-  /// What became of a plan, and why if it came to nothing.
+  /// The result of a plan, and the reason if it was not applied.
   struct WriteBack {
     OrielResult Result;
     std::string Problem;
   };
-  /// The options that are in force on this thread. Wrong ones are reported as an
-  /// error, once a driver, and there are none then.
+  /// Returns the options in force on this thread. Invalid ones are reported as
+  /// an error, once per driver, and there are none then.
   std::optional<OrielSettings> settings(llvm::LLVMContext &Context);
   WriteBack writeBack(llvm::MachineFunction &MF, OrielStage Stage,
                       const llvm::MachineBlockFrequencyInfo *Frequencies,
                       const OrielPlan &Plan, const OrielSettings &Settings,
                       OrielRun &Run);
-  /// Has the library analyse the code that \p Run has left in \p MF, and hands
-  /// on its remarks. Fills in the time.
+  /// Lets the library analyse the code that \p Run has left in \p MF, and
+  /// passes on its remarks. Fills in the time.
   void analyze(llvm::MachineFunction &MF, OrielStage Stage,
                const llvm::MachineBlockFrequencyInfo *Frequencies,
                OrielRun *Run, OrielOutcome &Outcome);
 
   SnapshotExporter Exporter;
-  /// Of the code that a plan has made; the input's snapshot has to live on.
+  /// For the code that a plan has created; the input's snapshot must stay
+  /// alive.
   SnapshotExporter ResultExporter;
   OpcodeNames Names;
   bool ReportedOptions = false;
 };
 
-/// Is \p MF a function that Oriel works on at all?
+/// True if Oriel works on \p MF.
 bool isCandidate(const llvm::MachineFunction &MF);
 
 } // namespace oriel

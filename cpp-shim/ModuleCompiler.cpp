@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// What the library cannot do by LLVM's C interface: read IR as llc does, and
-/// compile without an error ending the host's process.
+/// \file Services that LLVM's C interface does not provide: reading IR as llc
+/// does, and compiling without an error ending the host's process.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +32,14 @@
 using namespace llvm;
 using namespace oriel;
 
-/// What IR without a target is for.
+/// The target of IR without one.
 static constexpr StringRef DefaultTriple = "nvptx64-nvidia-cuda";
 
 namespace {
 
-/// Collects errors, once the handler of the host has seen them: LLVM would
-/// print those that it leaves to it, and end the process. Everything else is
-/// the host's, as it was.
+/// Collects errors after the host's handler has seen them: LLVM would print
+/// those that the handler leaves to it, and end the process. Everything else
+/// goes to the host's handler unchanged.
 class ErrorCollector : public DiagnosticHandler {
 public:
   ErrorCollector(std::unique_ptr<DiagnosticHandler> Outer, std::string &Errors)
@@ -77,7 +76,7 @@ private:
   std::string &Errors;
 };
 
-/// An ErrorCollector in a context for as long as it lives.
+/// Installs an ErrorCollector in a context for its own lifetime.
 class ScopedErrorCollector {
 public:
   ScopedErrorCollector(LLVMContext &Context, std::string &Errors)
@@ -143,7 +142,7 @@ int oriel_set_llvm_option(OrielText Name, const OrielText *Value,
   }
   cl::Option &Option = *Found->second;
   Option.reset();
-  // The first compilation keeps what -pre-RA-sched says.
+  // The first compilation keeps the value of -pre-RA-sched.
   RegisterScheduler::Registry.setDefault(
       RegisterScheduler::FunctionPassCtor(nullptr));
   if (!Value || !Option.addOccurrence(0, Option.ArgStr, toStringRef(*Value)))

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// llvm-sys compiles these functions, which inkwell calls, if it finds LLVM. If
-/// it did not, cargo does not build it again once LLVM is installed, and the tool
-/// would not link. Weak, so that those of llvm-sys may be there as well.
+/// \file llvm-sys compiles these functions, which inkwell calls, if it finds
+/// LLVM. If it did not, cargo does not rebuild it once LLVM is installed, and
+/// the tool would not link. They are weak, so that those of llvm-sys may exist
+/// as well.
 ///
 //===----------------------------------------------------------------------===//
 

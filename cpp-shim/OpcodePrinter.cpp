@@ -34,7 +34,7 @@ OpcodePrinter::OpcodePrinter(const Target &Target, const Triple &Triple,
 OpcodePrinter::~OpcodePrinter() = default;
 
 std::string OpcodePrinter::print(unsigned Opcode, ArrayRef<int64_t> Numbers) {
-  // Bits 28 and up of a virtual register are its class, from one on.
+  // Bits 28 and up of a virtual register are its class, from one.
   constexpr unsigned AnyClass = 1u << 28;
   MCInst Instruction;
   Instruction.setOpcode(Opcode);

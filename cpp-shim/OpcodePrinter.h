@@ -28,7 +28,7 @@ class Triple;
 
 namespace oriel {
 
-/// Prints instructions with made-up operands, through LLVM's own printer.
+/// Prints instructions with made-up operands by LLVM's own printer.
 class OpcodePrinter {
 public:
   OpcodePrinter(const llvm::Target &Target, const llvm::Triple &Triple,
@@ -38,12 +38,12 @@ public:
   ~OpcodePrinter();
 
   /// Prints the instruction with registers where the opcode takes registers,
-  /// and \p Numbers, or zeros, elsewhere.
+  /// and \p Numbers, or zeros, for all other operands.
   std::string print(unsigned Opcode, llvm::ArrayRef<int64_t> Numbers = {});
 
-  /// The mnemonic and a letter for each operand: `p` for a predicate, `r` for
-  /// another register, `i` for an immediate. Empty if \p Opcode takes something
-  /// that LLVM does not describe, and might not print.
+  /// Returns the mnemonic and a letter for each operand: `p` for a predicate,
+  /// `r` for another register, `i` for an immediate. Empty if \p Opcode takes
+  /// an operand that LLVM does not describe and might not be able to print.
   std::string signature(unsigned Opcode);
 
 private:
@@ -53,16 +53,17 @@ private:
   std::unique_ptr<llvm::MCInstPrinter> Printer;
 };
 
-/// The snapshot's flags of an opcode, as far as its description tells: not those
-/// that LLVM asks an instruction for.
+/// Returns the snapshot's flags of an opcode, as far as its description
+/// determines them, without flags that depend on the instruction.
 uint32_t descriptorFlags(const llvm::MCInstrDesc &Desc);
 
-/// Does LLVM give the opcode called \p Name a number for a name?
+/// True if LLVM's name of the opcode, \p Name, is only a number.
 inline bool isAnonymous(llvm::StringRef Name) {
   return Name.starts_with("anonymous_");
 }
 
-/// The signature of anonymous opcode \p Opcode; printed once in a process.
+/// Returns the printed name of anonymous opcode \p Opcode; printed once per
+/// process.
 llvm::StringRef anonymousSignature(const llvm::TargetMachine &TM,
                                    unsigned Opcode);
 

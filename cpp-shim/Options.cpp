@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// The library has the table of options and judges their values; here each
-/// becomes an option of LLVM's command line.
+/// \file The library has the table of options and checks their values; here
+/// each becomes an option of LLVM's command line.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +18,7 @@ using namespace oriel;
 
 namespace {
 
-/// Hands a value to the library.
+/// Passes a value to the library.
 class ValueParser : public cl::parser<std::string> {
 public:
   using cl::parser<std::string>::parser;
@@ -34,7 +33,7 @@ public:
   }
 };
 
-/// The same for an option without a value.
+/// Does the same for an option without a value.
 class SwitchParser : public ValueParser {
 public:
   using ValueParser::ValueParser;
@@ -45,7 +44,7 @@ public:
 template <typename Parser>
 using LibraryOption = cl::list<std::string, bool, Parser>;
 
-/// Registers the table's options for as long as the library is loaded.
+/// Registers the table's options while the library is loaded.
 class LibraryOptions {
 public:
   LibraryOptions() {

@@ -35,9 +35,9 @@ bool OrielPass::runOnMachineFunction(MachineFunction &MF) {
 }
 
 void OrielPass::getAnalysisUsage(AnalysisUsage &Usage) const {
-  // Frequencies are taken where LLVM has them; computing them anew would cost
-  // more than they are worth. Nothing else is alive at either place that a
-  // later pass would not compute again.
+  // Frequencies are used if LLVM has them; recomputing them would cost more
+  // than they are worth. No other analysis is alive at either point that a
+  // later pass would not recompute.
   Usage.addUsedIfAvailable<MachineBlockFrequencyInfoWrapperPass>();
   MachineFunctionPass::getAnalysisUsage(Usage);
 }

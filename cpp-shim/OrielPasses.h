@@ -20,8 +20,8 @@ class TargetPassConfig;
 
 namespace oriel {
 
-/// What both stages' passes for the legacy pass manager do. Passes of one
-/// pipeline share a driver, and with it the memory of the snapshots.
+/// The legacy passes of both stages. Passes of one pipeline share a driver, and
+/// with it the memory of the snapshots.
 class OrielPass : public llvm::MachineFunctionPass {
 public:
   OrielPass(char &ID, OrielStage Stage, std::shared_ptr<FunctionDriver> Driver)
@@ -55,7 +55,7 @@ public:
   llvm::StringRef getPassName() const override { return "Oriel (late)"; }
 };
 
-/// The same for the new pass manager.
+/// The passes for the new pass manager.
 template <OrielStage Stage>
 class OrielNewPass : public llvm::PassInfoMixin<OrielNewPass<Stage>> {
 public:
@@ -71,11 +71,12 @@ private:
 bool takesPartIn(const llvm::TargetMachine &TM);
 
 /// Inserts \p SSA and \p Late behind LLVM's passes at the two stages, and
-/// behind what was inserted there before. Says so if it finds no such place.
+/// behind passes inserted there before. Reports an error if it does not find
+/// these points.
 void insertAtStages(llvm::TargetPassConfig &Config, llvm::Pass *SSA,
                     llvm::Pass *Late);
 
-/// Makes Oriel's passes known to \p Builder.
+/// Registers Oriel's passes with \p Builder.
 void registerWithPassBuilder(llvm::PassBuilder &Builder);
 
 } // namespace oriel

@@ -19,7 +19,7 @@
 using namespace llvm;
 using namespace oriel;
 
-/// The name that LLVM's switches for remarks know Oriel by.
+/// The name of Oriel in LLVM's switches for remarks.
 static const char *const PassName = "oriel";
 
 PhaseHost::PhaseHost(LLVMContext &Context) {
@@ -40,7 +40,8 @@ PhaseHost::PhaseHost(LLVMContext &Context) {
   };
 }
 
-/// The place of instruction \p Number of the snapshot; ORIEL_NONE: of \p MF.
+/// Returns the location of instruction \p Number of the snapshot; for
+/// ORIEL_NONE, that of \p MF.
 static RemarkPlace placeOf(const MachineFunction &MF,
                            const SnapshotExporter &Exporter, uint32_t Number) {
   const Function &F = MF.getFunction();

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// What LLVM is told of the library's phases: their times for `-time-passes`,
-/// their remarks for `-pass-remarks` and remark files.
+/// \file Passes information on the library's phases to LLVM: their times for
+/// `-time-passes`, their remarks for `-pass-remarks` and remark files.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -43,19 +42,19 @@ private:
   std::optional<llvm::NamedRegionTimer> Timer;
 };
 
-/// What a remark is about.
+/// The subject of a remark.
 struct RemarkPlace {
   llvm::DiagnosticLocation Location;
   const llvm::BasicBlock *Block;
 };
 
-/// The remarks of a run, with their places in \p MF as it was before.
+/// The remarks of a run, with their locations in the original \p MF.
 class PhaseRemarks {
 public:
   PhaseRemarks(const llvm::MachineFunction &MF,
                const SnapshotExporter &Exporter, const OrielRun *Run);
 
-  /// Hands them to LLVM.
+  /// Emits them in LLVM.
   void emit() const;
 
 private:
@@ -63,8 +62,8 @@ private:
   llvm::SmallVector<RemarkPlace, 0> Places;
 };
 
-/// Hands LLVM what the library's analysis of the code in \p MF, which
-/// \p Exporter has exported, has to tell.
+/// Emits the remarks of the library's analysis of the code in \p MF, which \p
+/// Exporter has exported.
 void emitCodeRemarks(const llvm::MachineFunction &MF,
                      const SnapshotExporter &Exporter, const OrielRun *Run);
 

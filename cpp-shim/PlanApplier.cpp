@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Everything that is read from input instructions is read first; then blocks
-/// are laid out, instructions placed, and what is left over is deleted. Use
-/// lists of registers that an instruction keeps are not touched.
+/// \file All data of input instructions is read first; then blocks are laid
+/// out, instructions placed, and the remaining ones deleted. Use lists of
+/// registers that an instruction keeps are not touched.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +51,7 @@ void PlanApplier::commit() {
 }
 
 //===----------------------------------------------------------------------===//
-// Before anything is touched
+// Before any change
 //===----------------------------------------------------------------------===//
 
 void PlanApplier::createRegisters() {
@@ -65,7 +64,8 @@ void PlanApplier::createRegisters() {
 void PlanApplier::createBlocks() {
   Blocks = Input.blocks();
   size_t InputBlocks = Blocks.size();
-  // New blocks get LLVM's next numbers in the order of theirs in the plan.
+  // New blocks get LLVM's next numbers in the order of their numbers in the
+  // plan.
   std::vector<const OrielPlanBlock *> New;
   for (const OrielPlanBlock &Block : ArrayRef(Plan.blocks, Plan.block_count))
     if (Block.block >= InputBlocks)
@@ -90,7 +90,7 @@ Register PlanApplier::registerFor(uint32_t Number) const {
   return NewRegisters[Number - InputRegisters];
 }
 
-/// A copy of \p MO that belongs to no instruction and is tied to nothing.
+/// Returns a copy of \p MO that belongs to no instruction and is not tied.
 static MachineOperand detached(const MachineOperand &MO) {
   MachineOperand Copy = MO;
   Copy.clearParent();
@@ -103,7 +103,7 @@ static MachineOperand detached(const MachineOperand &MO) {
   return Result;
 }
 
-/// LLVM's format of a new constant.
+/// Returns LLVM's format of a new constant.
 static const fltSemantics &semantics(uint32_t Kind) {
   switch (Kind) {
   case ORIEL_CONSTANT_HALF:
@@ -174,8 +174,8 @@ void PlanApplier::prepareOperands() {
     Operands.push_back(makeOperand(Operand));
 }
 
-/// What LLVM knew of an integer operation and its operands; something else that
-/// gives the same result may not keep it.
+/// LLVM's flags on an integer operation and its operands; another instruction
+/// with the same result may not keep them.
 static constexpr uint32_t OperandFacts =
     MachineInstr::NoUWrap | MachineInstr::NoSWrap | MachineInstr::IsExact |
     MachineInstr::NonNeg | MachineInstr::Disjoint | MachineInstr::NoUSWrap |
@@ -196,8 +196,7 @@ PlanApplier::Inherited PlanApplier::inherit(uint32_t Number) const {
     return Result;
   Result.Location = From.front()->getDebugLoc();
   Result.Flags = From.front()->getFlags();
-  // An access that LLVM knows nothing of may touch anything, and so may what
-  // it is merged with.
+  // An unknown access may touch anything, and so may an access merged with it.
   bool MemoryIsKnown = true;
   for (const MachineInstr *MI : From) {
     Result.Location =
@@ -262,7 +261,7 @@ MachineInstr *PlanApplier::buildNew(uint32_t Number) {
   return MI;
 }
 
-/// Makes \p MO what \p New is, where that needs no other operand to move.
+/// Changes \p MO to \p New, if no other operand needs to move.
 static void assignInPlace(MachineOperand &MO, const MachineOperand &New) {
   switch (New.getType()) {
   case MachineOperand::MO_Register:
@@ -289,7 +288,7 @@ static void assignInPlace(MachineOperand &MO, const MachineOperand &New) {
   }
 }
 
-/// Can \p MO become \p New without being taken out of its instruction?
+/// True if \p MO can become \p New without being removed from its instruction.
 static bool isAssignable(const MachineOperand &MO, const MachineOperand &New) {
   if (MO.getType() != New.getType())
     return false;
@@ -314,7 +313,7 @@ void PlanApplier::replaceOperands(MachineInstr &MI, uint32_t Number) {
     }
     return;
   }
-  // Ties that the opcode declares come back with the operands.
+  // Ties that the opcode declares are restored with the operands.
   for (unsigned I = MI.getNumOperands(); I-- != 0;) {
     if (MI.getOperand(I).isReg() && MI.getOperand(I).isTied())
       MI.untieRegOperand(I);
@@ -384,7 +383,7 @@ void PlanApplier::deleteUnused() {
       MRI.markUsesInDebugValueAsUndef(Reg);
 }
 
-/// Does \p MBB have exactly these edges, in this order?
+/// True if \p MBB has exactly these edges, in this order.
 static bool hasEdges(const MachineBasicBlock &MBB, ArrayRef<OrielEdge> Edges,
                      ArrayRef<MachineBasicBlock *> Blocks) {
   if (MBB.succ_size() != Edges.size())
@@ -456,7 +455,7 @@ void PlanApplier::removeFrameObjects() {
                                   Plan.removed_frame_object_count))
     Frame.RemoveStackObject(
         int(Object) - int(Input.snapshot().function.fixed_frame_objects));
-  // A variable that lay there is in no one place any more.
+  // A variable in a removed object has no single location any more.
   erase_if(MF.getVariableDbgInfo(),
            [&](const MachineFunction::VariableDbgInfo &Variable) {
              return Variable.inStackSlot() &&
@@ -472,8 +471,8 @@ void PlanApplier::removeFrameObjects() {
 }
 
 void PlanApplier::updateJumpTables() {
-  // NVPTX spells out the targets of an indirect branch in its instructions;
-  // the table that LLVM keeps beside them has to follow.
+  // NVPTX lists the targets of an indirect branch in its instructions; LLVM's
+  // table must be kept consistent.
   MachineJumpTableInfo *Tables = MF.getJumpTableInfo();
   if (!Tables)
     return;

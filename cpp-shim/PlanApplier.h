@@ -15,9 +15,9 @@
 
 namespace oriel {
 
-/// Applies a plan that a PlanChecker has accepted. Instructions that stay are
-/// moved, never copied: with an identity plan nothing changes, not even the
-/// order of use lists.
+/// Applies a plan that a PlanChecker has accepted. Kept instructions are moved,
+/// never copied: with an identity plan nothing changes, not even the order of
+/// use lists.
 class PlanApplier {
 public:
   PlanApplier(llvm::MachineFunction &MF, const SnapshotExporter &Input,
@@ -25,14 +25,14 @@ public:
       : MF(MF), Input(Input), Plan(Plan), Opcodes(Opcodes) {}
 
   /// Rebuilds the function's body. Blocks that the plan drops stay behind,
-  /// empty and unconnected, so that a FunctionBackup can still put them back.
+  /// empty and unconnected, so that a FunctionBackup can still restore them.
   void apply();
 
   /// Rebuilds the function from a plan that changes nothing.
   void rebuild();
 
-  /// Makes the result final: deletes dropped blocks, updates jump tables and
-  /// removes stack objects that nothing uses any more.
+  /// Finalises the result: deletes dropped blocks, updates jump tables and
+  /// removes unused stack objects.
   void commit();
 
 private:
@@ -57,8 +57,8 @@ private:
   llvm::MachineOperand makeOperand(const OrielOperand &Operand);
   llvm::Register registerFor(uint32_t Number) const;
 
-  /// What an instruction takes over from those it stands for, read before any
-  /// of them changes.
+  /// The properties that an instruction inherits from those that it represents,
+  /// read before any of them changes.
   struct Inherited {
     llvm::DebugLoc Location;
     uint32_t Flags = 0;
@@ -75,13 +75,13 @@ private:
   std::vector<llvm::MachineBasicBlock *> Blocks;
   /// New registers by order.
   std::vector<llvm::Register> NewRegisters;
-  /// LLVM's operand of each of the plan's operands.
+  /// LLVM's operand for each of the plan's operands.
   std::vector<llvm::MachineOperand> Operands;
-  /// Of the instructions that are new or stand for several, by plan number.
+  /// For the instructions that are new or represent several, by plan number.
   llvm::DenseMap<uint32_t, Inherited> InheritedBy;
-  /// Clones' patterns as they were, by plan number.
+  /// The original instructions of clones, by plan number.
   llvm::DenseMap<uint32_t, llvm::MachineInstr *> CloneOf;
-  /// Input instructions that the new body has.
+  /// The input instructions that stay.
   std::vector<bool> Stays;
 };
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Structure first (ranges, numbers), then instructions one by one, then what
-/// holds between them: control flow, PHIs, definitions on every path to a use.
+/// \file Checks the structure first (ranges, numbers), then single
+/// instructions, then relations between them: control flow, PHIs, definitions
+/// on every path to a use.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -44,9 +44,9 @@ std::optional<unsigned> OpcodeNames::find(const MachineFunction &MF,
 
 std::optional<unsigned> OpcodeNames::search(const MachineFunction &MF,
                                             StringRef Name) {
-  // There are thousands of opcodes, and a function's plan names a few. TableGen
+  // There are thousands of opcodes, and a plan names only a few. TableGen
   // numbers a target's opcodes by name, pseudo instructions before the others;
-  // if it ever does otherwise, the loop still finds what there is.
+  // if that changes, the loop still finds all of them.
   const TargetInstrInfo &TII = *Source;
   auto All = seq<unsigned>(TargetOpcode::GENERIC_OP_END + 1,
                            TII.getNumOpcodes());
@@ -61,7 +61,7 @@ std::optional<unsigned> OpcodeNames::search(const MachineFunction &MF,
   for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
     if (TII.getName(I) == Name)
       return I;
-  // Where several opcodes look the same, the first will do.
+  // If several opcodes look the same, the first is used.
   if (Signatures.empty())
     for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
       if (isAnonymous(TII.getName(I)))
@@ -101,7 +101,7 @@ bool PlanChecker::fail(const Twine &Message) {
 bool PlanChecker::check() {
   if (!checkArrays())
     return false;
-  // Whatever LLVM made may stay, even where a plan could not make it.
+  // Anything that LLVM created may stay, even if a plan could not create it.
   Identity = changesNothing();
   if (Identity)
     return true;
@@ -333,9 +333,9 @@ bool PlanChecker::checkInstructions() {
   return true;
 }
 
-/// Does \p MI do what neither results nor memory operands show? LLVM also says
-/// so of conversions between address spaces, of comparisons of packed halves and
-/// of loads of memory that does not change.
+/// True if \p MI has effects besides its results and memory operands. LLVM also
+/// sets this flag for conversions between address spaces, comparisons of packed
+/// halves and loads of memory that does not change.
 static bool hasEffects(const MachineInstr &MI) {
   if (!MI.hasUnmodeledSideEffects())
     return false;
@@ -382,7 +382,7 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
       return fail("kept instruction " + Twine(Number) + " has operands");
     return true;
   case ORIEL_ACTION_CLONE:
-    // A call is one of a sequence that declares its parameters.
+    // A call belongs to a sequence that declares its parameters.
     if (Source->isNotDuplicable() || Source->isConvergent() ||
         Source->isCall() || hasEffects(*Source))
       return fail(
@@ -406,8 +406,8 @@ bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   uint32_t Count =
       Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
-  // What a variadic instruction's operands mean is written in the operands
-  // themselves (inline assembly, patch points), except in a PHI.
+  // The meaning of a variadic instruction's operands is encoded in the operands
+  // themselves (inline assembly, patch points), except for a PHI.
   if (MI.getDesc().isVariadic() && !MI.isPHI()) {
     if (Count != MI.getNumOperands())
       return fail("instruction " + Twine(Number) +
@@ -438,7 +438,7 @@ bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
     if (!MO.isReg() || !MO.isTied())
       continue;
     bool Breaks = Count != E || Planned(I).kind != ORIEL_OPERAND_REGISTER;
-    // Once LLVM has made a pair one register, it has to stay one.
+    // Once LLVM has assigned a pair one register, it must keep it.
     if (!Breaks && MO.isDef()) {
       unsigned Use = MI.findTiedOperandIdx(I);
       Breaks = MI.getOperand(Use).getReg() == MO.getReg() &&
@@ -466,7 +466,7 @@ bool PlanChecker::checkRemovedFrameObjects() {
     if (Object >= Snapshot.frame_object_count ||
         (I != 0 && Object <= Removed[I - 1]))
       return fail("the removed frame objects are out of order at " + Twine(I));
-    // What the caller lays out is not the function's to remove.
+    // Objects that the caller lays out cannot be removed.
     if (Object < Snapshot.function.fixed_frame_objects ||
         (Snapshot.frame_objects[Object].flags &
          (ORIEL_FRAME_DEAD | ORIEL_FRAME_VARIABLE_SIZE)))

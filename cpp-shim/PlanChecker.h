@@ -20,8 +20,8 @@ namespace oriel {
 /// LLVM's opcodes by name.
 class OpcodeNames {
 public:
-  /// The opcode called \p Name, or with the signature \p Name if it is
-  /// anonymous, or nothing.
+  /// Returns the opcode called \p Name, or the anonymous one printed as \p
+  /// Name, or nothing.
   std::optional<unsigned> find(const llvm::MachineFunction &MF,
                                llvm::StringRef Name);
 
@@ -30,20 +30,20 @@ private:
                                  llvm::StringRef Name);
 
   const llvm::TargetInstrInfo *Source = nullptr;
-  /// What was asked for.
+  /// Earlier queries.
   llvm::StringMap<std::optional<unsigned>> Known;
   llvm::StringMap<unsigned> Signatures;
 };
 
-/// Is \p Opcode one whose register operands are for debuggers only?
+/// True if the register operands of \p Opcode are for debuggers only.
 bool isDebugOpcode(unsigned Opcode);
 
-/// The width of a floating-point constant of this OrielConstantKind; zero for
-/// other kinds.
+/// Returns the width of a floating-point constant of this OrielConstantKind;
+/// zero for other kinds.
 uint32_t floatBits(uint32_t Kind);
 
-/// Checks a plan whole, before anything is touched. Nothing in the plan is
-/// trusted: every index is checked before it is used.
+/// Checks a complete plan before any change. Nothing in the plan is trusted:
+/// every index is checked before it is used.
 class PlanChecker {
 public:
   PlanChecker(const llvm::MachineFunction &MF, const SnapshotExporter &Input,
@@ -51,16 +51,16 @@ public:
       : MF(MF), Input(Input), Snapshot(Input.snapshot()), Plan(Plan),
         Names(Names) {}
 
-  /// Returns true if the plan can be applied; otherwise problem() says why it
-  /// cannot.
+  /// Returns true if the plan can be applied; otherwise problem() explains why
+  /// it cannot.
   bool check();
 
   const std::string &problem() const { return Problem; }
 
-  /// LLVM's opcode of each of the plan's opcode names.
+  /// LLVM's opcode for each of the plan's opcode names.
   const std::vector<unsigned> &opcodes() const { return Opcodes; }
 
-  /// Does the plan, once checked, leave everything as it is?
+  /// True if the checked plan changes nothing.
   bool isIdentity() const { return Identity; }
 
 private:
@@ -77,19 +77,19 @@ private:
   bool checkOperands(uint32_t Number, const llvm::MCInstrDesc &Desc);
   bool checkOperand(uint32_t Number, uint32_t OperandNumber,
                     const llvm::MCInstrDesc &Desc);
-  /// Is \p Operand something that the opcode can take in a place that is not
-  /// for registers?
+  /// True if the opcode allows \p Operand in a position that is not for
+  /// registers.
   bool fitsDeclaration(uint32_t OperandNumber, const llvm::MCInstrDesc &Desc,
                        const OrielOperand &Operand);
-  /// Is \p Value one that the opcode knows as a modifier in this place?
+  /// True if \p Value is a valid modifier of the opcode in this position.
   bool isModifier(uint32_t OperandNumber, const llvm::MCInstrDesc &Desc,
                   int64_t Value) const;
-  /// The same for values and addresses of memory accesses; nothing if it is
-  /// neither.
+  /// Does the same for values and addresses of memory accesses; nothing if it
+  /// is neither.
   std::optional<bool> fitsMemoryAccess(uint32_t OperandNumber,
                                        const llvm::MCInstrDesc &Desc,
                                        const OrielOperand &Operand) const;
-  /// Does an instruction of the input have the same operand in this place?
+  /// True if an instruction of the input has the same operand in this position.
   bool occursInInput(uint32_t OperandNumber, unsigned Opcode,
                      const OrielOperand &Operand);
   bool registerExists(uint32_t Register) const;
@@ -98,15 +98,15 @@ private:
                             const OrielOperand &Operand);
   bool checkOriginalOperand(uint32_t Number, const OrielOperand &Operand);
   bool checkReplacement(uint32_t Number, const llvm::MachineInstr &MI);
-  /// Does no operand that is written early share its register with one that is
-  /// read, unless the two are tied or did in \p MI?
+  /// True if no early-clobber operand shares its register with one that is
+  /// read, unless the two are tied or did so in \p MI.
   bool checkEarlyClobbers(uint32_t Number, const llvm::MachineInstr &MI);
   bool checkControlFlow();
   bool checkBlockShape(uint32_t Position);
   bool checkBlockExits(uint32_t Position, bool EndsInBarrier,
                        llvm::ArrayRef<uint32_t> Targets);
-  /// Does the block at \p Position, which leads nowhere, end like an input
-  /// block that leads nowhere?
+  /// True if the block at \p Position, which has no successors, ends like an
+  /// input block without successors.
   bool endsAsInputDid(uint32_t Position) const;
   bool checkPhis();
   bool checkDefinitions();
@@ -115,11 +115,12 @@ private:
 
   /// The opcode of plan instruction \p Number.
   const llvm::MCInstrDesc &descriptor(uint32_t Number) const;
-  /// Calls \p Visit with each operand of plan instruction \p Number, ORIGINAL
-  /// ones resolved.
+  /// Calls \p Visit with each operand of plan instruction \p Number, with
+  /// ORIGINAL ones resolved.
   template <typename Callback>
   void forEachOperand(uint32_t Number, Callback Visit) const;
-  /// The operand that an ORIGINAL one stands for; others are returned as is.
+  /// Returns the operand to which an ORIGINAL one refers; others are returned
+  /// as is.
   const OrielOperand &resolved(const OrielOperand &Operand) const;
   llvm::ArrayRef<OrielEdge> successors(uint32_t Position) const;
   const llvm::TargetRegisterClass *registerClass(uint32_t Register) const;
@@ -137,9 +138,9 @@ private:
   std::vector<unsigned> Opcodes;
   /// Position in the plan's layout of each block, or NotPlanned.
   std::vector<uint32_t> Position;
-  /// The input's operands: opcode, place and kind; value or register class.
+  /// The input's operands: opcode, position and kind; value or register class.
   llvm::DenseSet<std::pair<uint64_t, uint64_t>> InputOperands;
-  /// Which input instructions the plan has used up.
+  /// The input instructions that the plan has used.
   std::vector<bool> Used;
 };
 

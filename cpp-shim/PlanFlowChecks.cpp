@@ -90,8 +90,8 @@ bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
 }
 
 bool PlanChecker::endsAsInputDid(uint32_t At) const {
-  // Control never gets past a trap or a call that does not return, but only
-  // LLVM knows which those are: they may end a block where they did so before.
+  // Control never passes a trap or a call that does not return, but only LLVM
+  // knows these: they may end a block if they did so before.
   auto LastOf = [&](uint32_t First, uint32_t Last, auto OpcodeOf) {
     while (First != Last && isDebugOpcode(OpcodeOf(Last - 1)))
       --Last;
@@ -197,8 +197,8 @@ bool PlanChecker::checkDefinitions() {
 
 bool PlanChecker::checkReachingDefinitions() {
   // LLVM's verifier misses a use before the definition in the entry block, and
-  // some of its passes crash on one; so uses are followed backwards here until
-  // a definition is met. The entry block must never be reached.
+  // some of its passes crash on one. So uses are followed backward here until a
+  // definition is met. The entry block must never be reached.
   uint32_t RegisterCount = Snapshot.register_count + Plan.new_register_count;
   std::vector<SmallVector<uint32_t, 2>> Predecessors(Plan.block_count);
   for (uint32_t B = 0; B != Plan.block_count; ++B)
@@ -206,7 +206,7 @@ bool PlanChecker::checkReachingDefinitions() {
       Predecessors[Position[Edge.block]].push_back(B);
 
   // Block positions by register: where it is defined, where it is live in, and
-  // out of which blocks a PHI takes it.
+  // the blocks from which a PHI takes it.
   using Place = std::pair<uint32_t, uint32_t>;
   // In SSA form no register is defined in a second block.
   std::vector<uint32_t> FirstDefinedIn(RegisterCount, NotPlanned);

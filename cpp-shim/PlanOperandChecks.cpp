@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Operands one by one. LLVM describes and verifies those that are registers;
-/// what else an opcode can take has to be known here or occur in the input.
+/// \file Checks single operands. LLVM describes and verifies registers; all
+/// other operands of an opcode must be known here or occur in the input.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -79,8 +78,8 @@ bool PlanChecker::checkEarlyClobbers(uint32_t Number, const MachineInstr &MI) {
       if (Use.kind != ORIEL_OPERAND_REGISTER || Use.index != Def.index ||
           (Use.flags & (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF)))
         continue;
-      // The number of operands need not be the input's; LLVM has no opcode
-      // with early clobbers whose number changes.
+      // The number of operands may differ from the input's; LLVM has no
+      // early-clobber opcode with a variable number.
       bool IsInput = Count == MI.getNumOperands();
       bool IsTied = IsInput && MI.getOperand(J).isReg() &&
                     MI.getOperand(J).isTied() && MI.findTiedOperandIdx(J) == I;
@@ -116,8 +115,8 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
     return fail("operand " + Twine(OperandNumber) + " of instruction " +
                 Twine(Number) + " " + What);
   };
-  // What LLVM put there may stay, even where its own description of the opcode
-  // disagrees: it describes the symbol of MOV64_PARAM as a register.
+  // An operand that LLVM put there may stay, even if its own description of the
+  // opcode disagrees: it describes the symbol of MOV64_PARAM as a register.
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   if (Raw.kind == ORIEL_OPERAND_ORIGINAL &&
       Operand.kind != ORIEL_OPERAND_REGISTER &&
@@ -166,7 +165,7 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
             Input.symbolOperands()[Operand.index]) ||
            Fail("names an unknown symbol");
   default:
-    // The rest only LLVM can make: from an operand it has.
+    // Only LLVM can create the rest, from an existing operand.
     return Raw.kind == ORIEL_OPERAND_ORIGINAL ||
            Fail("is of a kind that only the input can provide");
   }
@@ -175,9 +174,9 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
 bool PlanChecker::fitsDeclaration(uint32_t OperandNumber,
                                   const MCInstrDesc &Desc,
                                   const OrielOperand &Operand) {
-  // Most of an opcode's operands that are no registers select a variant: a
-  // comparison, a rounding mode, an address space. LLVM does not describe their
-  // values, does not verify them, and crashes on wrong ones when it prints PTX.
+  // Most operands of an opcode that are not registers select a variant: a
+  // comparison, a rounding mode, an address space. LLVM does not describe or
+  // verify their values, and crashes on wrong ones when it prints PTX.
   switch (Desc.getOpcode()) {
   case TargetOpcode::COPY:
   case TargetOpcode::IMPLICIT_DEF:
@@ -200,7 +199,7 @@ bool PlanChecker::fitsDeclaration(uint32_t OperandNumber,
       Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE)
     return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT;
 
-  // What threads do together takes numbers that PTX prints as they are.
+  // Operations between threads take numbers that PTX prints unchanged.
   bool IsNumber =
       Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE;
   if (IsNumber && IsImmediate && Desc.isConvergent() && !Desc.isCall())
@@ -209,7 +208,7 @@ bool PlanChecker::fitsDeclaration(uint32_t OperandNumber,
     return *Fits;
   if (IsImmediate && isModifier(OperandNumber, Desc, Operand.value))
     return true;
-  // No modifier at all is a value that every modifier has.
+  // Zero, no modifier at all, is a valid value of every modifier.
   return (IsImmediate && Operand.value == 0) ||
          occursInInput(OperandNumber, Desc.getOpcode(), Operand);
 }
@@ -219,9 +218,9 @@ bool PlanChecker::isModifier(uint32_t OperandNumber, const MCInstrDesc &Desc,
   StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
   unsigned FromEnd = Desc.getNumOperands() - OperandNumber;
   auto IsUpTo = [&](int64_t Last) { return Value >= 0 && Value <= Last; };
-  // Comparisons: equal, unequal, less, at most, greater, at least; the same
-  // for unordered floats and, but for the first two, unsigned integers;
-  // whether floats are numbers, or are not.
+  // Comparisons: equal, unequal, less, at most, greater, at least; the same for
+  // unordered floats and, except the first two, unsigned integers; whether
+  // floats are numbers, or are not.
   if (Name.starts_with("SETP_i"))
     return OperandNumber == 3 && (IsUpTo(5) || (Value >= 8 && Value <= 11));
   if (Name.starts_with("SETP_") && OperandNumber == Desc.getNumDefs() + 2)
@@ -235,7 +234,7 @@ bool PlanChecker::isModifier(uint32_t OperandNumber, const MCInstrDesc &Desc,
   // finite numbers.
   if (Name.starts_with("CVT_"))
     return Value >= 0 && (Value & 0xF) <= 10 && Value <= 0xFF;
-  // Floating point: whether subnormals count.
+  // Floating point: whether subnormals are flushed.
   constexpr StringLiteral TakesFtz[] = {
       "SETP_",      "FADD",        "FSUB",           "FMUL",       "FMA",
       "FDIV32",     "FRCP32",      "FSQRTf32",       "FABS",       "FNEG",
@@ -274,7 +273,7 @@ PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
     return std::nullopt;
   }
   // Loads: results, ordering, scope, address space, type, width, bytes used,
-  // address, offset; of constant memory the same from the type on, of uniform
+  // address, offset; for constant memory the same from the type on, for uniform
   // addresses without type and bytes. Stores: values, ordering, scope, address
   // space, width, address, offset.
   bool IsStore = Name.starts_with("ST_") || Name.starts_with("STV_");
@@ -290,7 +289,7 @@ PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
     return std::nullopt;
   };
   unsigned FromEnd = Desc.getNumOperands() - OperandNumber;
-  // Orderings, scopes and the bytes used have to be the input's.
+  // Orderings, scopes and the bytes used must be the input's.
   constexpr int64_t NotAtomic = 0, Volatile = 8;
   switch (FromEnd) {
   case 1:
@@ -300,7 +299,7 @@ PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
   default:
     break;
   }
-  // A register may be wider than what it is loaded or stored with.
+  // A register may be wider than the memory access.
   if (FromEnd == (IsLoad ? 4u : 3u))
     return IsImmediate && Operand.value <= int64_t(Bits) &&
            is_contained<int64_t>({8, 16, 32, 64}, Operand.value);
@@ -321,7 +320,7 @@ PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
 
 bool PlanChecker::occursInInput(uint32_t OperandNumber, unsigned Opcode,
                                 const OrielOperand &Operand) {
-  // A register stands for every register of its class.
+  // A register represents every register of its class.
   auto Key = [this](unsigned Opcode, uint32_t Number, const OrielOperand &O) {
     uint64_t Place = uint64_t(Opcode) << 32 | uint64_t(Number) << 8 | O.kind;
     if (O.kind == ORIEL_OPERAND_REGISTER)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Inserts Oriel's passes into NVPTX's code generation, offers them to the new
-/// pass manager, and stays out of an LLVM that it was not built for.
+/// \file Inserts Oriel's passes into NVPTX's code generation, registers them
+/// with the new pass manager, and stays inactive in an LLVM that it was not
+/// built for.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ using namespace oriel;
 // Version
 //===----------------------------------------------------------------------===//
 
-/// The file of the LLVM that the host runs, if it is not the one that Oriel is
-/// linked to; empty if it is. A host with another LLVM has brought its own, and
+/// Returns the file of the host's LLVM if it is not the one that Oriel is
+/// linked to; empty otherwise. A host with another LLVM has loaded its own, and
 /// its symbols come first.
 static std::string otherLLVM() {
   void *First = dlsym(RTLD_DEFAULT, "LLVMContextCreate");
@@ -43,7 +43,7 @@ static std::string otherLLVM() {
   return dladdr(First, &Info) && Info.dli_fname ? Info.dli_fname : "(unknown)";
 }
 
-/// Why Oriel cannot work in this process; empty if it can.
+/// Returns why Oriel cannot work in this process; empty if it can.
 static std::string incompatibility() {
   std::string Other = otherLLVM();
   if (!Other.empty())
@@ -59,7 +59,7 @@ static std::string incompatibility() {
   return Running == Wanted ? "" : "the host runs LLVM " + Running;
 }
 
-/// The same, found out and said once.
+/// Returns the same, determined and reported once.
 static const std::string &knownIncompatibility() {
   static const std::string Known = [] {
     std::string Reason = incompatibility();
@@ -83,7 +83,7 @@ int oriel_is_compatible(OrielSink Reason) {
 // Legacy pass manager
 //===----------------------------------------------------------------------===//
 
-/// The ID of the pass that the command line calls \p Name, or null.
+/// Returns the ID of the pass that the command line calls \p Name, or null.
 static AnalysisID findPass(StringRef Name) {
   const PassInfo *Info = PassRegistry::getPassRegistry()->getPassInfo(Name);
   return Info ? Info->getTypeInfo() : nullptr;
@@ -136,7 +136,7 @@ void oriel::registerWithPassBuilder(PassBuilder &Builder) {
   Builder.registerPipelineParsingCallback(parsePass);
 }
 
-/// What a host with another LLVM gets to call.
+/// The callback for a host with another LLVM.
 static void registerNothing(PassBuilder &) {}
 
 void *oriel_fill_pass_plugin_info(void *Out) {
@@ -154,6 +154,6 @@ void *oriel_fill_pass_plugin_info(void *Out) {
   return Out;
 }
 
-/// A host that loads Oriel without asking for the record above has to learn,
+/// A host that loads Oriel without requesting the record above must be told,
 /// too, that it is the wrong one.
 [[maybe_unused]] static bool CheckedAtLoad = isCompatible();

@@ -23,12 +23,12 @@ inline OrielText toText(llvm::StringRef Text) {
   return {Text.data(), Text.size()};
 }
 
-/// The name of \p Stage in messages.
+/// Returns the name of \p Stage for messages.
 inline llvm::StringRef stageName(OrielStage Stage) {
   return Stage == ORIEL_STAGE_SSA ? "ssa" : "late";
 }
 
-/// A sink that appends to a string.
+/// Returns a sink that appends to a string.
 inline OrielSink sinkInto(std::string &Text) {
   return {&Text, [](void *Context, OrielText Piece) {
             static_cast<std::string *>(Context)->append(Piece.data,
@@ -36,8 +36,8 @@ inline OrielSink sinkInto(std::string &Text) {
           }};
 }
 
-/// Lends the elements of \p From, which ends with so many sentinels that don't
-/// count, as a pointer and a number.
+/// Lends the elements of \p From as a pointer and a number, without the given
+/// number of sentinels at its end.
 template <typename Container, typename Pointer, typename Count>
 void lend(const Container &From, Pointer &Data, Count &Number,
           size_t Sentinels = 0) {
@@ -45,7 +45,7 @@ void lend(const Container &From, Pointer &Data, Count &Number,
   Number = From.size() - Sentinels;
 }
 
-/// Nanoseconds since the construction.
+/// Measures nanoseconds since its construction.
 class Stopwatch {
 public:
   uint64_t nanoseconds() const {

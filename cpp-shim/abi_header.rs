@@ -1,5 +1,5 @@
-//! Writes `oriel_abi.h` from the declarations that Rust's types are made of, so that neither side
-//! can differ from the other.
+//! Generates `oriel_abi.h` from the declarations of Rust's types, so that the two sides cannot
+//! differ.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ const END: &str = "\n#endif // ORIEL_ABI_H\n";
 /// The longest line of a comment.
 const WIDTH: usize = 80;
 
-/// A declaration: of what kind, and its size or type.
+/// A declaration: its kind, and its size or type.
 struct Item {
     docs: &'static [&'static str],
     kind: &'static str,
@@ -136,7 +136,7 @@ impl Item {
         }
     }
 
-    /// The struct, and assertions that it lies in memory as it does in Rust.
+    /// Writes the struct, and assertions that its layout is the same as in Rust.
     fn write_struct(&self, items: &[Item], out: &mut String) {
         let c_name = self.c_name;
         *out += &format!("struct {c_name} {{\n");
@@ -156,7 +156,7 @@ impl Item {
         }
     }
 
-    /// The name of the type in C. Enumerations and flags have Rust's.
+    /// Returns the name of the type in C. Enumerations and flags have Rust's.
     fn c_type(&self) -> String {
         match self.kind {
             "c_enum" | "flags" => format!("Oriel{}", self.name),
@@ -164,7 +164,7 @@ impl Item {
         }
     }
 
-    /// The name in C of one of the item's values.
+    /// Returns the name in C of one of the item's values.
     fn c_value(&self, name: &str) -> String {
         let mut c_name = self.c_name.to_owned();
         let is_camel = name.contains(char::is_lowercase);
@@ -178,7 +178,7 @@ impl Item {
     }
 }
 
-/// The name of a field, which in Rust may be a word that C++ reserves.
+/// Returns the name of a field, which in Rust may be a word that C++ reserves.
 fn c_field(name: &str) -> &str {
     match name {
         "register" => "virtual_register",
@@ -215,7 +215,7 @@ fn c_type(items: &[Item], name: &str) -> String {
     }
 }
 
-/// Writes a comment, in lines, with the names that things have in C.
+/// Writes a comment in lines, with C names.
 fn write_comment(items: &[Item], docs: &[&str], indent: &str, out: &mut String) {
     let mut line = String::new();
     for word in docs.iter().flat_map(|doc| doc.split_whitespace()) {
@@ -232,7 +232,7 @@ fn write_comment(items: &[Item], docs: &[&str], indent: &str, out: &mut String) 
     }
 }
 
-/// A word of a comment, with the name in C if it is a link of rustdoc.
+/// Returns a word of a comment, with the C name if it is a rustdoc link.
 fn with_c_names(items: &[Item], word: &str) -> String {
     let Some((before, (name, after))) = word
         .split_once("[`")

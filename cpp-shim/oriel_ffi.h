@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Declares what `src/ffi/` exports to the shim. Internal: shim and library are
-/// built together. No call unwinds.
+/// \file Declares the functions that `src/ffi/` exports to the shim. Internal:
+/// shim and library are built together. No call unwinds.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -58,15 +57,15 @@ enum OrielMode {
   ORIEL_MODE_OPTIMIZE = 2,
 };
 
-/// What the shim has to know of the options.
+/// The settings that the shim needs.
 typedef struct OrielSettings {
   uint32_t mode; ///< OrielMode.
   uint32_t verify;
 } OrielSettings;
 
-/// The options that are in force on this thread: the process's, which are the
-/// environment's first, then the command line's, or those of one compilation.
-/// Returns zero and writes to \p error if the environment's are wrong.
+/// Gets the options in force on this thread: those of one compilation, or the
+/// process's, which are the environment's and then the command line's. Returns
+/// zero and writes to \p error if the environment's are invalid.
 int oriel_settings(OrielSettings *settings, OrielSink error);
 
 //===----------------------------------------------------------------------===//
@@ -76,7 +75,7 @@ int oriel_settings(OrielSettings *settings, OrielSink error);
 /// The library's work on one function at one stage.
 typedef struct OrielRun OrielRun;
 
-/// What the host wants to know of the phases while they run.
+/// The host's interface while phases run.
 typedef struct OrielHost {
   void *context;
   void (*phase_begins)(void *context, OrielText phase); ///< May be null.
@@ -85,15 +84,14 @@ typedef struct OrielHost {
   uint32_t reserved;
 } OrielHost;
 
-/// Does the work. What goes wrong is written to \p problem, what the library
-/// cannot represent to \p unsupported, and there is no plan then. What the user
-/// has to know of the function goes to \p warning, a call for each. Null only if
-/// not even that could be done.
+/// Processes a function. Writes errors to \p problem and an unsupported feature
+/// to \p unsupported; there is no plan then. Sends each warning about the
+/// function to \p warning. Returns null only if not even that was possible.
 OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, const OrielHost *host,
                           OrielSink problem, OrielSink unsupported,
                           OrielSink warning);
 
-/// No instruction, or none of whatever else a number stands for.
+/// Represents "no instruction", or none of another kind.
 #define ORIEL_NONE 0xFFFFFFFFu
 
 enum OrielRemarkKind {
@@ -102,7 +100,7 @@ enum OrielRemarkKind {
   ORIEL_REMARK_ANALYSIS = 2,
 };
 
-/// What a phase tells those who ask for remarks.
+/// A remark of a phase.
 typedef struct OrielRemark {
   uint32_t kind;        ///< OrielRemarkKind.
   uint32_t instruction; ///< By snapshot number; ORIEL_NONE: the function.
@@ -115,8 +113,8 @@ typedef struct OrielRemark {
 size_t oriel_run_remark_count(const OrielRun *run);
 OrielRemark oriel_run_remark(const OrielRun *run, size_t index);
 
-/// What to make of the function; null if it stays as it is. Lives as long as
-/// the run.
+/// Returns the plan for the function, or null if it stays unchanged. Lives as
+/// long as the run.
 const OrielPlan *oriel_run_plan(const OrielRun *run);
 
 enum OrielResult {
@@ -126,7 +124,7 @@ enum OrielResult {
   ORIEL_RESULT_FAILED = 3,    ///< Left as LLVM made it; see the problem.
 };
 
-/// What the shim did with the plan.
+/// The result of applying the plan.
 typedef struct OrielOutcome {
   uint32_t result; ///< OrielResult.
   uint32_t reserved;
@@ -136,20 +134,20 @@ typedef struct OrielOutcome {
   OrielText problem;
 } OrielOutcome;
 
-/// Does somebody want to know how the code that LLVM got back does?
+/// True if an analysis of the code that LLVM received is requested.
 uint32_t oriel_run_wants_analysis(const OrielRun *run);
 
-/// Analyses \p snapshot, which is of the code that LLVM got back.
+/// Analyses \p snapshot, which represents the code that LLVM received.
 void oriel_run_analyze(OrielRun *run, const OrielSnapshot *snapshot,
                        OrielSink problem, OrielSink warning);
 
-/// Proves that what LLVM has now does what it had, if options ask for a proof;
-/// \p problem gets what cannot be proved, if the function is to be put back.
+/// Proves that LLVM's new code behaves like the old, if options request a
+/// proof; \p problem gets the doubt if the function must be restored.
 void oriel_run_validate(const OrielRun *run, const OrielSnapshot *before,
                         const OrielSnapshot *after, OrielSink problem,
                         OrielSink warning);
 
-/// What the analysis tells those who ask for remarks.
+/// A remark of the analysis.
 typedef struct OrielCodeRemark {
   uint32_t instruction; ///< By snapshot number; ORIEL_NONE: the function.
   uint32_t piece_count;
@@ -176,12 +174,12 @@ void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,
 // What the shim provides
 //===----------------------------------------------------------------------===//
 
-/// Can Oriel work in this process? If not, returns zero and writes to
-/// \p reason which LLVM the process runs.
+/// Returns whether Oriel can work in this process. If not, writes the process's
+/// LLVM to \p reason.
 int oriel_is_compatible(OrielSink reason);
 
-/// Reads LLVM IR or bitcode from a file, as llc does. Returns null and writes to
-/// \p error what is wrong with it. The module is the caller's.
+/// Reads LLVM IR or bitcode from a file, as llc does. Returns null and writes
+/// to \p error if that fails. The caller owns the module.
 LLVMModuleRef oriel_read_module(OrielText path, LLVMContextRef context,
                                 OrielSink error);
 
@@ -197,8 +195,8 @@ void oriel_list_processors(OrielText triple, OrielSink names);
 /// `llc -fp-contract=fast`.
 void oriel_allow_fp_fusion(LLVMTargetMachineRef machine);
 
-/// Compiles a module and hands the PTX over. Returns zero and writes to
-/// \p error what LLVM said if that failed; the context's handler gets all other
+/// Compiles a module and passes the PTX on. Returns zero and writes LLVM's
+/// message to \p error if that fails; the context's handler gets all other
 /// diagnostics.
 int oriel_emit_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
                    OrielSink ptx, OrielSink error);
@@ -214,9 +212,9 @@ typedef struct OrielSnapshotSink {
 int oriel_export_function(void *machine_function, OrielSnapshotSink sink,
                           OrielSink refusal);
 
-/// Sets one of LLVM's command-line options for the compilations that come, or,
-/// without a value, makes it what it is in a new process. No thread may compile
-/// meanwhile. Returns zero and writes to \p error what is wrong.
+/// Sets one of LLVM's command-line options for later compilations or, without a
+/// value, resets it to its initial value. No thread may compile meanwhile.
+/// Returns zero and writes to \p error if that fails.
 int oriel_set_llvm_option(OrielText name, const OrielText *value,
                           OrielSink error);
 

@@ -27,8 +27,8 @@ using namespace oriel;
 
 namespace {
 
-/// LLVM's analyses of a function as flat arrays, by number of the block in the
-/// layout.
+/// LLVM's analyses of a function as flat arrays, by block number in layout
+/// order.
 class FlatControlFlow {
 public:
   FlatControlFlow(MachineFunction &MF, const SnapshotExporter &Exporter) {

@@ -18,13 +18,13 @@
 
 namespace oriel {
 
-/// LLVM's analyses of one function, each computed and timed apart.
+/// LLVM's analyses of one function, each computed and timed separately.
 class LLVMAnalyses {
 public:
   explicit LLVMAnalyses(llvm::MachineFunction &MF);
 
-  /// Computes all anew, which ends what refers to the last results, and fills
-  /// in LLVM's times of \p Sample.
+  /// Recomputes everything, which invalidates references to earlier results,
+  /// and fills in LLVM's times of \p Sample.
   llvm::LiveIntervals run(OrielBenchSample &Sample);
 
   llvm::SlotIndexes &indexes() { return *Indexes; }
@@ -38,7 +38,7 @@ private:
 /// LLVM's intervals as flat arrays.
 class FlatIntervals {
 public:
-  /// The number that stands for an index in the arrays.
+  /// Converts an index to its number in the arrays.
   using Numbering = llvm::function_ref<uint32_t(llvm::SlotIndex)>;
 
   /// Instructions without an index, and null, have ORIEL_NONE.

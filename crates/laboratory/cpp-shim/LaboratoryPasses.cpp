@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// `oriel-live-intervals` prints Oriel's live intervals,
+/// \file `oriel-live-intervals` prints Oriel's live intervals,
 /// `oriel-check-intervals` and `oriel-check-control-flow` compare with LLVM,
 /// `oriel-check-updates` compares updates of live intervals and spoils the
-/// function. The options that ask for checks insert a pass before Oriel's.
+/// function. The options for checks insert a pass before Oriel's.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -57,8 +56,8 @@ void runOnNVPTX(MachineFunction &MF, Work Work) {
     Work(MF);
 }
 
-/// A pass for the legacy pass manager. Unless it \p Spoils functions it changes
-/// nothing.
+/// A pass for the legacy pass manager. Unless it \p Spoils functions, it
+/// changes nothing.
 template <Work Work, bool Spoils = false>
 class LegacyPass : public MachineFunctionPass {
 public:
@@ -129,12 +128,12 @@ void oriel::registerLaboratoryWithPassBuilder(PassBuilder &Builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Checks that options ask for
+// Checks that options request
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Does what options ask for, before Oriel's pass of the same stage.
+/// Runs the checks that options request, before Oriel's pass of the same stage.
 class CheckPass : public MachineFunctionPass {
 public:
   static char ID;

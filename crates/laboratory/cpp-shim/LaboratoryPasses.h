@@ -14,7 +14,7 @@ class PassBuilder;
 
 namespace oriel {
 
-/// Makes the laboratory's passes known to \p Builder.
+/// Registers the laboratory's passes with \p Builder.
 void registerLaboratoryWithPassBuilder(llvm::PassBuilder &Builder);
 
 } // namespace oriel

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Runs a pipeline of machine passes on a file of machine IR and prints the
-/// result: what `llc -passes=` does, with Oriel's passes among those that it
-/// knows. llc itself does not ask plug-ins for passes.
+/// \file Runs a pipeline of machine passes on a file of machine IR and prints
+/// the result, as `llc -passes=` does, including Oriel's passes. llc itself
+/// does not query plug-ins for passes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +33,7 @@
 using namespace llvm;
 using namespace oriel;
 
-/// A target machine for \p M, or null with the reason in \p Error.
+/// Returns a target machine for \p M, or null with the reason in \p Error.
 static std::unique_ptr<TargetMachine>
 createMachine(const Module &M, StringRef Cpu, std::string &Error) {
   const Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Error);
@@ -45,11 +44,11 @@ createMachine(const Module &M, StringRef Cpu, std::string &Error) {
 }
 
 /// Runs \p Pipeline on the functions that \p Parser reads into \p M, and prints
-/// them to \p Out. Returns what went wrong, or an empty text.
+/// them to \p Out. Returns an error, or an empty text.
 static std::string runPipeline(Module &M, MIRParser &Parser, TargetMachine &TM,
                                StringRef Pipeline, raw_ostream &Out) {
   MachineModuleInfo MMI(&TM);
-  // Managers refer to those before them, and are destroyed in reverse.
+  // Managers refer to earlier ones, and are destroyed in reverse.
   MachineFunctionAnalysisManager MachineFunctions;
   LoopAnalysisManager Loops;
   FunctionAnalysisManager Functions;

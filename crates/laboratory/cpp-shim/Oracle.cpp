@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// LLVM's analysis changes what it analyses: it removes kill flags, adds dead
-/// flags and gives unconnected parts of a range registers of their own. The
-/// flags are put back. The function is analysed twice, and the second result,
-/// which finds nothing left to take apart, is compared.
+/// \file LLVM's analysis modifies its function: it removes kill flags, adds
+/// dead flags and gives unconnected parts of a range registers of their own.
+/// The flags are restored. The function is analysed twice, and the second
+/// result, for which nothing is left to split, is compared.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +28,7 @@ using namespace oriel;
 
 namespace {
 
-/// Puts kill and dead flags back when it goes out of scope.
+/// Restores kill and dead flags when it goes out of scope.
 class FlagKeeper {
 public:
   explicit FlagKeeper(MachineFunction &MF) : MF(MF) {
@@ -81,7 +80,7 @@ void oriel::checkIntervals(MachineFunction &MF, OrielStage Stage) {
   FlagKeeper Keeper(MF);
   LLVMAnalyses Analyses(MF);
   OrielBenchSample Unused;
-  // The first run may take ranges apart.
+  // The first run may split ranges.
   Analyses.run(Unused);
   LiveIntervals Theirs = Analyses.run(Unused);
 
@@ -124,7 +123,7 @@ void oriel::benchIntervals(MachineFunction &MF, OrielStage Stage,
                            unsigned Repetitions) {
   FlagKeeper Keeper(MF);
   LLVMAnalyses Analyses(MF);
-  // They keep their memory from function to function, as a compiler would.
+  // They keep their memory from function to function, as in a compiler.
   thread_local SnapshotExporter Exporter, WholeExporter;
   std::vector<OrielBenchSample> Samples(Repetitions);
   for (OrielBenchSample &Sample : Samples) {

@@ -23,12 +23,12 @@ namespace oriel {
 /// a warning says so.
 void checkIntervals(llvm::MachineFunction &MF, OrielStage Stage);
 
-/// Does random updates of the live intervals of \p MF with Oriel and with LLVM
-/// and compares the two after each. A difference is a fatal error. The function
-/// is changed on the way and is of no further use.
+/// Applies random updates to the live intervals of \p MF with Oriel and with
+/// LLVM and compares the two after each. A difference is a fatal error. The
+/// function is changed and unusable afterwards.
 void checkUpdates(llvm::MachineFunction &MF, OrielStage Stage);
 
-/// Says that the live intervals of \p MF could not be \p Done, and why.
+/// Reports that the live intervals of \p MF could not be \p Done, and why.
 void diagnoseRefusal(const llvm::MachineFunction &MF, OrielStage Stage,
                      llvm::StringRef Done, llvm::StringRef Reason);
 
@@ -36,11 +36,11 @@ void diagnoseRefusal(const llvm::MachineFunction &MF, OrielStage Stage,
 void printIntervals(llvm::MachineFunction &MF, OrielStage Stage,
                     llvm::raw_ostream &OS);
 
-/// Times LLVM and Oriel \p Repetitions times in turn and prints the medians.
+/// Times LLVM and Oriel in turn \p Repetitions times and prints the medians.
 void benchIntervals(llvm::MachineFunction &MF, OrielStage Stage,
                     unsigned Repetitions);
 
-/// The stage that the form of \p MF corresponds to.
+/// Returns the stage for the form of \p MF.
 OrielStage stageOf(const llvm::MachineFunction &MF);
 
 } // namespace oriel

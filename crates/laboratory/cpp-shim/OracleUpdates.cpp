@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Does to LLVM's live intervals what the library asks for, and answers what it
-/// asks. The library chooses the updates and compares. For tests: the function
-/// is of no use afterwards.
+/// \file Applies the library's updates to LLVM's live intervals and answers its
+/// queries. The library chooses the updates and compares. For tests: the
+/// function is unusable afterwards.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +28,8 @@ using namespace oriel;
 
 namespace llvm {
 
-/// The class is declared in no installed header; its functions are exported.
-/// The storage is for the members behind the first.
+/// No installed header declares the class; its functions are exported. The
+/// storage is for the members behind the first.
 class CoalescerPair {
   const TargetRegisterInfo &TRI;
   alignas(8) char Storage[56] = {};
@@ -65,13 +64,13 @@ public:
 private:
   void restart() {
     OrielBenchSample Unused;
-    // It refers to what the next analysis takes away.
+    // It refers to data that the next analysis invalidates.
     LIS.reset();
     LIS.emplace(Analyses.run(Unused));
     countEntries();
   }
 
-  /// Gives every entry of LLVM's list its place in it.
+  /// Assigns every entry of LLVM's list its position.
   void countEntries() {
     Entries.clear();
     Places.clear();
@@ -226,7 +225,7 @@ private:
     const int *Ours = Numbers.data();
     const int *Theirs = Ours + Range.getNumValNums();
     SmallVector<VNInfo *, 16> Values(Update.value, nullptr);
-    // Where two become one, the first stays.
+    // If two values are merged, the first one stays.
     auto Add = [&Values](ArrayRef<VNInfo *> Old, const int *New) {
       for (VNInfo *Value : Old)
         if (!Values[New[Value->id]])
@@ -311,7 +310,7 @@ private:
     Answer.push_back(Value ? Value->id : ORIEL_NONE);
   }
 
-  /// Makes instruction \p Number, which has no operands.
+  /// Creates instruction \p Number, without operands.
   MachineInstr &create(uint32_t Number, uint32_t Anchor, uint32_t Block) {
     const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
     MachineInstr *MI = BuildMI(*Blocks[Block], behind(Anchor, Block),
@@ -322,7 +321,8 @@ private:
     return *MI;
   }
 
-  /// The place right behind instruction \p Anchor, or the start of \p Block.
+  /// Returns the position directly behind instruction \p Anchor, or the start
+  /// of \p Block.
   MachineBasicBlock::iterator behind(uint32_t Anchor, uint32_t Block) {
     return Anchor == ORIEL_NONE
                ? Blocks[Block]->begin()
@@ -367,7 +367,7 @@ private:
   LLVMAnalyses Analyses;
   std::optional<LiveIntervals> LIS;
   std::vector<MachineBasicBlock *> Blocks;
-  /// By the library's number; null where the instruction was removed.
+  /// By the library's number; null if the instruction was removed.
   std::vector<MachineInstr *> Instructions;
   std::vector<SlotIndex> Entries;
   std::unordered_map<int, uint32_t> Places;
@@ -378,7 +378,7 @@ private:
 } // namespace
 
 void oriel::checkUpdates(MachineFunction &MF, OrielStage Stage) {
-  // The first analysis may take ranges apart.
+  // The first analysis may split ranges.
   {
     LLVMAnalyses Analyses(MF);
     OrielBenchSample Unused;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file
-/// Declares what `crates/laboratory/src/ffi/` exports to the laboratory's shim,
-/// and what that shim provides. Internal, as `oriel_ffi.h`. No call unwinds.
+/// \file Declares the functions that `crates/laboratory/src/ffi/` exports to
+/// the laboratory's shim, and those that the shim provides. Internal, like
+/// `oriel_ffi.h`. No call unwinds.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ extern "C" {
 /// Adds the laboratory's options and phases to the plug-in's.
 void oriel_laboratory_install(void);
 
-/// What the options of this thread ask to be done with each function before
+/// The checks that the options of this thread request for each function before
 /// Oriel's passes run.
 typedef struct OrielChecks {
   uint32_t intervals;         ///< Compare live intervals with LLVM's.
@@ -35,7 +35,7 @@ typedef struct OrielChecks {
   uint32_t bench_repetitions; ///< Time live intervals so often; 0: do not.
 } OrielChecks;
 
-/// Nothing is asked for where options are wrong, which the plug-in reports.
+/// Requests nothing if the options are invalid, which the plug-in reports.
 OrielChecks oriel_laboratory_checks(void);
 
 //===----------------------------------------------------------------------===//
@@ -49,7 +49,7 @@ typedef struct OrielLiveSegment {
   uint32_t value; ///< ORIEL_NONE: the segment has no value.
 } OrielLiveSegment;
 
-/// Where the segments and values of a register are.
+/// The range of a register's segments and values.
 typedef struct OrielLiveInterval {
   uint32_t first_segment; ///< ORIEL_NONE: the register has no interval.
   uint32_t segment_count;
@@ -85,7 +85,7 @@ void oriel_print_intervals(const OrielSnapshot *snapshot, OrielSink text);
 // Control flow
 //===----------------------------------------------------------------------===//
 
-/// What LLVM's analyses say of a block; blocks by number in the layout.
+/// LLVM's analyses of a block; blocks by number in the layout.
 typedef struct OrielBlockFlow {
   uint32_t dominator;      ///< Immediate; ORIEL_NONE: it has none.
   uint32_t post_dominator; ///< Immediate; ORIEL_NONE: it has none.
@@ -112,15 +112,15 @@ int oriel_check_control_flow(const OrielSnapshot *snapshot,
 // Updates of live intervals
 //===----------------------------------------------------------------------===//
 
-/// A change of live intervals or a question about them, to be done by LLVM.
-/// Positions are the number of the entry in LLVM's list of indexes times four,
-/// plus the slot.
+/// An update or a query of live intervals for LLVM. Positions are the number of
+/// the entry in LLVM's list of indexes times four, plus the slot.
 enum OrielUpdateKind {
   // Changes to the function and its intervals.
   ORIEL_UPDATE_INSERT = 0, ///< `instruction` behind `anchor`; `flag`: late.
   ORIEL_UPDATE_REMOVE = 1, ///< `instruction`, a new one.
-  /// The first `value` numbers of the list are new instructions that go; then
-  /// come pairs of one that comes and its anchor. The block is repaired.
+  /// The first `value` numbers of the list are new instructions to remove; then
+  /// come pairs of an instruction to insert and its anchor. The block is
+  /// repaired.
   ORIEL_UPDATE_REPAIR = 2,
   ORIEL_UPDATE_MOVE = 3,   ///< `instruction` behind `anchor`.
   ORIEL_UPDATE_UNDEF = 4,  ///< Operand `value` of `instruction`.
@@ -143,7 +143,7 @@ enum OrielUpdateKind {
   /// With `other`, which is emptied. The list: the new number of each value,
   /// then of each of `other`'s, of `value` new ones.
   ORIEL_UPDATE_JOIN = 20,
-  // Questions; the answers are in the order of the functions' names.
+  // Queries; the answers are in the order of the functions' names.
   ORIEL_UPDATE_ASK_POSITION = 21, ///< Of each position of the list.
   ORIEL_UPDATE_ASK_PAIR = 22,     ///< With `other`, `start`, `end` and the list.
   ORIEL_UPDATE_ASK_BLOCKS = 23,
@@ -175,17 +175,17 @@ typedef struct OrielNumbers {
 /// LLVM's side of a comparison of updates.
 typedef struct OrielJudge {
   void *context;
-  /// Does what \p update says and returns the answer.
+  /// Performs \p update and returns the answer.
   OrielNumbers (*perform)(void *context, const OrielUpdate *update);
-  /// The state of all intervals; lives until the next call.
+  /// Returns the state of all intervals, valid until the next call.
   OrielLiveIntervals (*state)(void *context);
-  /// Starts anew with the intervals of the function as it is.
+  /// Restarts with the intervals of the current function.
   void (*restart)(void *context);
 } OrielJudge;
 
-/// Does the same random updates to the library's intervals and to LLVM's and
-/// compares the two after each. Returns zero and writes what differs to
-/// \p difference.
+/// Applies the same random updates to the library's intervals and to LLVM's and
+/// compares the two after each. Returns zero and writes to \p difference if
+/// they differ.
 int oriel_check_updates(const OrielSnapshot *snapshot, const OrielJudge *judge,
                         OrielSink difference);
 
@@ -221,18 +221,18 @@ void oriel_bench_totals(void);
 
 /// Runs a pipeline of machine passes, written as for `llc -passes=`, on the
 /// machine IR in a file, and writes the result to \p out. Returns zero and
-/// writes to \p error what went wrong.
+/// writes to \p error if that fails.
 int oriel_run_machine_passes(OrielText path, OrielText pipeline, OrielText cpu,
                              OrielSink out, OrielSink error);
 
-/// Writes a line for each of LLVM's opcodes: its name; of anonymous ones the
-/// signature; what operands it takes; the snapshot's flags that its description
-/// tells. Separated by tabs.
+/// Writes a line for each of LLVM's opcodes, separated by tabs: its name; for
+/// anonymous ones the printed name; its operands; the snapshot's flags from its
+/// description.
 void oriel_list_opcodes(OrielSink out);
 
-/// Writes what LLVM prints for the opcode called \p name with made-up registers,
-/// and \p numbers in all other places. Returns zero if there is no such opcode.
-/// LLVM crashes on numbers that mean nothing to it.
+/// Writes LLVM's output for the opcode called \p name with made-up registers,
+/// and \p numbers for all other operands. Returns zero if there is no such
+/// opcode. LLVM crashes on invalid numbers.
 int oriel_print_opcode(OrielText name, const int64_t *numbers, size_t count,
                        OrielSink out);
 

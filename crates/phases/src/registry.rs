@@ -175,7 +175,7 @@ const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
         .needing(Analyses::CONTROL_FLOW)
 }
 
-/// The instances of OriCopyProp, which the reference has in every GeneralOptimize bundle.
+/// Creates an instance of OriCopyProp, which the reference has in every GeneralOptimize bundle.
 const fn ori_copy_prop(stage: Stage, name: &'static str, profiles: Profiles) -> Phase {
     Phase::new(name, stage, BOTH, super::ori_copy_prop::run)
         .in_group("OriCopyProp")

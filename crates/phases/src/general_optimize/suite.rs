@@ -1,9 +1,9 @@
 //! The suite: the sub-passes of the bundles that ptxas leaves to its back ends.
 //!
-//! Copies first, so that the others see the same registers; then identities, predicates, and dead
-//! code. Each sub-pass reports whether it changed anything, and a change makes those due again that
-//! it may give something to do. The fixed point is reached when none is due. A function that no
-//! phase has changed since then is still at it.
+//! Copies come first, so that the others see the same registers; then identities, predicates, and
+//! dead code. Each sub-pass reports whether it changed anything, and a change schedules the
+//! sub-passes that it may give work. The fixed point is reached when none is pending, and a
+//! function unchanged since then is still at it.
 //!
 //! | what changed | due again |
 //! |---|---|
@@ -53,22 +53,22 @@ pub(crate) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     record.finish(function, context)
 }
 
-/// What is left to do.
+/// The pending work.
 struct Suite {
     due: SubPasses,
-    /// Where identities are to be looked for.
+    /// The part of the function in which identities are pending.
     identities: Extent,
 }
 
 /// A part of a function.
 enum Extent {
     Everywhere,
-    /// At the definitions and users of these registers.
+    /// The definitions and users of these registers.
     Around(Vec<Register>),
 }
 
 impl Suite {
-    /// Runs each sub-pass that is due, in order, and says whether one changed anything.
+    /// Runs each pending sub-pass in order. Returns whether one changed anything.
     fn iterate(
         &mut self,
         function: &mut Function,
@@ -95,7 +95,7 @@ impl Suite {
         is_changed
     }
 
-    /// Makes those sub-passes due that a change by `sub_pass` may give something to do.
+    /// Schedules the sub-passes to which a change by `sub_pass` may give work.
     fn note_change(&mut self, sub_pass: SubPasses) {
         self.due |= match sub_pass {
             SubPasses::PREDICATES => SubPasses::all(),
@@ -124,7 +124,7 @@ impl Suite {
         }
         peephole.report(context);
         record.count("identities", done);
-        // A branch that was turned has its edges in another order.
+        // A reversed branch has its edges in another order.
         context.keep_only(Analyses::empty());
         true
     }

@@ -67,12 +67,12 @@ use rewrite::Rewrite;
 use rule::{Governs, RuleNumber, table};
 use weigh::Scale;
 
-/// Levels of definitions that a rule looks at, at most.
+/// The most levels of definitions that a rule considers.
 const LEVELS: u32 = narrowing::DEPTH + 1;
 
-/// The rewriter. Make one for a function, ask it to simplify what changed as often as need be, and
-/// read what it counted. Once blocks or edges were changed, make another: it keeps the pressure
-/// that it knows.
+/// The rewriter. Create one for a function, let it simplify changed code as often as necessary, and
+/// read its counts. After changes of blocks or edges, create another: it keeps the pressure that it
+/// knows.
 #[derive(Debug)]
 pub struct Peephole {
     /// True if rules about floats are used.
@@ -97,7 +97,7 @@ impl Peephole {
         }
     }
 
-    /// Applies rules to a whole function until none applies; how many times it did.
+    /// Applies rules to a whole function until none applies. Returns the number of applications.
     pub fn simplify_function(&mut self, function: &mut Function, context: &mut PhaseContext<'_>) -> u64 {
         for &block in function.blocks().iter().rev() {
             for instruction in function.instructions(block).rev() {
@@ -107,8 +107,8 @@ impl Peephole {
         self.run(function, context)
     }
 
-    /// Applies rules around registers that have lost uses: to their definitions and to what uses
-    /// them, as many levels on as rules look back; how many times it did.
+    /// Applies rules around registers that have lost uses: to their definitions, and to their
+    /// direct and indirect users up to the depth of rules. Returns the number of applications.
     pub fn simplify_around(
         &mut self,
         function: &mut Function,
@@ -135,7 +135,7 @@ impl Peephole {
         self.run(function, context)
     }
 
-    /// The name of each rule that was applied, and how often.
+    /// Returns the name of each applied rule, with the number of its applications.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let counts = self.counts.iter().enumerate();
         counts

@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[Rule {
     ],
 }];
 
-/// Levels and instructions of a tree, at most.
+/// The most levels and instructions of a tree.
 pub(super) const DEPTH: u32 = 6;
 const MOST_NODES: usize = 16;
 
