@@ -214,7 +214,7 @@ uint32_t SnapshotExporter::addOpcode(const MachineInstr &MI) {
     Record.llvm_opcode = Opcode;
     std::string Mnemonic;
     if (isAnonymous(TII.getName(Opcode)))
-      Mnemonic = anonymousSignature(MI.getMF()->getTarget(), Opcode);
+      Mnemonic = anonymousOpcodeName(MI.getMF()->getTarget(), Opcode);
     KnownOpcodes.push_back({TII.getName(Opcode), std::move(Mnemonic), Record});
     KnownOpcodeIndex[Opcode] = KnownOpcodes.size();
   }

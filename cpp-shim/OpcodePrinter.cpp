@@ -54,7 +54,7 @@ std::string OpcodePrinter::print(unsigned Opcode, ArrayRef<int64_t> Numbers) {
   return Text;
 }
 
-std::string OpcodePrinter::signature(unsigned Opcode) {
+std::string OpcodePrinter::anonymousName(unsigned Opcode) {
   std::string Letters;
   for (const MCOperandInfo &Info : Opcodes.get(Opcode).operands()) {
     if (Info.RegClass >= 0) {
@@ -73,7 +73,7 @@ std::string OpcodePrinter::signature(unsigned Opcode) {
   return (Mnemonic + " " + Letters).str();
 }
 
-StringRef oriel::anonymousSignature(const TargetMachine &TM, unsigned Opcode) {
+StringRef oriel::anonymousOpcodeName(const TargetMachine &TM, unsigned Opcode) {
   // Opcodes are the same for every subtarget.
   static std::mutex Mutex;
   static std::map<unsigned, std::string> Known;
@@ -83,7 +83,7 @@ StringRef oriel::anonymousSignature(const TargetMachine &TM, unsigned Opcode) {
     OpcodePrinter Printer(TM.getTarget(), TM.getTargetTriple(),
                           *TM.getMCAsmInfo(), *TM.getMCInstrInfo(),
                           *TM.getMCRegisterInfo(), *TM.getMCSubtargetInfo());
-    Entry->second = Printer.signature(Opcode);
+    Entry->second = Printer.anonymousName(Opcode);
   }
   return Entry->second;
 }

@@ -44,7 +44,7 @@ public:
   /// Returns the mnemonic and a letter for each operand: `p` for a predicate,
   /// `r` for another register, `i` for an immediate. Empty if \p Opcode takes
   /// an operand that LLVM does not describe and might not be able to print.
-  std::string signature(unsigned Opcode);
+  std::string anonymousName(unsigned Opcode);
 
 private:
   const llvm::MCInstrInfo &Opcodes;
@@ -64,7 +64,7 @@ inline bool isAnonymous(llvm::StringRef Name) {
 
 /// Returns the printed name of anonymous opcode \p Opcode; printed once per
 /// process.
-llvm::StringRef anonymousSignature(const llvm::TargetMachine &TM,
+llvm::StringRef anonymousOpcodeName(const llvm::TargetMachine &TM,
                                    unsigned Opcode);
 
 } // namespace oriel

@@ -176,7 +176,7 @@ void PlanApplier::prepareOperands() {
 
 /// LLVM's flags on an integer operation and its operands; another instruction
 /// with the same result may not keep them.
-static constexpr uint32_t OperandFacts =
+static constexpr uint32_t OperandAssumptions =
     MachineInstr::NoUWrap | MachineInstr::NoSWrap | MachineInstr::IsExact |
     MachineInstr::NonNeg | MachineInstr::Disjoint | MachineInstr::NoUSWrap |
     MachineInstr::SameSign | MachineInstr::InBounds;
@@ -251,7 +251,7 @@ MachineInstr *PlanApplier::buildNew(uint32_t Number) {
       MF.getSubtarget().getInstrInfo()->get(Opcodes[Instruction.opcode]);
   MachineInstr *MI =
       MF.CreateMachineInstr(Desc, From.Location, /*NoImplicit=*/true);
-  MI->setFlags(From.Flags & ~OperandFacts);
+  MI->setFlags(From.Flags & ~OperandAssumptions);
   if (Desc.mayLoad() || Desc.mayStore())
     MI->setMemRefs(MF, From.MemoryOperands);
   for (uint32_t I = Instruction.first_operand,
@@ -331,7 +331,7 @@ MachineInstr *PlanApplier::build(uint32_t Number) {
                          ? CloneOf[Number]
                          : Input.instructions()[Instruction.source - 1];
   if (Instruction.action == ORIEL_ACTION_REPLACE)
-    MI->setFlags(MI->getFlags() & ~OperandFacts);
+    MI->setFlags(MI->getFlags() & ~OperandAssumptions);
   if (Instruction.action != ORIEL_ACTION_KEEP)
     replaceOperands(*MI, Number);
   if (Instruction.first_merged != Plan.instructions[Number + 1].first_merged) {

@@ -34,7 +34,7 @@ std::optional<unsigned> OpcodeNames::find(const MachineFunction &MF,
   if (Source != &TII) {
     Source = &TII;
     Known.clear();
-    Signatures.clear();
+    AnonymousOpcodes.clear();
   }
   auto [Found, New] = Known.try_emplace(Name);
   if (New)
@@ -62,12 +62,12 @@ std::optional<unsigned> OpcodeNames::search(const MachineFunction &MF,
     if (TII.getName(I) == Name)
       return I;
   // If several opcodes look the same, the first is used.
-  if (Signatures.empty())
+  if (AnonymousOpcodes.empty())
     for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
       if (isAnonymous(TII.getName(I)))
-        Signatures.try_emplace(anonymousSignature(MF.getTarget(), I), I);
-  auto Found = Signatures.find(Name);
-  if (Name.empty() || Found == Signatures.end())
+        AnonymousOpcodes.try_emplace(anonymousOpcodeName(MF.getTarget(), I), I);
+  auto Found = AnonymousOpcodes.find(Name);
+  if (Name.empty() || Found == AnonymousOpcodes.end())
     return std::nullopt;
   return Found->second;
 }

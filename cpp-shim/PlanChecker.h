@@ -32,7 +32,7 @@ private:
   const llvm::TargetInstrInfo *Source = nullptr;
   /// Earlier queries.
   llvm::StringMap<std::optional<unsigned>> Known;
-  llvm::StringMap<unsigned> Signatures;
+  llvm::StringMap<unsigned> AnonymousOpcodes;
 };
 
 /// True if the register operands of \p Opcode are for debuggers only.

@@ -56,7 +56,7 @@ void oriel_list_opcodes(OrielSink Out) {
     raw_string_ostream Stream(Line);
     Stream << All.Opcodes->getName(Opcode) << '\t';
     if (isAnonymous(All.Opcodes->getName(Opcode)))
-      Stream << Printer.signature(Opcode);
+      Stream << Printer.anonymousName(Opcode);
     Stream << '\t';
     unsigned Number = 0;
     for (const MCOperandInfo &Info : Desc.operands()) {
