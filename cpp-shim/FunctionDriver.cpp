@@ -49,7 +49,7 @@ static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
                             StringRef Problem) {
   MF.getFunction().getContext().diagnose(DiagnosticInfoGeneric(
       "oriel: function '" + MF.getName() + "' at stage " + stageName(Stage) +
-          " is left as LLVM made it: " + Problem,
+          " stays as LLVM made it: " + Problem,
       DS_Warning));
 }
 
@@ -147,7 +147,7 @@ void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
   Outcome.analysis_ns = Time.nanoseconds();
   // Only the report depends on the analysis.
   if (!Problem.empty())
-    diagnoseWarning(MF, "no figures of function '" + MF.getName().str() +
+    diagnoseWarning(MF, "no report on function '" + MF.getName().str() +
                             "': " + Problem);
   emitCodeRemarks(MF, Result, Run);
 }

@@ -147,7 +147,7 @@ int oriel_set_llvm_option(OrielText Name, const OrielText *Value,
       RegisterScheduler::FunctionPassCtor(nullptr));
   if (!Value || !Option.addOccurrence(0, Option.ArgStr, toStringRef(*Value)))
     return 1;
-  std::string Problem = ("LLVM does not take " + toStringRef(*Value) +
+  std::string Problem = ("LLVM does not accept " + toStringRef(*Value) +
                          " for its option " + toStringRef(Name))
                             .str();
   ErrorSink.write(ErrorSink.context, toText(Problem));

@@ -254,7 +254,7 @@ bool PlanChecker::checkNewConstants() {
                   Twine(Constant.kind));
     if (Constant.bits != Bits || Constant.high ||
         (Bits != 64 && Constant.low >> Bits))
-      return fail("new constant " + Twine(I) + " has not the width of its kind");
+      return fail("new constant " + Twine(I) + " does not have the width of its kind");
   }
   return Plan.constant_count <= UINT32_MAX - Snapshot.constant_count ||
          fail("the plan adds too many constants");
@@ -274,7 +274,7 @@ bool PlanChecker::checkOpcodeNames() {
     const MCInstrDesc &Desc = TII.get(*Opcode);
     if (Desc.isPreISelOpcode() || *Opcode == TargetOpcode::INLINEASM ||
         *Opcode == TargetOpcode::INLINEASM_BR)
-      return fail("opcode '" + Text + "' cannot be made anew");
+      return fail("opcode '" + Text + "' cannot be created");
     Opcodes.push_back(*Opcode);
   }
   return true;
@@ -312,7 +312,7 @@ bool PlanChecker::checkBlocks() {
     const OrielEdge &Edge = Plan.successors[I];
     if (Edge.block >= Total || Position[Edge.block] == NotPlanned)
       return fail("an edge leads to block " + Twine(Edge.block) +
-                  ", which is not there");
+                  ", which does not exist");
     if (Edge.probability > ORIEL_PROBABILITY_DENOMINATOR &&
         Edge.probability != ORIEL_PROBABILITY_UNKNOWN)
       return fail("an edge to block " + Twine(Edge.block) +

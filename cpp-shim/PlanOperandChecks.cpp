@@ -138,10 +138,10 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
       Operand.kind != ORIEL_OPERAND_PHYSICAL &&
       (Operand.flags & ~ORIEL_OPERAND_IMPLICIT) && Raw.kind == Operand.kind &&
       Operand.kind != ORIEL_OPERAND_NO_REGISTER)
-    return Fail("is no register, but has register flags");
+    return Fail("is not a register, but has register flags");
   if (IsDeclared && !WantsRegister &&
       !fitsDeclaration(OperandNumber, Desc, Operand))
-    return Fail("is nothing that its opcode is known to take there");
+    return Fail("is of a kind that its opcode is not known to take");
 
   switch (Operand.kind) {
   case ORIEL_OPERAND_REGISTER:
@@ -156,7 +156,7 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
   case ORIEL_OPERAND_BLOCK:
     return (Operand.index < Position.size() &&
             Position[Operand.index] != NotPlanned) ||
-           Fail("names block " + Twine(Operand.index) + ", which is not there");
+           Fail("names block " + Twine(Operand.index) + ", which does not exist");
   case ORIEL_OPERAND_FRAME_INDEX:
     return Operand.index < Snapshot.frame_object_count ||
            Fail("names an unknown stack object");

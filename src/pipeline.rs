@@ -339,7 +339,7 @@ fn not_proved(doubt: &str) -> Remark {
         phase: "validator",
         name: "NotProved",
         instruction: None,
-        message: format!("the function stays as it is, its change is not proved: {doubt}"),
+        message: format!("the function stays as it is, since its change is not proved: {doubt}"),
     }
 }
 

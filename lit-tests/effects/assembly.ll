@@ -14,7 +14,7 @@
 ; CHECK: // early [[V]] reads [[Q]]{{$}}
 ; CHECK: ret;
 
-; REMARK: stay apart: both hold values of their own at once
+; REMARK: stay apart: their values are live at the same time
 
 target triple = "nvptx64-nvidia-cuda"
 

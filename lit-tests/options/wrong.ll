@@ -28,7 +28,7 @@
 
 ; RUN: not %llc -oriel-verify=1 %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SWITCH
 ; RUN: env ORIEL_FLAGS=-oriel-verify=1 not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SWITCH
-; SWITCH: {{does not allow a value|takes no value}}
+; SWITCH: {{does not allow a value|does not accept a value}}
 
 ; RUN: not %lab-llc -oriel-edit=%t.missing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=EDIT
 ; EDIT: No such file or directory
@@ -37,7 +37,7 @@
 ; RUN: env ORIEL_FLAGS=analyze not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
 ; RUN: env "ORIEL_FLAGS='-oriel=off" not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUOTES
 ; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-disable-phases, -oriel-dont-merge-basicblocks, -oriel-dot, -oriel-enable-phases, -oriel-knob, -oriel-phases, -oriel-print-after, -oriel-print-after-all, -oriel-print-before, -oriel-profile, -oriel-recursive-rpo, -oriel-register-budget, -oriel-report, -oriel-report-html, -oriel-snapshot, -oriel-validate, -oriel-verify, -oriel-warn-launch-bounds, -oriel-warn-uninitialized, -oriel-warn-unread-stores
-; WORD: error: oriel: ORIEL_FLAGS: 'analyze' is no option; options look like -oriel-report=FILE
+; WORD: error: oriel: ORIEL_FLAGS: 'analyze' is not an option; options look like -oriel-report=FILE
 ; QUOTES: error: oriel: ORIEL_FLAGS: unbalanced quotes
 
 ; RUN: not %llc -oriel-report=/nonexistent/report %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNWRITABLE

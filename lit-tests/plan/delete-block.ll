@@ -17,8 +17,8 @@
 ; LATE: st.volatile.global.b32 [%rd1], 1;
 ; LATE-NOT: st.volatile.global.b32 [%rd1], 2;
 
-; REACHED: at stage late {{.*}}: edit script: line 2: something still leads to the block
-; ENTRY: at stage late {{.*}}: edit script: line 2: the entry block has to stay first
+; REACHED: at stage late {{.*}}: edit script: line 2: the block still has predecessors
+; ENTRY: at stage late {{.*}}: edit script: line 2: the entry block must stay first
 ; TWICE: at stage late {{.*}}: edit script: line 4: the block was deleted
 ; VALUE: at stage late {{.*}}: malformed plan: register {{[0-9]+}} is used where it may not be defined yet
 

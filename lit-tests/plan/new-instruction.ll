@@ -32,7 +32,7 @@
 ; NAME: at stage ssa {{.*}}: malformed plan: there is no opcode 'ADD33rr'
 ; COUNT: at stage ssa {{.*}}: malformed plan: instruction {{[0-9]+}} has 2 operands, but its opcode takes 3
 ; ORDER: at stage ssa {{.*}}: malformed plan: register {{[0-9]+}} is used where it may not be defined yet
-; ASM: at stage ssa {{.*}}: malformed plan: opcode 'INLINEASM' cannot be made anew
+; ASM: at stage ssa {{.*}}: malformed plan: opcode 'INLINEASM' cannot be created
 ; RESULT: at stage ssa {{.*}}: malformed plan: operand 0 of instruction {{[0-9]+}} must be a definition
 ; TERMINATOR: at stage ssa {{.*}}: malformed plan: block 0 has code after its terminator
 

@@ -31,7 +31,7 @@
 ; PTX: ret;
 ; PTX: // %then
 
-; ENTRY: at stage ssa {{.*}}: edit script: line 2: the entry block has to stay first
+; ENTRY: at stage ssa {{.*}}: edit script: line 2: the entry block must stay first
 ; FALL-THROUGH: at stage late {{.*}}: malformed plan: block 3 has an edge to block 4, but does not reach it
 ; BEFORE-ENTRY: at stage late {{.*}}: edit script: line 2: there is no block bb.9
 

@@ -17,18 +17,18 @@
 ; RUN: %edited BOTH
 
 ; EARLY: --oriel-edit option: {{.*}}EARLY.edit: line 2: a script starts with 'function NAME'
-; STAGE: --oriel-edit option: {{.*}}STAGE.edit: line 1: after the function's name comes ssa, late or nothing
+; STAGE: --oriel-edit option: {{.*}}STAGE.edit: line 1: expected ssa, late or nothing after the function's name
 ; MISSING: --oriel-edit option: {{.*}}MISSING.edit: No such file or directory
 
 ; COMMAND: edit script: line 4: 'remove ADD32rr#0' is no command; allowed are delete, delete-block, set,
 ; OPCODE: edit script: line 2: there is no instruction FMA#0
 ; INSTRUCTION: edit script: line 2: 'ADD32rr' is no instruction; write @NUMBER or OPCODE#NUMBER
 ; NUMBER: edit script: line 2: there is no instruction @99
-; NAME: edit script: line 2: %new has not been given a class yet
+; NAME: edit script: line 2: %new has no class yet
 ; OPERAND: edit script: line 2: 'seven' is no operand
-; WITH: edit script: line 2: after the place comes 'with NUMBER = VALUE' or nothing
+; WITH: edit script: line 2: expected 'with NUMBER = VALUE' or nothing after the position
 ; EMPTY: edit script: line 2: an opcode is missing
-; SOURCE: edit script: line 2: delete the instruction that the new one takes the place of first
+; SOURCE: edit script: line 2: first delete the instruction that the new one replaces
 
 ; A section without a stage is for both; other functions stay as they are.
 ; BOTH-LABEL: .entry k(

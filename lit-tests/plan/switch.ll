@@ -56,7 +56,7 @@
 ; SPLIT: [[A]]:
 ; SPLIT: st.volatile.global.b32 {{.*}}, 9;
 
-; DELETED: at stage late {{.*}}: edit script: line 2: something still leads to the block
+; DELETED: at stage late {{.*}}: edit script: line 2: the block still has predecessors
 ; ITEM: at stage late {{.*}}: malformed plan: block 1 branches to block 6 without an edge
 ; TERMINATOR: at stage late {{.*}}: malformed plan: block 1 has an edge to block 3, but does not reach it
 

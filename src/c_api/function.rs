@@ -272,7 +272,7 @@ pub extern "C" fn oriel_function_report(
             other => {
                 return Err(Failure::argument(
                     "form",
-                    &format!("is {other}, which is no OrielReportForm"),
+                    &format!("is {other}, which is not an OrielReportForm"),
                 ));
             }
         };

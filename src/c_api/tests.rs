@@ -208,7 +208,7 @@ fn figures_and_reports_are_those_of_the_tool() {
         report(3),
         (
             OrielStatus::InvalidArgument,
-            "'form' is 3, which is no OrielReportForm".to_owned()
+            "'form' is 3, which is not an OrielReportForm".to_owned()
         )
     );
 }

@@ -215,7 +215,7 @@ impl Options {
             ));
         };
         if spec.value.is_empty() && !value.is_empty() {
-            return Err("it takes no value".to_owned());
+            return Err("it does not accept a value".to_owned());
         }
         (spec.apply)(self, value)
     }
@@ -262,7 +262,7 @@ fn split_flag(word: &str) -> Result<(&str, &str), String> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Err(format!(
-            "'{word}' is no option; options look like -oriel-report=FILE"
+            "'{word}' is not an option; options look like -oriel-report=FILE"
         ));
     };
     Ok(name.split_once('=').unwrap_or((name, "")))
@@ -299,7 +299,7 @@ mod tests {
             "-oriel: 'fast' is not allowed; allowed are: off, analyze, optimize"
         );
         let problem = Options::default().set_all("-oriel-verify=1").unwrap_err();
-        assert_eq!(problem, "-oriel-verify: it takes no value");
+        assert_eq!(problem, "-oriel-verify: it does not accept a value");
     }
 
     #[test]

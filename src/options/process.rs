@@ -20,7 +20,7 @@ pub enum SetError {
     #[error("{0}")]
     Invalid(String),
     /// They have been used already.
-    #[error("the options of the process are fixed, for it has compiled with them already: set them before")]
+    #[error("options of the process must be set before its first compilation")]
     TooLate,
 }
 

@@ -45,7 +45,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-disable-phases",
         value: "LIST",
-        help: "Run all but these phases of those that would run",
+        help: "Do not run these phases",
         apply: |options, value| {
             options.disabled_phases = options.registry.named(value)?;
             Ok(())
@@ -54,7 +54,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-dont-merge-basicblocks",
         value: "",
-        help: "Keep MergeBasicBlocks from merging: a debugger can stop where blocks begin",
+        help: "Do not merge blocks in MergeBasicBlocks, so that a debugger can stop at each",
         apply: |options, _| {
             options.phase_options.dont_merge_basic_blocks = true;
             Ok(())
@@ -63,7 +63,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-dot",
         value: "DIR",
-        help: "Write each function's control flow, as the phases leave it, for Graphviz to DIR",
+        help: "Write each function's control flow after the phases to DIR, for Graphviz",
         apply: |options, value| {
             options.dot_directory = Some(directory(value)?);
             Ok(())
@@ -72,7 +72,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-enable-phases",
         value: "LIST",
-        help: "Run these phases as well as those that would run",
+        help: "Run these phases in addition",
         apply: |options, value| {
             options.enabled_phases = options.registry.select(value)?;
             Ok(())
@@ -135,7 +135,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-recursive-rpo",
         value: "",
-        help: "Number blocks by the walk that takes the first successor first, as a recursive function does",
+        help: "Number blocks depth first, visiting the first successor first",
         apply: |options, _| {
             options.phase_options.traversal = Traversal::Recursive;
             Ok(())
@@ -144,7 +144,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-register-budget",
         value: "N",
-        help: "Data registers of 32 bits that the splitting phases aim at (default: 70)",
+        help: "Target of the splitting phases, in 32-bit data registers (default: 70)",
         apply: |options, value| {
             options.phase_options.register_budget = match value.parse() {
                 Ok(registers @ 1..=255) => registers,
@@ -160,7 +160,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-report",
         value: "FILE|-",
-        help: "Write one JSON object a function and stage to FILE, or to standard output",
+        help: "Write one JSON object per function and stage to FILE, or to standard output",
         apply: |options, value| {
             options.report = Some(match value {
                 "" => return Err("a file name or - is missing".to_owned()),
@@ -195,7 +195,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-validate",
         value: "off|check|enforce",
-        help: "Prove that each changed function does what it did: warn if not, or put it back (default: enforce with -oriel-verify)",
+        help: "Prove that each changed function is equivalent, else warn or put it back (default: enforce with -oriel-verify)",
         apply: |options, value| {
             let allowed = [
                 ("off", Validation::Off),
@@ -218,7 +218,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-warn-launch-bounds",
         value: "on|off",
-        help: "Warn of kernels whose launch bounds leave too few registers (default: on with -oriel=analyze)",
+        help: "Warn about kernels whose launch bounds leave too few registers (default: on with -oriel=analyze)",
         apply: |options, value| {
             options.warn_launch_bounds = Some(choose(value, ON_OFF)?);
             Ok(())
@@ -227,7 +227,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-warn-uninitialized",
         value: "on|off",
-        help: "Warn of registers that may be read before they are written (default: on with -oriel=analyze)",
+        help: "Warn about registers that may be read before they are written (default: on with -oriel=analyze)",
         apply: |options, value| {
             options.warn_uninitialized = Some(choose(value, ON_OFF)?);
             Ok(())
@@ -236,7 +236,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-warn-unread-stores",
         value: "on|off",
-        help: "Warn of stores to local memory that nothing reads (default: on with -oriel=analyze)",
+        help: "Warn about stores to local memory that nothing reads (default: on with -oriel=analyze)",
         apply: |options, value| {
             options.warn_unread_stores = Some(choose(value, ON_OFF)?);
             Ok(())

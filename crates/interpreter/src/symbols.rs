@@ -93,7 +93,7 @@ impl Symbols {
             for reference in &variable.references {
                 let Some(symbol) = self.find(&reference.symbol) else {
                     return Err(format!(
-                        "{} refers to {}, which is not there",
+                        "{} refers to {}, which does not exist",
                         variable.name, reference.symbol
                     ));
                 };

@@ -107,7 +107,7 @@ int oriel_run_machine_passes(OrielText Path, OrielText Pipeline, OrielText Cpu,
   };
   std::unique_ptr<Module> M = Parser->parseIRModule(SetLayout);
   if (!M || !TM)
-    return Fail(Problem.empty() ? "it is no machine IR" : Problem);
+    return Fail(Problem.empty() ? "it is not machine IR" : Problem);
   M->setTargetTriple(TM->getTargetTriple());
 
   std::string Text;

@@ -98,7 +98,7 @@ static OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-bench",
         value: "N",
-        help: "Time LLVM's and Oriel's live intervals N times in turn; one JSON object a function",
+        help: "Time LLVM's and Oriel's live intervals N times in turn; one JSON object per function",
         apply: |options, value| match value.parse() {
             Ok(repetitions @ 1..=1_000_000) => {
                 Laboratory::change(options, |laboratory| laboratory.bench_repetitions = repetitions);
@@ -143,7 +143,7 @@ static OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-inject-fault",
         value: "panic|malformed-plan|failed-verification|mutated-plan:SEED|wrong-interval",
-        help: "Make something go wrong, to test that the host survives it",
+        help: "Inject a fault, to test that the host survives it",
         apply: |options, value| {
             let fault = fault_named(value)?;
             // The verifier must run.

@@ -392,7 +392,7 @@ mod tests {
             let properties = operation.properties();
             assert!(
                 properties.modifiers.contains(constraints.required),
-                "{operation:?} needs what it must not have"
+                "{operation:?} has conflicting constraints"
             );
             assert!(
                 constraints.sources.len() <= usize::from(properties.sources.1).max(1),

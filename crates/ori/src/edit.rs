@@ -225,7 +225,7 @@ impl Function {
         assert_eq!(
             results.len(),
             self.results(instruction).len(),
-            "{instruction} has another number of results"
+            "{instruction} has a different number of results"
         );
         let data = &self.instructions[instruction];
         let copy = InstructionBuilder {

@@ -86,7 +86,7 @@ impl Suffixes {
     fn add_modifier(&mut self, name: &str) -> Result<(), String> {
         match self.set_modifier(name) {
             Some(true) => Ok(()),
-            Some(false) => Err(format!("`.{name}` says again what another suffix says")),
+            Some(false) => Err(format!("`.{name}` conflicts with another suffix")),
             None => Err(format!("unknown suffix `.{name}`")),
         }
     }
@@ -180,8 +180,8 @@ mod tests {
             ("FOO", "unknown operation `FOO`"),
             ("IADD.foo", "unknown suffix `.foo`"),
             ("IADD.b32.", "unknown suffix `.`"),
-            ("FADD.rn.rz.f32", "`.rz` says again what another suffix says"),
-            ("FADD.ftz.ftz", "`.ftz` says again what another suffix says"),
+            ("FADD.rn.rz.f32", "`.rz` conflicts with another suffix"),
+            ("FADD.ftz.ftz", "`.ftz` conflicts with another suffix"),
             ("CVT.b32.b32.b32", "more than two types in `CVT.b32.b32.b32`"),
         ] {
             assert_eq!(Suffixes::parse(word).expect_err(word), message);

@@ -49,7 +49,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
             // At most one for each result.
             while let Some(copy) = waiting.waiting_for(function, instruction) {
                 if !budget.spend() {
-                    missed(function, context, copy, "the budget is spent");
+                    missed(function, context, copy, "the budget is exhausted");
                     return context.result_of("propagated", propagated);
                 }
                 say(function, context, copy, instruction);

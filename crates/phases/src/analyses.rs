@@ -83,7 +83,7 @@ impl AnalysisCache {
         match stale {
             None => Ok(()),
             Some(analysis) => Err(format!(
-                "{} does not keep {analysis}, as its row says",
+                "{} does not preserve {analysis}, although its row says so",
                 phase.name
             )),
         }

@@ -379,7 +379,7 @@ pub(super) fn remove_dead(function: &mut Function, context: &mut PhaseContext<'_
             Some(instruction),
             || {
                 let operation = function.operation(instruction).name();
-                format!("removed {operation}, whose result nothing needs")
+                format!("removed {operation}: its result is not needed")
             },
         );
         function.remove(instruction);

@@ -372,8 +372,8 @@ fn apply(
             function,
             Some(instruction),
             || match decision {
-                Decision::Arm(_) => "the select is one of its arms".to_owned(),
-                Decision::Part(_) => "the predicate is one of its parts".to_owned(),
+                Decision::Arm(_) => "replaced the select by one of its arms".to_owned(),
+                Decision::Part(_) => "replaced the predicate by one of its parts".to_owned(),
                 Decision::Branch(target) => format!("control always goes to bix{}", target.as_u32()),
                 Decision::Redundant(_) | Decision::Unneeded => unreachable!("these have returned"),
             },

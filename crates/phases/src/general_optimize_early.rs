@@ -180,9 +180,9 @@ impl Matcher {
             }
             Match::Decided(target) => (
                 function.make_unconditional(block, target).is_ok(),
-                "another branch has decided it",
+                "another branch decides it",
             ),
-            Match::Targets(equal) => (targets::merge(function, block, equal), "both ways do the same"),
+            Match::Targets(equal) => (targets::merge(function, block, equal), "both targets do the same"),
         };
         if is_done {
             if matches!(found, Match::Targets(_)) {
@@ -191,7 +191,7 @@ impl Matcher {
             // Liveness, if needed, must be that of the new edges.
             context.keep_only(Analyses::empty());
             context.remark(RemarkKind::Passed, "Branch", function, branch, || {
-                format!("the branch at the end of bix{} goes: {what}", block.as_u32())
+                format!("removed the branch at the end of bix{}: {what}", block.as_u32())
             });
         }
         is_done

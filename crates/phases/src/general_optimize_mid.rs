@@ -302,7 +302,7 @@ impl Conversion {
         let promotion = Promotion::plan(function, objects, object, pieces, placer);
         let cost = self.costs.of(function, objects, &promotion);
         if cost.after > self.costs.ratio * cost.before {
-            return Err(Refusal::new("not-worth-it", "it would cost as much in registers"));
+            return Err(Refusal::new("not-worth-it", "registers would cost as much"));
         }
         Ok((promotion, cost))
     }
@@ -424,7 +424,7 @@ fn pieces_of_object(
 ) -> Result<Vec<Piece>, Refusal> {
     let pieces = find_pieces(function, objects.of(object)).map_err(|overlap| Refusal {
         at: Some(overlap.at),
-        ..Refusal::new("partial-overlap", "this access overlaps another in part")
+        ..Refusal::new("partial-overlap", "this access partly overlaps another")
     })?;
     if pieces.len() > PIECE_LIMIT {
         return Err(Refusal::new("large-object", "it has too many parts"));

@@ -123,93 +123,93 @@ macro_rules! knobs {
 
 knobs! {
     OriSplitLiveRanges Some(456), KnobValue::Switch(true), ["OriSplitLiveRanges"],
-        "Whether OriSplitLiveRanges splits where it runs";
+        "Enables OriSplitLiveRanges where it runs";
     EnableGvnCse None, KnobValue::Switch(true), ["GvnCse"],
-        "Whether GvnCse does anything where it runs";
+        "Enables GvnCse where it runs";
     EnableGvnCseMode Some(402), KnobValue::Integer(5), ["GvnCse"],
-        "How far GvnCse looks: 0 not at all, 1 in the block, 2 in dominators for what ends in loads, 3 and 4 for all, \
-         5 and 6 also for special functions";
+        "The scope of GvnCse: 0 nothing, 1 the block, 2 also dominators for expressions that end in loads, 3 and 4 for all, \
+         5 and 6 for special functions as well";
     EnableGvnCsePerInstr Some(257), KnobValue::Budget(None), ["GvnCse"],
-        "How many expressions of a function GvnCse takes; the rest of the block that the last of them is in is left out";
+        "How many expressions of a function GvnCse numbers; it ignores the rest of the last one's block";
     AllowReassociateCSE None, KnobValue::Switch(true), ["OriReassociateAndCommon"],
-        "Whether OriReassociateAndCommon does anything where it runs";
+        "Enables OriReassociateAndCommon where it runs";
     GeneralOptimize Some(487), KnobValue::Switch(true),
         ["GeneralOptimizeEarly" "GeneralOptimize" "GeneralOptimizeMid"],
-        "Whether GeneralOptimize bundles do anything where they run";
+        "Enables the GeneralOptimize bundles where they run";
     OptBudget Some(499), KnobValue::Budget(None),
         ["GeneralOptimizeEarly" "GeneralOptimize" "GeneralOptimizeLate" "GeneralOptimizeLate2"],
-        "How many phases of a function may learn that the level of optimisation is above 1; the others take it for 1";
+        "How many phases of a function see an optimisation level above 1; the others see 1";
     DisableMergeEquivalentConditionalFlow Some(214), KnobValue::Switch(false), ["GeneralOptimizeEarly"],
-        "Whether GeneralOptimizeEarly is left out";
+        "Disables GeneralOptimizeEarly";
     MergeEquivalentConditionalFlowBudget Some(464), KnobValue::Budget(None), ["GeneralOptimizeEarly"],
-        "How many matches of a function GeneralOptimizeEarly applies";
+        "How many matches per function GeneralOptimizeEarly applies";
     DisableRedundantBarrierRemoval Some(231), KnobValue::Switch(false), ["GeneralOptimize"],
-        "Whether GeneralOptimize is left out, so that the code before it can be looked at";
+        "Disables GeneralOptimize, to inspect the code before it";
     MembarFlowControl Some(461), KnobValue::Integer(1), ["GeneralOptimize"],
-        "Whether GeneralOptimize passes its second gate: not with 0";
+        "The second gate of GeneralOptimize, which 0 closes";
     LimitFoldFp None, KnobValue::Switch(false),
         ["GeneralOptimize" "GeneralOptimizeMid2" "GeneralOptimizeLate2" "OriPeephole"],
-        "limit-fold-fp: whether floats are left alone: their identities and constants, and what their comparisons decide";
+        "limit-fold-fp: leaves floats unchanged: their identities and constants, and decisions by their comparisons";
     GeneralOptimizeLateGate Some(31), KnobValue::Integer(0), ["GeneralOptimizeLate"],
-        "What GeneralOptimizeLate takes: 1 and, in the bits above, an extra word other than zero let it follow moves with \
+        "The gate of GeneralOptimizeLate: 1 and, in the higher bits, an extra word other than zero let it follow moves with \
          several uses, on GPUs that issue two instructions at once";
     GeneralOptimizeLateFixedWindow Some(605), KnobValue::Switch(false), ["GeneralOptimizeLate"],
-        "Whether the window of GeneralOptimizeLate keeps to the moves that the block begins with";
+        "Limits the window of GeneralOptimizeLate to the moves at the beginning of a block";
     ReassociateCSEBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
-        "How many instructions of a function OriReassociateAndCommon looks at";
+        "How many instructions of a function OriReassociateAndCommon visits";
     ReassociateCSEWindow None, KnobValue::Integer(512), ["OriReassociateAndCommon"],
-        "How many instructions back OriReassociateAndCommon looks for a common value";
+        "How many instructions back OriReassociateAndCommon searches for a common value";
     ReassociateCSESkip None, KnobValue::Integer(0), ["OriReassociateAndCommon"],
-        "How many instructions at the beginning of a function OriReassociateAndCommon leaves as they are";
+        "How many instructions at the beginning of a function OriReassociateAndCommon skips";
     ReassociateLargeImmInUIADD64 None, KnobValue::Switch(false), ["OriReassociateAndCommon"],
-        "Whether a constant that OriReassociateAndCommon makes for 64 bits may need more than 32";
+        "Lets OriReassociateAndCommon create 64-bit constants that need more than 32 bits";
     DistributeAndReassociateMulBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],
-        "How many sums of products of a function become one product";
+        "How many sums of products per function become one product";
     SpeculativeHoistCommonInsts None, KnobValue::Switch(true), ["SpeculativeHoistCommonInsts"],
-        "Whether SpeculativeHoistCommonInsts does anything where it runs";
+        "Enables SpeculativeHoistCommonInsts where it runs";
     ForceLateCommoning Some(487), KnobValue::Switch(false), ["LateOriCommoning"],
-        "Whether LateOriCommoning keeps values live where the register budget has no room for them";
+        "Lets LateOriCommoning extend live ranges beyond the register budget";
     DisableMoveCommoning None, KnobValue::Switch(false), ["LateOriCommoning"],
-        "Whether LateOriCommoning takes a copy for another value than its source";
+        "Makes LateOriCommoning treat a copy as a different value than its source";
     MovWeightForConvertMemToReg Some(474), KnobValue::Double(0.25), ["GeneralOptimizeMid"],
-        "What a move or PHI costs that promotion to registers leaves, where a load or store costs 1; also what a round of it \
-         has to save for another one to follow";
+        "The cost of a move or PHI that promotion to registers leaves; a load or store costs 1. Also what a round of it \
+         must save for another one to follow";
     ConvertMemToRegCostRatio Some(136), KnobValue::Double(0.93), ["GeneralOptimizeMid"],
-        "The part of its costs in memory that a stack object may cost in registers";
+        "The most that a stack object may cost in registers, as a fraction of its cost in memory";
     ConvertMemoryToRegIndexedSizeLimit Some(135), KnobValue::Integer(0), ["GeneralOptimizeMid"],
-        "Up to how many bytes a stack object is promoted although an index chooses the place of accesses, whatever that costs: \
-         each of them looks at all elements";
+        "The size in bytes up to which a stack object with indexed accesses is promoted, whatever the cost: \
+         each of these accesses compares with all elements";
     OriPerformLiveDeadBudget None, KnobValue::Budget(None), ["EarlyOriSimpleLiveDead" "OriPerformLiveDead"],
-        "How many instructions each run may remove from a function; to find by halves the one that was missed";
+        "How many instructions each run may remove from a function; to bisect wrong removals";
     BackCopyPropBudget Some(808), KnobValue::Budget(None), ["AdvancedPhaseBackPropVReg"],
         "How many copies are propagated backward in a function";
     CopyPropBudget None, KnobValue::Budget(None), ["OriCopyProp"],
         "How many copies each run propagates in a function";
     CopyPropGlobalBudget None, KnobValue::Budget(None), ["OriCopyProp"],
-        "How many of these have uses in other blocks";
+        "How many copies with uses in other blocks each run propagates";
     CopyPropForceGlobal None, KnobValue::Switch(false), ["OriCopyProp"],
-        "Whether values are made to live on whatever the pressure is";
+        "Extends live ranges whatever the pressure";
     CopyPropAddr None, KnobValue::Switch(true), ["OriCopyProp"],
-        "Whether what addresses are made of is replaced; in the late stage only behind phase 83";
+        "Propagates into addresses; at the late stage only after phase 83";
     CopyPropConstantBank None, KnobValue::Switch(true), ["OriCopyProp"],
-        "Whether copies of kernel parameters and of constant memory are propagated";
+        "Propagates copies of kernel parameters and constant memory";
     CopyPropUseReachingDefs None, KnobValue::Switch(true), ["OriCopyProp"],
-        "Whether copies between registers with several definitions are propagated";
+        "Propagates copies between registers with several definitions";
     CopyPropPreAllocReg None, KnobValue::Switch(true), ["OriCopyProp"],
-        "Whether reads of registers that the hardware keeps count as copies of these";
+        "Treats reads of hardware registers as copies";
     CopyPropNoWriteNonRR None, KnobValue::Switch(false), ["OriCopyProp"],
-        "Whether constants stay out of operands where a register was";
+        "Does not replace register operands by constants";
     CopyPropNonRegMultiDef None, KnobValue::Switch(true), ["OriCopyProp"],
-        "Whether constants are followed through registers with several definitions";
+        "Propagates constants through registers with several definitions";
     CopyPropNoMmaCb None, KnobValue::Switch(false), ["OriCopyProp"],
-        "Whether constants and values of constant banks stay out of matrix operations";
+        "Keeps constants and values of constant banks out of matrix operations";
     LateCopyPropComplPred None, KnobValue::Switch(true), ["OriCopyPropLate"],
-        "Whether branches and selects on the complement of a predicate go by the predicate, in the late stage";
+        "Makes branches and selects on the complement of a predicate use the predicate, at the late stage";
     InstructionOrder None, KnobValue::Integer(1), ["ReorderInstructions"],
-        "The order: 1 with few live registers, 2 all at its first use, 3 what frees registers last, 4 what adds the fewest last, 5 \
-         what others wait for longest first, 6 loads early, 7 loads late, 8 at random; any other number: as it is";
+        "The order: 1 few live registers, 2 each instruction at its first use, 3 those that free registers last, 4 those that add the fewest last, 5 \
+         the longest dependency chains first, 6 loads early, 7 loads late, 8 random; any other number: unchanged";
     InstructionOrderSeed None, KnobValue::Integer(0), ["ReorderInstructions"],
-        "Which of the random orders";
+        "The seed of the random order";
 }
 
 impl KnobSpec {

@@ -59,7 +59,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
                 "Constant",
                 function,
                 Some(other.definition),
-                || format!("made again: %{kept} holds it already, but has no room to live on up to here"),
+                || format!("created again: %{kept} already holds it, but there is no room to keep it live up to here"),
             );
             context.count("made-again", 1);
             continue;
@@ -70,7 +70,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
             "Constant",
             function,
             Some(other.definition),
-            || format!("uses of %{gone} use %{kept}, which holds the same"),
+            || format!("replaced %{gone} by %{kept}, which holds the same value"),
         );
         let operand = function.register_operand(leader.register);
         function.replace_uses(other.register, operand);

@@ -124,7 +124,7 @@ impl Reassociator {
                 function,
                 context,
                 instruction,
-                "is one product now, not a sum of two",
+                "became one product instead of a sum of two",
             );
         }
         let Some(mut chain) = Chain::of_root(function, instruction) else {
@@ -166,12 +166,7 @@ impl Reassociator {
         if !self.replacement.has_room(function, context, chain.root, taken) {
             return self.prefixes.enter(function, chain, None, self.place);
         }
-        say(
-            function,
-            context,
-            chain.root,
-            "begins with a value that is at hand",
-        );
+        say(function, context, chain.root, "begins with an available value");
         self.shared += 1;
         self.note_change(context);
         if is_all {

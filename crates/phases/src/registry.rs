@@ -432,10 +432,10 @@ pub enum RegistryError {
     #[error("there is no phase '{0}'")]
     NoSuchPhase(String),
     /// Its name is not unique.
-    #[error("there is a phase '{0}' already")]
+    #[error("phase '{0}' exists already")]
     SameName(&'static str),
     /// It does not accept the form of its stage.
-    #[error("phase '{0}' does not accept the form that functions have at its stage")]
+    #[error("phase '{0}' does not accept the form of functions at its stage")]
     WrongForm(&'static str),
 }
 
@@ -537,16 +537,12 @@ mod tests {
         assert_eq!(names.len(), PHASES.len() + 2);
         assert_eq!(registry.select("other,ONE").unwrap().len(), 2);
         for (other, phase, problem) in [
-            ("GvnCse", &ONE, "there is a phase 'One' already"),
-            (
-                "GvnCse",
-                &TAKEN,
-                "there is a phase 'OriPerformLiveDeadFirst' already",
-            ),
+            ("GvnCse", &ONE, "phase 'One' exists already"),
+            ("GvnCse", &TAKEN, "phase 'OriPerformLiveDeadFirst' exists already"),
             (
                 "GvnCse",
                 &MISPLACED,
-                "phase 'Misplaced' does not accept the form that functions have at its stage",
+                "phase 'Misplaced' does not accept the form of functions at its stage",
             ),
             ("Gvn", &ONE, "there is no phase 'Gvn'"),
         ] {

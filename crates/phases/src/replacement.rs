@@ -60,7 +60,7 @@ impl Replacement {
         let (kind, name) = (RemarkKind::Passed, "CommonSubexpression");
         context.remark(kind, name, function, Some(instruction), || {
             let operation = function.operation(instruction).name();
-            format!("removed {operation}, whose value is at hand")
+            format!("removed {operation}: its value is available")
         });
         for (result, value) in pairs {
             function.replace_uses(result, function.register_operand(value));
@@ -97,10 +97,10 @@ impl Replacement {
             context.remark(kind, name, function, Some(instruction), || {
                 let operation = function.operation(instruction).name();
                 match peak {
-                    Some(peak) => format!(
-                        "{operation} stays: to keep its value from before would take {peak} registers"
-                    ),
-                    None => format!("{operation} stays: its value is from too far away"),
+                    Some(peak) => {
+                        format!("{operation} stays: keeping the earlier value would take {peak} registers")
+                    }
+                    None => format!("{operation} stays: the earlier value is too far away"),
                 }
             });
             return false;

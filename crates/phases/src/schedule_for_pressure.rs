@@ -85,7 +85,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     }
     if highest > most {
         context.remark(RemarkKind::Missed, "Order", function, None, || {
-            format!("{peak} units are live at the fullest point, and another order leaves {highest}")
+            format!("{peak} units are live at the fullest point; another order leaves {highest}")
         });
         return PhaseResult::Unchanged;
     }

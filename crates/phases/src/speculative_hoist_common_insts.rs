@@ -115,7 +115,7 @@ impl Hoisting {
             context.remark(RemarkKind::Passed, "Hoisted", function, Some(first), || {
                 let operation = function.operation(first).name();
                 format!(
-                    "{operation} is computed before the branch, for {} targets",
+                    "hoisted {operation} above the branch, for {} targets",
                     targets.len()
                 )
             });
@@ -162,7 +162,7 @@ impl Hoisting {
             context.count("kept-for-pressure", 1);
             context.remark(RemarkKind::Missed, "HighPressure", function, Some(equals[0]), || {
                 let operation = function.operation(equals[0]).name();
-                format!("{operation} stays in each target of the branch: before it there is no room for its value")
+                format!("{operation} stays in each target of the branch: there is no room for its value before it")
             });
         }
         fits

@@ -10,7 +10,7 @@
 ; CHECK: stack object 0 of 8 bytes stays in memory: its address is used here
 ; CHECK: stack object 0 of 64 bytes stays in memory: its address is computed here with an offset that is not constant
 ; CHECK: stack object 0 of 4 bytes stays in memory: this access is volatile or atomic
-; CHECK: stack object 0 of 8 bytes stays in memory: this access overlaps another in part
+; CHECK: stack object 0 of 8 bytes stays in memory: this access partly overlaps another
 
 ; COUNTS: "function":"call_argument"{{.*}}"address-escapes":1
 ; COUNTS: "function":"indexed"{{.*}}"indexed":1

@@ -252,7 +252,7 @@ impl Snapshot<'_> {
         let arrays = self.arrays();
         let count = self.block_count();
         if arrays.predecessors.len() != arrays.edges.len() {
-            return fail("predecessors", "there are as many as there are edges");
+            return fail("predecessors", "their number differs from that of the edges");
         }
         for (index, &predecessor) in arrays.predecessors.iter().enumerate() {
             in_range(|| format!("predecessor {index}"), "block", predecessor, count)?;
@@ -333,7 +333,7 @@ impl Snapshot<'_> {
         if is_phi && !is_well_formed_phi(operands) {
             return fail(
                 format!("instruction {}", instruction.index()),
-                "a PHI is a definition and pairs of register and block",
+                "a PHI must have a definition and pairs of register and block",
             );
         }
         Ok(())
@@ -346,7 +346,7 @@ impl Snapshot<'_> {
         let mut operands = Vec::new();
         arrays.collect_register_operands(&mut operands);
         if arrays.register_operands.is_some_and(|listed| listed != operands) {
-            return fail("register operands", "they are not those of the instructions");
+            return fail("register operands", "they do not match the instructions");
         }
         let mut definitions = vec![0u32; arrays.registers.len()];
         let mut mentions = vec![0u32; arrays.registers.len()];
@@ -377,7 +377,7 @@ impl Snapshot<'_> {
                 return fail(place(), "it is another register's operand");
             }
             if definitions[operand.index as usize] < 2 {
-                return fail(place(), "its register has not several definitions");
+                return fail(place(), "its register does not have several definitions");
             }
             if listed.replace(chained.register_operand as usize, true) {
                 return fail(place(), "it is listed twice");
@@ -388,7 +388,7 @@ impl Snapshot<'_> {
             let place = || format!("register {index}");
             let chained = RegisterFlags::from_bits_truncate(record.flags).contains(RegisterFlags::CHAINED);
             if chained != (definitions[index] > 1) {
-                let problem = "it is marked as chained if and only if it has several definitions";
+                let problem = "its mark as chained does not match its number of definitions";
                 return fail(place(), problem);
             }
             if chained && mentions[index] > 0 {

@@ -194,7 +194,7 @@ impl OwnedSnapshot {
             return format_error(12, "the checksum does not match; the file is damaged");
         }
         if word(ZERO_AT) != 0 {
-            return format_error(ZERO_AT, "this word is zero");
+            return format_error(ZERO_AT, "this word must be zero");
         }
         let mut snapshot = Self {
             function: bytemuck::pod_read_unaligned(&bytes[FUNCTION_AT..DATA_AT]),

@@ -23,7 +23,7 @@ pub enum Absent {
         problem: String,
     },
     /// The library lacks a function, so it is no driver or an outdated one.
-    #[error("{} has no {symbol}: it is no CUDA driver, or one older than CUDA 11", file.display())]
+    #[error("{} has no {symbol}: it is not a CUDA driver, or one older than CUDA 11", file.display())]
     Symbol {
         /// The library.
         file: PathBuf,

@@ -35,7 +35,7 @@ impl FailureKind {
             Self::FalseReport => "false report",
             Self::Fault => "fault",
             Self::Memory => "other memory",
-            Self::MachineCode => "other machine code",
+            Self::MachineCode => "different machine code",
         }
     }
 }

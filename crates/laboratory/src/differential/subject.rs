@@ -62,11 +62,11 @@ impl Contents {
                     "byte {at} of {} is {:#04x}, not {:#04x}",
                     a.name, b.bytes[at], a.bytes[at]
                 ),
-                None => format!("{} and {} are other buffers", a.name, b.name),
+                None => format!("{} and {} are different buffers", a.name, b.name),
             });
         }
         if self.buffers.len() != other.buffers.len() {
-            return Some("there are other buffers".to_owned());
+            return Some("the buffers differ".to_owned());
         }
         if self.writes == other.writes {
             return None;

@@ -43,75 +43,74 @@ macro_rules! edit_kinds {
 }
 
 edit_kinds! {
-    /// The first two operands of an operation that is not commutative change places.
+    /// Swaps the first two operands of an operation that is not commutative.
     SwapOperands "swap-operands" edits::swap_operands;
-    /// A store goes.
+    /// Removes a store.
     DropStore "drop-store" edits::drop_store;
-    /// A comparison asks the opposite.
+    /// Inverts a comparison.
     InvertComparison "invert-comparison" edits::invert_comparison;
-    /// A comparison that holds for equal operands does not, or the other way round.
+    /// Makes a comparison strict, or a strict one not.
     MoveBoundary "move-boundary" edits::move_boundary;
-    /// A conditional branch goes where the predicate does not hold.
+    /// Inverts the predicate of a conditional branch.
     InvertBranch "invert-branch" edits::invert_branch;
-    /// An integer constant is one too large.
+    /// Adds one to an integer constant.
     OffByOne "off-by-one" edits::off_by_one;
-    /// A conversion or load of a narrow integer extends with the wrong sign.
+    /// Inverts the signedness of a conversion or load of a narrow integer.
     WrongSign "wrong-sign" edits::wrong_sign;
-    /// A conversion extends too few bits.
+    /// Makes a conversion extend too few bits.
     WrongWidth "wrong-width" edits::wrong_width;
-    /// A load takes the value of an earlier one from the same address, with a write between them.
+    /// Replaces a load by an earlier one from the same address, across a write.
     MergeLoads "merge-loads" edits::merge_loads;
-    /// A load moves up across a store or atomic operation.
+    /// Moves a load up across a store or atomic operation.
     LoadAboveStore "load-above-store" edits::load_above_store;
-    /// An instruction whose result is used goes.
+    /// Removes an instruction whose result is used.
     RemoveLive "remove-live" edits::remove_live;
-    /// An access to memory moves across a barrier.
+    /// Moves a memory access across a barrier.
     CrossBarrier "cross-barrier" edits::cross_barrier;
-    /// A barrier goes.
+    /// Removes a barrier.
     DropBarrier "drop-barrier" edits::drop_barrier;
-    /// A PHI has the values of two predecessors in each other's place.
+    /// Swaps the values of two predecessors in a PHI.
     WrongPhi "wrong-phi" edits::wrong_phi;
-    /// A copy moves up across an instruction that uses or defines what it defines, or defines what
-    /// it copies.
+    /// Moves a copy up across a use or definition of its result or a definition of its source.
     ReorderCopy "reorder-copy" edits::reorder_copy;
-    /// A negation, complement or absolute value goes.
+    /// Removes a negation, complement or absolute value.
     DropNegation "drop-negation" edits::drop_negation;
-    /// A rounding mode is another.
+    /// Changes a rounding mode.
     WrongRounding "wrong-rounding" edits::wrong_rounding;
-    /// An access is one element further.
+    /// Moves an access by one element.
     WrongOffset "wrong-offset" edits::wrong_offset;
-    /// An access goes to another address space.
+    /// Changes the address space of an access.
     WrongSpace "wrong-space" edits::wrong_space;
-    /// A loop's counter takes steps of twice the size.
+    /// Doubles the step of a loop's counter.
     SkipIteration "skip-iteration" edits::skip_iteration;
-    /// An atomic operation happens twice.
+    /// Repeats an atomic operation.
     RepeatAtomic "repeat-atomic" edits::repeat_atomic;
-    /// A fused multiplication and addition loses the addend.
+    /// Drops the addend of a fused multiplication and addition.
     DropAddend "drop-addend" edits::drop_addend;
-    /// An effect moves up across another one: assembly, an opaque instruction, a fence or an atomic
+    /// Moves an effect up across another one: assembly, an opaque instruction, a fence or an atomic
     /// operation.
     SwapEffects "swap-effects" effect_edits::swap_effects;
-    /// A load moves up across assembly or an opaque instruction with effects.
+    /// Moves a load up across assembly or an opaque instruction with effects.
     LoadAboveEffect "load-above-effect" effect_edits::load_above_effect;
-    /// A load takes the value of an earlier one from the same address, with an effect between them.
+    /// Replaces a load by an earlier one from the same address, across an effect.
     MergeAcrossEffect "merge-across-effect" effect_edits::merge_across_effect;
-    /// A store moves down across assembly or an opaque instruction with effects.
+    /// Moves a store down across assembly or an opaque instruction with effects.
     StoreBelowEffect "store-below-effect" effect_edits::store_below_effect;
-    /// Assembly or an opaque instruction with effects goes.
+    /// Removes assembly or an opaque instruction with effects.
     DropEffect "drop-effect" effect_edits::drop_effect;
-    /// A result that assembly writes early shares the register of an input; in the late form only.
+    /// Gives an early-clobber result of assembly an input's register; late form only.
     ViolateEarlyClobber "early-clobber" effect_edits::violate_early_clobber;
-    /// Two inputs of assembly change places.
+    /// Swaps two inputs of assembly.
     WrongAssemblyOperand "assembly-operand" effect_edits::wrong_assembly_operand;
-    /// A predicate that an instruction reads has the opposite sense.
+    /// Inverts a predicate that an instruction reads.
     WrongPredicateSense "predicate-sense" effect_edits::wrong_predicate_sense;
-    /// The two ways of a conditional branch change places.
+    /// Swaps the successors of a conditional branch.
     SwapSuccessors "swap-successors" effect_edits::swap_successors;
-    /// A branch goes to another block.
+    /// Changes the target of a branch.
     WrongTarget "wrong-target" effect_edits::wrong_target;
-    /// A floating-point constant, or one that is stored, is another.
+    /// Changes a floating-point constant, or one that is stored.
     WrongConstant "wrong-constant" effect_edits::wrong_constant;
-    /// A fence, an atomic operation or a volatile access orders less, or for fewer threads.
+    /// Weakens the ordering or scope of a fence, atomic operation or volatile access.
     WeakenOrdering "weaken-ordering" effect_edits::weaken_ordering;
 }
 

@@ -17,7 +17,7 @@ const _: () = assert!(size_of::<OrielChecks>() == 12);
 #[unsafe(no_mangle)]
 extern "C" fn oriel_laboratory_install() {
     if let Ok(Err(problem)) | Err(problem) = guarded(options::install) {
-        eprintln!("oriel: the laboratory is not part of it: {problem}");
+        eprintln!("oriel: the laboratory cannot be added: {problem}");
     }
 }
 

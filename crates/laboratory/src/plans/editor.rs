@@ -40,7 +40,7 @@ pub enum EditError {
     #[error("the block was deleted")]
     DeletedBlock,
     /// A block with predecessors cannot be deleted.
-    #[error("something still leads to the block")]
+    #[error("the block still has predecessors")]
     StillReached,
     /// The instruction has fewer operands.
     #[error("the instruction has no operand {0}")]
@@ -61,7 +61,7 @@ pub enum EditError {
     #[error("the instruction must not be duplicated")]
     NotDuplicable,
     /// The entry block must stay first.
-    #[error("the entry block has to stay first")]
+    #[error("the entry block must stay first")]
     EntryBlock,
 }
 

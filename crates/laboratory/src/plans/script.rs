@@ -71,7 +71,7 @@ impl EditScript {
                         [] => None,
                         ["ssa"] => Some(Stage::Ssa),
                         ["late"] => Some(Stage::Late),
-                        _ => return fail("after the function's name comes ssa, late or nothing"),
+                        _ => return fail("expected ssa, late or nothing after the function's name"),
                     };
                     script.sections.push(Section {
                         function: (*name).to_owned(),
@@ -247,7 +247,7 @@ impl Interpreter<'_> {
             let node = self.editor.node(source);
             // It replaces its source, wherever it is.
             if self.editor.position(node).is_ok() {
-                return Err("delete the instruction that the new one takes the place of first".to_owned());
+                return Err("first delete the instruction that the new one replaces".to_owned());
             }
         }
         let node = self.editor.insert(
@@ -277,7 +277,7 @@ impl Interpreter<'_> {
         let copy = self.editor.clone_instruction(source, at).map_err(explain)?;
         for change in changes.chunks(4) {
             let ["with", number, "=", value] = change else {
-                return Err("after the place comes 'with NUMBER = VALUE' or nothing".to_owned());
+                return Err("expected 'with NUMBER = VALUE' or nothing after the position".to_owned());
             };
             let operand = self.operand(value)?;
             self.editor
@@ -357,7 +357,7 @@ impl Interpreter<'_> {
                 .registers
                 .get(word)
                 .copied()
-                .ok_or_else(|| format!("{word} has not been given a class yet")),
+                .ok_or_else(|| format!("{word} has no class yet")),
             Some((name, class)) => {
                 let snapshot = self.editor.snapshot();
                 let classes = &snapshot.arrays().register_classes;
@@ -404,7 +404,7 @@ impl Interpreter<'_> {
         let source = self
             .editor
             .source(node)
-            .ok_or("only input instructions have operands to take")?;
+            .ok_or("only operands of input instructions can be reused")?;
         Ok(Operand::Original(source, parse_number(number)?))
     }
 }

@@ -32,7 +32,7 @@ pub enum ImportError {
     #[error("it has more than 2^24 {0}")]
     TooMany(&'static str),
     /// A block's branches do not match its edges, or are not at its end.
-    #[error("the end of bb.{0} is of no known form")]
+    #[error("bb.{0} ends in an unsupported way")]
     BlockEnd(usize),
 }
 
@@ -123,7 +123,7 @@ pub fn from_machine(snapshot: &Snapshot<'_>) -> Result<Function, ImportError> {
         importer.import_block(block)?;
     }
     if importer.too_many_specials {
-        return Err(ImportError::TooMany("operands without a meaning"));
+        return Err(ImportError::TooMany("opaque operands"));
     }
     Ok(importer.function)
 }

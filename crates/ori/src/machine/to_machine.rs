@@ -37,13 +37,13 @@ pub enum ExportError {
     #[error("{0}: LLVM has no opcode for {name} with these operands", name = .1.name())]
     NoOpcode(Instruction, Operation),
     /// Such instructions exist only in the input.
-    #[error("{0}: nothing but the input can provide it")]
+    #[error("{0}: only the input can provide it")]
     NoOrigin(Instruction),
     /// A branch through a table can change its targets, but not their number.
-    #[error("{0}: a branch through a table cannot be made anew")]
+    #[error("{0}: a branch through a table cannot be created")]
     Table(Instruction),
     /// Control must continue with a block that is not the next one.
-    #[error("{0}: the block that it falls through to does not follow")]
+    #[error("{0}: its fall-through block does not follow")]
     FallThrough(Instruction),
     /// A block must end in a terminator.
     #[error("bix{0} does not end in a terminator")]

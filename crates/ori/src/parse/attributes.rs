@@ -122,9 +122,9 @@ impl FunctionParser<'_, '_> {
                     self.parser.take();
                     access.flags |= flag;
                 }
-                None => return self.parser.error("what is known of an access"),
+                None => return self.parser.error("a property of an access"),
             },
-            _ => return self.parser.error("what is known of an access"),
+            _ => return self.parser.error("a property of an access"),
         }
         Ok(())
     }

@@ -291,7 +291,7 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         let mut flags = OpcodeFlags::empty();
         while !self.parser.take_symbol(')') {
             let Some(flag) = self.parser.peek_word().and_then(flag::<OpcodeFlags>) else {
-                return self.parser.error("a flag of an opcode or `)`");
+                return self.parser.error("an opcode flag or `)`");
             };
             self.parser.take();
             flags |= flag;
@@ -351,7 +351,7 @@ fn parse_header(parser: &mut Parser<'_>) -> Result<FunctionInfo> {
         match parser.peek_word().and_then(flag::<FunctionFlags>) {
             Some(flag) => flags.set(flag, is_set),
             None if is_set => break,
-            None => return parser.error("a flag of functions"),
+            None => return parser.error("a function flag"),
         }
         parser.take();
     }

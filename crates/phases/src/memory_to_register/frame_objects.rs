@@ -45,7 +45,7 @@ impl Obstacle {
             Self::Escape => "its address is used here",
             Self::Index => "its address is computed here with an offset that is not constant",
             Self::Ordered => "this access is volatile or atomic",
-            Self::OutOfBounds => "this access is not inside it",
+            Self::OutOfBounds => "this access is out of its bounds",
         }
     }
 }

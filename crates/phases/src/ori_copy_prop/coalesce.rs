@@ -91,7 +91,11 @@ fn find_merges(
         taken.insert(kept);
         merges.push(Merge { gone, kept });
         context.remark(RemarkKind::Passed, "Coalesce", function, Some(copy), || {
-            format!("%{} and %{} are one register", gone.as_u32(), kept.as_u32())
+            format!(
+                "merged %{} and %{} into one register",
+                gone.as_u32(),
+                kept.as_u32()
+            )
         });
     }
     (merges, is_last)
@@ -140,22 +144,20 @@ fn problem_with(
     }
     let is_address = |(user, number)| function.expected(user, Role::Source, number) == Expected::Address;
     if !policy.changes_addresses() && function.uses(gone).chain(function.uses(kept)).any(is_address) {
-        return Some(
-            "one of them is an address, and CopyPropAddr or the progress of the pipeline forbids that",
-        );
+        return Some("one of them is an address, and CopyPropAddr or the pipeline's progress forbids that");
     }
     if test.interferes_but_for_copies(gone, kept) {
-        return Some("both hold values of their own at once");
+        return Some("their values are live at the same time");
     }
     if !policy.copies.spend() {
-        return Some("the budget is spent");
+        return Some("the budget is exhausted");
     }
     let is_local = |register: Register| {
         let mut users = function.uses(register);
         users.all(|(user, _)| function.block_of(user) == Some(block))
     };
     if !is_local(gone) && !policy.global.spend() {
-        return Some("the budget is spent");
+        return Some("the budget is exhausted");
     }
     None
 }

@@ -191,7 +191,10 @@ impl CopyPropagator {
         let extension = map.extension(function, register, read);
         if !policy.forces_global && !extension.fits(policy.room()) {
             context.remark(RemarkKind::Missed, "Pressure", function, Some(read), || {
-                format!("it is read again: %{} has no room up to here", register.as_u32())
+                format!(
+                    "it is read again: there is no room for %{} up to here",
+                    register.as_u32()
+                )
             });
             return None;
         }
@@ -327,7 +330,7 @@ impl CopyPropagator {
             map.accept(function, &extension, None);
         } else {
             context.remark(RemarkKind::Missed, "Pressure", function, Some(user), || {
-                format!("%{} has no room up to here", source.as_u32())
+                format!("there is no room for %{} up to here", source.as_u32())
             });
         }
         fits

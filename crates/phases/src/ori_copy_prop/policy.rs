@@ -35,7 +35,7 @@ impl Refusal {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Address => {
-                "it is part of an address, and CopyPropAddr or the progress of the pipeline forbids that"
+                "it is part of an address, and CopyPropAddr or the pipeline's progress forbids that"
             }
             Self::Tied => "inline assembly ties it to a result",
             Self::Early => "inline assembly may write the other register before it reads it",
@@ -44,9 +44,9 @@ impl Refusal {
             Self::SeveralDefinitions => {
                 "a register has several definitions, and CopyPropUseReachingDefs is off"
             }
-            Self::Pressure => "there is no room for the value to live on",
+            Self::Pressure => "there is no room for the longer live range",
             Self::Mentions => "the register is mentioned too often to tell whether there is room",
-            Self::Budget => "the budget is spent",
+            Self::Budget => "the budget is exhausted",
         }
     }
 }

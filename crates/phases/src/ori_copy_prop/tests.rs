@@ -480,7 +480,7 @@ fn each_decision_is_a_remark() {
     ));
     assert!(has(
         &remarks("ssa", CHAIN, &["CopyPropBudget=0"]),
-        "Missed the copy stays: the budget is spent"
+        "Missed the copy stays: the budget is exhausted"
     ));
     assert!(has(
         &remarks("late", HELD, &[]),
