@@ -7,7 +7,7 @@
 //!
 //! | here | subject |
 //! |---|---|
-//! | [`pipeline`] | what happens to one function at one stage |
+//! | [`pipeline`] | the work on one function at one stage |
 //! | [`options`] | the options of a process |
 //! | `compile` | modules in, PTX and reports out: for Rust hosts |
 //! | `c_api` | the functions of `include/oriel.h`, for hosts in C and C++ |
@@ -16,10 +16,10 @@
 //! | of the crates below | subject |
 //! |---|---|
 //! | [`live`], [`snapshot`], [`graph`], [`dataflow`], [`bitvector`], [`entity`], [`hash`] | `oriel-engine`: live ranges, without LLVM |
-//! | [`ori`], [`plan`] | `oriel-ori`: the form of a function that the phases work on; what becomes of it |
+//! | [`ori`], [`plan`] | `oriel-ori`: the representation that phases work on; plans |
 //! | [`phases`] | `oriel-phases`: the phases, their table and their manager |
-//! | [`validate`] | `oriel-validator`: proves that a function does after the phases what it did before |
-//! | [`report`] | `oriel-report`: pressure, estimate, occupancy; one JSON object a function and stage |
+//! | [`validate`] | `oriel-validator`: proves that a function is equivalent before and after the phases |
+//! | [`report`] | `oriel-report`: pressure, estimate, occupancy; one JSON object per function and stage |
 
 mod c_api;
 #[cfg(feature = "llvm")]

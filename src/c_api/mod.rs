@@ -2,12 +2,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `call.rs` | how a call ends: status, message, texts; a panic ends here |
+//! | `call.rs` | status, message and texts of a call; catches panics |
 //! | `process.rs` | versions, registration |
 //! | `options.rs` | options of one compilation |
 //! | `function.rs` | machine functions: snapshots, figures, reports |
 //! | `intervals.rs` | live intervals |
-//! | `queries.rs` | what is asked of live intervals |
+//! | `queries.rs` | queries of live intervals |
 //! | `host_function.rs` | live intervals of a function of the host's own |
 //! | `phase_run.rs` | phases on a snapshot |
 //! | `compilation.rs` | modules |

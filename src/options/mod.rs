@@ -3,7 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `table.rs` | the table of options: for the host's command line, `ORIEL_FLAGS` and the help texts |
-//! | `process.rs` | the options of the process, and what takes their place on one thread |
+//! | `process.rs` | the options of the process, and overrides on one thread |
 
 mod process;
 mod table;

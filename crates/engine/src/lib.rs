@@ -15,7 +15,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`live`] | the engine: live intervals, questions about them, updates, register pressure |
+//! | [`live`] | the engine: live intervals, queries, updates, register pressure |
 //! | [`snapshot`] | a machine function as LLVM exports it, in memory and as a file |
 //! | [`graph`] | orders, dominators and loops over any graph |
 //! | [`dataflow`] | the dataflow solver |

@@ -12,14 +12,14 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`differential`] | do phases change what functions leave in memory, and would it be seen? |
-//! | `host` | device code compiled for and run on the host |
-//! | [`cuda`] | runs kernels on a GPU, where there is a driver |
+//! | [`differential`] | whether phases preserve what functions write to memory, and whether the checks would notice |
+//! | `host` | compiles device code for the host and runs it |
+//! | [`cuda`] | runs kernels on a GPU through the CUDA driver |
 //! | [`oracle`] | live intervals, their updates and control flow compared with LLVM's |
 //! | [`plans`] | plans written as edit scripts, and plans damaged on purpose |
-//! | [`phases`] | phases that test the way back to the machine and the judgement of phases |
+//! | [`phases`] | phases that test the lowering to plans and the judgement of phases |
 //! | [`mod@bench`] | times the engine against LLVM |
-//! | `options` | what the plug-in's options are extended by |
+//! | `options` | additional options of the plug-in |
 //! | `ffi` | the calls between the laboratory's shim and this crate |
 
 pub mod bench;

@@ -4,7 +4,7 @@
 //! | rule | reads and writes |
 //! |---|---|
 //! | [`MemoryRule::Value`] | nothing |
-//! | [`MemoryRule::Inaccessible`] | nothing that a load or store can reach; its order counts |
+//! | [`MemoryRule::Inaccessible`] | nothing that a load or store can reach; its order matters |
 //! | [`MemoryRule::Access`] | the memory of its address space |
 //! | [`MemoryRule::Atomic`] | that, and the memory that other threads can see |
 //! | [`MemoryRule::Fence`] | the memory that other threads can see |

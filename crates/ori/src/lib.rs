@@ -24,22 +24,22 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `function/`, `edit.rs` | blocks, instructions, operands, registers: questions and changes |
+//! | `function/`, `edit.rs` | blocks, instructions, operands, registers: queries and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
-//! | `liveness.rs` | which registers are live where blocks begin and end |
-//! | `register_sets.rs` | the live registers of all files, at any place; pressure |
-//! | `divergence.rs` | which values are the same in all lanes of a warp |
-//! | `effects.rs` | memory that instructions read and write, and effects whose order counts |
-//! | `inline_assembly.rs` | operands of inline assembly that are written early or tied |
-//! | `memory_versions.rs` | which writes a read may see |
-//! | `operation.rs`, `types.rs`, `modifiers.rs` | what an instruction can be: the one table of operations |
-//! | `builder.rs` | instructions one after the other |
+//! | `liveness.rs` | registers live at block boundaries |
+//! | `register_sets.rs` | live registers of all files at a point; pressure |
+//! | `divergence.rs` | values that are equal in all lanes of a warp |
+//! | `effects.rs` | memory that instructions read and write, and effects whose order matters |
+//! | `inline_assembly.rs` | early-clobber and tied operands of inline assembly |
+//! | `memory_versions.rs` | the writes that a read may see |
+//! | `operation.rs`, `types.rs`, `modifiers.rs` | the table of operations |
+//! | `builder.rs` | appends instructions |
 //! | `operand.rs` | operands as packed words |
 //! | `print.rs`, `parse/`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
-//! | `ssa_construction.rs` | registers and PHIs for what was in several places |
+//! | `ssa_construction.rs` | SSA form for variables with several definitions |
 //! | `constraints.rs`, `verify/` | types of operands; the verifier |
-//! | `analysis/` | questions about liveness: interference, last uses, dependencies, spill costs |
+//! | `analysis/` | interference, last uses, dependencies, spill costs |
 //! | `machine/`, `plan/` | from the machine function and back |
 
 pub mod analysis;

@@ -25,10 +25,10 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `fixed_points.rs` | fixed points and what is reported of them, for all bundles |
-//! | `values.rs`, `condition.rs`, `branch_conditions.rs` | structural equivalence; what predicates say; what branches have decided |
+//! | `fixed_points.rs` | fixed points and their statistics, for all bundles |
+//! | `values.rs`, `condition.rs`, `branch_conditions.rs` | structural equivalence; conditions of predicates; conditions known from branches |
 //! | `redundant.rs` | comparisons and selects computed twice |
-//! | `eligibility.rs`, `simplifier.rs` | what may fold; is a predicate known? |
+//! | `eligibility.rs`, `simplifier.rs` | eligibility for folding; decisions of predicates |
 //! | `suite.rs` | the sub-passes together, for phases 46 and 65 |
 //!
 //! Departures from the reference (`sub_908EB0` and its callees):

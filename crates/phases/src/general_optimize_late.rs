@@ -12,14 +12,14 @@
 //! operation's two operands share a slot, which has at most two. Later instructions are combined
 //! with the buffer's content, and each kind of combination has a counter:
 //!
-//! | counter | what |
+//! | counter | event |
 //! |---|---|
-//! | `register-operands` | an operand becomes the register that was moved |
-//! | `immediate-operands` | an operand becomes the constant, where LLVM has an opcode for that |
-//! | `folded-pairs` | an operation on two constants becomes a move of the result |
-//! | `shared-moves` | a move of what a move in the window has moved already goes, if there is room |
-//! | `shared-operations` | so does an operation on equal moves |
-//! | `dead-moves` | a move that nothing needs any more goes |
+//! | `register-operands` | an operand became the source of a move |
+//! | `immediate-operands` | an operand became a constant, where LLVM has an opcode for that |
+//! | `folded-pairs` | an operation on two constants became a move of the result |
+//! | `shared-moves` | a move that repeats one in the window was removed, within the budget |
+//! | `shared-operations` | an operation on equal moves was removed likewise |
+//! | `dead-moves` | an unused move was removed |
 //! | `evictions` | a slot was given to another pair |
 //!
 //! It runs above level 2, but not for functions optimised for size (the reference's reduced

@@ -16,10 +16,10 @@
 //!
 //! | file | step |
 //! |---|---|
-//! | `mode.rs` | knob 402 says how far to look, remapped where the back end has no extended scope |
-//! | `scope.rs` | which values are visible from where; the pre-pass over extended basic blocks |
-//! | `numbering.rs`, `value_table.rs` of the crate | the walk that numbers values and finds what is redundant |
-//! | `scope_tree.rs` | the blocks with something redundant, which are then gone through |
+//! | `mode.rs` | the scope by knob 402, remapped where the back end has no extended scope |
+//! | `scope.rs` | visibility of values; the pre-pass over extended basic blocks |
+//! | `numbering.rs`, `value_table.rs` of the crate | numbers values and finds redundant ones |
+//! | `scope_tree.rs` | visits the blocks with redundant values |
 //!
 //! Requires: SSA form. Preserves: control flow. No instruction is added or moved. An expression
 //! stays if extending the available value would exceed the register budget.

@@ -27,20 +27,20 @@
 //! | file | subject |
 //! |---|---|
 //! | `registry.rs` | the table of phases: number, name, forms, profiles, analyses |
-//! | `manager.rs` | runs them; what a phase may ask for while it runs |
-//! | `backend.rs` | which phases ptxas' back ends provide |
-//! | `never_worse.rs` | takes back what a profile made worse |
-//! | `analyses.rs` | what stays known from phase to phase |
+//! | `manager.rs` | runs the phases; the services that a running phase can use |
+//! | `backend.rs` | the phases that ptxas' back ends provide |
+//! | `never_worse.rs` | reverts a profile's changes that make a function worse |
+//! | `analyses.rs` | analyses kept from phase to phase |
 //! | `knobs.rs` | the table of knobs |
-//! | `progress.rs` | how far the pipeline has come |
-//! | `selection.rs` | names in options |
-//! | `statistics.rs`, `remarks.rs` | what phases count and say |
-//! | `effects.rs` | what each phase did to size and pressure, for those who ask |
-//! | `general_optimize/` | what the GeneralOptimize bundles share; `general_optimize.rs` is phase 29 |
-//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs`, `value_table.rs` | what several phases do |
+//! | `progress.rs` | the pipeline's progress |
+//! | `selection.rs` | names of phases in options |
+//! | `statistics.rs`, `remarks.rs` | counters and remarks of phases |
+//! | `effects.rs` | the effect of each phase on size and pressure |
+//! | `general_optimize/` | shared by the GeneralOptimize bundles; `general_optimize.rs` is phase 29 |
+//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs`, `value_table.rs` | shared by several phases |
 //! | `instruction_order/` | orders of the instructions of a block |
-//! | `memory_to_register/` | stack objects become registers: the work of `general_optimize_mid.rs` |
-//! | `peephole/` | constant folding and identities, for phases that want them |
+//! | `memory_to_register/` | promotion of stack objects to registers, for `general_optimize_mid.rs` |
+//! | `peephole/` | constant folding and identities |
 
 pub mod advanced_phase_back_prop_v_reg;
 mod analyses;

@@ -27,7 +27,7 @@
 //! |---|---|
 //! | `forward.rs` | the instance for SSA form |
 //! | `late.rs`, `available_copies.rs` | the late instance; the known contents of registers |
-//! | `coalesce.rs` | registers that become one |
+//! | `coalesce.rs` | merging of registers |
 //! | `marks.rs` | the apply step |
 //! | `policy.rs` | the knobs |
 //!

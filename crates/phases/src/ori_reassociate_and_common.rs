@@ -20,7 +20,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `chain.rs` | trees of one operation and their leaves |
-//! | `prefixes.rs` | the table of beginnings; building chains |
+//! | `prefixes.rs` | the table of prefixes; building chains |
 //! | `distribute.rs` | `a * b + a * c` |
 //!
 //! Requires: SSA form. Preserves: control flow. A chain never gets more instructions than before,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`BitVector`] (this file) | a set of numbers that grows |
 //! | [`matrix`] | many sets of one width in one allocation |
-//! | [`typed`] | both with entities for members; what phases use |
+//! | [`typed`] | both for entities; used by phases |
 //! | [`words`] | single bits, ranges and iteration on a slice of words |
 //! | [`kernels`] | whole-set operations on slices of words |
 //!

@@ -9,11 +9,11 @@
 //! |---|---|
 //! | `control_flow_graph.rs` | a graph in two flat arrays, from a list of edges |
 //! | `edge_map.rs` | successors by block in a hash map, as ptxas keeps them |
-//! | `reversed.rs` | the graph with its edges turned round and one exit |
-//! | `order.rs`, `back_edges.rs` | reverse post-order, and the edges that go against it |
+//! | `reversed.rs` | the graph with reversed edges and one exit |
+//! | `order.rs`, `back_edges.rs` | reverse post-order, and the edges against it |
 //! | `immediate.rs`, `semi_nca.rs` | two ways to find immediate dominators |
-//! | `dominators.rs`, `post_dominators.rs`, `frontier.rs` | the trees and what is asked of them |
-//! | `loops.rs` | natural loops and how they nest |
+//! | `dominators.rs`, `post_dominators.rs`, `frontier.rs` | the trees and their queries |
+//! | `loops.rs` | natural loops and their nesting |
 //! | `components.rs` | strongly connected components of a part of a graph |
 //! | `node_set.rs`, `rows.rs` | a set of nodes; a table of lists |
 //!

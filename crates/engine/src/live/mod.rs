@@ -9,19 +9,19 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `function.rs`, `listed_function.rs` | the input: what the engine asks of a function |
-//! | `slot_index.rs`, `slot_indexes.rs`, `slot_update.rs`, `entry_map.rs` | numbers of instructions, and their changes |
+//! | `function.rs`, `listed_function.rs` | the input |
+//! | `slot_index.rs`, `slot_indexes.rs`, `slot_update.rs`, `entry_map.rs` | instruction numbers and their updates |
 //! | `live_range_calc.rs` | the engine: its phases, the bypass |
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
 //! | `webs.rs`, `web_phis.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
-//! | `endpoints.rs` | phase 7: segments from sets; the walk that replaces both in small functions |
-//! | `flow_graph.rs`, `number_order.rs` | the graph; its dominators are of [`graph`](crate::graph) |
-//! | `live_interval.rs`, `query.rs`, `print.rs` | the result, questions about it, its text |
-//! | `range_update.rs`, `update/` | changes to ranges, while the function changes |
-//! | `fuzz.rs` | what every snapshot must survive |
+//! | `endpoints.rs` | phase 7: segments from sets; the bypass of small functions |
+//! | `flow_graph.rs`, `number_order.rs` | the graph, with dominators of [`graph`](crate::graph) |
+//! | `live_interval.rs`, `query.rs`, `print.rs` | the result, its queries and text |
+//! | `range_update.rs`, `update/` | updates of ranges while the function changes |
+//! | `fuzz.rs` | checks that any snapshot must pass |
 //! | `pressure.rs` | registers live at once, by file |
-//! | `verify.rs` | is a result consistent with its function? |
+//! | `verify.rs` | consistency of a result with its function |
 
 mod dataflow;
 mod endpoints;

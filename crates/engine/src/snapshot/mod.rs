@@ -8,12 +8,12 @@
 //! |---|---|
 //! | `abi.rs`, `records.rs` | the records and their layout |
 //! | `view.rs` | typed access |
-//! | `register_operands.rs` | what instructions do to virtual registers, as a list |
-//! | `check.rs` | is a snapshot well formed? |
+//! | `register_operands.rs` | accesses to virtual registers, as a list |
+//! | `check.rs` | well-formedness |
 //! | `owned.rs` | a snapshot that owns its arrays |
-//! | `file.rs` | saved to and loaded from a file |
-//! | `text.rs` | printed for people |
-//! | `mutate.rs` | damaged on purpose, for tests |
+//! | `file.rs` | saving and loading |
+//! | `text.rs` | printed text |
+//! | `mutate.rs` | random damage, for tests |
 //! | `sample.rs`, `tests.rs` | a function built by hand, and the unit tests |
 
 pub mod abi;

@@ -18,10 +18,10 @@
 //! | `driver.rs` | finding the driver, its devices |
 //! | `context.rs` | a context on a device, its memory |
 //! | `module.rs` | PTX compiled by the driver, kernels, launches |
-//! | `capability.rs` | compute capabilities, and which PTX targets run on which |
+//! | `capability.rs` | compute capabilities, and the PTX targets that each runs |
 //! | `described.rs` | the launches of a description |
 //! | `compare.rs` | two runs of the same launches |
-//! | `error.rs` | what can go wrong |
+//! | `error.rs` | errors |
 //!
 //! # What is trusted
 //!

@@ -13,12 +13,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `subject.rs` | functions, inputs, and what a run leaves |
+//! | `subject.rs` | functions, inputs, and the results of a run |
 //! | `sequence.rs` | lists of phases: each alone, the pipeline, random ones |
-//! | `check.rs` | before and after |
+//! | `check.rs` | compares the function before and after |
 //! | `reduce.rs`, `shrink.rs`, `judge.rs` | fewer phases; smaller functions |
-//! | `case.rs` | a failure on disk |
-//! | `wrong_edit.rs`, `edits.rs`, `effect_edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether they are caught |
+//! | `case.rs` | failures on disk |
+//! | `wrong_edit.rs`, `edits.rs`, `effect_edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether the checks detect them |
 
 mod case;
 mod check;

@@ -49,7 +49,7 @@ edit_kinds! {
     DropStore "drop-store" edits::drop_store;
     /// Inverts a comparison.
     InvertComparison "invert-comparison" edits::invert_comparison;
-    /// Makes a comparison strict, or a strict one not.
+    /// Makes a strict comparison non-strict, or the reverse.
     MoveBoundary "move-boundary" edits::move_boundary;
     /// Inverts the predicate of a conditional branch.
     InvertBranch "invert-branch" edits::invert_branch;

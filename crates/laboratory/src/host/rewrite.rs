@@ -3,8 +3,8 @@
 //! | device | host |
 //! |---|---|
 //! | intrinsics of NVPTX | calls of [`host_call`](super::block::host_call), by number |
-//! | inline assembly | calls of functions that do the same |
-//! | variables in shared memory | addresses in one piece of memory that every block uses anew |
+//! | inline assembly | calls of equivalent functions |
+//! | variables in shared memory | addresses in one piece of memory, reused by every block |
 //! | `ptx_kernel`, `ptx_device` | the C calling convention |
 //! | `llvm.fmuladd` | `llvm.fma`, as the NVPTX back end has it |
 //! | `fptosi`, `fptoui` | the saturating forms, as `cvt` has it |

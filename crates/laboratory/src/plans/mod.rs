@@ -2,9 +2,9 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `editor.rs` | from edits of the input to a plan |
+//! | `editor.rs` | builds a plan from edits of the input |
 //! | `control_flow.rs` | edits of blocks and branches |
-//! | `script.rs` | edits written as text, for tests and experiments |
+//! | `script.rs` | edit scripts, for tests and experiments |
 //! | `fault.rs` | damaged plans |
 
 mod control_flow;

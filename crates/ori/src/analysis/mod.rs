@@ -12,12 +12,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `walk.rs` | a block from its end to its start, with what is live at each instruction |
-//! | `interference.rs` | which registers are live at once: a question, and a graph |
-//! | `last_uses.rs` | which operand is the last to use a value |
-//! | `range_extension.rs` | what it costs to keep a register live further |
-//! | `spill.rs` | what it costs to keep a register in memory, and where to store and load it |
-//! | `dependencies.rs` | which instructions of a block have to stay in order |
+//! | `walk.rs` | a block backward, with the live set at each instruction |
+//! | `interference.rs` | interference of two registers, and the graph |
+//! | `last_uses.rs` | last uses of values |
+//! | `range_extension.rs` | the pressure of a longer live range |
+//! | `spill.rs` | spill costs, and where to store and load |
+//! | `dependencies.rs` | the order constraints between instructions of a block |
 //! | `uninitialized.rs` | registers that may be read before they are written |
 
 mod dependencies;

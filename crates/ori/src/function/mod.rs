@@ -6,10 +6,10 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | this one | the tables together |
+//! | this one | all tables together |
 //! | `data.rs` | the rows of the tables |
 //! | `blocks.rs` | blocks and the order of instructions |
-//! | `meaning.rs` | what an instruction is and does |
+//! | `meaning.rs` | operations and their properties |
 //! | `operands.rs` | operands, definitions and uses |
 //!
 //! This module has the queries; `edit.rs` has the changes.

@@ -3,12 +3,12 @@
 //! | file | subject |
 //! |---|---|
 //! | `name_hash.rs` | the hash table from opcode names to mappings |
-//! | `operand_class.rs` | what the operands of a machine instruction are for Ori; LLVM's numbers of modifiers |
+//! | `operand_class.rs` | the role of machine operands in Ori; LLVM's numbers of modifiers |
 //! | `opcode_mapping.rs` | the table from LLVM's opcodes to Ori, used in both directions |
-//! | `patterns/` | its rows, by subject; the build makes the table of them |
+//! | `patterns/` | its rows, by subject, from which the build generates the table |
 //! | `from_machine.rs` | snapshot to Ori |
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
-//! | `fit.rs` | which opcodes can do an instruction |
+//! | `fit.rs` | the opcodes that can implement an instruction |
 //! | `lower.rs` | Ori to a plan: one instruction |
 
 mod fit;

@@ -5,7 +5,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `cursor.rs` | the position among the tokens, and what can be expected there |
+//! | `cursor.rs` | the position among the tokens, and errors about them |
 //! | `operands.rs`, `attributes.rs` | parts of an instruction |
 
 mod attributes;

@@ -10,7 +10,7 @@
 //! | copies | identities, predicates, dead code |
 //! | identities | copies, predicates, dead code |
 //! | predicates | everything |
-//! | dead code | identities, at registers that have lost uses: an identity may pay now |
+//! | dead code | identities, at registers that have lost uses |
 
 use super::fixed_points::{Record, Stop};
 use super::simplify_predicates;

@@ -5,7 +5,7 @@
 //!
 //! | step | where it is |
 //! |---|---|
-//! | def-chain, register resolution | the one definition that SSA form gives a register |
+//! | def-chain, register resolution | the single definition of a register in SSA form |
 //! | pair detection, first and second | the lookup: the first register with a key stands for all others |
 //! | predicates are compatible | predicates are operands, and so part of the key |
 //! | operand formats | the operands' kinds are |

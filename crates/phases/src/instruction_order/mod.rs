@@ -5,8 +5,8 @@
 //! | file | subject |
 //! |---|---|
 //! | `list.rs` | list scheduling from the end of the block |
-//! | `block_order.rs` | the order of a block, and putting its instructions into it |
-//! | `weights.rs` | how many of ptxas' registers each register takes |
+//! | `block_order.rs` | the order of a block, and its application |
+//! | `weights.rs` | the number of ptxas' registers that each register takes |
 //!
 //! Debug instructions follow their predecessors and do not influence the order.
 

@@ -7,7 +7,7 @@
 //! | 20, 21 | the memory that is read: global, shared, local, other |
 //! | 25 | its result is uniform |
 //! | 27 | it reads memory |
-//! | 28 | which may be written |
+//! | 28 | that memory may be written |
 //! | 32 to 63 | one of them, by all that makes it equal to others |
 //!
 //! The numbers up to 28 are the reference's. Equal instructions have equal bits, so if a bit has

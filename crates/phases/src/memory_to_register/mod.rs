@@ -16,10 +16,10 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `frame_objects.rs` | what is done with the address of each object |
-//! | `indexed.rs` | accesses with an index become accesses of each element |
-//! | `piece.rs` | the parts of an object that are accessed as one |
-//! | `rewrite.rs` | loads and stores become values |
+//! | `frame_objects.rs` | the uses of each object's address |
+//! | `indexed.rs` | replaces indexed accesses by accesses of each element |
+//! | `piece.rs` | parts of an object that are accessed as a whole |
+//! | `rewrite.rs` | replaces loads and stores by values |
 //! | `unread.rs` | stores to objects that nothing reads, for a warning |
 
 mod frame_objects;

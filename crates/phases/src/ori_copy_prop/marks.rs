@@ -1,10 +1,10 @@
 //! The apply step for marked instructions.
 //!
-//! | bit | mark | what becomes of the instruction |
+//! | bit | mark | effect on the instruction |
 //! |---|---|---|
-//! | 0x100 | propagated | it goes: every use has its value from elsewhere |
-//! | 0x200 | deferred | it goes if nothing uses it, else it stays |
-//! | 0x400 | predicated | its uses under its predicate have been changed; with 0x200 it goes if these were all |
+//! | 0x100 | propagated | removed: every use has another source of the value |
+//! | 0x200 | deferred | removed if nothing uses it |
+//! | 0x400 | predicated | its uses under its predicate were replaced; with 0x200 removed if these were all |
 //!
 //! The reference sets these bits on operands and folds nothing ("does not fold"); here the step
 //! that consumes them follows at once, and no mark remains.

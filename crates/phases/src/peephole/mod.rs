@@ -9,12 +9,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `rule.rs` | what a rule is; the table |
+//! | `rule.rs` | the type of rules; the table |
 //! | `constants.rs`, `integer.rs`, `shifts.rs`, `logic.rs`, `predicates.rs`, `conversions.rs`, `narrowing.rs`, `float.rs`, `address.rs` | the rules, by family |
-//! | `matcher.rs` | what rules ask of a function |
-//! | `rewrite.rs` | what a rule wants done, as data |
-//! | `weigh.rs` | whether that is for the better |
-//! | `apply.rs` | does it |
+//! | `matcher.rs` | queries of rules about a function |
+//! | `rewrite.rs` | the edits of a rule, as data |
+//! | `weigh.rs` | the profitability of edits |
+//! | `apply.rs` | applies edits |
 //!
 //! A rule examines one instruction, its *root*, and the definitions of its sources, and proposes
 //! replacements; it changes nothing. The engine weighs every proposal in the same way, so that no

@@ -9,9 +9,9 @@
 //! | `i32` | a constant for 32 bits | source |
 //! | `v32` | a register of 32 bits or a constant | source |
 //! | `symbol` | a symbol or stack object | source |
-//! | `base` | an address: register, symbol, stack object | source |
+//! | `base` | an address: register, symbol or stack object | source |
 //! | `offset` | bytes to add to the base | source |
-//! | `count` | a number that is no value | source |
+//! | `count` | a number that is not a value | source |
 //! | `bytes` | which bytes of a load are used | third source of a load, if not all |
 //! | others | the number of a modifier | modifier, see [`Encoding`] |
 
