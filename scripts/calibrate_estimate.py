@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Fits the register estimate to what ptxas made of real kernels, and says how far off it is.
 
-    scripts/calibrate_estimate.py [--folds 10] [--check]
+    scripts/calibrate_estimate.py [--folds 8] [--check]
 
 Reads calibration/registers.csv, a line for each kernel and compute capability, which scripts/measure_registers.py makes. Writes
-crates/report/src/estimate/model.txt (trees, and how errors are spread), the columns `held_out` and `fitted` of the same data, the table of
-docs/register-estimate.md and the chart beside it. With --check nothing is written: the exit status is 1 if the committed files
-are not what the data give.
+crates/report/src/estimate/model.txt (trees, how errors are spread, and the range of what was measured), the columns `held_out` and
+`fitted` of the same data, the tables of docs/register-estimate.md and the chart beside it. With --check nothing is written: the exit
+status is 1 if the committed files are not what the data give.
 
-Errors are held out: families of kernels (one application or folder each, in the column `family`) are divided into folds, and every
-kernel is estimated by a model that has seen no kernel of its family. `held_out` has these estimates, `fitted` those of the model
-that is written, which has seen all. Needs numpy and scikit-learn.
+Errors are held out: families of kernels (one project each, in the column `family`) are divided into folds, and every kernel is
+estimated by a model that has seen no kernel of its family. `held_out` has these estimates, `fitted` those of the model that is
+written, which has seen all. The width of the interval of a kernel is estimated by further trees, fitted to held-out errors; the
+interval of a kernel is checked with trees and quantiles from other folds than its own. Kernels for a debugger are estimated by a
+rule, not by trees. Needs numpy, scikit-learn and lightgbm.
 """
 
 import argparse
@@ -18,19 +20,19 @@ import csv
 import re
 import sys
 
+import lightgbm
 import numpy as np
-from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.model_selection import GroupKFold
 
 import common
 from measure_registers import DATA, KEYS, RESULTS
 
-MODEL = common.ROOT / "src" / "report" / "estimate" / "model.txt"
+MODEL = common.ROOT / "crates" / "report" / "src" / "estimate" / "model.txt"
 DOCUMENT = common.ROOT / "docs" / "register-estimate.md"
 CHART = common.ROOT / "docs" / "register-estimate.svg"
 
-# Not an input: what ptxas would like is estimated first, and the limit applied to that.
-NOT_INPUTS = ("register_limit",)
+# Not inputs: what ptxas would like is estimated first, and the limit applied to that; for a debugger there is a rule.
+NOT_INPUTS = ("register_limit", "debug", "debug_peak", "debug_over_calls")
 BASE = "peak_within_32"
 # Registers beside those of the schedule, roughly; keeps ratios of small kernels from running wild.
 OFFSET = 6
@@ -39,13 +41,31 @@ SHARES = (
     "pressure", "divergent_pressure", "source_peak", "all_peak", "loads_first_peak", "peak_within_64", "latency_peak",
     "unrolled_peak", "unrolled_within_32", "loads_in_flight", "live_between_blocks", "live_into_loops", "temporaries",
     "uniform_peak", "live_over_calls", "source_spaced", "loads_first_spaced", "spaced_within_32", "unrolled_spaced",
+    "least_peak", "least_spaced", "kept_peak", "kept_within_32", "live_with_loads", "innermost_loads", "nested_loads",
+    "called_by_address", "live_over_exchanges",
 )
 # Registers of a kernel that calls what is not known, and cells that may live over the call without more.
 CALL_REGISTERS, LIVE_WITHIN = 24, 2
+# For a debugger: registers beside those of the PTX, and what a value costs that lives over a call.
+DEBUG_OFFSET, DEBUG_CALL_OFFSET, DEBUG_CALL_FACTOR = 6, 12, 2
 QUANTILES = np.arange(0.025, 1, 0.05)
 LIMIT = 255
-# Floor and share of what counts as close, and the unit that errors are measured in.
+# Bytes of spill stores and loads for each register that is missing, roughly.
+SPILLED_BYTES_OF_REGISTER = 16
+# Floor and share of what counts as close.
 CLOSE = (2, 0.1)
+# The least spread of errors that is told from others, as a logarithm of a ratio.
+LEAST_SPREAD = 0.02
+# An input is unlike all that was measured from this multiple of the largest measured value on, and this much more.
+UNLIKE_FACTOR, UNLIKE_MORE = 1.25, 8
+TREES = dict(
+    objective="huber", alpha=0.15, n_estimators=320, learning_rate=0.07, num_leaves=18, subsample=0.7, subsample_freq=1,
+    colsample_bytree=0.4, min_child_samples=6,
+)
+SPREAD_TREES = dict(
+    objective="l2", n_estimators=60, learning_rate=0.08, num_leaves=8, subsample=0.7, subsample_freq=1, colsample_bytree=0.4,
+    min_child_samples=30,
+)
 
 
 def load():
@@ -61,94 +81,135 @@ class Table:
         self.features = np.array([[row[name] for name in self.names] for row in rows], dtype=np.float32)
         self.registers = np.array([row["registers"] for row in rows], dtype=np.float64)
         self.family = np.array([row["family"] for row in rows])
+        self.front_end = np.array([row["front_end"] for row in rows])
         self.sm = np.array([int(row["sm"]) for row in rows])
-        spilled = np.array([int(row["spilled_bytes"]) for row in rows])
+        self.spilled = np.array([int(row["spilled_bytes"]) for row in rows])
         self.limit = self.column("register_limit").astype(np.float64)
+        self.is_debug = self.column("debug") > 0
         # What ran into its limit does not say what it needs.
-        self.is_free = (self.registers < 0.9 * self.limit) & (spilled == 0) | (self.limit == LIMIT)
-        self.base = np.maximum(self.column(BASE), 0) + np.float32(OFFSET)
+        self.is_free = (self.registers < 0.9 * self.limit) & (self.spilled == 0) | (self.limit == LIMIT)
+        # What spilled at the limit of the hardware would have liked more: as much as it moved, roughly, but no more than twice.
+        wanted = np.minimum(self.registers + self.spilled / SPILLED_BYTES_OF_REGISTER, 2 * self.registers)
+        self.target = np.log(np.where(self.is_free, wanted, self.registers))
+        base = np.maximum(self.column(BASE), 0) + np.float32(OFFSET)
         over_calls = CALL_REGISTERS + np.maximum(self.column("live_over_calls") - LIVE_WITHIN, 0)
         self.least = np.where(self.column("unknown_calls") > 0, over_calls, 0)
+        peak, over = self.column("debug_peak") + DEBUG_OFFSET, self.column("debug_over_calls")
+        self.for_debugger = np.maximum(peak, np.where(over > 0, DEBUG_CALL_FACTOR * over + DEBUG_CALL_OFFSET, 0))
         self.inputs = [name for name in self.names if name not in NOT_INPUTS]
         plain = [self.column(name) for name in self.inputs]
-        shares = [(self.column(name) + np.float32(OFFSET)) / self.base for name in SHARES]
+        shares = [(self.column(name) + np.float32(OFFSET)) / base for name in SHARES]
         self.x = np.stack(plain + shares, axis=1)
+        families, counts = np.unique(self.family, return_counts=True)
+        of_family = dict(zip(families, counts))
+        # A family with many kernels says more than one with few, but not as much more.
+        self.weight = np.array([of_family[family] ** -0.5 for family in self.family])
 
     def column(self, name):
         return self.features[:, self.names.index(name)]
 
 
-def fit(table, rows):
-    """Trees, as lists of nodes, and the constant that their sum is added to."""
-    families, counts = np.unique(table.family[rows], return_counts=True)
-    of_family = dict(zip(families, counts))
-    # A family with many kernels says more than one with few, but not as much more.
-    weight = np.array([of_family[family] ** -0.5 for family in table.family[rows]])
-    target = np.log(table.registers[rows] / table.base[rows])
-    model = GradientBoostingRegressor(
-        loss="huber", alpha=0.8, n_estimators=220, learning_rate=0.07, max_depth=4, subsample=0.6, min_samples_leaf=8,
-        max_features=0.3, random_state=1,
-    )
-    model.fit(table.x[rows], target, sample_weight=weight)
-    trees = []
-    for (estimator,) in model.estimators_:
-        tree = estimator.tree_
-        nodes, open_nodes = [], [0]
-        # Each node is followed by all of its left side, then its right side.
-        while open_nodes:
-            node = open_nodes.pop()
-            if tree.children_left[node] < 0:
-                nodes.append(f"{model.learning_rate * tree.value[node, 0, 0]:.5g}")
-            else:
-                nodes.append(f"{tree.feature[node]}<{tree.threshold[node]:.7g}")
-                open_nodes += [tree.children_right[node], tree.children_left[node]]
-        trees.append(nodes)
-    return float(f"{model.init_.constant_[0, 0]:.6g}"), trees
+def words_of(tree):
+    """The nodes of a tree of lightgbm: each is followed by all of its left side, then its right side."""
+    words, open_nodes = [], [tree["tree_structure"]]
+    while open_nodes:
+        node = open_nodes.pop()
+        if "leaf_value" in node:
+            words.append(f"{node['leaf_value']:.4g}")
+        else:
+            words.append(f"{node['split_feature']}<{node['threshold']:.7g}")
+            open_nodes += [node["right_child"], node["left_child"]]
+    return words
+
+
+def fit(table, rows, target, parameters):
+    """Trees, as lists of words, and the constant that their sum is added to."""
+    model = lightgbm.LGBMRegressor(**parameters, random_state=1, n_jobs=1, deterministic=True, force_row_wise=True, verbose=-1)
+    start = float(f"{np.median(target[rows]):.6g}")
+    model.fit(table.x[rows], target[rows] - start, sample_weight=table.weight[rows])
+    return start, [words_of(tree) for tree in model.booster_.dump_model()["tree_info"]]
 
 
 def evaluate(model, table, rows):
-    """What the model says, in registers, without the limit; as crates/report/src/estimate/model.rs computes it."""
+    """The sum of the trees, as crates/report/src/estimate/model.rs computes it."""
     start, trees = model
     x = table.x[rows].astype(np.float64)
     total = np.full(len(x), start)
-    for nodes in trees:
-        open_nodes = [(np.arange(len(x)))]
-        for node in nodes:
+    for words in trees:
+        open_nodes = [np.arange(len(x))]
+        for word in words:
             members = open_nodes.pop()
-            feature, _, threshold = node.partition("<")
+            feature, _, threshold = word.partition("<")
             if threshold:
                 is_left = x[members, int(feature)] <= float(threshold)
                 open_nodes += [members[~is_left], members[is_left]]
             else:
                 total[members] += float(feature)
-    return np.maximum(np.exp(total) * table.base[rows], table.least[rows])
+    return total
+
+
+def needed(model, table, rows):
+    """What kernels need, without the limit."""
+    by_trees = np.maximum(np.exp(evaluate(model, table, rows)), table.least[rows])
+    return np.where(table.is_debug[rows], table.for_debugger[rows], by_trees)
 
 
 def unit(registers):
     return np.maximum(CLOSE[0], CLOSE[1] * registers)
 
 
-def held_out(table, folds):
-    """Estimates by models that have not seen the family, and limits of the interval by errors of other families."""
-    need = np.zeros(len(table.registers))
-    fold_of = np.zeros(len(need), dtype=int)
-    for fold, (others, rows) in enumerate(GroupKFold(folds).split(table.x, groups=table.family)):
-        need[rows] = evaluate(fit(table, others[table.is_free[others]]), table, rows)
-        fold_of[rows] = fold
-    error = (table.registers - need) / unit(need)
-    covered = np.zeros(len(need), dtype=bool)
-    for fold in range(folds):
-        low, high = np.quantile(error[(fold_of != fold) & table.is_free], (0.1, 0.9))
-        rows = fold_of == fold
-        bounds = [need[rows] + side * unit(need[rows]) for side in (low, high)]
-        bounds = [np.round(np.minimum(bound, table.limit[rows])) for bound in bounds]
-        covered[rows] = (bounds[0] <= table.registers[rows]) & (table.registers[rows] <= bounds[1])
-    return need, covered, np.quantile(error[table.is_free], QUANTILES), np.quantile(error[table.is_free], (0.1, 0.9))
+def ranges(table, rows):
+    """The largest value of each input that counts as like what was measured."""
+    return UNLIKE_FACTOR * table.x[rows][:, : len(table.inputs)].max(axis=0) + UNLIKE_MORE
 
 
-def limited(need, table):
+class HeldOut:
+    """Estimates by models that have not seen the family, and intervals by errors of other families."""
+
+    def __init__(self, table, folds):
+        count = len(table.registers)
+        self.need, self.spread, fold_of = np.zeros(count), np.ones(count), np.zeros(count, dtype=int)
+        self.is_unlike, self.is_covered = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self.low, self.high, self.risk = np.zeros(count), np.zeros(count), np.zeros(count)
+        everything = np.arange(count)
+        target = table.target
+        by_trees = table.is_free & ~table.is_debug
+        for fold, (others, rows) in enumerate(GroupKFold(folds).split(table.x, groups=table.family)):
+            known = others[by_trees[others]]
+            self.need[rows] = needed(fit(table, known, target, TREES), table, rows)
+            self.is_unlike[rows] = (table.x[rows][:, : len(table.inputs)] > ranges(table, known)).any(axis=1) & ~table.is_debug[rows]
+            fold_of[rows] = fold
+        self.error = target - np.log(self.need)
+        for fold in range(folds):
+            others, rows = everything[(fold_of != fold) & by_trees], everything[fold_of == fold]
+            self.spread[rows] = self.spread_of(self.fit_spread(table, others), table, rows)
+        for fold in range(folds):
+            rows = fold_of == fold
+            for is_debug in (False, True):
+                known = (fold_of != fold) & table.is_free & (table.is_debug == is_debug)
+                these = rows & (table.is_debug == is_debug)
+                if known.any():
+                    self.add_interval(table, these, (self.error / self.spread)[known])
+        self.is_covered = (self.low <= table.registers) & (table.registers <= self.high)
+
+    def fit_spread(self, table, rows):
+        return fit(table, rows, np.log(np.abs(self.error) + LEAST_SPREAD), SPREAD_TREES)
+
+    @staticmethod
+    def spread_of(model, table, rows):
+        return np.where(table.is_debug[rows], 1, np.exp(evaluate(model, table, rows)))
+
+    def add_interval(self, table, rows, errors):
+        low, high = np.quantile(errors, (0.1, 0.9))
+        for bounds, quantile in ((self.low, low), (self.high, high)):
+            bounds[rows] = limited(self.need[rows] * np.exp(quantile * self.spread[rows]), table.limit[rows])
+        ends = self.need[rows][:, None] * np.exp(np.quantile(errors, QUANTILES)[None, :] * self.spread[rows][:, None])
+        self.risk[rows] = 100 * (ends > table.limit[rows][:, None]).mean(axis=1)
+
+
+def limited(need, limit):
     """The estimate: what is needed, up to the limit, as a whole number."""
-    return np.floor(np.minimum(need, table.limit) + 0.5).astype(int)
+    return np.floor(np.minimum(need, limit) + 0.5).astype(int)
 
 
 def figures(estimate, table, rows):
@@ -157,15 +218,36 @@ def figures(estimate, table, rows):
     return f"{rows.sum()} | {np.median(error):g} | {error.mean():.1f} | {100 * close.mean():.0f}%"
 
 
-def document(table, estimate, covered):
-    """The table of the documentation."""
+def accuracy(table, estimate, found):
+    """The table of the documentation: errors by SM, front end and size."""
     lines = ["| SM | kernels | median error | mean error | within max(2, 10%) | in the interval |", "|---|---|---|---|---|---|"]
-    for name, rows in [(f"sm_{sm}", table.sm == sm) for sm in sorted(set(table.sm))] + [("all", table.sm > 0)]:
-        lines.append(f"| {name} | {figures(estimate, table, rows)} | {100 * covered[rows].mean():.0f}% |")
+    plain = ~table.is_debug
+    groups = [(f"sm_{sm}", plain & (table.sm == sm)) for sm in sorted(set(table.sm))]
+    groups += [(f"front end {front_end}", plain & (table.front_end == front_end)) for front_end in sorted(set(table.front_end))]
+    bounds = (0, 24, 32, 48, 80, 160, LIMIT, LIMIT + 1)
+    for low, high in zip(bounds, bounds[1:]):
+        name = f"{low} to {high - 1} registers" if high - low > 1 else f"{low} registers"
+        groups.append((name, plain & (low <= table.registers) & (table.registers < high)))
+    groups += [("like what was measured", plain & ~found.is_unlike), ("unlike what was measured", plain & found.is_unlike)]
+    groups += [("for a debugger", table.is_debug), ("all", plain)]
+    for name, rows in groups:
+        if rows.any():
+            lines.append(f"| {name} | {figures(estimate, table, rows)} | {100 * found.is_covered[rows].mean():.0f}% |")
     return "\n".join(lines)
 
 
-def chart(table, estimate):
+def calibration(table, found):
+    """The table of spill risks: what was said, and how often it happened. Bounded kernels only."""
+    lines = ["| risk said | kernels | spilled or at the limit |", "|---|---|---|"]
+    at_limit = (table.spilled > 0) | (table.registers >= table.limit)
+    for low, high in ((0, 5), (5, 25), (25, 50), (50, 75), (75, 101)):
+        rows = ~table.is_debug & (found.risk >= low) & (found.risk < high)
+        if rows.any():
+            lines.append(f"| {low} to {min(high, 100)}% | {rows.sum()} | {100 * at_limit[rows].mean():.0f}% |")
+    return "\n".join(lines)
+
+
+def chart(registers, estimate):
     """Estimate against ptxas, both on logarithmic axes."""
     ticks = (8, 16, 32, 64, 128, 255)
     side, margin = 420, 40
@@ -173,7 +255,7 @@ def chart(table, estimate):
     def place(value):
         return (np.log2(value) - np.log2(6)) / (np.log2(270) - np.log2(6)) * side
 
-    points = sorted({(int(of_ptxas), int(ours)) for of_ptxas, ours in zip(table.registers, estimate)})
+    points = sorted({(int(of_ptxas), int(ours)) for of_ptxas, ours in zip(registers, estimate)})
     marks = "".join(f"M{margin + place(max(x, 6)):.0f} {margin + side - place(max(y, 6)):.0f}h0" for x, y in points)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{side + 2 * margin}" height="{side + 2 * margin}" '
@@ -190,38 +272,55 @@ def chart(table, estimate):
     return "\n".join(out) + "\n"
 
 
+def replaced(text, first_line, new):
+    """The text with the table that starts with this line replaced."""
+    return re.sub(re.escape(first_line) + r".*?(?=\n\n)", lambda _: new, text, flags=re.DOTALL)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--folds", type=int, default=8)
     parser.add_argument("--check", action="store_true", help="compare with the committed files instead of writing them")
     arguments = parser.parse_args()
     rows = load()
     table = Table(rows)
-    need, covered, spread, bounds = held_out(table, arguments.folds)
-    estimate = limited(need, table)
-    model = fit(table, np.flatnonzero(table.is_free))
-    fitted = limited(evaluate(model, table, np.arange(len(rows))), table)
+    found = HeldOut(table, arguments.folds)
+    estimate = limited(found.need, table.limit)
+    by_trees = np.flatnonzero(table.is_free & ~table.is_debug)
+    model = fit(table, by_trees, table.target, TREES)
+    spread = found.fit_spread(table, by_trees)
+    fitted = limited(needed(model, table, np.arange(len(rows))), table.limit)
     for row, ours, own in zip(rows, estimate, fitted):
         row["held_out"], row["fitted"] = ours, own
-    head = [
-        f"inputs {' '.join(table.inputs)}", f"shares {' '.join(SHARES)}", f"start {model[0]}",
-        f"interval {' '.join(f'{bound:.4g}' for bound in bounds)}", f"errors {' '.join(f'{error:.4g}' for error in spread)}",
-    ]
-    text = "\n".join(head + [" ".join(["tree", *nodes]) for nodes in model[1]]) + "\n"
-    of_document = document(table, estimate, covered)
+    errors = found.error / found.spread
+
+    def numbers(values):
+        return " ".join(f"{value:.4g}" for value in values)
+
+    head = [f"inputs {' '.join(table.inputs)}", f"shares {' '.join(SHARES)}", f"most {numbers(ranges(table, by_trees))}"]
+    for name, chosen in (("", table.is_free & ~table.is_debug), ("debug_", table.is_free & table.is_debug)):
+        head.append(f"{name}interval {numbers(np.quantile(errors[chosen], (0.1, 0.9)))}")
+        head.append(f"{name}errors {numbers(np.quantile(errors[chosen], QUANTILES))}")
+    head += [f"start {model[0]:.6g}", f"spread_start {spread[0]:.6g}"]
+    text = "\n".join(head + [" ".join(["tree", *words]) for words in model[1]] + [" ".join(["spread", *words]) for words in spread[1]]) + "\n"
+    tables = [accuracy(table, estimate, found), calibration(table, found)]
     print(f"{len(rows)} measurements of {len(set(row['kernel'] for row in rows))} kernels, {len(set(table.family))} families")
-    print(of_document)
+    print("\n\n".join(tables))
+    width = (found.high - found.low)[~table.is_debug].mean()
+    print(f"\nmean width of the interval {width:.1f} registers")
+    document = DOCUMENT.read_text()
+    for new in tables:
+        document = replaced(document, new.splitlines()[0], new)
     if arguments.check:
-        sys.exit(int(MODEL.read_text() != text or of_document not in DOCUMENT.read_text()))
+        sys.exit(int(MODEL.read_text() != text or document != DOCUMENT.read_text()))
     MODEL.write_text(text)
-    CHART.write_text(chart(table, estimate))
+    plain = ~table.is_debug
+    CHART.write_text(chart(table.registers[plain], estimate[plain]))
     with DATA.open("w", newline="") as file:
         writer = csv.DictWriter(file, [*KEYS, *RESULTS, *table.names[1:]], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    if DOCUMENT.exists():
-        old = DOCUMENT.read_text()
-        DOCUMENT.write_text(re.sub(r"\| SM \| kernels.*?(?=\n\n)", lambda _: of_document, old, flags=re.DOTALL))
+    DOCUMENT.write_text(document)
 
 
 if __name__ == "__main__":

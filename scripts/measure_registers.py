@@ -21,7 +21,7 @@ import ptxas
 
 DATA = common.ROOT / "calibration" / "registers.csv"
 # What ptxas made of a kernel, and what estimates of it calibrate_estimate.py enters; the other columns are features.
-KEYS = ("family", "kernel", "sm", "registers", "spilled_bytes")
+KEYS = ("family", "front_end", "kernel", "sm", "registers", "spilled_bytes")
 RESULTS = ("held_out", "fitted")
 
 

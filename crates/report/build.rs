@@ -3,7 +3,7 @@
 #[path = "src/estimate/model_text.rs"]
 mod model_text;
 
-use model_text::ModelText;
+use model_text::{Errors, Forest, ModelText};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -37,17 +37,25 @@ fn write_estimate_model() {
         let number = |name: &&str| format!("Features::number({name:?}),");
         names.iter().map(number).collect()
     };
+    let forest = |forest: &Forest| {
+        let Forest { start, nodes, trees } = forest;
+        format!("Forest {{ start: {start:?}, nodes: &{nodes:?}, trees: &{trees:?} }}")
+    };
+    let errors = |errors: &Errors| {
+        let Errors { interval, ascending } = errors;
+        format!("Errors {{ interval: {interval:?}, ascending: &{ascending:?} }}")
+    };
     let mut source = String::new();
     write!(
         source,
-        "Model {{ inputs: &[{}], shares: &[{}], start: {:?}, interval: {:?}, errors: &{:?}, nodes: &{:?}, trees: &{:?} }}",
+        "Model {{ inputs: &[{}], shares: &[{}], most: &{:?}, errors: {}, debug_errors: {}, registers: {}, spread: {} }}",
         numbers(&model.inputs),
         numbers(&model.shares),
-        model.start,
-        model.interval,
-        model.errors,
-        model.nodes,
-        model.trees,
+        model.most,
+        errors(&model.errors),
+        errors(&model.debug_errors),
+        forest(&model.registers),
+        forest(&model.spread),
     )
     .expect("writing to a string does not fail");
     write_source("estimate_model.rs", &source);

@@ -2,6 +2,7 @@
 //! a compilation and, on request, ptxas' figures and the causes of the pressure.
 
 use super::count_instructions;
+use super::estimate::CallGraph;
 use super::figures::{CodeFigures, OccupancyFigures};
 use super::pressure::{FunctionPressure, PressureDetails};
 use super::ptxas::PtxasFigures;
@@ -40,9 +41,27 @@ impl CodeReport {
     /// Makes the report on a function. If ptxas' figures are given, occupancy is computed from its
     /// registers.
     pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
+        let function = from_machine(&pressure.snapshot()).ok();
+        Self::with_figures(pressure, ptxas, CodeFigures::new(pressure, function.as_ref()))
+    }
+
+    /// Makes the same report with the features of the function and of those that it calls from a
+    /// graph.
+    pub fn with_callees(
+        pressure: &FunctionPressure<'_>,
+        ptxas: Option<PtxasFigures>,
+        graph: &CallGraph,
+    ) -> Self {
+        Self::with_figures(pressure, ptxas, CodeFigures::with_callees(pressure, graph))
+    }
+
+    fn with_figures(
+        pressure: &FunctionPressure<'_>,
+        ptxas: Option<PtxasFigures>,
+        figures: CodeFigures<'_>,
+    ) -> Self {
         let snapshot = pressure.snapshot();
-        let function = from_machine(&snapshot).ok();
-        let mut figures = CodeFigures::new(pressure, function.as_ref()).into_owned();
+        let mut figures = figures.into_owned();
         if let Some(registers) = ptxas.and_then(|ptxas| ptxas.ptxas_registers) {
             figures.occupancy = OccupancyFigures::of(&snapshot, registers);
         }

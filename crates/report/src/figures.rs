@@ -1,6 +1,6 @@
 //! The figures of the code that ptxas gets: pressure, registers, occupancy.
 
-use super::estimate::{RegisterEstimate, Target};
+use super::estimate::{CallGraph, Features, Reason, RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
 use oriel_engine::live::pressure::File;
@@ -39,6 +39,17 @@ pub struct CodeFigures<'a> {
     /// Upper end of the interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_high: Option<u32>,
+    /// What raises the estimate most, in descending order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_estimate_reasons: Option<Vec<ReasonFigure>>,
+    /// The measure that makes the function unlike all that the estimate was fitted to; then the
+    /// registers are not known, and the estimate is only a guess.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_estimate_unlike: Option<&'static str>,
+    /// The estimate for a driver that removes the mark for debuggers from the PTX, as Triton does;
+    /// only for code that has the mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers_estimate_optimized: Option<u32>,
     /// The probability, in percent, that ptxas spills to stay within launch bounds and `.maxnreg`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_risk_percent: Option<u32>,
@@ -48,6 +59,24 @@ pub struct CodeFigures<'a> {
     /// Occupancy of a kernel.
     #[serde(flatten)]
     pub occupancy: Option<OccupancyFigures>,
+}
+
+/// A reason for an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ReasonFigure {
+    /// The cause, in words.
+    pub cause: &'static str,
+    /// Registers by which it raises the estimate over that of a middling kernel.
+    pub registers: u32,
+}
+
+impl From<Reason> for ReasonFigure {
+    fn from(reason: Reason) -> Self {
+        Self {
+            cause: reason.cause.words(),
+            registers: reason.registers,
+        }
+    }
 }
 
 /// Occupancy of a kernel.
@@ -74,12 +103,30 @@ pub struct OccupancyFigures {
 impl<'a> CodeFigures<'a> {
     /// Computes the figures of a function for the SM that it is compiled for. At stage `late`,
     /// registers are estimated if Ori can represent the code, as `function`; without an estimate
-    /// there is no occupancy.
+    /// there is no occupancy. Of functions that it calls, nothing is known.
     pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
+        let mut graph = CallGraph::default();
+        if let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) {
+            graph.add(function, &Target::of(&pressure.snapshot()));
+        }
+        Self::with_callees(pressure, &graph)
+    }
+
+    /// Computes the same with the features of a function and of those that it calls from a graph;
+    /// without an estimate if the graph does not have the function.
+    pub fn with_callees(pressure: &FunctionPressure<'a>, graph: &CallGraph) -> Self {
         let snapshot = pressure.snapshot();
-        let estimate = function
-            .filter(|_| snapshot.stage() == Stage::Late)
-            .map(|function| RegisterEstimate::of_function(function, &Target::of(&snapshot)));
+        let features = match snapshot.stage() {
+            Stage::Late => graph.features(&snapshot.name()),
+            Stage::Ssa => None,
+        };
+        let estimate = features.as_ref().map(RegisterEstimate::from_features);
+        let optimized = features.filter(|features| features.debug > 0.0).map(|features| {
+            RegisterEstimate::from_features(&Features {
+                debug: 0.0,
+                ..features
+            })
+        });
         let place = pressure.peak_place(File::General);
         let location = place
             .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())
@@ -94,6 +141,16 @@ impl<'a> CodeFigures<'a> {
             registers_estimate: estimate.map(|estimate| estimate.registers),
             registers_estimate_low: estimate.map(|estimate| estimate.low),
             registers_estimate_high: estimate.map(|estimate| estimate.high),
+            registers_estimate_reasons: estimate.map(|estimate| {
+                estimate
+                    .reasons
+                    .into_iter()
+                    .flatten()
+                    .map(ReasonFigure::from)
+                    .collect()
+            }),
+            registers_estimate_unlike: estimate.and_then(|estimate| estimate.unlike),
+            registers_estimate_optimized: optimized.map(|optimized| optimized.registers),
             spill_risk_percent: estimate.map(|estimate| estimate.spill_risk_percent),
             registers_limit: registers_limit(&snapshot),
             occupancy: estimate.and_then(|estimate| OccupancyFigures::of(&snapshot, estimate.registers)),

@@ -50,7 +50,7 @@ mod tests;
 
 pub use code_report::CodeReport;
 pub use dot::write_pressure_dot;
-pub use figures::{CodeFigures, OccupancyFigures};
+pub use figures::{CodeFigures, OccupancyFigures, ReasonFigure};
 pub use live_ranges::write_live_ranges;
 pub use opcodes::{OpcodeReport, StageOpcodes};
 pub use remarks::{CodeRemark, Piece, code_remarks};

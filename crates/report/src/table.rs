@@ -64,9 +64,13 @@ fn base_cells(report: &CodeReport) -> Vec<String> {
 
 fn estimate_cells(report: &CodeReport) -> [String; 3] {
     let figures = &report.figures;
-    let estimate = figures
-        .registers_estimate
-        .map_or(String::new(), |it| it.to_string());
+    let estimate =
+        figures
+            .registers_estimate
+            .map_or(String::new(), |it| match figures.registers_estimate_unlike {
+                None => it.to_string(),
+                Some(_) => format!("{it}?"),
+            });
     let range = figures
         .registers_estimate_low
         .zip(figures.registers_estimate_high);

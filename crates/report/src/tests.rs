@@ -32,6 +32,12 @@ fn all_figures() -> CodeFigures<'static> {
         registers_estimate: Some(4),
         registers_estimate_low: Some(3),
         registers_estimate_high: Some(5),
+        registers_estimate_reasons: Some(vec![ReasonFigure {
+            cause: "loads in flight",
+            registers: 2,
+        }]),
+        registers_estimate_unlike: Some("calls"),
+        registers_estimate_optimized: Some(4),
         spill_risk_percent: Some(0),
         registers_limit: Some(32),
         occupancy: Some(OccupancyFigures {

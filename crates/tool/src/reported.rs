@@ -4,8 +4,10 @@ use crate::modules::{compile_module, compile_with_phases, is_module};
 use crate::source::Source;
 use oriel::live::LiveRangeCalc;
 use oriel::options::Profile;
+use oriel::ori::machine::from_machine;
 use oriel::phases::StageEffects;
 use oriel::report::CodeReport;
+use oriel::report::estimate::{CallGraph, Target};
 use oriel::report::page::{Comparison, CompiledFunction, PageFunction, PageWriter};
 use oriel::report::pressure::FunctionPressure;
 use oriel::report::ptxas::PtxasFigures;
@@ -14,6 +16,7 @@ use oriel::snapshot::{OwnedSnapshot, Snapshot};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 /// The selection of code for a report.
 #[derive(Clone, Debug, Default)]
@@ -130,12 +133,16 @@ impl ReportInput {
             snapshots.filter(|snapshot| self.is_reported(&snapshot.view()))
         };
         let Some(optimized) = &self.optimized else {
-            return late().map(|code| self.function(code, &[], None)).collect();
+            let graph = call_graph(late());
+            return late()
+                .map(|code| self.function(code, &[], None, &graph))
+                .collect();
         };
+        let graph = call_graph(optimized.iter().map(|it| &it.code));
         let same_name = |code: &OwnedSnapshot| late().find(|llvm| llvm.view().name() == code.view().name());
         let compiled = optimized.iter();
         compiled
-            .map(|it| self.function(&it.code, &it.effects, same_name(&it.code)))
+            .map(|it| self.function(&it.code, &it.effects, same_name(&it.code), &graph))
             .collect()
     }
 
@@ -144,6 +151,7 @@ impl ReportInput {
         code: &'i OwnedSnapshot,
         effects: &'i [StageEffects],
         llvm: Option<&'i OwnedSnapshot>,
+        graph: &Rc<CallGraph>,
     ) -> ReportedFunction<'i> {
         let name = code.view().name().into_owned();
         ReportedFunction {
@@ -152,6 +160,7 @@ impl ReportInput {
             llvm,
             ptxas: self.ptxas.get(&name).copied(),
             llvm_ptxas: self.llvm_ptxas.get(&name).copied(),
+            graph: Rc::clone(graph),
         }
     }
 
@@ -160,6 +169,19 @@ impl ReportInput {
     fn is_reported(&self, snapshot: &Snapshot<'_>) -> bool {
         !self.is_module || snapshot.stage() == Stage::Late
     }
+}
+
+/// Returns the functions of a module for the register estimate, which includes their callees.
+fn call_graph<'i>(functions: impl Iterator<Item = &'i OwnedSnapshot>) -> Rc<CallGraph> {
+    let mut graph = CallGraph::default();
+    for snapshot in functions.map(OwnedSnapshot::view) {
+        if snapshot.stage() == Stage::Late
+            && let Ok(code) = from_machine(&snapshot)
+        {
+            graph.add(&code, &Target::of(&snapshot));
+        }
+    }
+    Rc::new(graph)
 }
 
 /// A reported function.
@@ -171,6 +193,7 @@ pub struct ReportedFunction<'i> {
     llvm: Option<&'i OwnedSnapshot>,
     ptxas: Option<PtxasFigures>,
     llvm_ptxas: Option<PtxasFigures>,
+    graph: Rc<CallGraph>,
 }
 
 impl<'i> ReportedFunction<'i> {
@@ -181,7 +204,7 @@ impl<'i> ReportedFunction<'i> {
 
     /// Returns its figures.
     pub fn report(&self, pressure: &FunctionPressure<'_>) -> CodeReport {
-        CodeReport::new(pressure, self.ptxas)
+        CodeReport::with_callees(pressure, self.ptxas, &self.graph)
     }
 
     /// Adds it to a page.

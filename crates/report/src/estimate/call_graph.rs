@@ -3,10 +3,12 @@
 //! ptxas either inlines a function or calls it with the registers that are live across the call
 //! kept out of its way. In both cases the kernel needs the registers live there plus those of the
 //! callee. The features of a callee are therefore added to those of its callers before anything is
-//! estimated. A callee that is unknown, called by address, or recursive is only counted: such calls
-//! follow the calling convention.
+//! estimated. A callee that is unknown or recursive is only counted: such calls follow the calling
+//! convention. A call by address may reach every function that no call names, so ptxas gives the
+//! kernel the registers of the largest of these.
 
 use super::{Features, RegisterEstimate, Target};
+use oriel_engine::snapshot::abi::FunctionFlags;
 use oriel_ori::{Function, OperandKind, Operation, Special};
 use std::collections::HashMap;
 
@@ -19,6 +21,7 @@ pub struct CallGraph {
 #[derive(Clone, Debug)]
 struct Caller {
     features: Features,
+    is_kernel: bool,
     /// Functions called by name, each once.
     callees: Vec<String>,
     /// Calls by address.
@@ -31,6 +34,7 @@ impl CallGraph {
         let (callees, indirect) = calls(function);
         let caller = Caller {
             features: Features::new(function, target),
+            is_kernel: function.info.flags.contains(FunctionFlags::KERNEL),
             callees,
             indirect,
         };
@@ -59,6 +63,9 @@ impl CallGraph {
             }
             let mut features = caller.features;
             features.unknown_calls = caller.indirect as f32;
+            if caller.indirect > 0 {
+                features.called_by_address = self.most_by_address();
+            }
             for callee in &caller.callees {
                 match finished.get(callee.as_str()) {
                     Some(Some(callee)) => features.add_callee(callee),
@@ -68,6 +75,23 @@ impl CallGraph {
             finished.insert(name, Some(features));
         }
         finished.remove(name).flatten()
+    }
+
+    /// Returns the most registers, by their schedules, of the functions that no call names: those
+    /// that calls by address reach.
+    fn most_by_address(&self) -> f32 {
+        let is_named = |name: &String| {
+            self.functions
+                .values()
+                .any(|caller| caller.callees.contains(name))
+        };
+        let mut most = 0.0_f32;
+        for (name, function) in &self.functions {
+            if !function.is_kernel && !is_named(name) {
+                most = most.max(function.features.source_peak);
+            }
+        }
+        most
     }
 
     /// Returns the estimate for a function and all its callees; none if the function was not added.

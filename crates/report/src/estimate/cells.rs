@@ -271,6 +271,10 @@ fn is_modifier(function: &Function, instruction: Instruction) -> bool {
     function.data_type(instruction).bits() >= 32 && readers.all(is_float)
 }
 
+/// The beginning of the names of functions into which clang puts the bodies of OpenCL kernels. The
+/// kernel passes its own parameters on, and ptxas puts the body back.
+const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
+
 /// True if it reads a kernel parameter at a known offset; instructions take that as an operand.
 pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool {
     // A part of an aggregate is read through a register that holds the aggregate's address.
@@ -289,8 +293,13 @@ pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool 
         | OperandKind::Special(_) => true,
         OperandKind::Target(_) | OperandKind::FallThrough(_) => false,
     };
+    let is_parameter = match function.modifiers(instruction).space {
+        AddressSpace::EntryParam => true,
+        AddressSpace::DeviceParam => function.info.name.starts_with(KERNEL_BODY),
+        _ => false,
+    };
     function.operation(instruction) == Operation::Ld
-        && function.modifiers(instruction).space == AddressSpace::EntryParam
+        && is_parameter
         && function.sources(instruction).iter().all(is_constant)
 }
 

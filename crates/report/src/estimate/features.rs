@@ -3,15 +3,15 @@
 use super::Target;
 use super::cells::Cells;
 use super::live_cells::LiveCells;
-use super::lower::{Node, Nodes, Order};
+use super::lower::{Node, Nodes, is_call_for_debugger};
 use super::regions::regions;
 use super::rounds::constant_rounds;
 use super::schedule::{BlockGraph, Cost, Policy, Scratch};
 use oriel_engine::entity::Block;
 use oriel_engine::graph::Traversal;
 use oriel_ori::{
-    AddressSpace, ControlFlow, DataType, Divergence, Function, Liveness, Operation, RegisterFile,
-    RegisterPressure,
+    ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterPressure, RegisterSets, Units,
+    each_point,
 };
 
 /// Declares the features, each as a field with its description.
@@ -173,13 +173,56 @@ features! {
     comparisons,
     /// Selections.
     selections,
+    /// Operations of tensor cores.
+    matrix_operations,
+    /// Copies from global to shared memory that pass no register.
+    async_copies,
+    /// Instructions with results or stored values of four registers or more.
+    wide_nodes,
+    /// Exchanges between lanes: shuffles, votes, matches.
+    exchanges,
+    /// Most cells of both kinds live over an exchange.
+    live_over_exchanges,
+    /// Peak of cells in an order that needs few registers.
+    least_peak,
+    /// The same with registers that memory still reads, and gaps.
+    least_spaced,
+    /// Peak of cells in that order without those that one simple instruction computes again from
+    /// another value.
+    kept_peak,
+    /// The same if loads go first up to 32 registers.
+    kept_within_32,
+    /// Loads in the innermost loops.
+    innermost_loads,
+    /// Most rounds of a nest of loops with constant rounds.
+    nested_rounds,
+    /// Instructions of the largest such nest, unrolled.
+    nested_nodes,
+    /// Loads of the nest that has the most, unrolled.
+    nested_loads,
+    /// Most cells live into an innermost loop, with the results of its loads, unrolled.
+    live_with_loads,
+    /// Loops with constant rounds.
+    constant_loops,
+    /// Most cells, in LLVM's order, of the functions that its calls by address may reach.
+    called_by_address,
+    /// Threads of a block, where launch bounds say so; zero otherwise.
+    threads,
+    /// One if ptxas is told to compile for a debugger, zero otherwise.
+    debug,
+    /// Peak of LLVM's registers and predicates at one place, parameters included; only counted for
+    /// a debugger.
+    debug_peak,
+    /// The most of these live over an exchange between lanes, a division or a call, which ptxas makes
+    /// a call there; only counted for a debugger.
+    debug_over_calls,
 }
 
 /// Rounds of a loop that ptxas unrolls, as assumed by the estimate.
-const UNROLLED_ROUNDS: usize = 4;
+pub(super) const UNROLLED_ROUNDS: usize = 4;
 
 /// Unrolling is considered only up to this size of the unrolled loop, in instructions.
-const UNROLLED_LIMIT: usize = 1_000;
+pub(super) const UNROLLED_LIMIT: usize = 1_000;
 
 impl Features {
     /// Adds the features of a function called by this one.
@@ -202,6 +245,14 @@ impl Features {
         under(&mut self.unrolled_spaced, callee.unrolled_spaced);
         under(&mut self.live_between_blocks, callee.live_between_blocks);
         under(&mut self.live_into_loops, callee.live_into_loops);
+        under(&mut self.live_over_exchanges, callee.live_over_exchanges);
+        under(&mut self.debug_peak, callee.debug_peak);
+        under(&mut self.debug_over_calls, callee.debug_over_calls);
+        under(&mut self.live_with_loads, callee.live_with_loads);
+        under(&mut self.least_peak, callee.least_peak);
+        under(&mut self.least_spaced, callee.least_spaced);
+        under(&mut self.kept_peak, callee.kept_peak);
+        under(&mut self.kept_within_32, callee.kept_within_32);
         for (own, of_callee) in [
             (&mut self.predicates, callee.predicates),
             (&mut self.uniform_peak, callee.uniform_peak),
@@ -216,6 +267,10 @@ impl Features {
             (&mut self.shared_loads_of_block, callee.shared_loads_of_block),
             (&mut self.widest_result, callee.widest_result),
             (&mut self.longest_block, callee.longest_block),
+            (&mut self.called_by_address, callee.called_by_address),
+            (&mut self.nested_rounds, callee.nested_rounds),
+            (&mut self.nested_nodes, callee.nested_nodes),
+            (&mut self.nested_loads, callee.nested_loads),
         ] {
             *own = own.max(of_callee);
         }
@@ -241,6 +296,12 @@ impl Features {
             (&mut self.integer_products, callee.integer_products),
             (&mut self.comparisons, callee.comparisons),
             (&mut self.selections, callee.selections),
+            (&mut self.matrix_operations, callee.matrix_operations),
+            (&mut self.async_copies, callee.async_copies),
+            (&mut self.wide_nodes, callee.wide_nodes),
+            (&mut self.exchanges, callee.exchanges),
+            (&mut self.innermost_loads, callee.innermost_loads),
+            (&mut self.constant_loops, callee.constant_loops),
         ] {
             *own += of_callee;
         }
@@ -254,14 +315,20 @@ impl Features {
         let mut features = Self {
             sm: target.sm as f32,
             register_limit: target.register_limit as f32,
+            threads: target.threads as f32,
+            debug: f32::from(u8::from(target.is_debug)),
             ..Self::default()
         };
         features.add_pressure(function, &liveness, &divergence);
+        if target.is_debug {
+            features.add_debug_pressure(function, &liveness);
+        }
         let cells = Cells::new(function, &divergence, target.sm);
         let nodes = Nodes::new(function, &cells, target.sm);
         let live = LiveCells::new(function, &flow, &nodes);
         features.add_schedules(function, &flow, &cells, &nodes, &live);
         features.add_control_flow(function, &flow, &divergence, &nodes);
+        features.add_loop_nests(function, &flow, &nodes, &live);
         features.add_instructions(function);
         features
     }
@@ -274,6 +341,25 @@ impl Features {
         self.predicates = pressure.peak.of(RegisterFile::P) as f32;
     }
 
+    /// For a debugger, ptxas keeps every value of the PTX in registers of its own, in the given
+    /// order, and does not expand what takes a subroutine in place.
+    fn add_debug_pressure(&mut self, function: &Function, liveness: &Liveness) {
+        let mut sets = RegisterSets::new(function, liveness, None);
+        // A register holds several predicates.
+        let count = |units: Units| units.of(RegisterFile::R) as f32 + units.of(RegisterFile::P) as f32 / 8.0;
+        for &block in function.blocks() {
+            each_point(&mut sets, block, |point, units, behind| {
+                self.debug_peak = self.debug_peak.max(count(units));
+                if let Point::At(instruction) = point
+                    && is_call_for_debugger(function, instruction, self.sm as u32)
+                {
+                    let over = count(behind.units());
+                    self.debug_over_calls = self.debug_over_calls.max(over);
+                }
+            });
+        }
+    }
+
     fn add_schedules(
         &mut self,
         function: &Function,
@@ -283,7 +369,7 @@ impl Features {
         live: &LiveCells,
     ) {
         let mut scratch = Scratch::default();
-        let mut most = [Cost::default(); 5];
+        let mut most = [Cost::default(); 6];
         let mut unrolled = [Cost::default(); 2];
         for region in &regions(function, flow, nodes) {
             let size: usize = region
@@ -295,8 +381,10 @@ impl Features {
             let mut graph_of = |copies| BlockGraph::new(cells, nodes, live, region, copies, &mut scratch);
             let graph = graph_of(1);
             self.longest_block = self.longest_block.max(graph.length() as f32);
+            let least = graph.least_order();
             let policies = [
                 Policy::Source,
+                Policy::Least,
                 Policy::Latency,
                 Policy::Loads(u32::MAX),
                 Policy::Loads(32),
@@ -310,7 +398,7 @@ impl Features {
                     *most = most.max(unlimited);
                     continue;
                 }
-                let cost = graph.cost(policy);
+                let cost = graph.cost(policy, &least);
                 if policy == Policy::Loads(u32::MAX) {
                     unlimited = cost;
                 }
@@ -323,16 +411,17 @@ impl Features {
             let rounds = rounds.unwrap_or(UNROLLED_ROUNDS);
             if latch.is_some() && rounds * size <= UNROLLED_LIMIT {
                 let graph = graph_of(rounds);
+                let least = graph.least_order();
                 let policies = [Policy::Loads(u32::MAX), Policy::Loads(32)];
                 for (most, policy) in unrolled.iter_mut().zip(policies) {
-                    *most = most.max(graph.cost(policy));
+                    *most = most.max(graph.cost(policy, &least));
                 }
             }
         }
         for &block in function.blocks() {
             self.add_live(cells, flow, block, nodes.of(block), live);
         }
-        let [source, latency, loads_first, within_32, within_64] = most;
+        let [source, least, latency, loads_first, within_32, within_64] = most;
         self.source_peak = source.registers as f32;
         self.uniform_peak = source.uniform as f32;
         self.all_peak = source.everything as f32;
@@ -343,6 +432,11 @@ impl Features {
         self.loads_in_flight = latency.loaded as f32;
         self.loads_in_source_order = source.loaded as f32;
         self.source_spaced = source.spaced as f32;
+        self.least_peak = least.registers as f32;
+        self.least_spaced = least.spaced as f32;
+        self.kept_peak = least.kept as f32;
+        self.kept_within_32 = within_32.kept as f32;
+        self.live_over_exchanges = source.over_exchanges as f32;
         self.loads_first_spaced = loads_first.spaced as f32;
         self.spaced_within_32 = within_32.spaced as f32;
         self.unrolled_spaced = unrolled[1].spaced as f32;
@@ -367,82 +461,6 @@ impl Features {
         if nodes.iter().any(|node| node.is_call) {
             // Values live through the block are live across its calls; the others are on one side.
             self.live_over_calls = self.live_over_calls.max(divergent(live.live_out(block)));
-        }
-    }
-
-    fn add_control_flow(
-        &mut self,
-        function: &Function,
-        flow: &ControlFlow,
-        divergence: &Divergence,
-        nodes: &Nodes,
-    ) {
-        self.blocks = function.blocks().len() as f32;
-        self.loops = flow.loops.len() as f32;
-        for &block in function.blocks() {
-            let of_block = nodes.of(block);
-            self.nodes += of_block.len() as f32;
-            self.largest_block = self.largest_block.max(of_block.len() as f32);
-            let depth = flow.loops.depth_of(block);
-            self.loop_depth = self.loop_depth.max(depth as f32);
-            let is_innermost = |natural_loop| flow.loops.children(natural_loop).next().is_none();
-            if flow.loops.innermost(block).is_some_and(is_innermost) {
-                self.innermost_nodes += of_block.len() as f32;
-            }
-            self.divergent_blocks += f32::from(u8::from(divergence.is_divergent_control(block)));
-            let (mut global, mut shared) = (0.0, 0.0);
-            for node in of_block {
-                self.temporaries = self.temporaries.max(node.temporaries as f32);
-                self.widest_result = self.widest_result.max(node.defined.len() as f32);
-                self.calls += f32::from(u8::from(node.is_call));
-                if let Order::Load(memory) = node.order {
-                    shared += f32::from(u8::from(memory.space == AddressSpace::Shared));
-                }
-                global += f32::from(u8::from(node.is_global_load));
-            }
-            self.global_loads += global;
-            self.global_loads_of_block = self.global_loads_of_block.max(global);
-            self.shared_loads_of_block = self.shared_loads_of_block.max(shared);
-        }
-    }
-
-    fn add_instructions(&mut self, function: &Function) {
-        use Operation as O;
-        let instructions = function
-            .blocks()
-            .iter()
-            .flat_map(|&block| function.instructions(block));
-        for instruction in instructions {
-            let data_type = function.data_type(instruction);
-            if data_type == DataType::F64 {
-                self.doubles += 1.0;
-            }
-            let space = function.modifiers(instruction).space;
-            let counter = match function.operation(instruction) {
-                O::Ld | O::St if space == AddressSpace::Local => &mut self.local_accesses,
-                O::Ld if space == AddressSpace::EntryParam => &mut self.parameters,
-                O::St => &mut self.stores,
-                O::Atom => &mut self.atomics,
-                O::Bar | O::BarRed => &mut self.barriers,
-                O::Fdiv
-                | O::Frcp
-                | O::Fsqrt
-                | O::Frsqrt
-                | O::Fsin
-                | O::Fcos
-                | O::Flg2
-                | O::Fex2
-                | O::Ftanh => &mut self.special_functions,
-                O::Idiv | O::Irem => &mut self.special_functions,
-                O::Opaque | O::InlineAsm => &mut self.opaque,
-                O::S2r => &mut self.thread_numbers,
-                O::Cvt => &mut self.conversions,
-                O::Imul | O::ImulWide | O::Imad | O::ImadWide | O::ImulHi => &mut self.integer_products,
-                O::Isetp | O::Fsetp => &mut self.comparisons,
-                O::Sel => &mut self.selections,
-                _ => continue,
-            };
-            *counter += 1.0;
         }
     }
 }

@@ -6,6 +6,7 @@
 //! that ptxas generates for one instruction, such as a division, needs additional registers: the
 //! *temporaries* of a node.
 
+use super::assembly::{self, Assembly, AssemblyOrder};
 use super::cells::{Cell, Cells, is_parameter_read};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, SecondaryMap, Symbol};
 use oriel_ori::{
@@ -13,6 +14,7 @@ use oriel_ori::{
     OperationFlags, Ordering, Rounding, Special, Variant,
 };
 use smallvec::SmallVec;
+use std::collections::HashMap;
 
 /// Constraints on the order of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,12 @@ pub struct Node {
     pub is_terminator: bool,
     /// True if it loads from global memory, or through a generic address.
     pub is_global_load: bool,
+    /// Operations of tensor cores.
+    pub matrix_operations: u32,
+    /// True if it copies between memories without registers.
+    pub is_copy: bool,
+    /// True if it exchanges values between lanes.
+    pub is_exchange: bool,
 }
 
 impl Node {
@@ -97,6 +105,9 @@ impl Node {
             is_call: false,
             is_terminator: false,
             is_global_load: false,
+            matrix_operations: 0,
+            is_copy: false,
+            is_exchange: false,
         }
     }
 }
@@ -110,6 +121,8 @@ pub struct Nodes {
     cell_count: usize,
     aligned: EntitySet<Cell>,
     odd: EntitySet<Cell>,
+    /// Cells that one simple instruction computes again from another value.
+    recomputed: EntitySet<Cell>,
 }
 
 impl Nodes {
@@ -123,6 +136,7 @@ impl Nodes {
             sm,
             cell_count: cells.count(),
             pairs: Vec::new(),
+            texts: HashMap::new(),
         };
         let mut nodes = Self::default();
         for &block in function.blocks() {
@@ -135,7 +149,36 @@ impl Nodes {
         }
         nodes.cell_count = lowering.cell_count;
         nodes.find_places();
+        nodes.find_recomputed(cells);
         nodes
+    }
+
+    /// Finds the cells that ptxas can compute again where they are read, instead of keeping them:
+    /// those that one simple instruction makes of at most one value that is not uniform.
+    fn find_recomputed(&mut self, cells: &Cells) {
+        let mut definitions = vec![0_u8; self.cell_count];
+        for cell in self.nodes.iter().flat_map(|node| &node.defined) {
+            let count = &mut definitions[cell.index()];
+            *count = count.saturating_add(1);
+        }
+        for node in &self.nodes {
+            let is_simple = node.order == Order::Free
+                && node.latency <= RECOMPUTED_LATENCY
+                && node.temporaries == 0
+                && node.matrix_operations == 0
+                && node.defined.len() <= 2;
+            let is_uniform = |cell: Cell| cell.index() < cells.count() && cells.is_uniform(cell);
+            let read = node.used.iter().filter(|&&cell| !is_uniform(cell)).count();
+            let once = |cell: &Cell| definitions[cell.index()] == 1;
+            if is_simple && read <= node.defined.len().max(1) && node.defined.iter().all(once) {
+                self.recomputed.extend(node.defined.iter().copied());
+            }
+        }
+    }
+
+    /// True if one simple instruction computes the cell again from another value.
+    pub fn is_recomputed(&self, cell: Cell) -> bool {
+        self.recomputed.contains(cell)
     }
 
     /// Finds the cells that are parts of aligned tuples, and those that ptxas places at odd
@@ -240,6 +283,8 @@ struct Lowering<'a> {
     /// Pairs of the present block that hold values of the constant bank or of uniform registers:
     /// the value's register, and the cells.
     pairs: Vec<(Moved, [Cell; 2])>,
+    /// Assembly that was read before, by its text.
+    texts: HashMap<&'a str, Assembly>,
 }
 
 /// The register whose value a pair holds.
@@ -249,10 +294,13 @@ enum Moved {
     Symbol(Symbol),
 }
 
+/// The latency up to which an instruction is simple enough to be repeated.
+const RECOMPUTED_LATENCY: u32 = 6;
+
 /// How many pairs are searched for an earlier copy of the same value.
 const REMEMBERED_PAIRS: usize = 16;
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// Adds the node of an instruction, if it takes one, after the nodes that load its constants.
     fn add(&mut self, instruction: Instruction, nodes: &mut Vec<Node>) {
         let Some(mut node) = self.node(instruction) else {
@@ -408,6 +456,9 @@ impl Lowering<'_> {
             .results(instruction)
             .iter()
             .any(|result| matches!(result.kind(), OperandKind::Predicate(_)));
+        if let Some(assembly) = self.assembly(instruction) {
+            return Some(self.assembly_node(instruction, &assembly, defined, used));
+        }
         let order = self.order(instruction);
         if has_results && defined.is_empty() && !makes_predicate && order == Order::Free {
             return None;
@@ -431,7 +482,69 @@ impl Lowering<'_> {
                     function.modifiers(instruction).space,
                     AddressSpace::Global | AddressSpace::Generic
                 ),
+            matrix_operations: u32::from(is_matrix_operation(function, instruction)),
+            is_copy: false,
+            is_exchange: matches!(
+                operation,
+                Operation::Shfl | Operation::Vote | Operation::Match | Operation::Redux
+            ),
         })
+    }
+
+    /// Reads inline assembly; none for other instructions.
+    fn assembly(&mut self, instruction: Instruction) -> Option<Assembly> {
+        if self.function.operation(instruction) != Operation::InlineAsm {
+            return None;
+        }
+        let text = assembly::text_of(self.function, instruction)?;
+        Some(*self.texts.entry(text).or_insert_with(|| Assembly::parse(text)))
+    }
+
+    /// Returns the node of inline assembly.
+    fn assembly_node(
+        &self,
+        instruction: Instruction,
+        assembly: &Assembly,
+        defined: SmallVec<[Cell; 2]>,
+        used: SmallVec<[Cell; 4]>,
+    ) -> Node {
+        let base = assembly.address_source(self.function, instruction);
+        let base = base.and_then(|(source, offset)| {
+            let register = self.function.source(instruction, source).as_register()?;
+            self.function.unique_definition(register)?;
+            Some((register, offset))
+        });
+        let memory = Memory {
+            space: assembly.space,
+            base,
+            size: assembly.bytes,
+        };
+        let order = match assembly.order {
+            AssemblyOrder::Free => Order::Free,
+            AssemblyOrder::Load => Order::Load(memory),
+            AssemblyOrder::Store => Order::Store(memory),
+            AssemblyOrder::Fence => Order::Fence,
+        };
+        let is_far = matches!(assembly.space, AddressSpace::Global | AddressSpace::Generic);
+        Node {
+            latency: assembly.latency,
+            temporaries: assembly.temporaries,
+            stored_constants: 0,
+            order,
+            is_store: assembly.order == AssemblyOrder::Store && defined.is_empty(),
+            waits: order == Order::Fence,
+            is_call: false,
+            is_terminator: false,
+            is_global_load: is_far
+                && !defined.is_empty()
+                && assembly.order != AssemblyOrder::Store
+                && assembly.address.is_some(),
+            matrix_operations: assembly.matrix_operations,
+            is_copy: assembly.is_copy,
+            is_exchange: assembly.is_exchange,
+            defined,
+            used,
+        }
     }
 
     /// Adds the cells that an instruction reads, including those of folded instructions.
@@ -552,12 +665,26 @@ fn latency(function: &Function, instruction: Instruction) -> u32 {
         O::Shfl | O::Vote | O::Match | O::Redux => 24,
         O::Frcp | O::Fsqrt | O::Frsqrt | O::Fsin | O::Fcos | O::Flg2 | O::Fex2 | O::Ftanh | O::S2r => 18,
         O::Fdiv | O::Idiv | O::Irem => 40,
-        O::Opaque | O::InlineAsm => 20,
+        O::Opaque => function.machine_opcode(instruction).map_or(5, |opcode| {
+            let reads_memory = function.effects(instruction).contains(OperationFlags::READS);
+            assembly::latency_of_opcode(&opcode.name, reads_memory)
+        }),
         O::Cvt if is_wide || function.data_type(instruction).is_float() => 12,
         O::ImulHi | O::Popc | O::Brev | O::Bfind | O::Clz => 10,
         _ if is_wide => 10,
         _ => 5,
     }
+}
+
+/// True for an instruction without a meaning in Ori that has no effects but several results from
+/// several registers, as only operations of tensor cores do.
+fn is_matrix_operation(function: &Function, instruction: Instruction) -> bool {
+    function.operation(instruction) == Operation::Opaque
+        && function.results(instruction).len() >= 2
+        && function.sources(instruction).len() >= 4
+        && !function
+            .effects(instruction)
+            .intersects(OperationFlags::READS | OperationFlags::WRITES)
 }
 
 /// True for an exact division or root.
@@ -572,6 +699,21 @@ fn calls_subroutine(function: &Function, instruction: Instruction) -> bool {
         Operation::Idiv | Operation::Irem => function.data_type(instruction).bits() == 64,
         Operation::Fdiv | Operation::Frcp | Operation::Fsqrt => is_exact(function, instruction),
         _ => false,
+    }
+}
+
+/// True for an instruction that ptxas makes a call if it compiles for a debugger. Until Hopper,
+/// exchanges between lanes are among these.
+pub fn is_call_for_debugger(function: &Function, instruction: Instruction, sm: u32) -> bool {
+    use Operation as O;
+    let calls_for_exchange = sm < 90;
+    match function.operation(instruction) {
+        O::Call | O::Fns => true,
+        O::Shfl | O::Vote | O::Match | O::Redux => calls_for_exchange,
+        O::InlineAsm if calls_for_exchange => {
+            assembly::text_of(function, instruction).is_some_and(|text| Assembly::parse(text).is_exchange)
+        }
+        _ => calls_subroutine(function, instruction),
     }
 }
 

@@ -7,22 +7,30 @@
 //! | file | subject |
 //! |---|---|
 //! | `cells.rs` | the machine's registers: halves, what costs nothing, what is uniform |
+//! | `assembly.rs` | inline assembly, by its text |
 //! | `lower.rs` | the machine's instructions, as far as a scheduler sees them |
 //! | `live_cells.rs` | cells that are live between blocks |
 //! | `regions.rs` | blocks that are scheduled together |
 //! | `rounds.rs` | loops that are unrolled completely |
 //! | `schedule.rs` | orders of a region, and the registers that they take |
-//! | `features.rs` | all that together, and counts |
+//! | `loop_nests.rs` | sizes of nests of loops with constant rounds |
+//! | `features.rs` | all that together |
+//! | `counts.rs` | counts of instructions, blocks and loops |
 //! | `call_graph.rs` | what callees add to their callers |
+//! | `causes.rs` | what an estimate is made of, in words |
 //! | `model.rs` | trees from features to registers |
 //! | `model_text.rs` | how they are written in `model.txt` |
 //!
 //! `docs/register-estimate.md` describes the features, the model and its accuracy.
 
+mod assembly;
 mod call_graph;
+mod causes;
 mod cells;
+mod counts;
 mod features;
 mod live_cells;
+mod loop_nests;
 mod lower;
 mod model;
 #[cfg(test)]
@@ -34,10 +42,12 @@ mod schedule;
 mod tests;
 
 pub use call_graph::CallGraph;
+pub use causes::{Cause, Reason, Reasons};
 pub use features::Features;
 
 use crate::occupancy::LaunchBounds;
 use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::FunctionFlags;
 use oriel_ori::Function;
 
 /// What a function is compiled for, as far as registers depend on it.
@@ -47,15 +57,22 @@ pub struct Target {
     pub sm: u32,
     /// The most registers that a thread may have, by `.maxnreg`, `-maxrregcount` or launch bounds.
     pub register_limit: u32,
+    /// Threads of a block, where launch bounds say so; zero otherwise.
+    pub threads: u32,
+    /// True if the PTX tells ptxas to compile for a debugger, which makes it keep every value.
+    pub is_debug: bool,
 }
 
 impl Target {
     /// Reads compute capability, `.maxnreg` and launch bounds from the function.
     pub fn of(snapshot: &Snapshot<'_>) -> Self {
         let sm = snapshot.function().sm;
+        let bounds = LaunchBounds::of(snapshot);
         Self {
             sm,
-            register_limit: LaunchBounds::of(snapshot).register_limit_of_ptxas(sm),
+            register_limit: bounds.register_limit_of_ptxas(sm),
+            threads: bounds.max_threads_per_block.unwrap_or(0),
+            is_debug: snapshot.flags().contains(FunctionFlags::DEBUG_INFO),
         }
     }
 }
@@ -73,12 +90,21 @@ pub struct RegisterEstimate {
     pub limit: u32,
     /// The probability, in percent, that ptxas must spill to stay within the limit.
     pub spill_risk_percent: u32,
+    /// What raises it most, in descending order.
+    pub reasons: Reasons,
+    /// The feature that makes the function unlike all that was measured, if there is one: then the
+    /// registers are not known.
+    pub unlike: Option<&'static str>,
 }
 
 impl RegisterEstimate {
-    /// Estimates the registers of a function in late form.
+    /// Estimates the registers of a function in late form. Its callees are not known: where they
+    /// are, [`CallGraph`] estimates it with them.
     pub fn of_function(function: &Function, target: &Target) -> Self {
-        Self::from_features(&Features::new(function, target))
+        let mut graph = CallGraph::default();
+        graph.add(function, target);
+        let features = graph.features(&function.info.name);
+        Self::from_features(&features.unwrap_or_default())
     }
 
     /// Estimates from features.

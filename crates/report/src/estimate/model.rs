@@ -1,13 +1,18 @@
 //! Maps features to registers: the sum of many small decision trees.
 //!
 //! `scripts/calibrate_estimate.py` fits the trees to ptxas' counts for the kernels of
-//! `calibration/registers.csv`. Their sum is the logarithm of the ratio between the registers
-//! needed and those of the schedule, so that no tree has to learn the size of kernels. The limit of
-//! launch bounds is applied to the result.
+//! `calibration/registers.csv`. Their sum is the logarithm of the registers needed. Further trees
+//! give the spread of the errors, which is the unit of the interval. The limit of launch bounds is
+//! applied to the result.
+//!
+//! What ptxas compiles for a debugger follows a rule instead: it keeps every value of the PTX in
+//! registers, and those that live over a call in registers that calls leave alone, of which there
+//! is one in two.
 //!
 //! The script writes `model.txt` (see `model_text.rs` for the format), from which the build script
 //! generates tables.
 
+use super::causes::{Cause, Reason, Reasons, largest_reasons};
 use super::{Features, RegisterEstimate};
 
 /// Registers besides those of the schedule, counted on both sides of shares.
@@ -19,14 +24,46 @@ const CALL_REGISTERS: f32 = 24.0;
 /// Cells that may be live across a call without additional registers.
 const LIVE_WITHIN: f32 = 2.0;
 
+/// For a debugger: registers besides those of the PTX.
+const DEBUG_OFFSET: f32 = 6.0;
+
+/// For a debugger: registers for each value that lives over a call, and those besides.
+const DEBUG_CALL_FACTOR: f32 = 2.0;
+const DEBUG_CALL_OFFSET: f32 = 12.0;
+
 /// A node of a tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Node {
     /// Tests whether an input is at most a bound. If so, the next node follows; if not, the node
-    /// with this number.
-    Ask { input: u16, bound: f64, other: u32 },
+    /// with this number. `mean` is the mean of both sides.
+    Ask {
+        input: u16,
+        bound: f64,
+        other: u32,
+        mean: f64,
+    },
     /// A leaf: this tree's term of the sum.
     Leaf(f64),
+}
+
+/// A sum of trees.
+#[derive(Clone, Debug)]
+struct Forest<'m> {
+    /// The constant of the sum.
+    start: f64,
+    /// The nodes of all trees.
+    nodes: &'m [Node],
+    /// The start of each tree in `nodes`.
+    trees: &'m [usize],
+}
+
+/// How errors are spread: logarithms of ratios, in units of the spread.
+#[derive(Clone, Debug)]
+struct Errors<'m> {
+    /// At the ends of the interval.
+    interval: [f64; 2],
+    /// In ascending order, evenly spaced.
+    ascending: &'m [f64],
 }
 
 /// The model.
@@ -36,16 +73,16 @@ pub struct Model<'m> {
     inputs: &'m [usize],
     /// Numbers of the features whose shares are also inputs.
     shares: &'m [usize],
-    /// The constant of the sum.
-    start: f64,
-    /// Errors at the ends of the interval.
-    interval: [f64; 2],
-    /// Errors in ascending order, evenly spaced.
-    errors: &'m [f64],
-    /// The nodes of all trees.
-    nodes: &'m [Node],
-    /// The start of each tree in `nodes`.
-    trees: &'m [usize],
+    /// By input: the largest value that is like what was measured.
+    most: &'m [f64],
+    /// Errors of estimates by the trees.
+    errors: Errors<'m>,
+    /// Errors of estimates by the rule for debuggers.
+    debug_errors: Errors<'m>,
+    /// From inputs to the logarithm of the registers.
+    registers: Forest<'m>,
+    /// From inputs to the logarithm of the spread of errors.
+    spread: Forest<'m>,
 }
 
 /// The built-in model.
@@ -54,26 +91,62 @@ pub static MODEL: Model<'static> = {
     include!(concat!(env!("OUT_DIR"), "/estimate_model.rs"))
 };
 
+impl Node {
+    /// Returns the leaf's term, or the mean of both sides.
+    fn value(self) -> f64 {
+        match self {
+            Self::Ask { mean, .. } => mean,
+            Self::Leaf(value) => value,
+        }
+    }
+}
+
+impl Forest<'_> {
+    /// Returns the sum for some inputs. `passed` learns by how much each test moved it: the input,
+    /// and the difference.
+    fn sum(&self, inputs: &[f64], mut passed: impl FnMut(u16, f64)) -> f64 {
+        let mut sum = self.start;
+        for &tree in self.trees {
+            let mut place = tree;
+            while let Node::Ask {
+                input,
+                bound,
+                other,
+                mean,
+            } = self.nodes[place]
+            {
+                let is_below = inputs[usize::from(input)] <= bound;
+                place = if is_below { place + 1 } else { other as usize };
+                passed(input, self.nodes[place].value() - mean);
+            }
+            sum += self.nodes[place].value();
+        }
+        sum
+    }
+}
+
 impl Model<'_> {
-    /// Returns the registers that a function needs, ignoring limits.
-    fn needed(&self, features: &Features) -> f64 {
+    /// Returns the inputs of the trees.
+    fn inputs(&self, features: &Features) -> Vec<f64> {
         let values = features.values();
         let base = features.peak_within_32.max(0.0) + OFFSET;
         let plain = self.inputs.iter().map(|&number| values[number]);
         let shares = self.shares.iter().map(|&number| (values[number] + OFFSET) / base);
-        let inputs: Vec<f64> = plain.chain(shares).map(f64::from).collect();
-        let mut sum = self.start;
-        for &tree in self.trees {
-            let mut place = tree;
-            sum += loop {
-                match self.nodes[place] {
-                    Node::Leaf(value) => break value,
-                    Node::Ask { input, bound, .. } if inputs[usize::from(input)] <= bound => place += 1,
-                    Node::Ask { other, .. } => place = other as usize,
-                }
-            };
+        plain.chain(shares).map(f64::from).collect()
+    }
+
+    /// Returns the registers that a function needs, ignoring limits, and the largest reasons.
+    fn needed(&self, features: &Features, inputs: &[f64]) -> (f64, Reasons) {
+        let mut steps = vec![0.0; inputs.len()];
+        let sum = self
+            .registers
+            .sum(inputs, |input, step| steps[usize::from(input)] += step);
+        let (by_trees, for_calls) = (sum.exp(), Self::needed_for_calls(features));
+        if for_calls > by_trees {
+            return (for_calls, only(Cause::Calls, for_calls));
         }
-        (sum.exp() * f64::from(base)).max(Self::needed_for_calls(features))
+        let numbers = self.inputs.iter().chain(self.shares).copied();
+        (by_trees, largest_reasons(by_trees, &steps, numbers))
     }
 
     /// Registers of the calling convention: an unknown function may use the first ones, and values
@@ -85,19 +158,67 @@ impl Model<'_> {
         f64::from(CALL_REGISTERS + (features.live_over_calls - LIVE_WITHIN).max(0.0))
     }
 
+    /// Returns the registers that a function needs if ptxas compiles it for a debugger.
+    fn needed_for_debugger(features: &Features) -> f64 {
+        let over = features.debug_over_calls;
+        let over_calls = if over > 0.0 {
+            DEBUG_CALL_FACTOR * over + DEBUG_CALL_OFFSET
+        } else {
+            0.0
+        };
+        f64::from((features.debug_peak + DEBUG_OFFSET).max(over_calls))
+    }
+
+    /// Returns the feature that makes a function unlike all that was measured, if there is one.
+    fn unlike(&self, inputs: &[f64]) -> Option<&'static str> {
+        let mut pairs = self.inputs.iter().zip(inputs).zip(self.most);
+        let ((&feature, _), _) = pairs.find(|((_, input), most)| input > most)?;
+        Some(Features::NAMES[feature])
+    }
+
     /// Returns the estimate for a function.
     pub fn estimate(&self, features: &Features) -> RegisterEstimate {
-        let needed = self.needed(features);
-        let unit = (0.1 * needed).max(2.0);
+        if features.debug > 0.0 {
+            let needed = Self::needed_for_debugger(features);
+            let reasons = only(Cause::Debugger, needed);
+            return self.debug_errors.estimate(features, needed, 1.0, reasons, None);
+        }
+        let inputs = self.inputs(features);
+        let (needed, reasons) = self.needed(features, &inputs);
+        let spread = self.spread.sum(&inputs, |_, _| ()).exp();
+        self.errors
+            .estimate(features, needed, spread, reasons, self.unlike(&inputs))
+    }
+}
+
+/// Returns reasons of which one is the whole.
+fn only(cause: Cause, registers: f64) -> Reasons {
+    let registers = registers as u32;
+    [Some(Reason { cause, registers }), None, None]
+}
+
+impl Errors<'_> {
+    /// Returns the estimate for a function that needs `needed` registers.
+    fn estimate(
+        &self,
+        features: &Features,
+        needed: f64,
+        spread: f64,
+        reasons: Reasons,
+        unlike: Option<&'static str>,
+    ) -> RegisterEstimate {
         let limit = f64::from(features.register_limit);
         let bounded = |registers: f64| (registers.min(limit).max(0.0) + 0.5).floor() as u32;
-        let above = self.errors.iter().filter(|&&error| needed + error * unit > limit);
+        let at = |error: f64| needed * (error * spread).exp();
+        let above = self.ascending.iter().filter(|&&error| at(error) > limit);
         RegisterEstimate {
             registers: bounded(needed),
-            low: bounded(needed + self.interval[0] * unit),
-            high: bounded(needed + self.interval[1] * unit),
+            low: bounded(at(self.interval[0]).min(needed)),
+            high: bounded(at(self.interval[1]).max(needed)),
             limit: features.register_limit as u32,
-            spill_risk_percent: (100 * above.count() / self.errors.len().max(1)) as u32,
+            spill_risk_percent: (100 * above.count() / self.ascending.len().max(1)) as u32,
+            reasons,
+            unlike,
         }
     }
 }
@@ -186,7 +307,7 @@ mod tests {
             let sm: Option<u32> = words[0].parse().ok();
             let of_row: Vec<_> = measurements
                 .iter()
-                .filter(|it| sm.is_none_or(|sm| it.sm == sm))
+                .filter(|it| it.features.debug == 0.0 && sm.is_none_or(|sm| it.sm == sm))
                 .collect();
             let (median, close) = figures(&of_row);
             assert_eq!(words[1], of_row.len().to_string());
@@ -201,24 +322,20 @@ mod tests {
 
     #[test]
     fn a_limit_caps_the_estimate_and_makes_spilling_likely() {
-        let features = Features {
-            sm: 90.0,
-            register_limit: 255.0,
-            pressure: 100.0,
-            source_peak: 90.0,
-            peak_within_32: 90.0,
-            peak_within_64: 90.0,
-            ..Features::default()
-        };
-        let free = MODEL.estimate(&features);
-        assert!(free.low <= free.registers && free.registers <= free.high);
-        assert_eq!(free.spill_risk_percent, 0);
-        let limited = MODEL.estimate(&Features {
-            register_limit: 32.0,
-            ..features
-        });
-        assert_eq!((limited.registers, limited.high, limited.limit), (32, 32, 32));
-        assert!(limited.spill_risk_percent > 80);
+        let is_large = |it: &Measurement| it.features.debug == 0.0 && (100..200).contains(&it.fitted);
+        let measurements = measurements();
+        let mut large = measurements.iter().filter(|it| is_large(it)).peekable();
+        assert!(large.peek().is_some());
+        for measurement in large {
+            let free = MODEL.estimate(&measurement.features);
+            assert!(free.low <= free.registers && free.registers <= free.high);
+            let limited = MODEL.estimate(&Features {
+                register_limit: 24.0,
+                ..measurement.features
+            });
+            assert_eq!((limited.registers, limited.high, limited.limit), (24, 24, 24));
+            assert!(limited.spill_risk_percent > 80);
+        }
     }
 
     #[test]
@@ -238,51 +355,96 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_model_is_refused() {
-        let head = "inputs sm\nshares pressure\nstart 0\ninterval -1 1\nerrors 0\n";
-        let is_model = |trees: &str| ModelText::parse(&format!("{head}{trees}")).is_some();
-        let text = format!("{head}tree 0<80 0.5 1<1.5 0.25 1\n");
+    fn for_a_debugger_values_over_calls_take_two_registers() {
+        let estimate = |debug_peak: f32, debug_over_calls: f32| {
+            let features = Features {
+                sm: 80.0,
+                register_limit: 255.0,
+                debug: 1.0,
+                debug_peak,
+                debug_over_calls,
+                ..Features::default()
+            };
+            MODEL.estimate(&features).registers
+        };
+        assert_eq!((estimate(20.0, 0.0), estimate(20.0, 4.0)), (26, 26));
+        assert_eq!(estimate(60.0, 50.0), 112);
+    }
+
+    #[test]
+    fn what_is_far_beyond_all_measured_is_not_known() {
+        let estimate = |blocks: f32| {
+            let features = Features {
+                sm: 80.0,
+                register_limit: 255.0,
+                blocks,
+                ..Features::default()
+            };
+            MODEL.estimate(&features).unlike
+        };
+        assert_eq!(estimate(10.0), None);
+        assert_eq!(estimate(1e6), Some("blocks"));
+    }
+
+    /// The lines of a model's text before its trees.
+    const HEAD: &str = "inputs sm\nshares pressure\nmost 100\ninterval -1 1\nerrors 0\n\
+        debug_interval -1 1\ndebug_errors 0\nstart 0\nspread_start 0\n";
+
+    #[test]
+    fn a_tree_asks_for_inputs_and_tells_by_how_much_they_moved_it() {
+        let text = format!("{HEAD}tree 0<80 0.5 1<1.5 0.25 1\n");
         let text = ModelText::parse(&text).expect("a tree");
         let node = |node: &model_text::Node| match *node {
-            model_text::Node::Ask { input, bound, other } => Node::Ask { input, bound, other },
+            model_text::Node::Ask {
+                input,
+                bound,
+                other,
+                mean,
+            } => Node::Ask {
+                input,
+                bound,
+                other,
+                mean,
+            },
             model_text::Node::Leaf(value) => Node::Leaf(value),
         };
-        let model = Model {
-            inputs: &text
-                .inputs
-                .iter()
-                .map(|name| Features::number(name))
-                .collect::<Vec<_>>(),
-            shares: &text
-                .shares
-                .iter()
-                .map(|name| Features::number(name))
-                .collect::<Vec<_>>(),
-            start: text.start,
-            interval: text.interval,
-            errors: &text.errors,
-            nodes: &text.nodes.iter().map(node).collect::<Vec<_>>(),
-            trees: &text.trees,
+        let nodes: Vec<Node> = text.registers.nodes.iter().map(node).collect();
+        let forest = Forest {
+            start: text.registers.start,
+            nodes: &nodes,
+            trees: &text.registers.trees,
         };
-        let needed = |sm: f32, pressure: f32| {
-            model.needed(&Features {
-                sm,
-                pressure,
-                ..Features::default()
-            })
+        let sum = |inputs: [f64; 2]| {
+            let mut steps = [0.0; 2];
+            let sum = forest.sum(&inputs, |input, step| steps[usize::from(input)] += step);
+            (sum, steps)
         };
-        assert_eq!(needed(75.0, 100.0), 6.0 * 0.5_f64.exp());
-        assert_eq!(needed(90.0, 0.0), 6.0 * 0.25_f64.exp());
-        assert_eq!(needed(90.0, 12.0), 6.0 * 1.0_f64.exp());
+        // The mean of the second test is 0.625, that of the first one 0.5625.
+        assert_eq!(sum([75.0, 9.0]), (0.5, [-0.0625, 0.0]));
+        assert_eq!(sum([90.0, 1.0]), (0.25, [0.0625, -0.375]));
+        assert_eq!(sum([90.0, 3.0]), (1.0, [0.0625, 0.375]));
+    }
+
+    #[test]
+    fn text_that_is_no_model_is_refused() {
+        let is_model = |text: String| ModelText::parse(&text).is_some();
+        assert!(is_model(format!("{HEAD}tree 0<80 1 2\nspread 1\n")));
         for wrong in [
             "tree 0<80 1\n",
             "tree 2<1 1 1\n",
             "tree 1 1\n",
             "tree\n",
             "tree x\n",
+            "bush 1\n",
         ] {
-            assert!(!is_model(wrong), "{wrong}");
+            assert!(!is_model(format!("{HEAD}{wrong}")), "{wrong}");
         }
-        assert!(ModelText::parse(&head.replace("inputs", "input")).is_none());
+        for (line, other) in [
+            ("inputs", "input"),
+            ("most 100", "most 1 2"),
+            ("errors 0", "errors x"),
+        ] {
+            assert!(!is_model(HEAD.replace(line, other)), "{other}");
+        }
     }
 }

@@ -28,6 +28,8 @@
 //! together with it go to odd registers, and the even ones between stay free for others.
 //! [`Cost::spaced`] counts all of this.
 
+mod least;
+
 use super::cells::{Cell, Cells};
 use super::live_cells::LiveCells;
 use super::lower::{Memory, Node, Nodes, Order};
@@ -42,6 +44,8 @@ use std::collections::BinaryHeap;
 pub enum Policy {
     /// The given order.
     Source,
+    /// Few registers, see `least.rs`.
+    Least,
     /// Longest path first.
     Latency,
     /// Loads first, while fewer than this many registers are live.
@@ -62,6 +66,10 @@ pub struct Cost {
     /// Registers that ptxas allocates if it has enough: live ones, those that memory still reads,
     /// and gaps.
     pub spaced: u32,
+    /// Registers without those whose values are cheap to compute again.
+    pub kept: u32,
+    /// The most registers of both kinds live over an exchange between lanes.
+    pub over_exchanges: u32,
 }
 
 impl Cost {
@@ -74,6 +82,8 @@ impl Cost {
             everything: self.everything.max(other.everything),
             loaded: self.loaded.max(other.loaded),
             spaced: self.spaced.max(other.spaced),
+            kept: self.kept.max(other.kept),
+            over_exchanges: self.over_exchanges.max(other.over_exchanges),
         }
     }
 }
@@ -107,6 +117,7 @@ struct Value {
     is_live_out: bool,
     is_uniform: bool,
     is_loaded: bool,
+    is_recomputed: bool,
     place: Place,
     /// The load that defines it, counted from one; zero for other values.
     load: u32,
@@ -187,6 +198,7 @@ struct GraphNode {
     stored_constants: u32,
     release: Release,
     waits: bool,
+    is_exchange: bool,
     /// The longest path to the end, in cycles.
     height: u32,
     /// The same, counting only the time of loads and similar instructions.
@@ -284,6 +296,7 @@ impl BlockGraph {
         self.values.push(Value {
             is_uniform: cells.is_uniform(cell),
             is_loaded: load > 0,
+            is_recomputed: nodes.is_recomputed(cell),
             place,
             load,
             ..Value::default()
@@ -316,6 +329,7 @@ impl BlockGraph {
                 Release::Read
             },
             waits: node.waits,
+            is_exchange: node.is_exchange,
             height: node.latency,
             load_height: load_latency(node.latency),
         };
@@ -430,26 +444,30 @@ impl BlockGraph {
         self.nodes.iter().map(|node| node.height).max().unwrap_or(0)
     }
 
-    /// Returns the cost of an order.
-    pub fn cost(&self, policy: Policy) -> Cost {
+    /// Returns the cost of an order; `least` is [`least_order`](Self::least_order).
+    pub fn cost(&self, policy: Policy, least: &[u32]) -> Cost {
         let mut walk = Walk::new(self);
         match policy {
             Policy::Source => (0..self.nodes.len()).for_each(|node| walk.step(node)),
-            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, true, u32::MAX),
-            Policy::Loads(target) => self.list_schedule(&mut walk, |node| node.load_height, false, target),
+            Policy::Least => least.iter().for_each(|&node| walk.step(node as usize)),
+            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, true, u32::MAX, least),
+            Policy::Loads(target) => {
+                self.list_schedule(&mut walk, |node| node.load_height, false, target, least);
+            }
         }
         walk.most
     }
 
     /// Schedules the nodes by height and time, and records the cost in `walk`. From `target`
-    /// registers on, it takes the first node of LLVM's order, or one of the next by height that
-    /// frees registers.
+    /// registers on, it takes the first node of the `least` order, or one of the next by height
+    /// that frees registers.
     fn list_schedule(
         &self,
         walk: &mut Walk<'_>,
         height: impl Fn(&GraphNode) -> u32,
         waits_for_results: bool,
         target: u32,
+        least: &[u32],
     ) {
         let mut waits: Vec<u32> = self.nodes.iter().map(|node| node.predecessors).collect();
         let mut start = vec![0_u32; self.nodes.len()];
@@ -474,16 +492,17 @@ impl BlockGraph {
                     ready.push((height(&self.nodes[node as usize]), Reverse(node)));
                 }
             }
-            while is_done[first] {
+            while is_done[least[first] as usize] {
                 first += 1;
             }
+            let fallback = least[first] as usize;
             let index = if walk.now.registers >= target {
-                walk.freeing(&ready, &is_done).unwrap_or(first)
+                walk.freeing(&ready, &is_done).unwrap_or(fallback)
             } else {
                 // Nodes that were taken out of turn are still in the heap.
                 let next =
                     std::iter::from_fn(|| ready.pop()).find(|(_, Reverse(node))| !is_done[*node as usize]);
-                next.map_or(first, |(_, Reverse(node))| node as usize)
+                next.map_or(fallback, |(_, Reverse(node))| node as usize)
             };
             walk.step(index);
             is_done[index] = true;
@@ -550,6 +569,9 @@ impl<'a> Walk<'a> {
         } else {
             if value.is_loaded {
                 self.now.loaded = self.now.loaded.saturating_add_signed(change);
+            }
+            if !value.is_recomputed {
+                self.now.kept = self.now.kept.saturating_add_signed(change);
             }
             &mut self.now.registers
         };
@@ -650,6 +672,7 @@ impl<'a> Walk<'a> {
             self.take(value);
         }
         self.now.spaced = self.taken.span();
+        self.now.over_exchanges = if node.is_exchange { self.now.everything } else { 0 };
         self.most = self.most.max(self.now);
         if node.temporaries > 0 {
             self.most.registers = self.most.registers.max(during);

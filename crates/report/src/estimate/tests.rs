@@ -18,6 +18,8 @@ fn features_for(sm: u32, body: &str) -> Features {
     let target = Target {
         sm,
         register_limit: MAX_REGISTERS_PER_THREAD,
+        threads: 0,
+        is_debug: false,
     };
     Features::new(&function, &target)
 }
@@ -300,6 +302,8 @@ bix0:
         let target = Target {
             sm: 90,
             register_limit: MAX_REGISTERS_PER_THREAD,
+            threads: 0,
+            is_debug: false,
         };
         graph.add(&function, &target);
     }
@@ -323,7 +327,7 @@ proptest! {
     #[test]
     fn any_function_has_an_estimate_and_always_the_same(seed: u64) {
         let function = oriel_ori::random_function::random_function(seed, Stage::Late);
-        let target = Target { sm: 90, register_limit: 64 };
+        let target = Target { sm: 90, register_limit: 64, threads: 0, is_debug: false };
         let features = Features::new(&function, &target);
         prop_assert_eq!(features, Features::new(&function, &target));
         let estimate = RegisterEstimate::from_features(&features);

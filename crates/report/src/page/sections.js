@@ -48,7 +48,16 @@ function fillFigures(report, code) {
   const add = (field, name, value, extra, isBad) => figures.push(element("div", {}, element("dt", {}, name),
     element("dd", {"data-field": field, class: isBad ? "bad" : undefined}, value), element("dd", {class: "extra"}, extra)));
   if (report.registers_estimate !== undefined) {
-    add("registers_estimate", "Registers, estimated", report.registers_estimate, `likely ${report.registers_estimate_low} to ${report.registers_estimate_high}`);
+    const {registers_estimate_unlike: unlike, registers_estimate_reasons: reasons} = report;
+    const likely = `likely ${report.registers_estimate_low} to ${report.registers_estimate_high}`;
+    add("registers_estimate", "Registers, estimated", unlike ? `not known (${report.registers_estimate}?)` : report.registers_estimate,
+      unlike ? `unlike all that was measured: ${unlike}` : likely, Boolean(unlike));
+    if (reasons?.length) {
+      add("registers_estimate_reasons", "Because of", reasons[0].cause, reasons.map((it) => `${it.cause} ${it.registers}`).join(", "));
+    }
+    if (report.registers_estimate_optimized !== undefined) {
+      add("registers_estimate_optimized", "Without the mark for debuggers", report.registers_estimate_optimized, "estimated registers");
+    }
   }
   if (report.ptxas_stack_bytes !== undefined) {
     const spilled = report.ptxas_spill_store_bytes + report.ptxas_spill_load_bytes;
