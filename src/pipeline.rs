@@ -70,7 +70,7 @@ pub trait Host {
 pub enum PipelineError {
     /// Ori cannot represent the function, which is not an error.
     Unsupported(ImportError),
-    /// An error that the user must be told of.
+    /// An error to report to the user.
     Failure(String),
 }
 
@@ -105,6 +105,45 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
         Change::TakenBack => {}
     }
     Ok(work)
+}
+
+/// Runs the phases that the options request on a snapshot's function. Options for printing and
+/// reports have no effect.
+///
+/// # Errors
+/// Ori cannot represent the function, or a phase left one that the verifier or LLVM would refuse.
+pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun, PipelineError> {
+    /// A host that only collects remarks.
+    struct Listener;
+    impl Host for Listener {
+        fn wants_remarks(&self) -> bool {
+            true
+        }
+        fn phase_begins(&self, _: &Phase) {}
+        fn phase_ended(&self) {}
+    }
+    let options = Options {
+        phase_effects: true,
+        printing: Printing::default(),
+        ..options.clone()
+    };
+    let mut function = import(snapshot)?;
+    let mut work = Work::default();
+    let change = optimize(&mut function, snapshot, &options, &Listener, &mut work)?;
+    if change == Change::Kept {
+        // LLVM must be able to accept it.
+        plan(&function, snapshot)?;
+    }
+    let effects = work.effects.ok_or_else(|| "no phase was measured".to_owned())?;
+    if effects.taken_back.is_some() {
+        function = import(snapshot)?;
+    }
+    Ok(PhaseRun {
+        function,
+        is_changed: work.is_changed,
+        effects,
+        remarks: work.remarks,
+    })
 }
 
 /// The steps that options request for a function at a stage.
@@ -159,45 +198,6 @@ fn import(snapshot: &Snapshot<'_>) -> Result<Function, PipelineError> {
 fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, PipelineError> {
     to_machine(function, snapshot)
         .map_err(|error| PipelineError::Failure(format!("no machine code: {error}")))
-}
-
-/// Runs the phases that the options request on a snapshot's function. Options for printing and
-/// reports have no effect.
-///
-/// # Errors
-/// Ori cannot represent the function, or a phase left one that the verifier or LLVM would refuse.
-pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun, PipelineError> {
-    /// A host that only collects remarks.
-    struct Listener;
-    impl Host for Listener {
-        fn wants_remarks(&self) -> bool {
-            true
-        }
-        fn phase_begins(&self, _: &Phase) {}
-        fn phase_ended(&self) {}
-    }
-    let options = Options {
-        phase_effects: true,
-        printing: Printing::default(),
-        ..options.clone()
-    };
-    let mut function = import(snapshot)?;
-    let mut work = Work::default();
-    let change = optimize(&mut function, snapshot, &options, &Listener, &mut work)?;
-    if change == Change::Kept {
-        // LLVM must be able to accept it.
-        plan(&function, snapshot)?;
-    }
-    let effects = work.effects.ok_or_else(|| "no phase was measured".to_owned())?;
-    if effects.taken_back.is_some() {
-        function = import(snapshot)?;
-    }
-    Ok(PhaseRun {
-        function,
-        is_changed: work.is_changed,
-        effects,
-        remarks: work.remarks,
-    })
 }
 
 /// The result of optimising a function in Ori.
@@ -261,7 +261,7 @@ fn optimize(
     }
 }
 
-/// Lets the validator check a function that may have changed. Returns whether LLVM may have it.
+/// Validates a function that may have changed. Returns whether LLVM may receive it.
 fn is_validated(
     function: &Function,
     snapshot: &Snapshot<'_>,

@@ -22,6 +22,24 @@ const LOGARITHM: u8 = 3;
 const POWER: u8 = 4;
 const TANGENT: u8 = 5;
 
+/// Returns the handler of an approximate function; none if it is not modelled. The handler reads
+/// type and settings from the fields.
+pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
+    let known = ModifierFlags::FTZ | ModifierFlags::CONTRACT;
+    if !known.contains(modifiers.flags) || format_of(data_type).is_none() || data_type == DataType::F32x2 {
+        return None;
+    }
+    Some(match operation {
+        Operation::Frsqrt => run::<SQUARE_ROOT_RECIPROCAL>,
+        Operation::Fsin => run::<SINE>,
+        Operation::Fcos => run::<COSINE>,
+        Operation::Flg2 => run::<LOGARITHM>,
+        Operation::Fex2 => run::<POWER>,
+        Operation::Ftanh => run::<TANGENT>,
+        _ => return None,
+    })
+}
+
 /// The function in binary64.
 fn exact<const FUNCTION: u8>(value: f64) -> f64 {
     match FUNCTION {
@@ -99,24 +117,6 @@ fn run<const FUNCTION: u8>(registers: &mut Registers, fields: &Fields, mask: u32
             });
         }
     }
-}
-
-/// Returns the handler of an approximate function; none if it is not modelled. The handler reads
-/// type and settings from the fields.
-pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modifiers) -> Option<Handler> {
-    let known = ModifierFlags::FTZ | ModifierFlags::CONTRACT;
-    if !known.contains(modifiers.flags) || format_of(data_type).is_none() || data_type == DataType::F32x2 {
-        return None;
-    }
-    Some(match operation {
-        Operation::Frsqrt => run::<SQUARE_ROOT_RECIPROCAL>,
-        Operation::Fsin => run::<SINE>,
-        Operation::Fcos => run::<COSINE>,
-        Operation::Flg2 => run::<LOGARITHM>,
-        Operation::Fex2 => run::<POWER>,
-        Operation::Ftanh => run::<TANGENT>,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -44,6 +44,79 @@ impl Integer {
     }
 }
 
+/// Rounds to an integer in the same format; zeros keep the sign.
+pub(super) fn round_to_integral(format: Format, rounding: Rounding, cell: u64) -> u64 {
+    match format.unpack(cell) {
+        Number::Finite(exact) if exact.exponent < 0 => {
+            let sign = cell & format.sign();
+            match exact.round_to_units(0, rounding) {
+                0 => sign,
+                magnitude => sign | Exact::integer(magnitude as i128).round(format, Rounding::Rn),
+            }
+        }
+        _ => cell,
+    }
+}
+
+/// Returns the handler of a conversion; none if it is not modelled. The handler reads types and
+/// settings from the fields.
+pub(super) fn select(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Handler> {
+    let is_plain = (modifiers.flags - ModifierFlags::CONTRACT).is_empty()
+        && matches!(modifiers.rounding, Rounding::None | Rounding::Rn);
+    match select_plain(to, from) {
+        Some(handler) if is_plain => Some(handler),
+        _ => select_general(to, from, modifiers, from.bits() > 32),
+    }
+}
+
+/// Returns the general handler of a conversion from a register of 64 bits (`from_wide`) or less.
+pub(super) fn select_general(
+    to: DataType,
+    from: DataType,
+    modifiers: Modifiers,
+    from_wide: bool,
+) -> Option<Handler> {
+    const KNOWN: ModifierFlags = ModifierFlags::FTZ
+        .union(ModifierFlags::SAT)
+        .union(ModifierFlags::RELU)
+        .union(ModifierFlags::SATFINITE)
+        .union(ModifierFlags::CONTRACT);
+    let is_modelled = |data_type: DataType| {
+        data_type.lanes() == 1
+            && (Integer::of(data_type).is_some() || format_of(data_type).is_some())
+            && data_type != DataType::B1
+    };
+    if !KNOWN.contains(modifiers.flags) || modifiers.rounding == Rounding::Rs {
+        return None;
+    }
+    if !is_modelled(to) || !is_modelled(from) {
+        return None;
+    }
+    Some(match (to.bits() > 32, from_wide) {
+        (false, false) => run::<false, false>,
+        (false, true) => run::<false, true>,
+        (true, false) => run::<true, false>,
+        (true, true) => run::<true, true>,
+    })
+}
+
+/// Packs two binary32 numbers into a register of two 16-bit lanes, the first source in the high
+/// one.
+pub(super) fn select_packed(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Handler> {
+    fn run_packed(registers: &mut Registers, fields: &Fields, mask: u32) {
+        let (to, settings) = (fields.types.0, fields.settings);
+        let format = format_of(to).expect("select_packed admits floats only");
+        registers.map2(fields, mask, |a: u32, b: u32| {
+            let convert = |cell: u32| float_to_float(format, F32, settings, u64::from(cell)) as u32;
+            convert(a) << 16 | convert(b)
+        });
+    }
+    let is_modelled = matches!(to, DataType::F16x2 | DataType::Bf16x2)
+        && from == DataType::F32
+        && modifiers.rounding != Rounding::Rs;
+    is_modelled.then_some(run_packed as Handler)
+}
+
 /// Converts an integer to another integer type: the low bits, or the nearest value in range.
 fn integer_to_integer(to: Integer, from: Integer, settings: Settings, cell: u64) -> u64 {
     let value = from.read(cell);
@@ -134,20 +207,6 @@ fn float_to_float(to: Format, from: Format, settings: Settings, cell: u64) -> u6
     clamp(to, settings, result)
 }
 
-/// Rounds to an integer in the same format; zeros keep the sign.
-pub(super) fn round_to_integral(format: Format, rounding: Rounding, cell: u64) -> u64 {
-    match format.unpack(cell) {
-        Number::Finite(exact) if exact.exponent < 0 => {
-            let sign = cell & format.sign();
-            match exact.round_to_units(0, rounding) {
-                0 => sign,
-                magnitude => sign | Exact::integer(magnitude as i128).round(format, Rounding::Rn),
-            }
-        }
-        _ => cell,
-    }
-}
-
 /// Converts a cell of `from` to a cell of `to`, not yet truncated to the register's width.
 fn convert((to, from): (DataType, DataType), settings: Settings, cell: u64) -> u64 {
     match (Integer::of(to), Integer::of(from), format_of(to), format_of(from)) {
@@ -199,63 +258,4 @@ fn select_plain(to: DataType, from: DataType) -> Option<Handler> {
         (DataType::F64, U32) => handler!(|a: u32| -> u64 { f64::from(a).to_bits() }),
         _ => return None,
     })
-}
-
-/// Returns the handler of a conversion; none if it is not modelled. The handler reads types and
-/// settings from the fields.
-pub(super) fn select(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Handler> {
-    let is_plain = (modifiers.flags - ModifierFlags::CONTRACT).is_empty()
-        && matches!(modifiers.rounding, Rounding::None | Rounding::Rn);
-    match select_plain(to, from) {
-        Some(handler) if is_plain => Some(handler),
-        _ => select_general(to, from, modifiers, from.bits() > 32),
-    }
-}
-
-/// Returns the general handler of a conversion from a register of 64 bits (`from_wide`) or less.
-pub(super) fn select_general(
-    to: DataType,
-    from: DataType,
-    modifiers: Modifiers,
-    from_wide: bool,
-) -> Option<Handler> {
-    const KNOWN: ModifierFlags = ModifierFlags::FTZ
-        .union(ModifierFlags::SAT)
-        .union(ModifierFlags::RELU)
-        .union(ModifierFlags::SATFINITE)
-        .union(ModifierFlags::CONTRACT);
-    let is_modelled = |data_type: DataType| {
-        data_type.lanes() == 1
-            && (Integer::of(data_type).is_some() || format_of(data_type).is_some())
-            && data_type != DataType::B1
-    };
-    if !KNOWN.contains(modifiers.flags) || modifiers.rounding == Rounding::Rs {
-        return None;
-    }
-    if !is_modelled(to) || !is_modelled(from) {
-        return None;
-    }
-    Some(match (to.bits() > 32, from_wide) {
-        (false, false) => run::<false, false>,
-        (false, true) => run::<false, true>,
-        (true, false) => run::<true, false>,
-        (true, true) => run::<true, true>,
-    })
-}
-
-/// Packs two binary32 numbers into a register of two 16-bit lanes, the first source in the high
-/// one.
-pub(super) fn select_packed(to: DataType, from: DataType, modifiers: Modifiers) -> Option<Handler> {
-    fn run_packed(registers: &mut Registers, fields: &Fields, mask: u32) {
-        let (to, settings) = (fields.types.0, fields.settings);
-        let format = format_of(to).expect("select_packed admits floats only");
-        registers.map2(fields, mask, |a: u32, b: u32| {
-            let convert = |cell: u32| float_to_float(format, F32, settings, u64::from(cell)) as u32;
-            convert(a) << 16 | convert(b)
-        });
-    }
-    let is_modelled = matches!(to, DataType::F16x2 | DataType::Bf16x2)
-        && from == DataType::F32
-        && modifiers.rounding != Rounding::Rs;
-    is_modelled.then_some(run_packed as Handler)
 }

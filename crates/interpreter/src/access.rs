@@ -42,6 +42,98 @@ macro_rules! in_space {
     };
 }
 
+/// Loads all elements of an access.
+pub(super) fn load(
+    spaces: &mut Spaces<'_>,
+    registers: &mut Registers,
+    access: &Access,
+    rows: &[u32],
+    mask: u32,
+    addresses: &[u64; LANES],
+) -> Result<(), Failure> {
+    check_alignment(access, "load", mask, addresses)?;
+    for (index, &row) in rows.iter().enumerate() {
+        let offset = index as u64 * u64::from(access.element_bytes);
+        let result = in_space!(spaces, access, |space| match access.element_bytes {
+            1 => load_element::<1>(space, registers, access, row, mask, addresses, offset),
+            2 => load_element::<2>(space, registers, access, row, mask, addresses, offset),
+            4 => load_element::<4>(space, registers, access, row, mask, addresses, offset),
+            _ => load_element::<8>(space, registers, access, row, mask, addresses, offset),
+        });
+        result.map_err(|lane| {
+            out_of_bounds(spaces, access, "load", lane, addresses[lane].wrapping_add(offset))
+        })?;
+    }
+    Ok(())
+}
+
+/// Stores all elements of an access, lane by lane, since lanes may overlap.
+pub(super) fn store(
+    spaces: &mut Spaces<'_>,
+    registers: &Registers,
+    access: &Access,
+    rows: &[u32],
+    mask: u32,
+    addresses: &[u64; LANES],
+) -> Result<(), Failure> {
+    check_alignment(access, "store", mask, addresses)?;
+    for (index, &row) in rows.iter().enumerate() {
+        let offset = index as u64 * u64::from(access.element_bytes);
+        let result = in_space!(spaces, access, |space| match access.element_bytes {
+            1 => store_element::<1>(space, registers, access, row, mask, addresses, offset),
+            2 => store_element::<2>(space, registers, access, row, mask, addresses, offset),
+            4 => store_element::<4>(space, registers, access, row, mask, addresses, offset),
+            _ => store_element::<8>(space, registers, access, row, mask, addresses, offset),
+        });
+        result.map_err(|lane| {
+            out_of_bounds(
+                spaces,
+                access,
+                "store",
+                lane,
+                addresses[lane].wrapping_add(offset),
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads, computes and writes, lane by lane.
+pub(super) fn atomic(
+    spaces: &mut Spaces<'_>,
+    registers: &mut Registers,
+    access: &Access,
+    fields: &AtomicFields,
+    mask: u32,
+    addresses: &[u64; LANES],
+) -> Result<(), Failure> {
+    const VERB: &str = "atomic operation";
+    check_alignment(access, VERB, mask, addresses)?;
+    let operation = fields.operation;
+    let operands = fields.operands.map(|row| {
+        if access.register_bits > 32 {
+            *registers.row::<u64>(row)
+        } else {
+            registers.row::<u32>(row).map(u64::from)
+        }
+    });
+    let operands = [&operands[0], &operands[1]];
+    let mut old = [0; LANES];
+    let done = in_space!(spaces, access, |space| match access.element_bytes {
+        2 => update::<2>(space, operation, operands, mask, addresses, &mut old),
+        4 => update::<4>(space, operation, operands, mask, addresses, &mut old),
+        _ => update::<8>(space, operation, operands, mask, addresses, &mut old),
+    });
+    done.map_err(|lane| out_of_bounds(spaces, access, VERB, lane, addresses[lane]))?;
+    let Some(row) = fields.result else { return Ok(()) };
+    if access.register_bits > 32 {
+        registers.write::<u64>(row, mask, &old);
+    } else {
+        registers.write::<u32>(row, mask, &old.map(|value| value as u32));
+    }
+    Ok(())
+}
+
 /// Checks the alignment of all addresses of an access.
 fn check_alignment(
     access: &Access,
@@ -160,62 +252,6 @@ fn store_element<const N: usize>(
     }
 }
 
-/// Loads all elements of an access.
-pub(super) fn load(
-    spaces: &mut Spaces<'_>,
-    registers: &mut Registers,
-    access: &Access,
-    rows: &[u32],
-    mask: u32,
-    addresses: &[u64; LANES],
-) -> Result<(), Failure> {
-    check_alignment(access, "load", mask, addresses)?;
-    for (index, &row) in rows.iter().enumerate() {
-        let offset = index as u64 * u64::from(access.element_bytes);
-        let result = in_space!(spaces, access, |space| match access.element_bytes {
-            1 => load_element::<1>(space, registers, access, row, mask, addresses, offset),
-            2 => load_element::<2>(space, registers, access, row, mask, addresses, offset),
-            4 => load_element::<4>(space, registers, access, row, mask, addresses, offset),
-            _ => load_element::<8>(space, registers, access, row, mask, addresses, offset),
-        });
-        result.map_err(|lane| {
-            out_of_bounds(spaces, access, "load", lane, addresses[lane].wrapping_add(offset))
-        })?;
-    }
-    Ok(())
-}
-
-/// Stores all elements of an access, lane by lane, since lanes may overlap.
-pub(super) fn store(
-    spaces: &mut Spaces<'_>,
-    registers: &Registers,
-    access: &Access,
-    rows: &[u32],
-    mask: u32,
-    addresses: &[u64; LANES],
-) -> Result<(), Failure> {
-    check_alignment(access, "store", mask, addresses)?;
-    for (index, &row) in rows.iter().enumerate() {
-        let offset = index as u64 * u64::from(access.element_bytes);
-        let result = in_space!(spaces, access, |space| match access.element_bytes {
-            1 => store_element::<1>(space, registers, access, row, mask, addresses, offset),
-            2 => store_element::<2>(space, registers, access, row, mask, addresses, offset),
-            4 => store_element::<4>(space, registers, access, row, mask, addresses, offset),
-            _ => store_element::<8>(space, registers, access, row, mask, addresses, offset),
-        });
-        result.map_err(|lane| {
-            out_of_bounds(
-                spaces,
-                access,
-                "store",
-                lane,
-                addresses[lane].wrapping_add(offset),
-            )
-        })?;
-    }
-    Ok(())
-}
-
 fn update<const N: usize>(
     space: &mut impl Space,
     operation: AtomicOperation,
@@ -230,42 +266,6 @@ fn update<const N: usize>(
         let bytes = std::array::from_fn(|index| (after >> (8 * index)) as u8);
         space.store::<N>(lane, addresses[lane], bytes).ok_or(lane)?;
         old[lane] = before;
-    }
-    Ok(())
-}
-
-/// Reads, computes and writes, lane by lane.
-pub(super) fn atomic(
-    spaces: &mut Spaces<'_>,
-    registers: &mut Registers,
-    access: &Access,
-    fields: &AtomicFields,
-    mask: u32,
-    addresses: &[u64; LANES],
-) -> Result<(), Failure> {
-    const VERB: &str = "atomic operation";
-    check_alignment(access, VERB, mask, addresses)?;
-    let operation = fields.operation;
-    let operands = fields.operands.map(|row| {
-        if access.register_bits > 32 {
-            *registers.row::<u64>(row)
-        } else {
-            registers.row::<u32>(row).map(u64::from)
-        }
-    });
-    let operands = [&operands[0], &operands[1]];
-    let mut old = [0; LANES];
-    let done = in_space!(spaces, access, |space| match access.element_bytes {
-        2 => update::<2>(space, operation, operands, mask, addresses, &mut old),
-        4 => update::<4>(space, operation, operands, mask, addresses, &mut old),
-        _ => update::<8>(space, operation, operands, mask, addresses, &mut old),
-    });
-    done.map_err(|lane| out_of_bounds(spaces, access, VERB, lane, addresses[lane]))?;
-    let Some(row) = fields.result else { return Ok(()) };
-    if access.register_bits > 32 {
-        registers.write::<u64>(row, mask, &old);
-    } else {
-        registers.write::<u32>(row, mask, &old.map(|value| value as u32));
     }
     Ok(())
 }

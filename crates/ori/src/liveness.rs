@@ -35,7 +35,7 @@ pub struct Liveness {
     /// Position of each instruction in the engine's order.
     positions: Vec<PackedOption<Position>>,
     /// Position of each block in the engine's order.
-    places: Vec<PackedOption<Block>>,
+    layout_blocks: Vec<PackedOption<Block>>,
     /// The blocks in the engine's order, which is that of the layout.
     layout: Vec<Block>,
     /// The registers that are live across a block border, by file and then by number.
@@ -48,15 +48,22 @@ impl Liveness {
     /// Computes the intervals of a function with its current control flow.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
         let mut positions = vec![PackedOption::default(); function.instruction_limit()];
-        let mut places = vec![PackedOption::default(); function.block_limit()];
-        for (place, &block) in function.blocks().iter().enumerate() {
-            places[block.index()] = Block::new(place).into();
+        let mut layout_blocks = vec![PackedOption::default(); function.block_limit()];
+        for (layout_block, &block) in function.blocks().iter().enumerate() {
+            layout_blocks[block.index()] = Block::new(layout_block).into();
         }
-        let listed = list(function, flow, &places, &mut positions);
+        let listed = list(function, flow, &layout_blocks, &mut positions);
         let intervals = ENGINE.with_borrow_mut(|engine| {
             let mut intervals = engine.analyze(&listed);
             for register in intervals.unreached().to_vec() {
-                extend_to_unreached_reads(function, &listed, &places, &positions, &mut intervals, register);
+                extend_to_unreached_reads(
+                    function,
+                    &listed,
+                    &layout_blocks,
+                    &positions,
+                    &mut intervals,
+                    register,
+                );
             }
             if engine.memory_bytes() > KEPT_BYTES {
                 *engine = LiveRangeCalc::default();
@@ -71,7 +78,7 @@ impl Liveness {
         Self {
             intervals,
             positions,
-            places,
+            layout_blocks,
             layout: function.blocks().to_vec(),
             crossing,
             live_in: OnceCell::new(),
@@ -104,22 +111,25 @@ impl Liveness {
     /// # Panics
     /// It is not in the layout.
     pub fn block_range(&self, block: Block) -> (SlotIndex, SlotIndex) {
-        self.intervals.indexes().block_range(self.place(block))
+        self.intervals.indexes().block_range(self.layout_block(block))
     }
 
-    fn place(&self, block: Block) -> Block {
-        let place = self.places.get(block.index()).and_then(|place| place.expand());
-        place.expect("the block is in the layout")
+    fn layout_block(&self, block: Block) -> Block {
+        let layout_block = self
+            .layout_blocks
+            .get(block.index())
+            .and_then(|layout_block| layout_block.expand());
+        layout_block.expect("the block is in the layout")
     }
 
     /// True if a register is live at the start of a block.
     pub fn is_live_in(&self, register: Register, block: Block) -> bool {
-        self.intervals.is_live_in(register, self.place(block))
+        self.intervals.is_live_in(register, self.layout_block(block))
     }
 
     /// True if a register is live at the end of a block.
     pub fn is_live_out(&self, register: Register, block: Block) -> bool {
-        self.intervals.is_live_out(register, self.place(block))
+        self.intervals.is_live_out(register, self.layout_block(block))
     }
 
     /// True if a register is live after an instruction.
@@ -167,7 +177,7 @@ impl Liveness {
             }
         }
         let mut rows = Rows::default();
-        rows.fill(self.places.len(), pairs.iter().copied());
+        rows.fill(self.layout_blocks.len(), pairs.iter().copied());
         rows
     }
 }
@@ -216,14 +226,14 @@ fn crosses_border(intervals: &LiveIntervals, register: Register) -> bool {
 fn extend_to_unreached_reads(
     function: &Function,
     listed: &ListedFunction,
-    places: &[PackedOption<Block>],
+    layout_blocks: &[PackedOption<Block>],
     positions: &[PackedOption<Position>],
     intervals: &mut LiveIntervals,
     register: Register,
 ) {
     let indexes = intervals.indexes();
-    let place = |block: Block| {
-        places[block.index()]
+    let layout_block = |block: Block| {
+        layout_blocks[block.index()]
             .expand()
             .expect("the block is in the layout")
     };
@@ -244,13 +254,13 @@ fn extend_to_unreached_reads(
         }
         if operation == Operation::Phi {
             let from = function.source(user, number + 1).as_block();
-            let from = place(from.expect("the source of a PHI has a block"));
+            let from = layout_block(from.expect("the source of a PHI has a block"));
             pending.push((from, indexes.block_end(from)));
         } else {
             let block = function
                 .block_of(user)
                 .expect("what uses a register is in a block");
-            pending.push((place(block), slot(user)));
+            pending.push((layout_block(block), slot(user)));
         }
     }
     while let Some((block, slot)) = pending.pop() {
@@ -272,10 +282,14 @@ fn extend_to_unreached_reads(
 fn list(
     function: &Function,
     flow: &ControlFlow,
-    places: &[PackedOption<Block>],
+    layout_blocks: &[PackedOption<Block>],
     positions: &mut [PackedOption<Position>],
 ) -> ListedFunction {
-    let place = |block: Block| places[block.index()].expand().expect("edges lead to the layout");
+    let layout_block = |block: Block| {
+        layout_blocks[block.index()]
+            .expand()
+            .expect("edges lead to the layout")
+    };
     let mut listed = ListedFunction::new(function.register_limit());
     for register in function.registers() {
         if function.register(register).file.is_predicate() {
@@ -283,7 +297,12 @@ fn list(
         }
     }
     for &block in function.blocks() {
-        listed.begin_block(flow.graph.successors(block).iter().map(|&target| place(target)));
+        listed.begin_block(
+            flow.graph
+                .successors(block)
+                .iter()
+                .map(|&target| layout_block(target)),
+        );
         for instruction in function.instructions(block) {
             positions[instruction.index()] = listed.begin_instruction().into();
             let operation = function.operation(instruction);
@@ -304,7 +323,10 @@ fn list(
                     listed.operand(register, Access::Mention);
                 } else if operation == Operation::Phi {
                     let from = sources.get(number + 1).as_block();
-                    listed.phi_operand(register, place(from.expect("the source of a PHI has a block")));
+                    listed.phi_operand(
+                        register,
+                        layout_block(from.expect("the source of a PHI has a block")),
+                    );
                 } else {
                     listed.operand(register, Access::Read);
                 }

@@ -92,7 +92,7 @@ pub struct RegisterSets<'a> {
     /// By register: its file; uniform registers are in files of their own.
     files: Vec<RegisterFile>,
     /// By register: its position in the list of its file, if it is live.
-    places: Vec<u32>,
+    positions: Vec<u32>,
     /// The live registers by file; files without registers take no memory.
     live: [Vec<Register>; RegisterFile::ALL.len()],
     units: Units,
@@ -110,7 +110,7 @@ impl<'a> RegisterSets<'a> {
             function,
             liveness,
             files: function.registers().map(file_of).collect(),
-            places: vec![0; function.register_limit()],
+            positions: vec![0; function.register_limit()],
             live: Default::default(),
             units: Units::default(),
             ends: Vec::new(),
@@ -129,8 +129,8 @@ impl<'a> RegisterSets<'a> {
 
     /// True if a register is live.
     pub fn contains(&self, register: Register) -> bool {
-        let place = self.places[register.index()] as usize;
-        self.live(self.file(register)).get(place) == Some(&register)
+        let position = self.positions[register.index()] as usize;
+        self.live(self.file(register)).get(position) == Some(&register)
     }
 
     /// Returns the units of the live registers.
@@ -144,7 +144,7 @@ impl<'a> RegisterSets<'a> {
         }
         let file = self.file(register);
         let list = &mut self.live[file as usize];
-        self.places[register.index()] = list.len() as u32;
+        self.positions[register.index()] = list.len() as u32;
         list.push(register);
         self.units.add(file, units_of(self.function, register));
     }
@@ -155,10 +155,10 @@ impl<'a> RegisterSets<'a> {
         }
         let file = self.file(register);
         let list = &mut self.live[file as usize];
-        let place = self.places[register.index()];
-        list.swap_remove(place as usize);
-        if let Some(&moved) = list.get(place as usize) {
-            self.places[moved.index()] = place;
+        let position = self.positions[register.index()];
+        list.swap_remove(position as usize);
+        if let Some(&moved) = list.get(position as usize) {
+            self.positions[moved.index()] = position;
         }
         self.units.subtract(file, units_of(self.function, register));
     }

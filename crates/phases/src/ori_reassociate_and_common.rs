@@ -66,7 +66,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         skip: u64::try_from(knobs.integer(Knob::ReassociateCSESkip)).unwrap_or(0),
         window,
         allows_large: knobs.is_on(Knob::ReassociateLargeImmInUIADD64),
-        place: 0,
+        position: 0,
         is_changed: false,
         shared: 0,
         distributed: 0,
@@ -98,7 +98,7 @@ struct Reassociator {
     skip: u64,
     window: u32,
     allows_large: bool,
-    place: u32,
+    position: u32,
     is_changed: bool,
     shared: u64,
     distributed: u64,
@@ -113,8 +113,8 @@ impl Reassociator {
         flow: &ControlFlow,
         instruction: Instruction,
     ) {
-        self.place += 1;
-        if self.place as u64 <= self.skip || !self.budget.spend() {
+        self.position += 1;
+        if self.position as u64 <= self.skip || !self.budget.spend() {
             return;
         }
         if distribute::distribute(function, instruction, &mut self.products) {
@@ -135,10 +135,10 @@ impl Reassociator {
         }
         let prefix = self
             .prefixes
-            .longest(function, &flow.dominators, &chain, self.place, self.window);
+            .longest(function, &flow.dominators, &chain, self.position, self.window);
         match prefix {
             Some(prefix) => self.share(function, context, chain, prefix),
-            None => self.prefixes.enter(function, chain, None, self.place),
+            None => self.prefixes.enter(function, chain, None, self.position),
         }
     }
 
@@ -164,7 +164,7 @@ impl Reassociator {
         let result = chain.result(function);
         let taken = std::iter::once((begin, is_all.then_some(result)));
         if !self.replacement.has_room(function, context, chain.root, taken) {
-            return self.prefixes.enter(function, chain, None, self.place);
+            return self.prefixes.enter(function, chain, None, self.position);
         }
         say(function, context, chain.root, "begins with an available value");
         self.shared += 1;
@@ -177,7 +177,7 @@ impl Reassociator {
             }
         } else {
             let built = build(function, &chain, Some((begin, prefix.length)));
-            self.prefixes.enter(function, chain, Some(built), self.place);
+            self.prefixes.enter(function, chain, Some(built), self.position);
         }
     }
 }

@@ -10,6 +10,99 @@
 
 use super::words::GROUP_WORDS;
 
+/// `dst |= source`.
+#[inline]
+pub fn or(dst: &mut [u32], source: &[u32]) {
+    update(dst, [source], |d, [s]| d | s);
+}
+
+/// `dst |= source`. Returns whether a bit changed.
+#[inline]
+pub fn or_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
+    update_if_changed(dst, [source], |d, [s]| s & !d, |d, [s]| d | s)
+}
+
+/// `dst &= source`.
+#[inline]
+pub fn and(dst: &mut [u32], source: &[u32]) {
+    update(dst, [source], |d, [s]| d & s);
+}
+
+/// `dst &= source`. Returns whether a bit changed.
+#[inline]
+pub fn and_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
+    update_if_changed(dst, [source], |d, [s]| d & !s, |d, [s]| d & s)
+}
+
+/// `dst &= !source`.
+#[inline]
+pub fn and_not(dst: &mut [u32], source: &[u32]) {
+    update(dst, [source], |d, [s]| d & !s);
+}
+
+/// `dst &= !source`. Returns whether a bit changed.
+#[inline]
+pub fn and_not_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
+    update_if_changed(dst, [source], |d, [s]| d & s, |d, [s]| d & !s)
+}
+
+/// `dst ^= source`.
+#[inline]
+pub fn xor(dst: &mut [u32], source: &[u32]) {
+    update(dst, [source], |d, [s]| d ^ s);
+}
+
+/// `dst = a & b`.
+#[inline]
+pub fn assign_and(dst: &mut [u32], a: &[u32], b: &[u32]) {
+    update(dst, [a, b], |_, [a, b]| a & b);
+}
+
+/// `dst |= gen | (input & !kill)`.
+#[inline]
+pub fn or_with_and_not(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) {
+    update(dst, [generate, input, kill], |d, [g, i, k]| d | g | (i & !k));
+}
+
+/// `dst |= gen | (input & !kill)`. Returns whether a bit changed.
+#[inline]
+pub fn or_with_and_not_if_changed(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) -> bool {
+    update_if_changed(
+        dst,
+        [generate, input, kill],
+        |d, [g, i, k]| (g | (i & !k)) & !d,
+        |d, [g, i, k]| d | g | (i & !k),
+    )
+}
+
+/// Returns whether every bit of `a` is in `b`.
+#[inline]
+pub fn is_subset_of(a: &[u32], b: &[u32]) -> bool {
+    first_change(a, [b], |a, [b]| a & !b).is_none()
+}
+
+/// Returns whether some bit is in both.
+#[inline]
+pub fn intersects(a: &[u32], b: &[u32]) -> bool {
+    first_change(a, [b], |a, [b]| a & b).is_some()
+}
+
+/// Returns whether no bit is set.
+#[inline]
+pub fn is_empty(words: &[u32]) -> bool {
+    first_change(words, [], |word, []| word).is_none()
+}
+
+/// Returns how many bits are set.
+#[inline]
+pub fn count(words: &[u32]) -> usize {
+    let (pairs, rest) = words.as_chunks::<2>();
+    let pairs = pairs
+        .iter()
+        .map(|&[low, high]| (u64::from(low) | u64::from(high) << 32).count_ones() as usize);
+    pairs.sum::<usize>() + rest.iter().map(|word| word.count_ones() as usize).sum::<usize>()
+}
+
 /// Asserts that each source has the length of `dst`, and returns the sources.
 #[inline(always)]
 fn same_length<'source, const N: usize>(dst: &[u32], sources: [&'source [u32]; N]) -> [&'source [u32]; N] {
@@ -106,99 +199,6 @@ fn update_if_changed<const N: usize>(
     };
     update(&mut dst[first..], sources.map(|source| &source[first..]), formula);
     true
-}
-
-/// `dst |= source`.
-#[inline]
-pub fn or(dst: &mut [u32], source: &[u32]) {
-    update(dst, [source], |d, [s]| d | s);
-}
-
-/// `dst |= source`. Returns whether a bit changed.
-#[inline]
-pub fn or_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
-    update_if_changed(dst, [source], |d, [s]| s & !d, |d, [s]| d | s)
-}
-
-/// `dst &= source`.
-#[inline]
-pub fn and(dst: &mut [u32], source: &[u32]) {
-    update(dst, [source], |d, [s]| d & s);
-}
-
-/// `dst &= source`. Returns whether a bit changed.
-#[inline]
-pub fn and_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
-    update_if_changed(dst, [source], |d, [s]| d & !s, |d, [s]| d & s)
-}
-
-/// `dst &= !source`.
-#[inline]
-pub fn and_not(dst: &mut [u32], source: &[u32]) {
-    update(dst, [source], |d, [s]| d & !s);
-}
-
-/// `dst &= !source`. Returns whether a bit changed.
-#[inline]
-pub fn and_not_if_changed(dst: &mut [u32], source: &[u32]) -> bool {
-    update_if_changed(dst, [source], |d, [s]| d & s, |d, [s]| d & !s)
-}
-
-/// `dst ^= source`.
-#[inline]
-pub fn xor(dst: &mut [u32], source: &[u32]) {
-    update(dst, [source], |d, [s]| d ^ s);
-}
-
-/// `dst = a & b`.
-#[inline]
-pub fn assign_and(dst: &mut [u32], a: &[u32], b: &[u32]) {
-    update(dst, [a, b], |_, [a, b]| a & b);
-}
-
-/// `dst |= gen | (input & !kill)`.
-#[inline]
-pub fn or_with_and_not(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) {
-    update(dst, [generate, input, kill], |d, [g, i, k]| d | g | (i & !k));
-}
-
-/// `dst |= gen | (input & !kill)`. Returns whether a bit changed.
-#[inline]
-pub fn or_with_and_not_if_changed(dst: &mut [u32], generate: &[u32], input: &[u32], kill: &[u32]) -> bool {
-    update_if_changed(
-        dst,
-        [generate, input, kill],
-        |d, [g, i, k]| (g | (i & !k)) & !d,
-        |d, [g, i, k]| d | g | (i & !k),
-    )
-}
-
-/// Returns whether every bit of `a` is in `b`.
-#[inline]
-pub fn is_subset_of(a: &[u32], b: &[u32]) -> bool {
-    first_change(a, [b], |a, [b]| a & !b).is_none()
-}
-
-/// Returns whether some bit is in both.
-#[inline]
-pub fn intersects(a: &[u32], b: &[u32]) -> bool {
-    first_change(a, [b], |a, [b]| a & b).is_some()
-}
-
-/// Returns whether no bit is set.
-#[inline]
-pub fn is_empty(words: &[u32]) -> bool {
-    first_change(words, [], |word, []| word).is_none()
-}
-
-/// Returns how many bits are set.
-#[inline]
-pub fn count(words: &[u32]) -> usize {
-    let (pairs, rest) = words.as_chunks::<2>();
-    let pairs = pairs
-        .iter()
-        .map(|&[low, high]| (u64::from(low) | u64::from(high) << 32).count_ones() as usize);
-    pairs.sum::<usize>() + rest.iter().map(|word| word.count_ones() as usize).sum::<usize>()
 }
 
 #[cfg(test)]

@@ -285,7 +285,7 @@ impl<N: Node> Search<N> {
                 continue;
             };
             if self.found[found].header == node {
-                let (index, nodes) = self.place(found, &mut top);
+                let (index, nodes) = self.assign_numbers(found, &mut top);
                 let parent = self.found[found].parent.expand();
                 let parent = parent.and_then(|parent| self.found[parent].index.expand());
                 let around = parent.and_then(|parent| nests[parent.index()].as_ref());
@@ -317,7 +317,7 @@ impl<N: Node> Search<N> {
 
     /// Assigns a loop its number and its nodes their range, within the loop around it or within
     /// `top`.
-    fn place(&mut self, found: Found, top: &mut Extent) -> (Loop, Range<u32>) {
+    fn assign_numbers(&mut self, found: Found, top: &mut Extent) -> (Loop, Range<u32>) {
         let FoundLoop { parent, size, .. } = self.found[found];
         let free = match parent.expand() {
             Some(parent) => &mut self.found[parent].size,

@@ -113,7 +113,7 @@ impl Endpoints {
             });
             self.visit_blocks::<true>(dataflow, solved, &result.indexes.block_starts);
         }
-        self.place(dataflow, solved, result);
+        self.write_segments(dataflow, solved, result);
     }
 
     /// Visits the blocks of the batch. `WEBS` tells whether it contains webs.
@@ -279,7 +279,7 @@ impl Endpoints {
     }
 
     /// Copies the pieces, which are in descending order, to their registers' ranges in the result.
-    fn place(&mut self, dataflow: &Dataflow, solved: Solved<'_>, result: &mut LiveIntervals) {
+    fn write_segments(&mut self, dataflow: &Dataflow, solved: Solved<'_>, result: &mut LiveIntervals) {
         let mut first = result.segments.len() as u32;
         let filler = LiveSegment {
             start: SlotIndex::ZERO,
@@ -315,9 +315,9 @@ impl Endpoints {
             cursor.count = first;
         }
         for piece in &self.pieces {
-            let place = &mut self.cursors[usize::from(piece.bit.0)].count;
-            *place -= 1;
-            result.segments[*place as usize] = LiveSegment {
+            let position = &mut self.cursors[usize::from(piece.bit.0)].count;
+            *position -= 1;
+            result.segments[*position as usize] = LiveSegment {
                 start: piece.start,
                 end: piece.end,
                 value: ValueNumber::from_u32(u32::from(piece.value)),

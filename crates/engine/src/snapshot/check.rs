@@ -14,41 +14,41 @@ use bitvec::vec::BitVec;
 
 /// An invalid record of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
+#[error("{subject}: {problem}")]
 pub struct SnapshotError {
     /// The record, such as `operand 12`.
-    pub place: String,
+    pub subject: String,
     /// The defect.
     pub problem: String,
 }
 
 type Checked = Result<(), SnapshotError>;
 
-fn fail<T>(place: impl Into<String>, problem: impl Into<String>) -> Result<T, SnapshotError> {
+fn fail<T>(subject: impl Into<String>, problem: impl Into<String>) -> Result<T, SnapshotError> {
     Err(SnapshotError {
-        place: place.into(),
+        subject: subject.into(),
         problem: problem.into(),
     })
 }
 
 /// Fails unless `index` is below `count`.
-fn in_range(place: impl Fn() -> String, what: &str, index: u32, count: usize) -> Checked {
+fn in_range(subject: impl Fn() -> String, what: &str, index: u32, count: usize) -> Checked {
     if (index as usize) < count {
         return Ok(());
     }
     fail(
-        place(),
+        subject(),
         format!("{what} {index} does not exist; there are {count}"),
     )
 }
 
 /// Fails unless the one-based `index` is zero or at most `count`.
-fn optional_in_range(place: impl Fn() -> String, what: &str, index: u32, count: usize) -> Checked {
+fn optional_in_range(subject: impl Fn() -> String, what: &str, index: u32, count: usize) -> Checked {
     if (index as usize) <= count {
         return Ok(());
     }
     fail(
-        place(),
+        subject(),
         format!("{what} {} does not exist; there are {count}", index - 1),
     )
 }
@@ -93,11 +93,11 @@ impl Snapshot<'_> {
     fn check_strings(&self) -> Checked {
         let arrays = self.arrays();
         let size = arrays.strings.len() as u64;
-        let check = |place: String, string: StringRecord| {
+        let check = |subject: String, string: StringRecord| {
             if u64::from(string.offset) + u64::from(string.length) <= size {
                 return Ok(());
             }
-            fail(place, format!("its text is outside the {size} string bytes"))
+            fail(subject, format!("its text is outside the {size} string bytes"))
         };
         let function = arrays.function;
         for (name, string) in [
@@ -278,9 +278,9 @@ impl Snapshot<'_> {
         let arrays = self.arrays();
         for index in 0..self.instruction_count() {
             let record = &arrays.instructions[index];
-            let place = || format!("instruction {index}");
-            in_range(place, "opcode", record.opcode, arrays.opcodes.len())?;
-            optional_in_range(place, "location", record.location, arrays.locations.len())?;
+            let subject = || format!("instruction {index}");
+            in_range(subject, "opcode", record.opcode, arrays.opcodes.len())?;
+            optional_in_range(subject, "location", record.location, arrays.locations.len())?;
             self.check_operands(Instruction::new(index))?;
         }
         for (index, memory) in arrays.memory_operands.iter().enumerate() {
@@ -302,12 +302,12 @@ impl Snapshot<'_> {
             .opcode_flags()
             .contains(OpcodeFlags::PHI);
         for (number, operand) in operands.iter().enumerate() {
-            let place = || format!("operand {number} of instruction {}", instruction.index());
+            let subject = || format!("operand {number} of instruction {}", instruction.index());
             let Some(kind) = OperandKind::from_abi(operand.kind.into()) else {
-                return fail(place(), format!("kind {} is unknown", operand.kind));
+                return fail(subject(), format!("kind {} is unknown", operand.kind));
             };
             if OperandFlags::from_bits(operand.flags).is_none() {
-                return fail(place(), format!("flags {:#x} are unknown", operand.flags));
+                return fail(subject(), format!("flags {:#x} are unknown", operand.flags));
             }
             let (what, count) = match kind {
                 OperandKind::Register => ("register", arrays.registers.len()),
@@ -317,17 +317,17 @@ impl Snapshot<'_> {
                 OperandKind::FrameIndex => ("frame object", arrays.frame_objects.len()),
                 OperandKind::Symbol => ("symbol", arrays.symbols.len()),
                 OperandKind::Variable => ("variable", arrays.variables.len()),
-                OperandKind::Original => return fail(place(), "only plans refer to other operands"),
+                OperandKind::Original => return fail(subject(), "only plans refer to other operands"),
                 OperandKind::NoRegister
                 | OperandKind::Immediate
                 | OperandKind::Metadata
                 | OperandKind::Opaque => continue,
             };
-            in_range(place, what, operand.index, count)?;
+            in_range(subject, what, operand.index, count)?;
             // A tie that does not fit into eight bits is saturated and may point to any later
             // operand.
             if operand.tied_to != u8::MAX {
-                optional_in_range(place, "operand", operand.tied_to.into(), operands.len())?;
+                optional_in_range(subject, "operand", operand.tied_to.into(), operands.len())?;
             }
         }
         if is_phi && !is_well_formed_phi(operands) {
@@ -360,40 +360,40 @@ impl Snapshot<'_> {
         let mut listed: BitVec = BitVec::repeat(false, operands.len());
         let mut previous = 0;
         for (index, chained) in arrays.chained_operands.iter().enumerate() {
-            let place = || format!("chained operand {index}");
+            let subject = || format!("chained operand {index}");
             if chained.register < previous {
-                return fail(place(), "registers are out of order");
+                return fail(subject(), "registers are out of order");
             }
             previous = chained.register;
-            in_range(place, "register", chained.register, arrays.registers.len())?;
+            in_range(subject, "register", chained.register, arrays.registers.len())?;
             in_range(
-                place,
+                subject,
                 "register operand",
                 chained.register_operand,
                 operands.len(),
             )?;
             let operand = &operands[chained.register_operand as usize];
             if operand.access() == Access::FromBlock || operand.index != chained.register {
-                return fail(place(), "it is another register's operand");
+                return fail(subject(), "it is another register's operand");
             }
             if definitions[operand.index as usize] < 2 {
-                return fail(place(), "its register does not have several definitions");
+                return fail(subject(), "its register does not have several definitions");
             }
             if listed.replace(chained.register_operand as usize, true) {
-                return fail(place(), "it is listed twice");
+                return fail(subject(), "it is listed twice");
             }
             mentions[operand.index as usize] -= 1;
         }
         for (index, record) in arrays.registers.iter().enumerate() {
-            let place = || format!("register {index}");
+            let subject = || format!("register {index}");
             let chained = RegisterFlags::from_bits_truncate(record.flags).contains(RegisterFlags::CHAINED);
             if chained != (definitions[index] > 1) {
                 let problem = "its mark as chained does not match its number of definitions";
-                return fail(place(), problem);
+                return fail(subject(), problem);
             }
             if chained && mentions[index] > 0 {
                 let problem = format!("{} of its operands are not listed", mentions[index]);
-                return fail(place(), problem);
+                return fail(subject(), problem);
             }
         }
         Ok(())

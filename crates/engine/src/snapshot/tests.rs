@@ -50,11 +50,11 @@ fn damaged_files_are_refused_or_usable() {
 }
 
 /// True if the check refuses the sample with this damage and names the record.
-fn refuses(place: &str, damage: impl FnOnce(&mut OwnedSnapshot)) {
+fn refuses(subject: &str, damage: impl FnOnce(&mut OwnedSnapshot)) {
     let mut snapshot = counting_loop();
     damage(&mut snapshot);
-    let error = snapshot.view().check().expect_err(place);
-    assert_eq!(error.place, place, "{error}");
+    let error = snapshot.view().check().expect_err(subject);
+    assert_eq!(error.subject, subject, "{error}");
 }
 
 #[test]

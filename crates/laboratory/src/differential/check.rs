@@ -19,9 +19,9 @@ pub enum FailureKind {
     FalseReport,
     /// The functions cannot be executed any more.
     Fault,
-    /// They leave other contents in memory.
+    /// They leave different contents in memory.
     Memory,
-    /// The back end refuses the changed functions, or their machine code leaves other contents in
+    /// The back end refuses the changed functions, or their machine code leaves different contents in
     /// memory.
     MachineCode,
 }
@@ -34,7 +34,7 @@ impl FailureKind {
             Self::Refused => "refused by the verifier",
             Self::FalseReport => "false report",
             Self::Fault => "fault",
-            Self::Memory => "other memory",
+            Self::Memory => "different memory",
             Self::MachineCode => "different machine code",
         }
     }
@@ -152,7 +152,7 @@ impl Baseline {
     /// Runs functions derived from a subject's on its inputs.
     ///
     /// # Errors
-    /// They leave other contents in memory, or cannot be executed.
+    /// They leave different contents in memory, or cannot be executed.
     pub fn compare(&self, subject: &Subject, functions: &[Function]) -> Result<(), Failure> {
         let program = compile(functions, &subject.module)
             .map_err(|text| Failure::without_run(FailureKind::Fault, text))?;

@@ -130,7 +130,7 @@ struct Accesses {
     reads: MemoryKinds,
     writes: MemoryKinds,
     /// The location, for plain loads and stores.
-    place: Option<MemoryAccess>,
+    location: Option<MemoryAccess>,
 }
 
 /// The last writer of a register and its readers since.
@@ -220,7 +220,7 @@ impl GraphBuilder {
             node,
             reads,
             writes,
-            place: plain_place(function, instruction),
+            location: plain_location(function, instruction),
         };
         if writes.is_empty() {
             self.depend_on_conflicting(&accesses, |builder| &builder.pending_writes);
@@ -247,7 +247,7 @@ impl GraphBuilder {
     fn stand_for_all(&mut self, mut accesses: Accesses) {
         let mut pending = std::mem::take(&mut self.pending_writes);
         pending.append(&mut self.pending_reads);
-        accesses.place = None;
+        accesses.location = None;
         for other in &pending {
             self.depend(accesses.node, other.node, DependencyKind::Memory);
             accesses.reads |= other.reads;
@@ -288,7 +288,7 @@ impl GraphBuilder {
 }
 
 /// Returns the location that a plain load or store accesses.
-fn plain_place(function: &Function, instruction: Instruction) -> Option<MemoryAccess> {
+fn plain_location(function: &Function, instruction: Instruction) -> Option<MemoryAccess> {
     let is_plain = matches!(function.operation(instruction), Operation::Ld | Operation::St)
         && matches!(
             function.modifiers(instruction).ordering,
@@ -302,7 +302,7 @@ fn plain_place(function: &Function, instruction: Instruction) -> Option<MemoryAc
 
 fn conflict(one: &Accesses, other: &Accesses) -> bool {
     let meets = one.writes.intersects(other.reads | other.writes) || one.reads.intersects(other.writes);
-    meets && !are_disjoint(one.place, other.place)
+    meets && !are_disjoint(one.location, other.location)
 }
 
 /// True if these are known to be different bytes.
@@ -471,13 +471,13 @@ mod tests {
         };
         let (reads_memory, writes_memory) = memory_kinds(function, later);
         let (read_before, written_before) = memory_kinds(function, earlier);
-        let places = [earlier, later].map(|instruction| plain_place(function, instruction));
+        let locations = [earlier, later].map(|instruction| plain_location(function, instruction));
         common(&writes(earlier), &reads(later))
             || common(&reads(earlier), &writes(later))
             || common(&writes(earlier), &writes(later))
             || ordered(earlier) && ordered(later)
             || (written_before.intersects(reads_memory | writes_memory)
                 || read_before.intersects(writes_memory))
-                && !are_disjoint(places[0], places[1])
+                && !are_disjoint(locations[0], locations[1])
     }
 }

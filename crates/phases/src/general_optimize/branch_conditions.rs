@@ -165,9 +165,9 @@ impl BranchConditions {
         function: &Function,
         flow: &ControlFlow,
         predicate: Register,
-        place: FlowPoint,
+        point: FlowPoint,
     ) -> Option<bool> {
-        self.value_to_depth(function, flow, predicate, place, DEPTH)
+        self.value_to_depth(function, flow, predicate, point, DEPTH)
     }
 
     /// Returns a predicate operand's value at a point, if known.
@@ -176,10 +176,10 @@ impl BranchConditions {
         function: &Function,
         flow: &ControlFlow,
         operand: Operand,
-        place: FlowPoint,
+        point: FlowPoint,
     ) -> Option<bool> {
         let register = operand.as_register().filter(|_| !operand.is_undefined())?;
-        let value = self.value(function, flow, register, place)?;
+        let value = self.value(function, flow, register, point)?;
         Some(value != operand.is_complemented())
     }
 
@@ -188,14 +188,14 @@ impl BranchConditions {
         function: &Function,
         flow: &ControlFlow,
         predicate: Register,
-        place: FlowPoint,
+        point: FlowPoint,
         depth: u32,
     ) -> Option<bool> {
         if let Some(value) = constant_predicate(function, predicate) {
             return Some(value);
         }
         if let Some(condition) = self.condition(predicate)
-            && let Some(value) = condition.among(self.possible(flow, &condition, place))
+            && let Some(value) = condition.among(self.possible(flow, &condition, point))
         {
             return Some(value);
         }
@@ -203,7 +203,7 @@ impl BranchConditions {
         let (operation, operands) = parts(function, predicate)?;
         let known = operands.map(|operand| {
             let register = operand.as_register().filter(|_| !operand.is_undefined())?;
-            let value = self.value_to_depth(function, flow, register, place, depth)?;
+            let value = self.value_to_depth(function, flow, register, point, depth)?;
             Some(value != operand.is_complemented())
         });
         match (operation, known) {
@@ -218,22 +218,22 @@ impl BranchConditions {
     }
 
     /// Returns the relations of a condition that are possible at a point.
-    fn possible(&self, flow: &ControlFlow, condition: &Condition, place: FlowPoint) -> Relations {
+    fn possible(&self, flow: &ControlFlow, condition: &Condition, point: FlowPoint) -> Relations {
         let subject = condition.subject;
-        let possible = subject.possible() & self.decided_relations(flow, &subject, place);
+        let possible = subject.possible() & self.decided_relations(flow, &subject, point);
         match subject.with_other_sign() {
             None => possible,
             // Integers are equal or not regardless of signedness.
-            Some(other) => possible & self.decided_relations(flow, &other, place).without_sign(),
+            Some(other) => possible & self.decided_relations(flow, &other, point).without_sign(),
         }
     }
 
     /// Returns the relations that branches leave possible.
-    fn decided_relations(&self, flow: &ControlFlow, subject: &Subject, place: FlowPoint) -> Relations {
+    fn decided_relations(&self, flow: &ControlFlow, subject: &Subject, point: FlowPoint) -> Relations {
         let branch_conditions = self.decided.get(subject).into_iter().flatten();
         let here = branch_conditions.filter(|fact| {
-            place == FlowPoint::Edge(fact.from, fact.to)
-                || fact.is_only_way && flow.dominators.dominates(fact.to, place.block())
+            point == FlowPoint::Edge(fact.from, fact.to)
+                || fact.is_only_way && flow.dominators.dominates(fact.to, point.block())
         });
         here.fold(Relations::all(), |possible, fact| possible & fact.possible)
     }

@@ -22,7 +22,7 @@ use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, V
 pub(super) struct Leader {
     pub instruction: Instruction,
     /// The number of instructions that the walk met before it.
-    pub place: u32,
+    pub position: u32,
 }
 
 /// The entry of a value.
@@ -71,7 +71,7 @@ impl Numbering {
             gate,
             table: ValueTable::default(),
             words: Vec::new(),
-            place: 0,
+            position: 0,
         };
         for &block in flow.dominators.preorder() {
             let first = numbering.redundant.len() as u32;
@@ -101,16 +101,16 @@ struct Numberer<'a> {
     gate: Budget,
     table: ValueTable<Known>,
     words: Vec<u32>,
-    place: u32,
+    position: u32,
 }
 
 impl Numberer<'_> {
     fn number_block(&mut self, numbering: &mut Numbering, block: Block) {
-        self.scope.enter(block, self.place);
+        self.scope.enter(block, self.position);
         for instruction in self.function.instructions(block) {
-            self.place += 1;
+            self.position += 1;
             if is_waiting_barrier(self.function, instruction) {
-                self.scope.pass_barrier(self.place);
+                self.scope.pass_barrier(self.position);
             }
             let Some(kind) = expression_kind(self.function, instruction) else {
                 continue;
@@ -146,7 +146,7 @@ impl Numberer<'_> {
         );
         let leader = Leader {
             instruction,
-            place: self.place,
+            position: self.position,
         };
         let hash = Fnv1a::new().words(&self.words).finish();
         let Some(value) = self.table.find(&self.words, hash) else {
@@ -160,7 +160,7 @@ impl Numberer<'_> {
         {
             numbering.values[result.index()] = founding;
         }
-        if !self.scope.is_visible(function, known.leader, self.place) {
+        if !self.scope.is_visible(function, known.leader, self.position) {
             known.leader = leader;
         } else if kind != ExpressionKind::Constant {
             numbering.redundant.push(Redundant {

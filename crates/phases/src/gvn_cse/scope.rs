@@ -105,7 +105,7 @@ pub(super) struct Scope<'a> {
     outermost: SecondaryMap<Block, PackedOption<Block>>,
     block: Block,
     /// Values from before this position are out of scope, if only the block counts.
-    first_place: u32,
+    first_position: u32,
     /// The last query and its answer: neighbours often have leaders in the same block.
     cached: Option<((Block, Block), bool)>,
 }
@@ -118,14 +118,14 @@ impl<'a> Scope<'a> {
             pre_pass: (mode == Mode::Standard).then(|| PrePass::run(function, flow)),
             outermost: SecondaryMap::new(),
             block: function.entry(),
-            first_place: 0,
+            first_position: 0,
             cached: None,
         }
     }
 
     /// Enters a block, after those that dominate it.
-    pub fn enter(&mut self, block: Block, place: u32) {
-        (self.block, self.first_place) = (block, place);
+    pub fn enter(&mut self, block: Block, position: u32) {
+        (self.block, self.first_position) = (block, position);
         let shared = self
             .dominators
             .immediate(block)
@@ -137,9 +137,9 @@ impl<'a> Scope<'a> {
     }
 
     /// Passes a barrier, which ends the scope of the simple mode.
-    pub fn pass_barrier(&mut self, place: u32) {
+    pub fn pass_barrier(&mut self, position: u32) {
         if self.mode == Mode::Simple {
-            self.first_place = place;
+            self.first_position = position;
         }
     }
 
@@ -153,11 +153,11 @@ impl<'a> Scope<'a> {
 
     /// True if a leader is visible at this position. If not, it will not be visible again in the
     /// walk.
-    pub fn is_visible(&mut self, function: &Function, leader: Leader, place: u32) -> bool {
+    pub fn is_visible(&mut self, function: &Function, leader: Leader, position: u32) -> bool {
         match self.mode {
-            Mode::Simple => return leader.place >= self.first_place,
+            Mode::Simple => return leader.position >= self.first_position,
             Mode::Window(window) => {
-                return leader.place >= self.first_place && place - leader.place <= window;
+                return leader.position >= self.first_position && position - leader.position <= window;
             }
             Mode::Standard | Mode::Full | Mode::Extended => {}
         }

@@ -59,18 +59,18 @@ impl Index {
 
     /// Returns the possible positions of an access, in bytes from the start of an object of `size`
     /// bytes, each with the value of the register; `offset` is the constant part.
-    pub fn places(self, offset: i64, bytes: u64, size: u64) -> impl Iterator<Item = (u64, i64)> {
+    pub fn positions(self, offset: i64, bytes: u64, size: u64) -> impl Iterator<Item = (u64, i64)> {
         let last = size.checked_sub(bytes);
-        let places = last
+        let positions = last
             .into_iter()
             .flat_map(move |last| (0..=last).step_by(bytes as usize));
-        places.filter_map(move |place| {
-            let added = i64::try_from(place).ok()?.checked_sub(offset)?;
+        positions.filter_map(move |position| {
+            let added = i64::try_from(position).ok()?.checked_sub(offset)?;
             let value = added / self.factor;
             let is_possible = added % self.factor == 0
                 && added.unsigned_abs().is_multiple_of(self.multiple)
                 && (self.values.0..=self.values.1).contains(&value);
-            is_possible.then_some((place, value))
+            is_possible.then_some((position, value))
         })
     }
 }

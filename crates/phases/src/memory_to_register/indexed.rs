@@ -52,27 +52,27 @@ struct Expansion {
 
 impl Expansion {
     fn expand(&mut self, function: &mut Function, access: &Access, index: Index) {
-        let places: Vec<(u64, i64)> = index
-            .places(access.offset, access.bytes(function), self.size)
+        let positions: Vec<(u64, i64)> = index
+            .positions(access.offset, access.bytes(function), self.size)
             .collect();
         if access.is_store(function) {
-            for &(place, value) in &places {
-                self.store(function, access, index, place, value);
+            for &(position, value) in &positions {
+                self.store(function, access, index, position, value);
             }
         } else {
-            self.load(function, access, index, &places);
+            self.load(function, access, index, &positions);
         }
     }
 
     /// Loads all elements and selects one.
-    fn load(&mut self, function: &mut Function, access: &Access, index: Index, places: &[(u64, i64)]) {
+    fn load(&mut self, function: &mut Function, access: &Access, index: Index, positions: &[(u64, i64)]) {
         let load = access.instruction;
         let results: SmallVec<[Register; 4]> = access
             .values(function)
             .iter()
             .map(|result| result.as_register().expect("a load has registers as results"))
             .collect();
-        let Some((&(first, _), others)) = places.split_first() else {
+        let Some((&(first, _), others)) = positions.split_first() else {
             // There is no such element, so control never gets here.
             for &result in &results {
                 let new = InstructionBuilder::new(Operation::ImplicitDef, bits_of(function, result));
@@ -81,8 +81,8 @@ impl Expansion {
             return;
         };
         let mut selected = self.load_at(function, load, &results, first);
-        for &(place, value) in others {
-            let loaded = self.load_at(function, load, &results, place);
+        for &(position, value) in others {
+            let loaded = self.load_at(function, load, &results, position);
             let is_chosen = is_equal(function, load, index, value);
             for (selected, loaded) in selected.iter_mut().zip(loaded) {
                 let into = function.create_register_like(loaded);
@@ -97,7 +97,7 @@ impl Expansion {
     }
 
     /// Stores to an element if the index selects it.
-    fn store(&mut self, function: &mut Function, access: &Access, index: Index, place: u64, value: i64) {
+    fn store(&mut self, function: &mut Function, access: &Access, index: Index, position: u64, value: i64) {
         let store = access.instruction;
         let data_type = function.data_type(store);
         let sources = access.values(function);
@@ -109,11 +109,11 @@ impl Expansion {
             .iter()
             .map(|&model| function.create_register_like(model))
             .collect();
-        let place = function.integer_operand(place as i64);
+        let position = function.integer_operand(position as i64);
         let mut load = InstructionBuilder::new(Operation::Ld, data_type)
             .source_type(function.source_type(store))
             .modifiers(function.modifiers(store))
-            .with_sources(&[self.base, place]);
+            .with_sources(&[self.base, position]);
         for &register in &before {
             load = load.result(function.register_operand(register));
         }
@@ -130,7 +130,7 @@ impl Expansion {
             };
             after.push(function.register_operand(into));
         }
-        after.extend([self.base, place]);
+        after.extend([self.base, position]);
         let new = InstructionBuilder::copy_of(function, store).with_sources(&after);
         function.insert(Position::Before(store), new);
     }
@@ -141,11 +141,11 @@ impl Expansion {
         function: &mut Function,
         load: Instruction,
         models: &[Register],
-        place: u64,
+        position: u64,
     ) -> SmallVec<[Register; 4]> {
         let mut sources: SmallVec<[Operand; 4]> = function.sources(load).iter().collect();
         sources[0] = self.base;
-        sources[1] = function.integer_operand(place as i64);
+        sources[1] = function.integer_operand(position as i64);
         let mut new = InstructionBuilder::copy_of(function, load).with_sources(&sources);
         let mut loaded = SmallVec::new();
         for &model in models {

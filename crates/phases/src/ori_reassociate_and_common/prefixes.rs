@@ -17,7 +17,7 @@ entity_impl!(ChainId, "chain");
 struct Known {
     chain: Chain,
     /// Its position in the walk.
-    place: u32,
+    position: u32,
     /// The registers of its prefixes; none until it is rebuilt.
     built: Option<Built>,
 }
@@ -52,7 +52,7 @@ impl Prefixes {
         function: &Function,
         dominators: &DominatorTree<Block>,
         chain: &Chain,
-        place: u32,
+        position: u32,
         window: u32,
     ) -> Option<Prefix> {
         let mut longest = None;
@@ -64,7 +64,7 @@ impl Prefixes {
             };
             let prefix = self.table[value];
             let known = &self.chains[prefix.chain];
-            let is_near = place - known.place <= window;
+            let is_near = position - known.position <= window;
             let blocks = [known.chain.root, chain.root].map(|root| function.block_of(root));
             if let [Some(from), Some(to)] = blocks
                 && is_near
@@ -77,7 +77,7 @@ impl Prefixes {
     }
 
     /// Enters the prefixes that a chain computes, replacing those of earlier chains.
-    pub fn enter(&mut self, function: &Function, chain: Chain, built: Option<Built>, place: u32) {
+    pub fn enter(&mut self, function: &Function, chain: Chain, built: Option<Built>, position: u32) {
         let id = self.chains.next_key();
         let first_length = built.as_ref().map_or(2, |built| built.first_length);
         let words = chain.words(function);
@@ -85,7 +85,11 @@ impl Prefixes {
             let (words, hash) = key_of_prefix(&words, length);
             self.table.insert(words, hash, Prefix { chain: id, length });
         }
-        self.chains.push(Known { chain, place, built });
+        self.chains.push(Known {
+            chain,
+            position,
+            built,
+        });
     }
 
     /// Returns the register with the value of a prefix, and whether the chain had to be rebuilt

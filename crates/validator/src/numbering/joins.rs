@@ -150,8 +150,8 @@ pub(super) fn place_joins(
 
 /// Checks after a pass.
 impl NumberingPass<'_, '_> {
-    /// The function before must also execute each load of the function after: on the way to it, or
-    /// on every way from it.
+    /// Checks that the function before also executes each load of the function after: on the path to
+    /// it, or on every path from it.
     pub(super) fn justify_loads(&mut self) {
         for number in 0..self.loads_after.len() {
             let load = self.loads_after[number];
@@ -179,8 +179,8 @@ impl NumberingPass<'_, '_> {
             .is_some_and(|access| access.flags.contains(MemoryFlags::DEREFERENCEABLE))
     }
 
-    /// True if every path from a load reaches one of the places before a loop closes, without an
-    /// instruction in between that may not return.
+    /// True if every path from a load reaches one of the given positions before a loop closes, with
+    /// no instruction on the way that may not return.
     pub(super) fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
         const NODES: usize = 64;
         if load.behind != self.ends_before[load.node.index()] {
@@ -215,7 +215,7 @@ impl NumberingPass<'_, '_> {
         true
     }
 
-    /// The effects of a stretch so far that may not return.
+    /// Returns the number of effects of a stretch so far that may not return.
     pub(super) fn may_not_return(&self, side: usize) -> u32 {
         let function = self.sides[side].function;
         let effects = self.effects[side].iter();
@@ -224,7 +224,8 @@ impl NumberingPass<'_, '_> {
             .count() as u32
     }
 
-    /// Addresses that a loop changes are not tracked.
+    /// Marks the stack objects whose addresses flow over edges as escaped, since addresses that a
+    /// loop changes are not tracked.
     pub(super) fn note_escapes_over_edges(&mut self) {
         for index in 0..self.operands.len() {
             let value = self.operands[index].value;
@@ -235,7 +236,7 @@ impl NumberingPass<'_, '_> {
         }
     }
 
-    /// The use of a variable's value uses the values that it joins.
+    /// Propagates uses from the values of variables to the values that they join.
     pub(super) fn propagate_uses(&mut self) {
         while let Some(member) = self.pending.pop() {
             let Member { node, operands, .. } = self.members[member as usize];
