@@ -49,7 +49,7 @@ static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
                             StringRef Problem) {
   MF.getFunction().getContext().diagnose(DiagnosticInfoGeneric(
       "oriel: function '" + MF.getName() + "' at stage " + stageName(Stage) +
-          " stays as LLVM made it: " + Problem,
+          " is left as LLVM made it: " + Problem,
       DS_Warning));
 }
 

@@ -14,7 +14,7 @@
 ; RUN: not %oriel differential %s --mutate nonsense 2>&1 | FileCheck %s --check-prefix=KIND
 ; KIND: 'nonsense' is no kind of wrong edit; kinds are: swap-operands, drop-store,
 ; RUN: %oriel differential --mutate list | FileCheck %s --check-prefix=LIST
-; LIST: drop-store {{.*}}A store goes.
+; LIST: drop-store {{.*}}Removes a store.
 ;
 ; RUN: %oriel exec %s --blind 1 --stage ssa --before OptimizeHotColdFlow --after MergeBasicBlocks@ssa \
 ; RUN:   | FileCheck %s --check-prefix=BEFORE
