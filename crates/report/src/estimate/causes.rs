@@ -79,7 +79,6 @@ impl Cause {
         match name {
             "loads_first_peak"
             | "peak_within_32"
-            | "peak_within_64"
             | "latency_peak"
             | "loads_in_flight"
             | "loads_in_source_order"
@@ -88,12 +87,9 @@ impl Cause {
             | "shared_loads_of_block"
             | "innermost_loads" => Self::LoadsInFlight,
             "live_between_blocks" | "live_into_loops" | "loops" | "loop_depth" => Self::LiveThroughLoops,
-            "unrolled_peak" | "unrolled_within_32" | "unrolled_spaced" | "constant_rounds"
-            | "nested_rounds" | "nested_nodes" | "nested_loads" | "live_with_loads" | "constant_loops" => {
-                Self::UnrolledLoops
-            }
-            "source_spaced" | "loads_first_spaced" | "spaced_within_32" | "least_spaced" | "wide_nodes"
-            | "widest_result" | "doubles" => Self::Tuples,
+            "constant_rounds" | "nested_rounds" | "nested_nodes" | "nested_loads" | "live_with_loads"
+            | "constant_loops" => Self::UnrolledLoops,
+            "spaced_within_32" | "least_spaced" | "wide_nodes" | "widest_result" | "doubles" => Self::Tuples,
             "matrix_operations" | "async_copies" | "opaque" => Self::TensorCores,
             "calls" | "unknown_calls" | "live_over_calls" | "called_by_address" => Self::Calls,
             "temporaries" | "special_functions" => Self::Divisions,

@@ -89,20 +89,8 @@ features! {
     loads_first_peak,
     /// Peak of cells if loads go first up to 32 registers.
     peak_within_32,
-    /// Peak of cells if loads go first up to 64 registers.
-    peak_within_64,
-    /// Peak of loops of one region, unrolled, if loads go first.
-    unrolled_peak,
-    /// Peak of loops of one region, unrolled, if loads go first up to 32 registers.
-    unrolled_within_32,
-    /// Registers with those that memory still reads, and gaps, in LLVM's order.
-    source_spaced,
-    /// The same if loads go first.
-    loads_first_spaced,
-    /// The same if loads go first up to 32 registers.
+    /// Registers with those that memory still reads, and gaps, if loads go first up to 32 registers.
     spaced_within_32,
-    /// The same of loops of one region, unrolled.
-    unrolled_spaced,
     /// Most rounds of a loop of one region that is unrolled completely.
     constant_rounds,
     /// Results of loads at once, those from the constant bank too, regions ordered by latency.
@@ -236,13 +224,7 @@ impl Features {
         under(&mut self.latency_peak, callee.latency_peak);
         under(&mut self.loads_first_peak, callee.loads_first_peak);
         under(&mut self.peak_within_32, callee.peak_within_32);
-        under(&mut self.peak_within_64, callee.peak_within_64);
-        under(&mut self.unrolled_peak, callee.unrolled_peak);
-        under(&mut self.unrolled_within_32, callee.unrolled_within_32);
-        under(&mut self.source_spaced, callee.source_spaced);
-        under(&mut self.loads_first_spaced, callee.loads_first_spaced);
         under(&mut self.spaced_within_32, callee.spaced_within_32);
-        under(&mut self.unrolled_spaced, callee.unrolled_spaced);
         under(&mut self.live_between_blocks, callee.live_between_blocks);
         under(&mut self.live_into_loops, callee.live_into_loops);
         under(&mut self.live_over_exchanges, callee.live_over_exchanges);
@@ -369,8 +351,7 @@ impl Features {
         live: &LiveCells,
     ) {
         let mut scratch = Scratch::default();
-        let mut most = [Cost::default(); 6];
-        let mut unrolled = [Cost::default(); 2];
+        let mut most = [Cost::default(); 5];
         for region in &regions(function, flow, nodes) {
             let size: usize = region
                 .blocks
@@ -378,8 +359,7 @@ impl Features {
                 .map(|&(block, _)| nodes.of(block).len())
                 .sum();
             self.largest_region = self.largest_region.max(size as f32);
-            let mut graph_of = |copies| BlockGraph::new(cells, nodes, live, region, copies, &mut scratch);
-            let graph = graph_of(1);
+            let graph = BlockGraph::new(cells, nodes, live, region, &mut scratch);
             self.longest_block = self.longest_block.max(graph.length() as f32);
             let least = graph.least_order();
             let policies = [
@@ -388,7 +368,6 @@ impl Features {
                 Policy::Latency,
                 Policy::Loads(u32::MAX),
                 Policy::Loads(32),
-                Policy::Loads(64),
             ];
             let mut unlimited = Cost::default();
             for (most, policy) in most.iter_mut().zip(policies) {
@@ -408,40 +387,25 @@ impl Features {
             let rounds = latch.and_then(|latch| constant_rounds(function, latch));
             let rounds = rounds.filter(|rounds| rounds * size <= UNROLLED_LIMIT);
             self.constant_rounds = self.constant_rounds.max(rounds.unwrap_or(0) as f32);
-            let rounds = rounds.unwrap_or(UNROLLED_ROUNDS);
-            if latch.is_some() && rounds * size <= UNROLLED_LIMIT {
-                let graph = graph_of(rounds);
-                let least = graph.least_order();
-                let policies = [Policy::Loads(u32::MAX), Policy::Loads(32)];
-                for (most, policy) in unrolled.iter_mut().zip(policies) {
-                    *most = most.max(graph.cost(policy, &least));
-                }
-            }
         }
         for &block in function.blocks() {
             self.add_live(cells, flow, block, nodes.of(block), live);
         }
-        let [source, least, latency, loads_first, within_32, within_64] = most;
+        let [source, least, latency, loads_first, within_32] = most;
         self.source_peak = source.registers as f32;
         self.uniform_peak = source.uniform as f32;
         self.all_peak = source.everything as f32;
         self.latency_peak = latency.registers as f32;
         self.loads_first_peak = loads_first.registers as f32;
         self.peak_within_32 = within_32.registers as f32;
-        self.peak_within_64 = within_64.registers as f32;
         self.loads_in_flight = latency.loaded as f32;
         self.loads_in_source_order = source.loaded as f32;
-        self.source_spaced = source.spaced as f32;
         self.least_peak = least.registers as f32;
         self.least_spaced = least.spaced as f32;
         self.kept_peak = least.kept as f32;
         self.kept_within_32 = within_32.kept as f32;
         self.live_over_exchanges = source.over_exchanges as f32;
-        self.loads_first_spaced = loads_first.spaced as f32;
         self.spaced_within_32 = within_32.spaced as f32;
-        self.unrolled_spaced = unrolled[1].spaced as f32;
-        self.unrolled_peak = unrolled[0].registers as f32;
-        self.unrolled_within_32 = unrolled[1].registers as f32;
     }
 
     fn add_live(

@@ -373,17 +373,17 @@ mod tests {
 
     #[test]
     fn what_is_far_beyond_all_measured_is_not_known() {
-        let estimate = |blocks: f32| {
+        let estimate = |nodes: f32| {
             let features = Features {
                 sm: 80.0,
                 register_limit: 255.0,
-                blocks,
+                nodes,
                 ..Features::default()
             };
             MODEL.estimate(&features).unlike
         };
         assert_eq!(estimate(10.0), None);
-        assert_eq!(estimate(1e6), Some("blocks"));
+        assert_eq!(estimate(1e6), Some("nodes"));
     }
 
     /// The lines of a model's text before its trees.

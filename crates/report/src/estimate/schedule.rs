@@ -226,14 +226,12 @@ struct Ordering {
 }
 
 impl BlockGraph {
-    /// Builds the graph of the blocks of a region, repeated `copies` times; more than one stands
-    /// for an unrolled loop.
+    /// Builds the graph of the blocks of a region.
     pub fn new(
         cells: &Cells,
         nodes: &Nodes,
         live: &LiveCells,
         region: &Region,
-        copies: usize,
         scratch: &mut Scratch,
     ) -> Self {
         let live_in = live.live_in(region.head());
@@ -247,7 +245,7 @@ impl BlockGraph {
         scratch.current.resize(nodes.cell_count(), 0);
         let mut graph = Self {
             values: Vec::new(),
-            nodes: Vec::with_capacity(size * copies),
+            nodes: Vec::with_capacity(size),
             live_in: Vec::new(),
         };
         scratch.definers.clear();
@@ -263,13 +261,11 @@ impl BlockGraph {
             fence: None,
             since_fence: 0,
         };
-        for copy in 0..copies {
-            for (number, (of_block, is_predicated)) in blocks().enumerate() {
-                // Branches within a region and between the copies of a body are removed.
-                let is_end = copy + 1 == copies && number + 1 == region.blocks.len();
-                for node in of_block.iter().filter(|node| is_end || !node.is_terminator) {
-                    graph.add(cells, nodes, node, is_predicated, scratch, &mut ordering);
-                }
+        for (number, (of_block, is_predicated)) in blocks().enumerate() {
+            // Branches within a region are removed.
+            let is_end = number + 1 == region.blocks.len();
+            for node in of_block.iter().filter(|node| is_end || !node.is_terminator) {
+                graph.add(cells, nodes, node, is_predicated, scratch, &mut ordering);
             }
         }
         for &cell in region.ends.iter().flat_map(|&end| live.live_out(end)) {

@@ -173,16 +173,11 @@ fn loads_go_first_as_far_as_the_target_lets_them() {
     assert_eq!(few.loads_in_flight, 8.0);
     let many = features_for(75, &loads_in_turn(100));
     assert_eq!(many.loads_first_peak, 101.0);
-    assert!(many.latency_peak > many.peak_within_64);
+    assert!(many.latency_peak > 2.0 * many.peak_within_32);
     assert!(
         (32.0..=34.0).contains(&many.peak_within_32),
         "{}",
         many.peak_within_32
-    );
-    assert!(
-        (64.0..=66.0).contains(&many.peak_within_64),
-        "{}",
-        many.peak_within_64
     );
 }
 
@@ -258,11 +253,12 @@ bix2:
     };
     let (eight, sixteen) = (body(8), body(16));
     assert_eq!((eight.constant_rounds, sixteen.constant_rounds), (8.0, 16.0));
-    assert!(sixteen.unrolled_peak >= eight.unrolled_peak + 6.0);
+    assert_eq!(sixteen.live_with_loads, eight.live_with_loads + 8.0);
+    assert_eq!((eight.nested_rounds, eight.nested_loads), (8.0, 8.0));
     // Too many rounds to be unrolled completely: a few are.
     let many = body(1_000);
     assert_eq!(many.constant_rounds, 0.0);
-    assert!(many.unrolled_peak < eight.unrolled_peak);
+    assert!(many.live_with_loads < eight.live_with_loads);
 }
 
 #[test]
@@ -335,4 +331,81 @@ proptest! {
         prop_assert!(estimate.high <= 64);
         prop_assert!(features.peak_within_32 <= features.loads_first_peak.max(features.source_peak + 32.0));
     }
+}
+
+#[test]
+fn loads_in_assembly_are_loads() {
+    // Assembly with side effects stays where it is in LLVM; ptxas loads both values first.
+    let body = "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = ASM &\"ld.global.b32 $0, [$1 + 0];\", 1, 10, 9, %0
+    %2:R32 = IADD.b32 %1, 1
+    %3:R32 = ASM &\"ld.global.b32 $0, [$1 + 4];\", 1, 10, 9, %0
+    %4:R32 = IADD.b32 %2, %3
+    ST.global.b32 %4, [%0]
+    RET
+";
+    let found = features_for(75, body);
+    assert_eq!((found.global_loads, found.loads_in_flight), (2.0, 2.0));
+}
+
+#[test]
+fn an_order_that_needs_few_registers_has_loads_next_to_their_readers() {
+    let mut body = "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = MOV.b32 0
+    %2:R32 = S2R.b32 tid.x
+"
+    .to_owned();
+    for number in 0..20 {
+        body += &format!(
+            "    %{}:R32 = LD.nc.global.b32.b32 [%0+{}]\n",
+            number + 3,
+            4 * number
+        );
+    }
+    body += "    %30:R32 = IADD.b32 %2, %3\n";
+    for number in 1..20 {
+        body += &format!(
+            "    %{}:R32 = IADD.b32 %{}, %{}\n",
+            number + 30,
+            number + 29,
+            number + 3
+        );
+    }
+    body += "    ST.global.b32 %49, [%0]\n    RET\n";
+    let found = features_for(75, &body);
+    assert_eq!((found.source_peak, found.least_peak), (21.0, 2.0));
+}
+
+#[test]
+fn for_a_debugger_parameters_and_predicates_take_registers() {
+    let text = "kernel \"k\" sm_80 late {
+bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 tid.x
+    ST.global.b32 %1, [%0]
+    RET
+}
+";
+    let function = parse_function(text).expect("it parses");
+    let features = |is_debug| {
+        let target = Target {
+            sm: 80,
+            register_limit: MAX_REGISTERS_PER_THREAD,
+            threads: 0,
+            is_debug,
+        };
+        Features::new(&function, &target)
+    };
+    assert_eq!(
+        (features(false).debug_peak, features(true).debug_peak),
+        (0.0, 3.0)
+    );
+    let estimate = RegisterEstimate::from_features(&features(true));
+    assert_eq!(estimate.registers, 9);
+    assert_eq!(
+        estimate.reasons[0].map(|reason| reason.cause),
+        Some(Cause::Debugger)
+    );
 }
