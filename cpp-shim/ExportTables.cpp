@@ -92,6 +92,16 @@ void SnapshotExporter::exportFunction(const MachineFunction &MF,
     Record.flags |= ORIEL_FUNCTION_NO_PHIS;
 }
 
+/// True if the module's PTX will tell ptxas to compile for a debugger, as
+/// NVPTXAsmPrinter::emitHeader decides.
+static bool isForDebugger(const Module &M) {
+  return any_of(M.debug_compile_units(), [](const DICompileUnit *Unit) {
+    const auto Kind = Unit->getEmissionKind();
+    return Kind == DICompileUnit::LineTablesOnly ||
+           Kind == DICompileUnit::FullDebug;
+  });
+}
+
 void SnapshotExporter::exportFunctionProperties(
     const MachineFunction &MF, const MachineBlockFrequencyInfo *Frequencies) {
   const Function &F = MF.getFunction();
@@ -104,6 +114,8 @@ void SnapshotExporter::exportFunctionProperties(
     Record.flags |= ORIEL_FUNCTION_KERNEL;
   if (F.getSubprogram())
     Record.flags |= ORIEL_FUNCTION_DEBUG_INFO;
+  if (isForDebugger(*F.getParent()))
+    Record.flags |= ORIEL_FUNCTION_FOR_DEBUGGER;
   if (F.hasOptSize())
     Record.flags |= ORIEL_FUNCTION_OPT_SIZE;
   if (F.isConvergent())

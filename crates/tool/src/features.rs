@@ -17,6 +17,10 @@ pub struct FeaturesArguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
+    /// Estimate as if the mark for debuggers were taken out of the PTX, as Triton does
+    #[arg(long)]
+    without_debug: bool,
+
     #[command(flatten)]
     modules: ModuleOptions,
 }
@@ -27,16 +31,16 @@ pub fn run(arguments: &FeaturesArguments) -> Result<(), String> {
     let mut snapshots = Vec::new();
     for path in &arguments.files {
         if is_module(path) {
-            print_features(&arguments.modules.snapshots_of(path)?)?;
+            print_features(&arguments.modules.snapshots_of(path)?, arguments.without_debug)?;
         } else {
             snapshots
                 .push(OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?);
         }
     }
-    print_features(&snapshots)
+    print_features(&snapshots, arguments.without_debug)
 }
 
-fn print_features(snapshots: &[OwnedSnapshot]) -> Result<(), String> {
+fn print_features(snapshots: &[OwnedSnapshot], without_debug: bool) -> Result<(), String> {
     let mut graph = CallGraph::default();
     let mut kernels = Vec::new();
     for snapshot in snapshots {
@@ -44,7 +48,9 @@ fn print_features(snapshots: &[OwnedSnapshot]) -> Result<(), String> {
         if snapshot.stage() == Stage::Late {
             let function =
                 from_machine(&snapshot).map_err(|error| format!("{}: {error}", snapshot.name()))?;
-            graph.add(&function, &Target::of(&snapshot));
+            let target = Target::of(&snapshot);
+            let is_debug = target.is_debug && !without_debug;
+            graph.add(&function, &Target { is_debug, ..target });
             if snapshot.is_kernel() {
                 kernels.push(function.info.name);
             }

@@ -134,6 +134,8 @@ abi! {
         7 ARCH_SPECIFIC,
         /// The SM name ends in `f`.
         8 FAMILY_SPECIFIC,
+        /// The module's PTX tells ptxas to compile for a debugger.
+        9 FOR_DEBUGGER,
     }
 
     /// Properties of a block.

@@ -76,7 +76,7 @@ impl Target {
             sm,
             register_limit: bounds.register_limit_of_ptxas(sm),
             threads: bounds.max_threads_per_block.unwrap_or(0),
-            is_debug: snapshot.flags().contains(FunctionFlags::DEBUG_INFO),
+            is_debug: snapshot.flags().contains(FunctionFlags::FOR_DEBUGGER),
         }
     }
 }

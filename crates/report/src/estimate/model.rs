@@ -409,20 +409,69 @@ mod tests {
             model_text::Node::Leaf(value) => Node::Leaf(value),
         };
         let nodes: Vec<Node> = text.registers.nodes.iter().map(node).collect();
-        let forest = Forest {
-            start: text.registers.start,
-            nodes: &nodes,
-            trees: &text.registers.trees,
+        let errors = |errors: &'_ model_text::Errors| (errors.interval, errors.ascending.clone());
+        let ((interval, ascending), (debug_interval, debug_ascending)) =
+            (errors(&text.errors), errors(&text.debug_errors));
+        let model = Model {
+            inputs: &text
+                .inputs
+                .iter()
+                .map(|name| Features::number(name))
+                .collect::<Vec<_>>(),
+            shares: &text
+                .shares
+                .iter()
+                .map(|name| Features::number(name))
+                .collect::<Vec<_>>(),
+            most: &text.most,
+            errors: Errors {
+                interval,
+                ascending: &ascending,
+            },
+            debug_errors: Errors {
+                interval: debug_interval,
+                ascending: &debug_ascending,
+            },
+            registers: Forest {
+                start: text.registers.start,
+                nodes: &nodes,
+                trees: &text.registers.trees,
+            },
+            spread: Forest {
+                start: text.spread.start,
+                nodes: &[],
+                trees: &text.spread.trees,
+            },
         };
         let sum = |inputs: [f64; 2]| {
             let mut steps = [0.0; 2];
-            let sum = forest.sum(&inputs, |input, step| steps[usize::from(input)] += step);
+            let sum = model
+                .registers
+                .sum(&inputs, |input, step| steps[usize::from(input)] += step);
             (sum, steps)
         };
         // The mean of the second test is 0.625, that of the first one 0.5625.
         assert_eq!(sum([75.0, 9.0]), (0.5, [-0.0625, 0.0]));
         assert_eq!(sum([90.0, 1.0]), (0.25, [0.0625, -0.375]));
         assert_eq!(sum([90.0, 3.0]), (1.0, [0.0625, 0.375]));
+        let features = Features {
+            sm: 75.0,
+            register_limit: 255.0,
+            ..Features::default()
+        };
+        // The logarithm is 0.5, and the ends of the interval are one unit away.
+        let estimate = model.estimate(&features);
+        assert_eq!((estimate.low, estimate.registers, estimate.high), (1, 2, 4));
+        assert_eq!(estimate.unlike, None);
+        assert_eq!(
+            model
+                .estimate(&Features {
+                    sm: 101.0,
+                    ..features
+                })
+                .unlike,
+            Some("sm")
+        );
     }
 
     #[test]
