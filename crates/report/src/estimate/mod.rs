@@ -34,10 +34,6 @@ mod loop_nests;
 mod lower;
 mod model;
 #[cfg(test)]
-#[expect(
-    dead_code,
-    reason = "the build reads the rest of the text, the library's tests only its trees"
-)]
 mod model_text;
 mod regions;
 mod rounds;
