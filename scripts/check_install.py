@@ -22,7 +22,10 @@ import examples
 ROOT = common.ROOT
 KERNEL = ROOT / "examples/embed-cpp/kernel.ll"
 # A call with values on the stack, shared memory and barriers, OpenCL, launch bounds.
-SOURCES = ["language/device_calls.cu", "linear-algebra/sgemm_tiled.cu", "crypto/chacha20.cl", "language/register_bounds.cu"]
+SOURCES = [
+    f"examples/{name}"
+    for name in ("language/device_calls.cu", "linear-algebra/sgemm_tiled.cu", "crypto/chacha20.cl", "language/register_bounds.cu")
+]
 INSTALLED = {
     "bin/oriel", "include/oriel.h", "lib/liboriel.so", "lib/oriel/oriel", "lib/pkgconfig/oriel.pc",
     "lib/cmake/Oriel/OrielConfig.cmake", "lib/cmake/Oriel/OrielConfigVersion.cmake", "share/doc/oriel/copyright",
@@ -122,7 +125,7 @@ def llc(installation, module, sm, flags="", report=None):
 def bitcode(source, folder):
     module = folder / f"{Path(source).stem}.bc"
     if not module.exists():
-        common.run(examples.clang_command(Path("examples") / source, module))
+        common.run(examples.clang_command(source, module))
     return module
 
 
