@@ -115,6 +115,9 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     Outcome.result = Done.Result;
     Problem = std::move(Done.Problem);
   }
+  // Only the assembly printer reads it.
+  if (Run && oriel_run_sets_min_blocks(Run))
+    MF.getFunction().addFnAttr("nvvm.minctasm", "1");
   if (Outcome.result != ORIEL_RESULT_FAILED)
     Remarks.emit();
   Outcome.problem = toText(Problem);

@@ -117,6 +117,9 @@ OrielRemark oriel_run_remark(const OrielRun *run, size_t index);
 /// long as the run.
 const OrielPlan *oriel_run_plan(const OrielRun *run);
 
+/// True if the kernel is to be marked with `.minnctapersm 1`.
+uint32_t oriel_run_sets_min_blocks(const OrielRun *run);
+
 enum OrielResult {
   ORIEL_RESULT_UNCHANGED = 0, ///< There was no plan.
   ORIEL_RESULT_IDENTITY = 1,  ///< Rebuilt exactly as it was.

@@ -12,6 +12,7 @@ use crate::phases::{
     Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, unread_stores,
 };
 use crate::plan::Plan;
+use crate::report::wants_min_blocks;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use crate::validate::{Subject, Validator};
@@ -33,6 +34,8 @@ pub struct Work {
     pub effects: Option<StageEffects>,
     /// Warnings about the original function.
     pub warnings: Vec<String>,
+    /// True if the kernel is to be marked with `.minnctapersm 1`.
+    pub sets_min_blocks: bool,
     /// True if a phase changed the function and the change was kept.
     pub is_changed: bool,
     /// The validator's result, if it ran: a proof, or its doubt.
@@ -99,6 +102,10 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
         false => Change::None,
     };
     write_dot(&function, snapshot, options)?;
+    if steps.sets_min_blocks && wants_min_blocks(snapshot, &function) {
+        work.sets_min_blocks = true;
+        work.remarks.push(min_blocks_set());
+    }
     match change {
         Change::None => work.unchanged = Some(function),
         Change::Kept => work.plan = Some(plan(&function, snapshot)?),
@@ -152,6 +159,7 @@ struct Steps {
     warns_of_uninitialized: bool,
     warns_of_unread_stores: bool,
     optimizes: bool,
+    sets_min_blocks: bool,
     writes_dot: bool,
 }
 
@@ -169,6 +177,11 @@ impl Steps {
                 && options.warn_unread_stores.unwrap_or(in_analysis)
                 && !snapshot.arrays().frame_objects.is_empty(),
             optimizes: options.mode == Mode::Optimize && (options.phases == Phases::None || has_phases()),
+            sets_min_blocks: stage == Stage::Late
+                && options.mode == Mode::Optimize
+                && options
+                    .set_min_blocks
+                    .unwrap_or(options.phases == Phases::Profile),
             writes_dot: options.dot_directory.is_some(),
         }
     }
@@ -329,6 +342,17 @@ fn taken_back(reason: &str) -> Remark {
         name: "NeverWorse",
         instruction: None,
         message: format!("the function stays as it is: {reason}"),
+    }
+}
+
+/// Returns the remark on a kernel that gets `.minnctapersm 1`.
+fn min_blocks_set() -> Remark {
+    Remark {
+        kind: RemarkKind::Passed,
+        phase: "profile",
+        name: "MinBlocks",
+        instruction: None,
+        message: "marked with .minnctapersm 1: it needs more registers than a thread can have, and without a number of blocks ptxas may give it only a few".to_owned(),
     }
 }
 

@@ -129,6 +129,7 @@ pub struct OrielRun {
     library_time: Duration,
     wants_remarks: bool,
     wants_analysis: bool,
+    sets_min_blocks: bool,
     /// The function in Ori, if it is unchanged.
     unchanged: Option<Function>,
     /// The figures of the code that LLVM received.
@@ -179,6 +180,7 @@ extern "C" fn oriel_run_begin(
         wants_remarks: host.wants_remarks(),
         wants_analysis: wants_analysis(&view, &options, host),
         options,
+        sets_min_blocks: work.sets_min_blocks,
         unchanged: work.unchanged,
         figures: None,
         code_remarks: Vec::new(),
@@ -206,6 +208,11 @@ fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Resul
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_plan(run: &OrielRun) -> Option<&OrielPlan> {
     run.plan.as_ref().map(|(_, pointers)| pointers)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_sets_min_blocks(run: &OrielRun) -> u32 {
+    u32::from(run.sets_min_blocks)
 }
 
 #[unsafe(no_mangle)]

@@ -141,6 +141,9 @@ pub struct Options {
     /// True to warn of kernels whose launch bounds leave too few registers. None: only in
     /// [`Mode::Analyze`].
     pub warn_launch_bounds: Option<bool>,
+    /// True to set `.minnctapersm 1` where a kernel needs it to get its registers. None: only where
+    /// the profile's phases run.
+    pub set_min_blocks: Option<bool>,
     /// True to check Ori's phases with its verifier, and the result with LLVM's.
     pub verify: bool,
     /// The use of the validator; none: see [`Options::validation`].

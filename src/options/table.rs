@@ -85,6 +85,15 @@ pub const TABLE: &[OptionSpec] = &[
         apply: |options, value| options.phase_options.knobs.set(value),
     },
     OptionSpec {
+        name: "oriel-min-blocks",
+        value: "on|off",
+        help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers (default: on unless phases are listed)",
+        apply: |options, value| {
+            options.set_min_blocks = Some(choose(value, ON_OFF)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-phases",
         value: "LIST|none",
         help: "Run only these phases; none: take each function to Ori and back",

@@ -19,6 +19,7 @@
 //! | `estimate/` | the estimate of ptxas' registers |
 //! | `occupancy/` | occupancy of a kernel on a multiprocessor |
 //! | `figures.rs` | the figures of all three |
+//! | `min_blocks.rs` | kernels that need `.minnctapersm` to get their registers |
 //! | `remarks.rs` | the figures as LLVM remarks |
 //! | `code_report.rs`, `table.rs` | the record of `oriel report` on a function, and its text output |
 //! | `target.rs` | destinations of reports |
@@ -37,6 +38,7 @@ mod dot;
 pub mod estimate;
 mod figures;
 mod live_ranges;
+mod min_blocks;
 pub mod occupancy;
 mod opcodes;
 pub mod page;
@@ -52,6 +54,7 @@ pub use code_report::CodeReport;
 pub use dot::write_pressure_dot;
 pub use figures::{CodeFigures, OccupancyFigures, ReasonFigure};
 pub use live_ranges::write_live_ranges;
+pub use min_blocks::wants_min_blocks;
 pub use opcodes::{OpcodeReport, StageOpcodes};
 pub use remarks::{CodeRemark, Piece, code_remarks};
 pub use table::{write_details, write_table};
