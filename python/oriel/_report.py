@@ -41,6 +41,9 @@ class FunctionReport:
     registers_estimate: int | None = None
     registers_estimate_low: int | None = None
     registers_estimate_high: int | None = None
+    registers_estimate_reasons: list[dict[str, Any]] | None = None
+    registers_estimate_unlike: str | None = None
+    registers_estimate_optimized: int | None = None
     spill_risk_percent: int | None = None
     registers_limit: int | None = None
     occupancy_threads_per_block: int | None = None
