@@ -17,12 +17,14 @@ const PRIME: u32 = 0x0100_0193;
 
 impl Fnv1a {
     /// The hash of an empty input.
+    #[inline]
     pub const fn new() -> Self {
         Self(OFFSET_BASIS)
     }
 
     /// Adds a byte.
     #[must_use]
+    #[inline]
     pub const fn byte(self, byte: u8) -> Self {
         Self((self.0 ^ byte as u32).wrapping_mul(PRIME))
     }
@@ -36,17 +38,20 @@ impl Fnv1a {
 
     /// Adds bytes.
     #[must_use]
+    #[inline]
     pub fn bytes(self, bytes: &[u8]) -> Self {
         bytes.iter().fold(self, |hash, &byte| hash.byte(byte))
     }
 
     /// Adds words.
     #[must_use]
+    #[inline]
     pub fn words(self, words: &[u32]) -> Self {
         words.iter().fold(self, |hash, &word| hash.word(word))
     }
 
     /// Returns the hash.
+    #[inline]
     pub const fn finish(self) -> u32 {
         self.0
     }
@@ -81,6 +86,7 @@ const CODE_FACTOR: u32 = 1025;
 
 impl CodeHash {
     /// The hash of an empty input.
+    #[inline]
     pub const fn new() -> Self {
         Self(0)
     }
@@ -94,11 +100,13 @@ impl CodeHash {
 
     /// Adds words.
     #[must_use]
+    #[inline]
     pub fn words(self, words: &[u32]) -> Self {
         words.iter().fold(self, |hash, &word| hash.word(word))
     }
 
     /// Returns the hash.
+    #[inline]
     pub const fn finish(self) -> u32 {
         self.0
     }

@@ -88,11 +88,13 @@ impl Operand {
     }
 
     /// Creates a data register operand.
+    #[inline]
     pub fn register(register: Register) -> Self {
         Self::with_index(REGISTER, register.index())
     }
 
     /// Creates a predicate register operand.
+    #[inline]
     pub fn predicate(register: Register) -> Self {
         Self::with_index(PREDICATE, register.index())
     }
@@ -104,26 +106,31 @@ impl Operand {
     }
 
     /// Creates an operand for a constant of the function's table.
+    #[inline]
     pub fn constant(constant: ConstantId) -> Self {
         Self::with_index(CONSTANT, constant.index())
     }
 
     /// Creates an operand that names a block.
+    #[inline]
     pub fn target(block: Block) -> Self {
         Self::with_index(TARGET, block.index())
     }
 
     /// Creates an operand for a block that control falls through to.
+    #[inline]
     pub fn fall_through(block: Block) -> Self {
         Self::with_index(FALL_THROUGH, block.index())
     }
 
     /// Creates an operand that the machine function describes.
+    #[inline]
     pub fn special(special: SpecialId) -> Self {
         Self::with_index(SPECIAL, special.index())
     }
 
     /// Returns the word.
+    #[inline]
     pub const fn bits(self) -> u32 {
         self.0
     }
@@ -152,16 +159,19 @@ impl Operand {
     }
 
     /// Returns the register of either file.
+    #[inline]
     pub fn as_register(self) -> Option<Register> {
         matches!(self.tag(), REGISTER | PREDICATE).then(|| Register::from_u32(self.index()))
     }
 
     /// Returns the block, named or fallen through to.
+    #[inline]
     pub fn as_block(self) -> Option<Block> {
         matches!(self.tag(), TARGET | FALL_THROUGH).then(|| Block::from_u32(self.index()))
     }
 
     /// True if it is an integer in the word or a constant of the table.
+    #[inline]
     pub const fn is_constant(self) -> bool {
         matches!(self.tag(), IMMEDIATE | CONSTANT)
     }
@@ -188,50 +198,59 @@ impl Operand {
     }
 
     /// True if the operand is negated.
+    #[inline]
     pub const fn is_negated(self) -> bool {
         self.0 & NEGATE != 0
     }
 
     /// True if the operand's absolute value is taken.
+    #[inline]
     pub const fn is_absolute(self) -> bool {
         self.0 & ABSOLUTE != 0
     }
 
     /// True if the operand's bits are complemented.
+    #[inline]
     pub const fn is_complemented(self) -> bool {
         self.0 & COMPLEMENT != 0
     }
 
     /// True if the operand carries a modifier.
+    #[inline]
     pub const fn is_modified(self) -> bool {
         self.0 & MODIFIERS != 0
     }
 
     /// Sets or clears negation.
     #[must_use]
+    #[inline]
     pub const fn negated(self, negate: bool) -> Self {
         Self(self.0 & !NEGATE | if negate { NEGATE } else { 0 })
     }
 
     /// Sets or clears the absolute value.
     #[must_use]
+    #[inline]
     pub const fn absolute(self, absolute: bool) -> Self {
         Self(self.0 & !ABSOLUTE | if absolute { ABSOLUTE } else { 0 })
     }
 
     /// Sets or clears the complement.
     #[must_use]
+    #[inline]
     pub const fn complemented(self, complement: bool) -> Self {
         Self(self.0 & !COMPLEMENT | if complement { COMPLEMENT } else { 0 })
     }
 
     /// True if the operand's value does not matter.
+    #[inline]
     pub const fn is_undefined(self) -> bool {
         self.0 & UNDEFINED != 0
     }
 
     /// Sets or clears the mark that the value does not matter.
     #[must_use]
+    #[inline]
     pub const fn undefined(self, undefined: bool) -> Self {
         Self(self.0 & !UNDEFINED | if undefined { UNDEFINED } else { 0 })
     }

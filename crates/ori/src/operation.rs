@@ -344,16 +344,19 @@ operations! {
 
 impl Operation {
     /// Returns the operation's properties.
+    #[inline]
     pub const fn flags(self) -> OperationFlags {
         self.properties().flags
     }
 
     /// Returns the name in text form.
+    #[inline]
     pub const fn name(self) -> &'static str {
         self.properties().name
     }
 
     /// Returns the operation with this name.
+    #[inline]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -362,26 +365,31 @@ impl Operation {
     }
 
     /// True if the operation ends a block.
+    #[inline]
     pub const fn is_terminator(self) -> bool {
         self.flags().contains(OperationFlags::TERMINATOR)
     }
 
     /// True if the operation only describes variables.
+    #[inline]
     pub const fn is_debug(self) -> bool {
         self.flags().contains(OperationFlags::DEBUG)
     }
 
     /// True if the operation is known from LLVM's flags only.
+    #[inline]
     pub const fn is_opaque(self) -> bool {
         self.flags().contains(OperationFlags::OPAQUE)
     }
 
     /// True if the first two sources may be exchanged.
+    #[inline]
     pub const fn is_commutative(self) -> bool {
         self.flags().contains(OperationFlags::COMMUTATIVE)
     }
 
     /// True if the operation copies a register or a constant, bit for bit.
+    #[inline]
     pub const fn is_copy(self) -> bool {
         self.flags().contains(OperationFlags::COPY)
     }

@@ -21,6 +21,7 @@ macro_rules! data_types {
             pub const ALL: &[Self] = &[Self::None, $( Self::$variant, )*];
 
             /// Returns PTX's name of the type.
+            #[inline]
             pub const fn name(self) -> &'static str {
                 match self {
                     Self::None => "",
@@ -29,6 +30,7 @@ macro_rules! data_types {
             }
 
             /// Returns the width in bits of all lanes together; zero if there is no type.
+            #[inline]
             pub const fn bits(self) -> u32 {
                 match self {
                     Self::None => 0,
@@ -37,6 +39,7 @@ macro_rules! data_types {
             }
 
             /// Returns the interpretation of the bits.
+            #[inline]
             pub const fn class(self) -> TypeClass {
                 match self {
                     Self::None => TypeClass::Bits,
@@ -45,6 +48,7 @@ macro_rules! data_types {
             }
 
             /// Returns the number of lanes.
+            #[inline]
             pub const fn lanes(self) -> u32 {
                 match self {
                     Self::None => 0,
@@ -123,6 +127,7 @@ data_types! {
 
 impl DataType {
     /// Returns the type with this name.
+    #[inline]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -144,16 +149,19 @@ impl DataType {
     }
 
     /// True for a floating-point type.
+    #[inline]
     pub const fn is_float(self) -> bool {
         matches!(self.class(), TypeClass::Float)
     }
 
     /// True for a signed integer type.
+    #[inline]
     pub const fn is_signed(self) -> bool {
         matches!(self.class(), TypeClass::Signed)
     }
 
     /// Returns the width of one lane in bits.
+    #[inline]
     pub const fn lane_bits(self) -> u32 {
         match self.lanes() {
             0 => 0,

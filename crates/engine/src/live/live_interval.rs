@@ -25,11 +25,13 @@ pub struct LiveSegment {
 
 impl LiveSegment {
     /// True if the segment contains `index`.
+    #[inline]
     pub fn contains(&self, index: SlotIndex) -> bool {
         self.start <= index && index < self.end
     }
 
     /// True if the segment contains all of `[start, end)`.
+    #[inline]
     pub fn contains_interval(&self, start: SlotIndex, end: SlotIndex) -> bool {
         self.start <= start && end <= self.end
     }
@@ -67,6 +69,7 @@ pub struct OwnedLiveRange {
 
 impl OwnedLiveRange {
     /// Borrows the range.
+    #[inline]
     pub fn as_range(&self) -> LiveRange<'_> {
         LiveRange {
             segments: &self.segments,
@@ -77,6 +80,7 @@ impl OwnedLiveRange {
 
 impl LiveRange<'_> {
     /// Returns a copy that can be changed.
+    #[inline]
     pub fn to_owned(&self) -> OwnedLiveRange {
         OwnedLiveRange {
             segments: self.segments.into(),
@@ -130,17 +134,20 @@ pub struct LiveIntervals {
 
 impl LiveIntervals {
     /// Returns the numbering that the intervals refer to.
+    #[inline]
     pub fn indexes(&self) -> &SlotIndexes {
         &self.indexes
     }
 
     /// Returns the number of registers, including those without an interval.
+    #[inline]
     pub fn register_count(&self) -> usize {
         self.records.len()
     }
 
     /// True if the register has an interval, possibly an empty one. Registers have one if an
     /// instruction other than a debug instruction mentions them.
+    #[inline]
     pub fn has_interval(&self, register: Register) -> bool {
         self.edited.contains_key(&register)
             || self
@@ -185,16 +192,19 @@ impl LiveIntervals {
 
     /// Returns the registers with a read that no definition reaches on any path or, for registers
     /// with several values, a read in unreachable code. Such reads keep nothing live.
+    #[inline]
     pub fn unreached(&self) -> &[Register] {
         &self.unreached
     }
 
     /// Returns the number of segments of all intervals as they were computed.
+    #[inline]
     pub fn segment_count(&self) -> usize {
         self.segments.len()
     }
 
     /// Returns the bytes of memory held by the result.
+    #[inline]
     pub fn memory_bytes(&self) -> usize {
         self.indexes.memory_bytes()
             + self.records.capacity() * size_of::<IntervalRecord>()

@@ -18,22 +18,26 @@ pub struct LiveQuery {
 
 impl LiveQuery {
     /// Returns the value that is live into the instruction, which is the one that it reads.
+    #[inline]
     pub fn value_in(&self) -> Option<ValueNumber> {
         self.early
     }
 
     /// True if the live-in value ends at the instruction.
+    #[inline]
     pub fn is_kill(&self) -> bool {
         self.kill
     }
 
     /// True if the instruction defines a value that nothing reads.
+    #[inline]
     pub fn is_dead_definition(&self) -> bool {
         self.end.is_some_and(SlotIndex::is_dead)
     }
 
     /// Returns the value that is live out of the instruction, whether defined there or live
     /// through.
+    #[inline]
     pub fn value_out(&self) -> Option<ValueNumber> {
         if self.is_dead_definition() {
             None
@@ -43,17 +47,20 @@ impl LiveQuery {
     }
 
     /// Like [`value_out`](Self::value_out), but including a dead definition's value.
+    #[inline]
     pub fn value_out_or_dead(&self) -> Option<ValueNumber> {
         self.late
     }
 
     /// Returns the value that the instruction defines, dead or not.
+    #[inline]
     pub fn value_defined(&self) -> Option<ValueNumber> {
         if self.early == self.late { None } else { self.late }
     }
 
     /// Returns the end of the segment that leaves the instruction or, if none does, of the one that
     /// ends at it.
+    #[inline]
     pub fn end_point(&self) -> Option<SlotIndex> {
         self.end
     }
@@ -61,11 +68,13 @@ impl LiveQuery {
 
 impl<'a> LiveRange<'a> {
     /// Returns the segments, in ascending order.
+    #[inline]
     pub fn segments(&self) -> &'a [LiveSegment] {
         self.segments
     }
 
     /// Returns the used values with their definitions.
+    #[inline]
     pub fn values(&self) -> impl Iterator<Item = (ValueNumber, SlotIndex)> + use<'a> {
         self.values
             .iter()
@@ -74,47 +83,56 @@ impl<'a> LiveRange<'a> {
     }
 
     /// Returns the number of values, unused ones included.
+    #[inline]
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
     /// Returns the definition of a value, or none if it is unused.
+    #[inline]
     pub fn definition(&self, value: ValueNumber) -> Option<SlotIndex> {
         self.values[value.index()].expand()
     }
 
     /// True if the value is defined where control flow merges, not by an instruction.
+    #[inline]
     pub fn is_phi(&self, value: ValueNumber) -> bool {
         self.definition(value).is_some_and(SlotIndex::is_block)
     }
 
     /// True if the range has no segment.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
     /// Returns where the first segment starts.
+    #[inline]
     pub fn start(&self) -> Option<SlotIndex> {
         self.segments.first().map(|segment| segment.start)
     }
 
     /// Returns where the last segment ends.
+    #[inline]
     pub fn end(&self) -> Option<SlotIndex> {
         self.segments.last().map(|segment| segment.end)
     }
 
     /// True if the range ends at or before `index`.
+    #[inline]
     pub fn expired_at(&self, index: SlotIndex) -> bool {
         self.end().is_none_or(|end| end <= index)
     }
 
     /// True if the range begins before `index`.
+    #[inline]
     pub fn begins_before(&self, index: SlotIndex) -> bool {
         self.start().is_some_and(|start| start < index)
     }
 
     /// Returns the position of the first segment that ends behind `index`, or the number of
     /// segments if there is none. That segment need not contain `index`.
+    #[inline]
     pub fn find(&self, index: SlotIndex) -> usize {
         self.segments.partition_point(|segment| segment.end <= index)
     }
@@ -127,6 +145,7 @@ impl<'a> LiveRange<'a> {
     }
 
     /// Returns the segment that contains `index`.
+    #[inline]
     pub fn segment_containing(&self, index: SlotIndex) -> Option<&'a LiveSegment> {
         self.segments
             .get(self.find(index))
@@ -134,11 +153,13 @@ impl<'a> LiveRange<'a> {
     }
 
     /// True if a value is live at `index`.
+    #[inline]
     pub fn live_at(&self, index: SlotIndex) -> bool {
         self.segment_containing(index).is_some()
     }
 
     /// Returns the value that is live at `index`.
+    #[inline]
     pub fn value_at(&self, index: SlotIndex) -> Option<ValueNumber> {
         self.segment_containing(index).map(|segment| segment.value)
     }
@@ -189,6 +210,7 @@ impl<'a> LiveRange<'a> {
     }
 
     /// True if the ranges share a position.
+    #[inline]
     pub fn overlaps(&self, other: &LiveRange<'_>) -> bool {
         self.first_overlap(other, |_| false).is_some()
     }
@@ -204,6 +226,7 @@ impl<'a> LiveRange<'a> {
     /// allowed.
     ///
     /// `is_copy` tells whether the instruction at an index is such a copy.
+    #[inline]
     pub fn overlaps_except_copies(
         &self,
         other: &LiveRange<'_>,
@@ -268,6 +291,7 @@ impl<'a> LiveRange<'a> {
     }
 
     /// Returns the sum of the segments' lengths, in index numbers.
+    #[inline]
     pub fn size(&self) -> i64 {
         self.segments
             .iter()
@@ -279,16 +303,19 @@ impl<'a> LiveRange<'a> {
 impl LiveIntervals {
     /// True if the register is live on entry to a block. A PHI value defined there counts as
     /// live-in.
+    #[inline]
     pub fn is_live_in(&self, register: Register, block: Block) -> bool {
         self.interval(register).live_at(self.indexes.block_start(block))
     }
 
     /// True if the register is live at the end of a block.
+    #[inline]
     pub fn is_live_out(&self, register: Register, block: Block) -> bool {
         self.live_out_value(register, block).is_some()
     }
 
     /// Returns the value that a register has at the end of a block.
+    #[inline]
     pub fn live_out_value(&self, register: Register, block: Block) -> Option<ValueNumber> {
         self.interval(register)
             .value_before(self.indexes.block_end(block))
@@ -321,6 +348,7 @@ impl LiveIntervals {
     }
 
     /// True if the intervals of two registers share a position.
+    #[inline]
     pub fn interfere(&self, one: Register, other: Register) -> bool {
         self.interval(one).overlaps(&self.interval(other))
     }

@@ -74,6 +74,7 @@ impl BatchSet {
     }
 
     /// True if the set is empty.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.general.iter().fold(self.predicate, |all, word| all | word) == 0
     }
@@ -83,6 +84,7 @@ impl BatchSet {
 
     /// Returns a word of the set; bit *b* of word *w* is the register with the batch bit 64·*w* +
     /// *b*.
+    #[inline]
     pub fn word(&self, word: usize) -> u64 {
         if word < GENERAL_WORDS {
             self.general[word]
@@ -200,6 +202,7 @@ impl Segment {
     }
 
     /// Creates a record for the block that starts at `start`.
+    #[inline]
     pub fn new(start: SlotIndex, instruction_count: u32) -> Self {
         Self {
             key: u64::from(start.number()),
@@ -209,6 +212,7 @@ impl Segment {
     }
 
     /// Returns the key: the block's start index, or a sentinel.
+    #[inline]
     pub fn key(&self) -> u64 {
         self.key
     }
@@ -220,12 +224,14 @@ impl Segment {
     }
 
     /// Instructions of the block, debug ones included.
+    #[inline]
     pub fn instruction_count(&self) -> u32 {
         self.instruction_count
     }
 
     /// Returns the number of registers of the batch whose last read is in the block; known once
     /// endpoints are fixed.
+    #[inline]
     pub fn kill_count(&self) -> u32 {
         self.kill_count
     }
@@ -235,6 +241,7 @@ impl Segment {
     }
 
     /// Registers that the block defines.
+    #[inline]
     pub fn definitions(&self) -> &BatchSet {
         &self.definitions.inline
     }
@@ -245,6 +252,7 @@ impl Segment {
     }
 
     /// Registers that the block reads before it defines them.
+    #[inline]
     pub fn upward_uses(&self) -> &BatchSet {
         &self.register_mask.inline
     }
@@ -255,6 +263,7 @@ impl Segment {
     }
 
     /// `LiveOut`
+    #[inline]
     pub fn live_out(&self) -> BatchSet {
         BatchSet {
             general: self.general_live.inline,
@@ -263,6 +272,7 @@ impl Segment {
     }
 
     /// `LiveIn = UpwardUses ∪ (LiveOut \ Definitions)`
+    #[inline]
     pub fn live_in(&self) -> BatchSet {
         self.register_mask
             .inline

@@ -49,21 +49,25 @@ impl SlotIndex {
     }
 
     /// Converts the result of [`number`](Self::number) back to an index.
+    #[inline]
     pub const fn from_number(number: u32) -> Self {
         Self(number)
     }
 
     /// Returns the number of the entry plus that of the slot, which orders indices.
+    #[inline]
     pub const fn number(self) -> u32 {
         self.0
     }
 
     /// Returns the number of the entry that the index belongs to.
+    #[inline]
     pub const fn base(self) -> u32 {
         self.0 & !(SLOT_COUNT - 1)
     }
 
     /// Returns the slot.
+    #[inline]
     pub const fn slot(self) -> Slot {
         match self.0 & (SLOT_COUNT - 1) {
             0 => Slot::Block,
@@ -74,31 +78,37 @@ impl SlotIndex {
     }
 
     /// True if it is a block boundary.
+    #[inline]
     pub const fn is_block(self) -> bool {
         matches!(self.slot(), Slot::Block)
     }
 
     /// True if it is an early-clobber slot.
+    #[inline]
     pub const fn is_early_clobber(self) -> bool {
         matches!(self.slot(), Slot::EarlyClobber)
     }
 
     /// True if it is an ordinary register slot.
+    #[inline]
     pub const fn is_register(self) -> bool {
         matches!(self.slot(), Slot::Register)
     }
 
     /// True if it is the end of a dead definition.
+    #[inline]
     pub const fn is_dead(self) -> bool {
         matches!(self.slot(), Slot::Dead)
     }
 
     /// Returns the block slot of the same entry.
+    #[inline]
     pub const fn base_index(self) -> Self {
         Self(self.base())
     }
 
     /// Returns the dead slot of the same entry, the last position that belongs to it.
+    #[inline]
     pub const fn boundary_index(self) -> Self {
         self.dead_slot()
     }
@@ -114,31 +124,37 @@ impl SlotIndex {
     }
 
     /// Returns the end of a dead definition of the entry.
+    #[inline]
     pub const fn dead_slot(self) -> Self {
         Self(self.base() | Slot::Dead as u32)
     }
 
     /// True if both belong to one entry.
+    #[inline]
     pub const fn is_same_instruction(self, other: Self) -> bool {
         self.base() == other.base()
     }
 
     /// True if the entry comes before that of `other`.
+    #[inline]
     pub const fn is_earlier_instruction(self, other: Self) -> bool {
         self.base() < other.base()
     }
 
     /// True if the entry comes before that of `other` or is the same.
+    #[inline]
     pub const fn is_earlier_or_same_instruction(self, other: Self) -> bool {
         self.base() <= other.base()
     }
 
     /// Returns the distance to `other` in index numbers, negative if `other` comes first.
+    #[inline]
     pub const fn distance(self, other: Self) -> i64 {
         other.0 as i64 - self.0 as i64
     }
 
     /// Returns the distance of the entries in instructions, as if they were packed without gaps.
+    #[inline]
     pub const fn approximate_instruction_distance(self, other: Self) -> i64 {
         (other.base() as i64 - self.base() as i64) / SLOT_COUNT as i64
     }

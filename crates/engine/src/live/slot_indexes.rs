@@ -92,21 +92,25 @@ impl SlotIndexes {
     }
 
     /// Returns the number of blocks that the numbering was computed for.
+    #[inline]
     pub(super) fn original_block_count(&self) -> usize {
         self.block_starts.len().saturating_sub(1)
     }
 
     /// True if the numbering has been changed since it was computed.
+    #[inline]
     pub fn is_edited(&self) -> bool {
         self.edited.is_some()
     }
 
     /// Returns the first index.
+    #[inline]
     pub fn zero_index(&self) -> SlotIndex {
         SlotIndex::ZERO
     }
 
     /// Returns the index of the last entry, which is the end of the last block.
+    #[inline]
     pub fn last_index(&self) -> SlotIndex {
         match &self.edited {
             Some(edited) => edited.last(),
@@ -115,6 +119,7 @@ impl SlotIndexes {
     }
 
     /// True if the instruction has an index. Debug and removed instructions have none.
+    #[inline]
     pub fn has_index(&self, instruction: Instruction) -> bool {
         self.instruction_numbers
             .get(instruction.index())
@@ -190,6 +195,7 @@ impl SlotIndexes {
     }
 
     /// Returns the block slot of the entry behind that of `index`.
+    #[inline]
     pub fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
         match &self.edited {
             Some(edited) => edited.next_entry(index),
@@ -199,6 +205,7 @@ impl SlotIndexes {
     }
 
     /// Returns the block slot of the entry before that of `index`.
+    #[inline]
     pub fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
         match &self.edited {
             Some(edited) => edited.previous_entry(index),
@@ -209,6 +216,7 @@ impl SlotIndexes {
     }
 
     /// Returns the start of a block.
+    #[inline]
     pub fn block_start(&self, block: Block) -> SlotIndex {
         match &self.edited {
             Some(edited) => edited.block_start(block),
@@ -217,6 +225,7 @@ impl SlotIndexes {
     }
 
     /// Returns the end of a block: the index past the last one that belongs to it.
+    #[inline]
     pub fn block_end(&self, block: Block) -> SlotIndex {
         match &self.edited {
             Some(edited) => edited.block_end(block),
@@ -225,11 +234,13 @@ impl SlotIndexes {
     }
 
     /// Start and end of a block.
+    #[inline]
     pub fn block_range(&self, block: Block) -> (SlotIndex, SlotIndex) {
         (self.block_start(block), self.block_end(block))
     }
 
     /// Returns the last index that belongs to a block: the dead slot of its last entry.
+    #[inline]
     pub fn block_last(&self, block: Block) -> SlotIndex {
         self.previous_slot(self.block_end(block))
             .expect("a block's end is never the first entry")
@@ -278,6 +289,7 @@ impl SlotIndexes {
     }
 
     /// Returns the bytes of memory held.
+    #[inline]
     pub fn memory_bytes(&self) -> usize {
         (self.block_starts.capacity()
             + self.instruction_numbers.capacity()

@@ -104,11 +104,13 @@ impl VNInfo {
     }
 
     /// Returns the block that defines the value.
+    #[inline]
     pub fn block(&self) -> Block {
         Block::from_u32(self.block)
     }
 
     /// Returns the value's number in its range.
+    #[inline]
     pub fn value(&self) -> ValueNumber {
         ValueNumber::from_u32(self.value)
     }
@@ -123,6 +125,7 @@ impl VNInfo {
     }
 
     /// True if the value ends in the block.
+    #[inline]
     pub fn is_killed(&self) -> bool {
         self.kills.size as u32 != 0
     }

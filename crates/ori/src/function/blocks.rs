@@ -7,6 +7,7 @@ use oriel_engine::entity::Block;
 /// Blocks and their instructions.
 impl Function {
     /// Returns the blocks in layout order; the first is the entry.
+    #[inline]
     pub fn blocks(&self) -> &[Block] {
         &self.layout
     }
@@ -15,26 +16,31 @@ impl Function {
     ///
     /// # Panics
     /// The function has no blocks.
+    #[inline]
     pub fn entry(&self) -> Block {
         self.layout[0]
     }
 
     /// True if the block is in the layout.
+    #[inline]
     pub fn is_placed(&self, block: Block) -> bool {
         self.blocks[block].is_placed
     }
 
     /// Returns LLVM's number of a block; for a new block, that of the block that it came from.
+    #[inline]
     pub fn label(&self, block: Block) -> u32 {
         self.blocks[block].label
     }
 
     /// Returns LLVM's frequency of a block; zero if unknown.
+    #[inline]
     pub fn frequency(&self, block: Block) -> u64 {
         self.blocks[block].frequency
     }
 
     /// True if something besides the function's branches refers to the block.
+    #[inline]
     pub fn is_address_taken(&self, block: Block) -> bool {
         self.blocks[block].is_address_taken
     }
@@ -51,31 +57,37 @@ impl Function {
     }
 
     /// Returns the first instruction of a block.
+    #[inline]
     pub fn first(&self, block: Block) -> Option<Instruction> {
         self.blocks[block].first.expand()
     }
 
     /// Returns the last instruction of a block.
+    #[inline]
     pub fn last(&self, block: Block) -> Option<Instruction> {
         self.blocks[block].last.expand()
     }
 
     /// Returns the previous instruction in its block.
+    #[inline]
     pub fn previous(&self, instruction: Instruction) -> Option<Instruction> {
         self.instructions[instruction].previous.expand()
     }
 
     /// Returns the next instruction in its block.
+    #[inline]
     pub fn next(&self, instruction: Instruction) -> Option<Instruction> {
         self.instructions[instruction].next.expand()
     }
 
     /// Returns the block that contains the instruction, or none once it was removed.
+    #[inline]
     pub fn block_of(&self, instruction: Instruction) -> Option<Block> {
         self.instructions[instruction].block.expand()
     }
 
     /// Returns the instruction that ends a block: the last one except debug instructions.
+    #[inline]
     pub fn terminator(&self, block: Block) -> Option<Instruction> {
         self.instructions(block)
             .rev()
@@ -84,6 +96,7 @@ impl Function {
     }
 
     /// Returns the successors of a block, in the order of its terminator and with repetitions.
+    #[inline]
     pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         self.terminator(block)
             .into_iter()

@@ -47,6 +47,7 @@ impl RegisterFile {
     pub const ALL: [Self; 5] = [Self::R, Self::Ur, Self::P, Self::Up, Self::B];
 
     /// Returns the name in text form.
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::R => "R",
@@ -58,6 +59,7 @@ impl RegisterFile {
     }
 
     /// True if the file holds predicates.
+    #[inline]
     pub const fn is_predicate(self) -> bool {
         matches!(self, Self::P | Self::Up)
     }

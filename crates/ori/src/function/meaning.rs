@@ -9,31 +9,37 @@ use oriel_engine::entity::{EntityRef, Instruction as MachineInstruction};
 /// Properties of instructions.
 impl Function {
     /// Returns the operation.
+    #[inline]
     pub fn operation(&self, instruction: Instruction) -> Operation {
         self.instructions[instruction].operation
     }
 
     /// Returns the data type.
+    #[inline]
     pub fn data_type(&self, instruction: Instruction) -> DataType {
         self.instructions[instruction].data_type
     }
 
     /// Returns the type of the sources or of the memory accessed, if it differs from the data type.
+    #[inline]
     pub fn source_type(&self, instruction: Instruction) -> DataType {
         self.instructions[instruction].source_type
     }
 
     /// Returns the modifiers.
+    #[inline]
     pub fn modifiers(&self, instruction: Instruction) -> Modifiers {
         self.instructions[instruction].modifiers
     }
 
     /// Returns the flags.
+    #[inline]
     pub fn flags(&self, instruction: Instruction) -> InstructionFlags {
         self.instructions[instruction].flags
     }
 
     /// Returns the machine instruction that it was created from or that it replaces.
+    #[inline]
     pub fn origin(&self, instruction: Instruction) -> Option<MachineInstruction> {
         self.instructions[instruction].origin.expand()
     }
@@ -53,6 +59,7 @@ impl Function {
     }
 
     /// Returns the machine instructions that it represents besides its origin.
+    #[inline]
     pub fn merged(&self, instruction: Instruction) -> &[MachineInstruction] {
         self.merged.get(&instruction).map_or(&[], |merged| merged)
     }

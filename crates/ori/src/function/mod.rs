@@ -109,16 +109,19 @@ impl Function {
 impl Function {
     /// Returns the number of blocks ever created, including removed ones: the size of tables over
     /// blocks.
+    #[inline]
     pub fn block_limit(&self) -> usize {
         self.blocks.len()
     }
 
     /// Returns the number of registers, unused ones included: the size of tables over registers.
+    #[inline]
     pub fn register_limit(&self) -> usize {
         self.registers.len()
     }
 
     /// Returns the bytes of its tables of blocks, instructions, operands and registers.
+    #[inline]
     pub fn table_bytes(&self) -> usize {
         self.blocks.len() * size_of::<BlockData>()
             + self.layout.len() * size_of::<Block>()
@@ -132,6 +135,7 @@ impl Function {
 
     /// Returns the number of instructions ever created, including removed ones: the size of tables
     /// over instructions.
+    #[inline]
     pub fn instruction_limit(&self) -> usize {
         self.instructions.len()
     }

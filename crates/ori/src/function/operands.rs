@@ -43,6 +43,7 @@ impl Function {
     ///
     /// # Panics
     /// The instruction has fewer results.
+    #[inline]
     pub fn result(&self, instruction: Instruction, number: usize) -> Operand {
         self.results(instruction).get(number)
     }
@@ -51,11 +52,13 @@ impl Function {
     ///
     /// # Panics
     /// The instruction has fewer sources.
+    #[inline]
     pub fn source(&self, instruction: Instruction, number: usize) -> Operand {
         self.sources(instruction).get(number)
     }
 
     /// Returns the integer of an operand: an immediate, or an integer of the constant table.
+    #[inline]
     pub fn integer(&self, operand: Operand) -> Option<i64> {
         match operand.kind() {
             OperandKind::Immediate(value) => Some(i64::from(value)),
@@ -68,6 +71,7 @@ impl Function {
     }
 
     /// Returns the low 64 bits of a constant operand.
+    #[inline]
     pub fn constant_bits(&self, operand: Operand) -> Option<u64> {
         match operand.kind() {
             OperandKind::Constant(constant) => match self.constants[constant] {
@@ -79,16 +83,19 @@ impl Function {
     }
 
     /// Returns a constant of the table.
+    #[inline]
     pub fn constant_data(&self, constant: ConstantId) -> Constant {
         self.constants[constant]
     }
 
     /// Returns the data of an operand that the machine function describes.
+    #[inline]
     pub fn special_data(&self, special: SpecialId) -> Special {
         self.specials[special]
     }
 
     /// Returns the objects on the thread's stack.
+    #[inline]
     pub fn stack_objects(&self) -> impl Iterator<Item = (FrameObject, &StackObject)> {
         self.stack_objects.iter()
     }
@@ -97,11 +104,13 @@ impl Function {
     ///
     /// # Panics
     /// There is no object with this number.
+    #[inline]
     pub fn stack_object(&self, object: FrameObject) -> &StackObject {
         &self.stack_objects[object]
     }
 
     /// Returns the name of a symbol.
+    #[inline]
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
         &self.symbols[symbol]
     }
@@ -110,16 +119,19 @@ impl Function {
 /// Registers.
 impl Function {
     /// Returns all registers.
+    #[inline]
     pub fn registers(&self) -> impl DoubleEndedIterator<Item = Register> + ExactSizeIterator + use<> {
         (0..self.registers.len()).map(Register::new)
     }
 
     /// Returns the data of a register.
+    #[inline]
     pub fn register(&self, register: Register) -> &RegisterData {
         &self.registers[register]
     }
 
     /// Returns the operand for a register of any file.
+    #[inline]
     pub fn register_operand(&self, register: Register) -> Operand {
         if self.registers[register].file.is_predicate() {
             Operand::predicate(register)
@@ -130,6 +142,7 @@ impl Function {
 
     /// Returns the instructions that define a register, each with the number of the result, the
     /// latest first.
+    #[inline]
     pub fn definitions(&self, register: Register) -> References<'_> {
         References {
             function: self,
@@ -139,6 +152,7 @@ impl Function {
 
     /// Returns the instructions that use a register, each with the number of the source, the latest
     /// first.
+    #[inline]
     pub fn uses(&self, register: Register) -> References<'_> {
         References {
             function: self,
@@ -156,6 +170,7 @@ impl Function {
     }
 
     /// True if nothing uses the register.
+    #[inline]
     pub fn is_unused(&self, register: Register) -> bool {
         self.registers[register].uses.is_none()
     }
@@ -167,11 +182,13 @@ pub struct Operands<'a>(&'a [SlotData]);
 
 impl<'a> Operands<'a> {
     /// Returns the number of operands.
+    #[inline]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// True if there are no operands.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -180,11 +197,13 @@ impl<'a> Operands<'a> {
     ///
     /// # Panics
     /// There are fewer operands.
+    #[inline]
     pub fn get(&self, number: usize) -> Operand {
         self.0[number].operand
     }
 
     /// Iterates over the operands.
+    #[inline]
     pub fn iter(&self) -> OperandIter<'a> {
         OperandIter(self.0.iter())
     }
@@ -206,16 +225,19 @@ pub struct OperandIter<'a>(std::slice::Iter<'a, SlotData>);
 impl Iterator for OperandIter<'_> {
     type Item = Operand;
 
+    #[inline]
     fn next(&mut self) -> Option<Operand> {
         self.0.next().map(|slot| slot.operand)
     }
 
+    #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.0.size_hint()
     }
 }
 
 impl DoubleEndedIterator for OperandIter<'_> {
+    #[inline]
     fn next_back(&mut self) -> Option<Operand> {
         self.0.next_back().map(|slot| slot.operand)
     }
