@@ -262,7 +262,7 @@ pub static PHASES: &[Phase] = &[
     .needing(Analyses::CONTROL_FLOW),
     unimplemented(48, "EnforceArgumentRestrictions"),
     phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
-        .in_profiles(Profiles::all())
+        .in_profiles(Profiles::PTXAS)
         .through_backend(Hooks::GVN_CSE)
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),

@@ -39,9 +39,9 @@ use oriel_engine::entity::Block;
 use oriel_ori::Function;
 use peak::PeakFinder;
 
-/// Functions with a lower peak are not changed: so few registers cost no warps, and ptxas' result
-/// depends on more than the order.
-const LEAST_PEAK: u32 = 16;
+/// Functions with a lower peak are not changed: so few registers rarely decide how many warps fit,
+/// and ptxas' result depends on more than the order. A smaller register budget replaces this value.
+const LEAST_PEAK: u32 = 40;
 
 /// The fraction by which a peak must fall. ptxas gains or loses one or two registers by aligning
 /// pairs with any order.
@@ -54,8 +54,9 @@ fn most_after(peak: u32) -> u32 {
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    let least = LEAST_PEAK.min(context.options.register_budget);
     let weights = Weights::of(function);
-    if most_live(function, |register| weights.get(register) > 0) < LEAST_PEAK {
+    if most_live(function, |register| weights.get(register) > 0) < least {
         return PhaseResult::Unchanged;
     }
     let liveness = context.liveness(function);
@@ -66,7 +67,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         .map(|&block| (block, finder.peak_of_block(block)))
         .collect();
     let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
-    if peak < LEAST_PEAK {
+    if peak < least {
         return PhaseResult::Unchanged;
     }
     let most = most_after(peak);

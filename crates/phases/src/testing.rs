@@ -51,8 +51,17 @@ pub(crate) fn run_named(
     for knob in knobs {
         options.knobs.set(knob).expect("a knob");
     }
+    run_with(name, function, &options)
+}
+
+/// The same with any options.
+pub(crate) fn run_with(
+    name: &str,
+    function: &mut Function,
+    options: &PhaseOptions,
+) -> (PhaseResult, Statistics, Vec<Remark>) {
     let phase = registry::named(name).next().expect("a phase");
-    let mut manager = Manager::new(&options, true);
+    let mut manager = Manager::new(options, true);
     let result = manager.run(phase, function);
     assert_eq!(function.verify(), [], "{function}");
     manager

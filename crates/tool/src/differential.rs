@@ -55,7 +55,7 @@ pub struct DifferentialArguments {
     #[arg(long, value_name = "LIST")]
     phases: Option<String>,
 
-    /// Value of -oriel-register-budget [default: 70]
+    /// Value of -oriel-register-budget [default: 70; with --generate 70 and 12 in turn]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     register_budget: Option<u32>,
 
@@ -113,13 +113,13 @@ impl DifferentialArguments {
         }
     }
 
-    fn phase_options(&self) -> PhaseOptions {
-        let mut options = PhaseOptions {
+    /// Returns the options of phases; `register_budget` unless the user gave one.
+    fn phase_options(&self, register_budget: u32) -> PhaseOptions {
+        PhaseOptions {
             optimization_level: u32::from(self.optimization_level),
+            register_budget: self.register_budget.unwrap_or(register_budget),
             ..PhaseOptions::default()
-        };
-        options.register_budget = self.register_budget.unwrap_or(options.register_budget);
-        options
+        }
     }
 
     fn code_generation(&self, sm: &str) -> CodeGeneration {

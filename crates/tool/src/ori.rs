@@ -28,6 +28,10 @@ pub struct OriArguments {
     #[arg(long, value_name = "NAME=VALUE", requires = "phases")]
     knob: Vec<String>,
 
+    /// Value of -oriel-register-budget for the phases [default: 70]
+    #[arg(long, value_name = "N", requires = "phases", value_parser = clap::value_parser!(u32).range(1..))]
+    register_budget: Option<u32>,
+
     /// Optimisation level for the gates of phases
     #[arg(short = 'O', value_name = "LEVEL", requires = "phases", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=3))]
     optimization_level: u32,
@@ -65,6 +69,7 @@ pub fn run(arguments: &OriArguments) -> Result<(), String> {
         optimization_level: arguments.optimization_level,
         ..PhaseOptions::default()
     };
+    phase_options.register_budget = arguments.register_budget.unwrap_or(phase_options.register_budget);
     for assignment in &arguments.knob {
         phase_options.knobs.set(assignment)?;
     }

@@ -3,17 +3,17 @@
 
 ; RUN: %llc-plain %s -o %t.plain.ptx
 ; RUN: FileCheck %s --input-file=%t.plain.ptx --check-prefix=BEFORE
-; RUN: %llc -oriel-phases=ScheduleForPressure -oriel-verify -verify-machineinstrs -oriel-report=%t.json %s -o %t.ptx
+; RUN: %llc -oriel-phases=ScheduleForPressure -oriel-register-budget=16 -oriel-verify -verify-machineinstrs -oriel-report=%t.json %s -o %t.ptx
 ; RUN: FileCheck %s --input-file=%t.ptx --check-prefix=AFTER
 ; RUN: FileCheck %s --input-file=%t.json --check-prefix=COUNTS
 ; RUN: %if ptxas %{ %ptxas %t.ptx %}
-; RUN: %llc -oriel-phases=ScheduleForPressure@ssa -oriel-verify -verify-machineinstrs %s -o /dev/null
+; RUN: %llc -oriel-phases=ScheduleForPressure@ssa -oriel-register-budget=16 -oriel-verify -verify-machineinstrs %s -o /dev/null
 
 ; RUN: opt -passes=debugify -S %s -o %t.debug.ll
-; RUN: %llc -oriel-phases=ScheduleForPressure -oriel-verify -verify-machineinstrs %t.debug.ll -o %t.debug.ptx
+; RUN: %llc -oriel-phases=ScheduleForPressure -oriel-register-budget=16 -oriel-verify -verify-machineinstrs %t.debug.ll -o %t.debug.ptx
 ; RUN: grep -oE "^[[:space:]]+(ld|st|add|mul|cvta|ret)[^;]*;" %t.ptx > %t.code
 ; RUN: grep -oE "^[[:space:]]+(ld|st|add|mul|cvta|ret)[^;]*;" %t.debug.ptx | diff %t.code -
-; RUN: %llc -oriel-phases=ScheduleForPressure -stop-after=oriel-late %t.debug.ll -o %t.mir
+; RUN: %llc -oriel-phases=ScheduleForPressure -oriel-register-budget=16 -stop-after=oriel-late %t.debug.ll -o %t.mir
 ; RUN: FileCheck %s --input-file=%t.mir --check-prefix=DEBUG
 
 ; BEFORE: mul.rn.f32

@@ -1,13 +1,17 @@
 //! Tests the phase's effects on functions, and what it must not change.
 
 use super::*;
-use crate::testing::run_named;
+use crate::PhaseOptions;
+use crate::testing::run_with;
 use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
 use oriel_ori::{ControlFlow, Liveness, parse_function};
 use proptest::prelude::*;
 use std::fmt::Write;
+
+/// A register budget that functions of tests exceed.
+const BUDGET: u32 = 16;
 
 /// Builds a kernel that computes `count` values first and then adds them up; each sum has one of
 /// its summands available.
@@ -34,7 +38,11 @@ fn parse(text: &str) -> Function {
 }
 
 fn run_on(function: &mut Function) -> (PhaseResult, Vec<String>) {
-    let (result, _, remarks) = run_named("ScheduleForPressure", function, &[], 2);
+    let options = PhaseOptions {
+        register_budget: BUDGET,
+        ..PhaseOptions::default()
+    };
+    let (result, _, remarks) = run_with("ScheduleForPressure", function, &options);
     (result, remarks.into_iter().map(|remark| remark.message).collect())
 }
 
@@ -62,12 +70,18 @@ fn summands_come_where_they_are_added() {
 
 #[test]
 fn few_registers_are_left_alone() {
-    let mut function = parse(&summands_first(LEAST_PEAK as usize - 1));
-    assert_eq!(run_on(&mut function), (PhaseResult::Unchanged, Vec::new()));
-    assert_eq!(
-        run_on(&mut parse(&summands_first(LEAST_PEAK as usize))).0,
-        PhaseResult::Changed
-    );
+    let at_budget = |count, register_budget| {
+        let options = PhaseOptions {
+            register_budget,
+            ..PhaseOptions::default()
+        };
+        run_with("ScheduleForPressure", &mut parse(&summands_first(count)), &options).0
+    };
+    for least in [BUDGET, LEAST_PEAK] {
+        assert_eq!(at_budget(least as usize - 1, least), PhaseResult::Unchanged);
+        assert_eq!(at_budget(least as usize, least), PhaseResult::Changed);
+    }
+    assert_eq!(at_budget(LEAST_PEAK as usize - 1, 255), PhaseResult::Unchanged);
 }
 
 #[test]

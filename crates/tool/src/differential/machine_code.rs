@@ -102,7 +102,7 @@ fn compile_into(
     let flags = format!(
         "-oriel-phases={} -oriel-register-budget={} -oriel-verify '-oriel-snapshot={}'",
         list.at(Stage::Ssa),
-        arguments.phase_options().register_budget,
+        work.subjects[0].phase_options.register_budget,
         folder.display()
     );
     let output = Command::new(program)

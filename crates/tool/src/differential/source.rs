@@ -2,6 +2,7 @@
 
 use super::DifferentialArguments;
 use crate::input::{CodeGeneration, Input};
+use oriel::live::pressure::DEFAULT_BUDGET;
 use oriel::ori::Function;
 use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::{FunctionFlags, Stage};
@@ -106,7 +107,7 @@ impl<'a> Source<'a> {
                 let write =
                     std::fs::File::create(&file).and_then(|out| oriel_generate::llvm_ir(&options, out));
                 write.map_err(|error| format!("{}: {error}", file.display()))?;
-                generated(options, file, arguments, how)
+                generated(options, file, arguments, how, register_budget(number))
             }
         }
     }
@@ -128,6 +129,12 @@ fn processor(arguments: &DifferentialArguments, number: usize) -> String {
         .sm
         .clone()
         .unwrap_or_else(|| known[number % known.len()].to_owned())
+}
+
+/// Returns the register budget of generated module `number`: generated kernels need few registers,
+/// and phases that act where registers are short would find nothing to do with the default.
+fn register_budget(number: usize) -> u32 {
+    [DEFAULT_BUDGET, 12][number / 2 % 2]
 }
 
 /// Returns the options of module `number`: all shapes in turn, small and large, with and without
@@ -169,6 +176,7 @@ fn generated(
     file: PathBuf,
     arguments: &DifferentialArguments,
     how: CodeGeneration,
+    register_budget: u32,
 ) -> Result<Work, String> {
     let input = load(std::slice::from_ref(&file), arguments, &how)?;
     let mut subjects = Vec::new();
@@ -185,7 +193,7 @@ fn generated(
                 name: format!("{}-{name}", options.shape),
                 module: input.module.clone(),
                 inputs: inputs.clone(),
-                phase_options: arguments.phase_options(),
+                phase_options: arguments.phase_options(register_budget),
             });
         }
     }
@@ -239,7 +247,7 @@ fn of_files(
             functions,
             module: input.module.clone(),
             inputs,
-            phase_options: arguments.phase_options(),
+            phase_options: arguments.phase_options(DEFAULT_BUDGET),
         };
         if let Some(described) = described {
             subjects.push(subject(functions, vec![described.clone()]));
