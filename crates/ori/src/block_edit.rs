@@ -116,6 +116,7 @@ impl Function {
         self.place_block(new, Some(from));
         if let Err(error) = self.retarget(from, to, new) {
             self.layout.retain(|&block| block != new);
+            self.edits.note_placement();
             self.blocks[new].is_placed = false;
             return Err(error);
         }
@@ -189,6 +190,7 @@ impl Function {
         }
         self.append_block(first, second);
         self.layout.retain(|&block| block != second);
+        self.edits.note_placement();
         Ok(())
     }
 
@@ -214,6 +216,7 @@ impl Function {
         }
         let blocks = &self.blocks;
         self.layout.retain(|&block| blocks[block].is_placed);
+        self.edits.note_placement();
         merged
     }
 

@@ -296,6 +296,7 @@ impl Function {
             Position::End(block) => (block.into(), self.blocks[block].last, PackedOption::default()),
         };
         let block = block.expand().expect("the place is in a block");
+        self.edits.note_placement();
         let data = &mut self.instructions[instruction];
         assert!(data.block.is_none(), "{instruction} is in a block already");
         (data.block, data.previous, data.next) = (block.into(), previous, next);
@@ -329,6 +330,11 @@ impl Function {
     /// Changes the operation and keeps the operands.
     pub fn set_operation(&mut self, instruction: Instruction, operation: Operation) {
         let data = &mut self.instructions[instruction];
+        // They use their operands elsewhere, or not at all.
+        let is_special = |operation: Operation| operation == Operation::Phi || operation.is_debug();
+        if is_special(data.operation) != is_special(operation) {
+            self.edits.note_placement();
+        }
         data.operation = operation;
         data.flags |= InstructionFlags::EDITED;
     }
@@ -579,6 +585,7 @@ impl Function {
     /// It is in the layout already, or the other is not.
     pub fn place_block(&mut self, block: Block, after: Option<Block>) {
         assert!(!self.blocks[block].is_placed, "{block} is in the layout already");
+        self.edits.note_placement();
         self.blocks[block].is_placed = true;
         match after {
             None => self.layout.push(block),
@@ -614,6 +621,7 @@ impl Function {
             "a block is missing"
         );
         self.layout = order;
+        self.edits.note_placement();
     }
 
     /// Removes blocks with everything in them.
@@ -622,6 +630,7 @@ impl Function {
     /// The entry is among them.
     pub fn remove_blocks(&mut self, is_removed: impl Fn(Block) -> bool) {
         assert!(!is_removed(self.entry()), "the entry cannot be removed");
+        self.edits.note_placement();
         let layout = std::mem::take(&mut self.layout);
         for &block in layout.iter().filter(|&&block| is_removed(block)) {
             while let Some(instruction) = self.first(block) {
@@ -667,6 +676,9 @@ impl Function {
     }
 
     fn attach(&mut self, slot: Slot) {
+        if let Some(register) = self.slots[slot].operand.as_register() {
+            self.edits.note_operand(register);
+        }
         let Some(head) = self.list_head(slot) else { return };
         let next = std::mem::replace(head, slot.into());
         self.slots[slot].next = next;
@@ -677,6 +689,9 @@ impl Function {
     }
 
     fn detach(&mut self, slot: Slot) {
+        if let Some(register) = self.slots[slot].operand.as_register() {
+            self.edits.note_operand(register);
+        }
         let (previous, next) = (self.slots[slot].previous.take(), self.slots[slot].next.take());
         match previous {
             Some(previous) => self.slots[previous].next = next.into(),

@@ -8,9 +8,13 @@
 //! block, as in LLVM's intervals. Debug instructions and undefined operands use nothing. LLVM's
 //! intervals ignore a read that no definition reaches. Here such a read keeps its register live
 //! like any other, since unreachable code must be consistent, too.
+//!
+//! While phases edit a function, [`Liveness::update`] follows its log of edits.
 
 use super::control_flow::ControlFlow;
-use super::function::{Function, Instruction};
+mod update;
+
+use super::function::{EditLogPosition, Function, Instruction};
 use super::operation::Operation;
 use oriel_engine::entity::{Block, EntityRef, Instruction as Position, PackedOption, Register};
 use oriel_engine::graph::rows::Rows;
@@ -42,6 +46,8 @@ pub struct Liveness {
     crossing: Vec<Register>,
     live_in: OnceCell<Rows<Block, Register>>,
     live_out: OnceCell<Rows<Block, Register>>,
+    /// The point in the function's history that this describes.
+    current: EditLogPosition,
 }
 
 impl Liveness {
@@ -83,6 +89,7 @@ impl Liveness {
             crossing,
             live_in: OnceCell::new(),
             live_out: OnceCell::new(),
+            current: function.edits.position(),
         }
     }
 

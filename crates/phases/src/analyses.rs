@@ -8,7 +8,6 @@ use super::PhaseOptions;
 use super::registry::Phase;
 use bitflags::bitflags;
 use oriel_ori::{ControlFlow, Function, Liveness};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 bitflags! {
@@ -27,6 +26,8 @@ bitflags! {
 pub(super) struct AnalysisCache {
     control_flow: Option<Rc<ControlFlow>>,
     liveness: Option<Rc<Liveness>>,
+    /// True if the function was changed since `liveness` was computed or updated.
+    is_liveness_stale: bool,
 }
 
 impl AnalysisCache {
@@ -46,44 +47,69 @@ impl AnalysisCache {
         Rc::clone(self.control_flow.get_or_insert_with(make))
     }
 
-    /// Returns the liveness of the current function.
+    /// Returns the liveness of the current function: an earlier one, updated if that is possible
+    /// and cheaper than a computation.
     pub fn liveness(&mut self, function: &Function, options: &PhaseOptions) -> Rc<Liveness> {
         let flow = self.control_flow(function, options);
+        if std::mem::take(&mut self.is_liveness_stale) {
+            let earlier = self.liveness.as_mut().and_then(Rc::get_mut);
+            if !earlier.is_some_and(|earlier| earlier.update(function, &flow)) {
+                self.liveness = None;
+            } else if cfg!(debug_assertions) {
+                self.assert_liveness(function, &flow);
+            }
+        }
         let make = || Rc::new(Liveness::compute(function, &flow));
         Rc::clone(self.liveness.get_or_insert_with(make))
+    }
+
+    fn assert_liveness(&self, function: &Function, flow: &ControlFlow) {
+        let updated = self.liveness.as_ref().expect("it was just updated");
+        let difference = updated.difference(&Liveness::compute(function, flow), function);
+        assert_eq!(difference, None, "updated liveness differs\n{function}");
     }
 
     /// Forgets all analyses except these.
     pub fn keep(&mut self, kept: Analyses) {
         if !kept.contains(Analyses::CONTROL_FLOW) {
-            self.control_flow = None;
+            (self.control_flow, self.liveness) = (None, None);
         }
-        if !kept.contains(Analyses::LIVENESS) {
-            self.liveness = None;
-        }
+        self.is_liveness_stale |= !kept.contains(Analyses::LIVENESS);
     }
 
-    /// Checks that the analyses which a phase preserved equal recomputed ones.
+    /// True if a liveness is known that follows the function's log of edits.
+    pub fn has_liveness(&self) -> bool {
+        self.liveness.is_some()
+    }
+
+    /// Checks that the analyses which a phase preserved, and the liveness that follows its edits,
+    /// equal recomputed ones.
     ///
     /// # Errors
     /// One does not; the message names phase and analysis.
     pub fn check(&self, phase: &Phase, function: &Function, options: &PhaseOptions) -> Result<(), String> {
         let flow = ControlFlow::analyze(function, options.traversal);
-        let mut stale = None;
         if let Some(kept) = &self.control_flow
             && !is_same_flow(kept, &flow)
         {
-            stale = Some("control flow");
+            return Err(format!(
+                "{} does not preserve control flow, although its row says so",
+                phase.name
+            ));
         }
-        if let Some(kept) = &self.liveness
-            && !is_same_liveness(function, kept, &Liveness::compute(function, &flow))
-        {
-            stale = Some("liveness");
+        let Some(kept) = &self.liveness else { return Ok(()) };
+        let mut kept = Liveness::clone(kept);
+        if self.is_liveness_stale && !kept.update(function, &flow) {
+            return Ok(());
         }
-        match stale {
+        match kept.difference(&Liveness::compute(function, &flow), function) {
             None => Ok(()),
-            Some(analysis) => Err(format!(
-                "{} does not preserve {analysis}, although its row says so",
+            Some(difference) if self.is_liveness_stale => Err(format!(
+                "the update of liveness after {} is wrong: {difference}",
+                phase.name
+            )),
+            Some(difference) => Err(format!(
+                "{} does not preserve liveness, although its row says so: {difference}",
                 phase.name
             )),
         }
@@ -93,15 +119,4 @@ impl AnalysisCache {
 /// True if both have the same edges and the same order, from which all the rest follows.
 fn is_same_flow(kept: &ControlFlow, made: &ControlFlow) -> bool {
     kept.graph == made.graph && kept.order.as_slice() == made.order.as_slice()
-}
-
-fn is_same_liveness(function: &Function, kept: &Liveness, made: &Liveness) -> bool {
-    let sets = |liveness: &Liveness, block| {
-        [
-            liveness.live_in(block).collect::<BTreeSet<_>>(),
-            liveness.live_out(block).collect(),
-        ]
-    };
-    let mut blocks = function.blocks().iter();
-    blocks.all(|&block| sets(kept, block) == sets(made, block))
 }

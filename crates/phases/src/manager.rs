@@ -57,6 +57,9 @@ impl<'a> Manager<'a> {
         let Some(run) = phase.run else {
             return PhaseResult::Unchanged;
         };
+        if !self.analyses.has_liveness() {
+            function.keep_edit_log();
+        }
         self.prepare(phase, function);
         let was_simplified = std::mem::take(&mut self.is_simplified);
         let start = Instant::now();

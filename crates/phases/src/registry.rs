@@ -332,7 +332,7 @@ pub static PHASES: &[Phase] = &[
     )
     .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::BACK_COPY_PROPAGATION)
-    .keeping(Analyses::all()),
+    .keeping(Analyses::CONTROL_FLOW),
     phase(
         83,
         "OriBackCopyPropagate",
@@ -341,7 +341,7 @@ pub static PHASES: &[Phase] = &[
     )
     .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::BACK_COPY_PROPAGATION)
-    .keeping(Analyses::all()),
+    .keeping(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(84, "OriPerformLiveDeadFourth"),
     ori_copy_prop(Stage::Late, "OriCopyPropLate", Profiles::all()),
     phase(
@@ -359,14 +359,14 @@ pub static PHASES: &[Phase] = &[
         super::schedule_for_pressure::run,
     )
     .in_profiles(Profiles::MAX)
-    .keeping(Analyses::all()),
+    .keeping(Analyses::CONTROL_FLOW),
     Phase::new(
         "ReorderInstructions",
         Stage::Late,
         BOTH,
         super::reorder_instructions::run,
     )
-    .keeping(Analyses::all()),
+    .keeping(Analyses::CONTROL_FLOW),
     phase(
         108,
         "OptimizeHotColdInLoop",

@@ -5,7 +5,7 @@
 //! tune` does. The knob `InstructionOrder` selects the rule, `InstructionOrderSeed` one of the
 //! random orders.
 //!
-//! Requires: liveness; either form. Preserves: control flow, and liveness at block borders.
+//! Requires: liveness; either form. Preserves: control flow.
 
 use super::instruction_order::{BlockOrder, Policy, Weights};
 use super::knobs::Knob;

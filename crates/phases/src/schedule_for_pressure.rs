@@ -21,7 +21,7 @@
 //! 4. if one of these is still too full, or would be once ptxas has moved loads up
 //!    (`loads_first.rs`), nothing changes.
 //!
-//! Requires: liveness; either form. Preserves: control flow, and liveness at block borders.
+//! Requires: liveness; either form. Preserves: control flow.
 //!
 //! ptxas has three scheduling phases on its machine code (97 to 101), whose first mode reduces
 //! registers by the same kind of list scheduling; the reference has no phase that orders

@@ -16,6 +16,7 @@
 
 mod blocks;
 mod data;
+mod edit_log;
 mod meaning;
 mod operands;
 
@@ -25,6 +26,7 @@ pub use data::{
     RegisterFile, Special, StackObject,
 };
 pub(crate) use data::{BlockData, InstructionData, Slot, SlotData};
+pub(crate) use edit_log::{EditLog, EditLogPosition};
 pub use operands::{OperandIter, Operands, References};
 
 use super::operand::{ConstantId, SpecialId};
@@ -77,6 +79,7 @@ pub struct Function {
     pub(super) symbols: PrimaryMap<Symbol, String>,
     /// Machine instructions that an instruction represents besides its origin.
     pub(super) merged: NumberMap<Instruction, SmallVec<[MachineInstruction; 2]>>,
+    pub(super) edits: EditLog,
 }
 
 impl Function {
@@ -101,6 +104,7 @@ impl Function {
             stack_objects: PrimaryMap::new(),
             symbols: PrimaryMap::new(),
             merged: NumberMap::default(),
+            edits: EditLog::default(),
         }
     }
 }

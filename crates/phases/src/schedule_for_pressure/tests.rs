@@ -75,7 +75,12 @@ fn few_registers_are_left_alone() {
             register_budget,
             ..PhaseOptions::default()
         };
-        run_with("ScheduleForPressure", &mut parse(&summands_first(count)), &options).0
+        run_with(
+            "ScheduleForPressure",
+            &mut parse(&summands_first(count)),
+            &options,
+        )
+        .0
     };
     for least in [BUDGET, LEAST_PEAK] {
         assert_eq!(at_budget(least as usize - 1, least), PhaseResult::Unchanged);

@@ -14,10 +14,10 @@ pub use shrink::Shrunk;
 
 use super::entry_map::{InsertionPoint, Renumbering};
 use super::flow_graph::FlowGraph;
-use super::live_interval::{LiveIntervals, OwnedLiveRange};
+use super::live_interval::{IntervalRecord, LiveIntervals, LiveRange, OwnedLiveRange};
 use super::live_range_calc::LiveRangeCalc;
 use super::slot_index::SlotIndex;
-use crate::entity::{Block, Instruction, PackedOption, Register};
+use crate::entity::{Block, EntityRef, Instruction, PackedOption, Register};
 
 impl LiveIntervals {
     /// Returns the range of a register, to modify. A register without one gets an empty range.
@@ -32,6 +32,31 @@ impl LiveIntervals {
     /// Replaces the range of a register.
     pub fn set_range(&mut self, register: Register, range: OwnedLiveRange) {
         self.edited.insert(register, range);
+    }
+
+    /// Replaces the range of a register for good: queries find it as fast as computed ones. The
+    /// memory of the old range stays in use.
+    pub fn replace_range(&mut self, register: Register, range: LiveRange<'_>) {
+        self.edited.remove(&register);
+        if self.records.len() <= register.index() {
+            self.records.resize(register.index() + 1, IntervalRecord::ABSENT);
+        }
+        self.records[register.index()] = IntervalRecord {
+            first_segment: self.segments.len() as u32,
+            segment_count: range.segments.len() as u32,
+            first_value: self.values.len() as u32,
+            value_count: range.values.len() as u32,
+        };
+        self.segments.extend_from_slice(range.segments);
+        self.values.extend_from_slice(range.values);
+    }
+
+    /// Removes the interval of a register that no instruction mentions any more.
+    pub fn remove_interval(&mut self, register: Register) {
+        self.edited.remove(&register);
+        if let Some(record) = self.records.get_mut(register.index()) {
+            *record = IntervalRecord::ABSENT;
+        }
     }
 
     /// Updates all ranges after a renumbering.

@@ -1,0 +1,86 @@
+//! The log of edits, by which analyses follow a function instead of being computed anew.
+
+use super::Function;
+use oriel_engine::entity::Register;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The number of the next copy of a log.
+static NEXT_COPY: AtomicU64 = AtomicU64::new(1);
+
+/// The registers whose definitions or uses edits changed.
+#[derive(Debug, Default)]
+pub(crate) struct EditLog {
+    /// Distinguishes the logs of a function and its copies, whose histories part.
+    copy: u64,
+    is_kept: bool,
+    /// In the order of the edits, with repetitions.
+    registers: Vec<Register>,
+    /// The number of edits that the log does not describe: to positions and blocks, and all edits
+    /// while it was not kept.
+    unlogged: u64,
+}
+
+/// A point in the history of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EditLogPosition {
+    copy: u64,
+    logged: usize,
+    unlogged: u64,
+}
+
+impl Clone for EditLog {
+    fn clone(&self) -> Self {
+        Self {
+            copy: NEXT_COPY.fetch_add(1, Ordering::Relaxed),
+            is_kept: self.is_kept,
+            registers: Vec::new(),
+            unlogged: 0,
+        }
+    }
+}
+
+impl EditLog {
+    /// Notes that an operand with a register was added or removed.
+    #[inline]
+    pub fn note_operand(&mut self, register: Register) {
+        if self.is_kept {
+            self.registers.push(register);
+        } else {
+            self.unlogged += 1;
+        }
+    }
+
+    /// Notes that an instruction was placed, or that blocks changed.
+    #[inline]
+    pub fn note_placement(&mut self) {
+        self.unlogged += 1;
+    }
+
+    /// Returns the present.
+    pub fn position(&self) -> EditLogPosition {
+        EditLogPosition {
+            copy: self.copy,
+            logged: self.registers.len(),
+            unlogged: self.unlogged,
+        }
+    }
+
+    /// Returns the registers that edits since a point concerned, or none if there were edits that
+    /// the log does not describe, or if the point is in the history of another copy.
+    pub fn since(&self, position: EditLogPosition) -> Option<&[Register]> {
+        match (self.copy, self.unlogged) == (position.copy, position.unlogged) {
+            true => self.registers.get(position.logged..),
+            false => None,
+        }
+    }
+}
+
+impl Function {
+    /// Keeps a log of edits from now on, and forgets earlier ones: analyses of earlier states have
+    /// to be computed anew.
+    pub fn keep_edit_log(&mut self) {
+        self.edits.is_kept = true;
+        self.edits.registers.clear();
+        self.edits.unlogged += 1;
+    }
+}
