@@ -35,13 +35,11 @@ impl OrielMachineFunction {
 }
 
 fn file_failure(path: &Path, error: &FileError) -> Failure {
-    match error {
-        FileError::Io { .. } => Failure::new(OrielStatus::FileError, error.to_string()),
-        FileError::Format { .. } | FileError::Content(_) => Failure::new(
-            OrielStatus::InvalidSnapshot,
-            format!("{}: {error}", path.display()),
-        ),
-    }
+    let status = match error {
+        FileError::Io(_) => OrielStatus::FileError,
+        FileError::Format { .. } | FileError::Content(_) => OrielStatus::InvalidSnapshot,
+    };
+    Failure::new(status, format!("{}: {error}", path.display()))
 }
 
 /// `oriel_function_load`.

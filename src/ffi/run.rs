@@ -194,7 +194,7 @@ fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Resul
         let path = directory.join(snapshot.file_name());
         snapshot
             .save(&path)
-            .map_err(|error| format!("the snapshot cannot be written: {error}"))?;
+            .map_err(|error| format!("the snapshot cannot be written: {}: {error}", path.display()))?;
     }
     match options.planner() {
         Some(extension) => Ok(Work {

@@ -19,7 +19,7 @@ use super::check::SnapshotError;
 use super::owned::OwnedSnapshot;
 use super::view::Snapshot;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"ORIELSNP";
 const ARRAYS: usize = 17;
@@ -32,14 +32,9 @@ const DATA_AT: usize = FUNCTION_AT + size_of::<FunctionRecord>();
 /// An error of a snapshot file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file cannot be read or written.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
+    /// The file cannot be read or written. Like the other messages, the system's does not name it.
+    #[error("{0}")]
+    Io(#[from] io::Error),
     /// The bytes are not a snapshot of this version.
     #[error("not a usable snapshot, at byte {offset}: {problem}")]
     Format {
@@ -111,11 +106,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
-        let write = || std::fs::File::create(path)?.write_all(&self.to_bytes());
-        write().map_err(|error| FileError::Io {
-            path: path.to_owned(),
-            error,
-        })
+        Ok(std::fs::File::create(path)?.write_all(&self.to_bytes())?)
     }
 
     /// Returns the usual file name of this snapshot: function and stage, and a checksum of module
@@ -227,10 +218,6 @@ impl OwnedSnapshot {
     /// # Errors
     /// As for [`OwnedSnapshot::from_bytes`], or the file cannot be read.
     pub fn load(path: &Path) -> Result<Self, FileError> {
-        let bytes = std::fs::read(path).map_err(|error| FileError::Io {
-            path: path.to_owned(),
-            error,
-        })?;
-        Self::from_bytes(&bytes)
+        Self::from_bytes(&std::fs::read(path)?)
     }
 }

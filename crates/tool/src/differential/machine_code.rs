@@ -119,7 +119,7 @@ fn compile_into(
     let mut functions = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();
-        let snapshot = OwnedSnapshot::load(&path).map_err(|error| error.to_string())?;
+        let snapshot = OwnedSnapshot::load(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         if snapshot.view().stage() == Stage::Late {
             functions.push(from_machine(&snapshot.view()).map_err(|error| error.to_string())?);
         }
