@@ -4,6 +4,7 @@ mod machine_code;
 mod source;
 
 use crate::input::CodeGeneration;
+use crate::progress::Progress;
 use clap::Args;
 use oriel::phases::PhaseOptions;
 use oriel::phases::registry::{Phase, Registry};
@@ -167,6 +168,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
     let summary = Mutex::new(Summary::default());
     let next = AtomicUsize::new(0);
     let problem = Mutex::new(None);
+    let progress = Progress::new(source.len() as u64, "modules");
     let jobs = arguments
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
@@ -187,6 +189,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
                     .lock()
                     .expect("no thread panics while it counts")
                     .add(found);
+                progress.step();
                 Ok(())
             });
             if let Err(text) = done {
@@ -200,6 +203,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
             scope.spawn(work);
         }
     });
+    drop(progress);
     if let Some(text) = problem.into_inner().expect("no thread has panicked") {
         return Err(text);
     }

@@ -4,6 +4,7 @@ mod cuda;
 
 use crate::Failure;
 use crate::input::{CodeGeneration, Input};
+use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use oriel::graph::Traversal;
 use oriel::ori::{ControlFlow, Divergence, Function, Liveness};
@@ -288,10 +289,13 @@ fn milliseconds(time: Duration) -> f64 {
 
 /// Runs `work` several times, once by default; returns its last result, and the shortest time in
 /// milliseconds.
-fn timed<R>(repetitions: Option<u32>, work: impl Fn() -> R) -> (R, f64) {
+fn timed<R>(repetitions: Option<u32>, progress: &Progress, work: impl Fn() -> R) -> (R, f64) {
     let once = || {
         let start = Instant::now();
-        (work(), milliseconds(start.elapsed()))
+        let result = work();
+        let time = milliseconds(start.elapsed());
+        progress.step();
+        (result, time)
     };
     let (mut result, mut shortest) = once();
     for _ in 1..repetitions.unwrap_or(1) {
@@ -300,6 +304,11 @@ fn timed<R>(repetitions: Option<u32>, work: impl Fn() -> R) -> (R, f64) {
         shortest = shortest.min(time);
     }
     (result, shortest)
+}
+
+/// Returns the progress of `count` forms or kernels, each run as often as wanted.
+fn runs(arguments: &ExecArguments, count: usize) -> Progress {
+    Progress::new(count as u64 * u64::from(arguments.repeat.unwrap_or(1)), "runs")
 }
 
 /// Returns each distinct text with its count.
@@ -372,8 +381,9 @@ fn run_description(
     let limits = arguments.limits();
     let mut results: Vec<(&str, DescribedResult)> = Vec::new();
     let mut failed = false;
+    let progress = runs(arguments, programs.len());
     for candidate in programs {
-        let (outcome, run_ms) = timed(arguments.repeat, || {
+        let (outcome, run_ms) = timed(arguments.repeat, &progress, || {
             run_described(&candidate.program, description, limits)
         });
         let summary = outcome
@@ -381,7 +391,7 @@ fn run_description(
             .map(|result| (result.hash(), result.statistics))
             .map_err(ToString::to_string);
         failed |= summary.is_err();
-        print(arguments, &make_report(candidate, None, run_ms, summary))?;
+        progress.suspend(|| print(arguments, &make_report(candidate, None, run_ms, summary)))?;
         if let Ok(result) = outcome {
             dump(
                 arguments,
@@ -484,18 +494,19 @@ fn run_blindly(arguments: &ExecArguments, programs: &[Candidate]) -> Result<(), 
         None => programs[0].program.kernel_names().map(str::to_owned).collect(),
     };
     let mut differing = Vec::new();
+    let progress = runs(arguments, programs.len() * kernels.len());
     for kernel in &kernels {
         let mut results: Vec<Result<BlindResult, String>> = Vec::new();
         for candidate in programs {
             let run =
                 || run_blind(&candidate.program, kernel, seed, limits).map_err(|fault| fault.to_string());
-            let (outcome, run_ms) = timed(arguments.repeat, run);
+            let (outcome, run_ms) = timed(arguments.repeat, &progress, run);
             let summary = outcome
                 .as_ref()
                 .map(|result| (result.hash(), result.statistics))
                 .map_err(Clone::clone);
             let report = make_report(candidate, Some(kernel), run_ms, summary);
-            print(arguments, &report)?;
+            progress.suspend(|| print(arguments, &report))?;
             results.push(outcome);
         }
         let Some((first, others)) = results.split_first() else {

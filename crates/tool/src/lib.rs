@@ -8,6 +8,7 @@ mod differential;
 mod exec;
 mod features;
 mod generate;
+mod help;
 mod input;
 mod live;
 pub mod modules;
@@ -15,6 +16,7 @@ mod occupancy;
 mod ori;
 #[cfg(feature = "llvm")]
 mod passes;
+mod progress;
 pub mod ptxas;
 pub mod report;
 pub mod reported;
@@ -26,12 +28,12 @@ mod tables;
 pub mod tune;
 mod validate;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Live ranges, a ptxas-style optimiser and register estimates for NVPTX.
 #[derive(Parser)]
-#[command(version = oriel::VERSION, about)]
+#[command(version = oriel::VERSION)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -102,7 +104,11 @@ impl From<String> for Failure {
 pub fn main() -> ExitCode {
     // `oriel phases | head` ends silently, like other tools.
     sigpipe::reset();
-    match run(Arguments::parse().command) {
+    let matches = tool().get_matches();
+    let command = Arguments::from_arg_matches(&matches)
+        .unwrap_or_else(|error| error.exit())
+        .command;
+    match run(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("oriel: {}", failure.message);
@@ -111,12 +117,17 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Returns the tool's command line, with its commands in groups.
+fn tool() -> clap::Command {
+    help::with_groups(Arguments::command())
+}
+
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Cfg(arguments) => cfg::run(&arguments)?,
         #[cfg(feature = "llvm")]
         Command::Compile(arguments) => compile::run(&arguments)?,
-        Command::Completions(arguments) => shell::run_completions(&arguments, Arguments::command())?,
+        Command::Completions(arguments) => shell::run_completions(&arguments, tool())?,
         Command::Diff(arguments) => diff::run(&arguments)?,
         Command::Differential(arguments) => differential::run(&arguments)?,
         Command::Bench(arguments) => live::run_bench(&arguments)?,
@@ -125,7 +136,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Knobs(arguments) => tables::run_knobs(&arguments)?,
         Command::Phases(arguments) => tables::run_phases(&arguments)?,
         Command::Live(arguments) => live::run(&arguments)?,
-        Command::Man(arguments) => shell::run_man(&arguments, Arguments::command())?,
+        Command::Man(arguments) => shell::run_man(&arguments, tool())?,
         Command::Occupancy(arguments) => occupancy::run(&arguments)?,
         Command::Ori(arguments) => ori::run(&arguments)?,
         #[cfg(feature = "llvm")]

@@ -19,12 +19,12 @@ mod setting;
 mod workshop;
 
 use crate::compile::{options_with, write_output};
+use crate::progress::Progress;
 use crate::ptxas::Ptxas;
 use crate::source::Source;
 use cache::Cache;
 use clap::{Args, Parser};
 use goal::{Goal, judged};
-use indicatif::{ProgressBar, ProgressStyle};
 use judge::Judge;
 pub use output::Outcome;
 use search::Search;
@@ -200,15 +200,12 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         arguments.function.as_deref(),
         before,
     );
-    let progress = ProgressBar::new(0).with_style(
-        ProgressStyle::with_template("{bar:40} {pos} of {len} variants, {elapsed}")
-            .expect("it is a template"),
-    );
+    let progress = Progress::new(0, "variants");
     search.run(&settings, arguments.rounds, |variants| {
-        progress.inc_length(variants.len() as u64);
-        workshop.judge_all(variants, || progress.inc(1))
+        progress.add(variants.len() as u64);
+        workshop.judge_all(variants, || progress.step())
     });
-    progress.finish_and_clear();
+    drop(progress);
     let best = || workshop.ptx_of(&search.trials[search.best].variant);
     Ok(Tuned {
         outcome: Outcome::new(arguments.goal, arguments.function.as_deref(), &search, &workshop),
