@@ -51,7 +51,7 @@ from ptxas import executable as find_ptxas  # noqa: E402: the path is needed fir
 config.name = "Oriel"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.excludes = ["Inputs"]
-config.suffixes = [".ll", ".mir", ".test", ".cl", ".cu", ".ori"]
+config.suffixes = [".ll", ".mir", ".test", ".cl", ".cu", ".ori", ".rs"]
 config.test_source_root = str(ROOT / "lit-tests")
 config.test_exec_root = str(ROOT / "target" / "lit-tests")
 
@@ -86,6 +86,13 @@ def llc_version(program):
     """The version that `program --version` prints, or None."""
     printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     match = re.search(r"LLVM version (\d+\.\d+\.\d+)", printed)
+    return match and match.group(1)
+
+
+def llvm_of_rustc(program):
+    """The major version of LLVM in a rustc, or None."""
+    printed = subprocess.run([program, "-vV"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"LLVM version: (\d+)", printed)
     return match and match.group(1)
 
 
@@ -154,6 +161,12 @@ browsers = [path for name in ("chromium", "chromium-browser", "google-chrome") i
 if browsers:
     config.available_features.add("chromium")
     config.substitutions.append(("%chromium", browsers[0]))
+# rustup's proxy needs more of the environment than tests have; another LLVM's bitcode may be too new.
+sysroot = shutil.which("rustc") and subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=False).stdout.strip()
+rustc = os.path.join(sysroot, "bin", "rustc") if sysroot else None
+if rustc and llvm_of_rustc(rustc) == llc_version(llc).split(".")[0]:
+    config.available_features.add("rustc")
+    config.substitutions.append(("%rustc", rustc))
 if shutil.which("dot"):
     config.available_features.add("graphviz")
 if other_llc:
