@@ -16,10 +16,27 @@
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
 #include "llvm/IR/BasicBlock.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/UnrollLoop.h"
 
 using namespace llvm;
 using namespace oriel;
+
+/// Returns whether the branch of \p BB has metadata for which the assembly
+/// printer tells ptxas not to unroll the loop.
+static bool forbidsUnrolling(const BasicBlock &BB) {
+  const Instruction *Branch = BB.getTerminator();
+  MDNode *Loop = Branch ? Branch->getMetadata(LLVMContext::MD_loop) : nullptr;
+  if (!Loop)
+    return false;
+  if (GetUnrollMetadata(Loop, "llvm.loop.unroll.disable"))
+    return true;
+  const MDNode *Count = GetUnrollMetadata(Loop, "llvm.loop.unroll.count");
+  return Count &&
+         mdconst::extract<ConstantInt>(Count->getOperand(1))->isOne();
+}
 
 /// Returns the properties of \p MBB that the snapshot records.
 static uint32_t blockFlags(const MachineBasicBlock &MBB) {
@@ -30,6 +47,8 @@ static uint32_t blockFlags(const MachineBasicBlock &MBB) {
     Flags |= ORIEL_BLOCK_LABEL_USED;
   if (MBB.isEHPad())
     Flags |= ORIEL_BLOCK_LANDING_PAD;
+  if (const BasicBlock *BB = MBB.getBasicBlock(); BB && forbidsUnrolling(*BB))
+    Flags |= ORIEL_BLOCK_NO_UNROLL;
   return Flags;
 }
 

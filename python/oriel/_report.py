@@ -57,6 +57,8 @@ class FunctionReport:
     ptxas_stack_bytes: int | None = None
     ptxas_spill_store_bytes: int | None = None
     ptxas_spill_load_bytes: int | None = None
+    #: What costs registers, time or memory: "kind", "place", "problem", "cost", "remedy".
+    warnings: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     phases: dict[str, dict[str, int]] | None = None
     phase_ns: dict[str, int] | None = None
     export_ns: int | None = None

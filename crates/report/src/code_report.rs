@@ -52,7 +52,9 @@ impl CodeReport {
         ptxas: Option<PtxasFigures>,
         graph: &CallGraph,
     ) -> Self {
-        Self::with_figures(pressure, ptxas, CodeFigures::with_callees(pressure, graph))
+        let function = from_machine(&pressure.snapshot()).ok();
+        let figures = CodeFigures::with_callees(pressure, function.as_ref(), graph);
+        Self::with_figures(pressure, ptxas, figures)
     }
 
     fn with_figures(

@@ -3,6 +3,7 @@
 use super::estimate::{CallGraph, Features, Reason, RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
+use super::warnings::{self, Known, Warning};
 use oriel_engine::live::pressure::File;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
@@ -59,6 +60,9 @@ pub struct CodeFigures<'a> {
     /// Occupancy of a kernel.
     #[serde(flatten)]
     pub occupancy: Option<OccupancyFigures>,
+    /// What costs registers, time or memory, with a remedy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// A reason for an estimate.
@@ -109,12 +113,16 @@ impl<'a> CodeFigures<'a> {
         if let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) {
             graph.add(function, &Target::of(&pressure.snapshot()));
         }
-        Self::with_callees(pressure, &graph)
+        Self::with_callees(pressure, function, &graph)
     }
 
     /// Computes the same with the features of a function and of those that it calls from a graph;
     /// without an estimate if the graph does not have the function.
-    pub fn with_callees(pressure: &FunctionPressure<'a>, graph: &CallGraph) -> Self {
+    pub fn with_callees(
+        pressure: &FunctionPressure<'a>,
+        function: Option<&Function>,
+        graph: &CallGraph,
+    ) -> Self {
         let snapshot = pressure.snapshot();
         let features = match snapshot.stage() {
             Stage::Late => graph.features(&snapshot.name()),
@@ -128,6 +136,10 @@ impl<'a> CodeFigures<'a> {
             })
         });
         let place = pressure.peak_place(File::General);
+        let known = Known {
+            pressure: pressure.peak(File::General).units,
+            peak: place.and_then(|(block, instruction)| Some((block, instruction?))),
+        };
         let location = place
             .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())
             .map(|location| snapshot.location(location));
@@ -154,6 +166,7 @@ impl<'a> CodeFigures<'a> {
             spill_risk_percent: estimate.map(|estimate| estimate.spill_risk_percent),
             registers_limit: registers_limit(&snapshot),
             occupancy: estimate.and_then(|estimate| OccupancyFigures::of(&snapshot, estimate.registers)),
+            warnings: function.map_or_else(Vec::new, |function| warnings::find(&snapshot, function, known)),
         }
     }
 

@@ -18,8 +18,9 @@
 //! | `pressure/` | where the pressure peaks, which values cause it, and what would lower it |
 //! | `estimate/` | the estimate of ptxas' registers |
 //! | `occupancy/` | occupancy of a kernel on a multiprocessor |
-//! | `figures.rs` | the figures of all three |
 //! | `min_blocks.rs` | kernels that need `.minnctapersm` to get their registers |
+//! | `warnings/` | what costs registers, time or memory, with a remedy |
+//! | `figures.rs` | the figures of all four |
 //! | `remarks.rs` | the figures as LLVM remarks |
 //! | `code_report.rs`, `table.rs` | the record of `oriel report` on a function, and its text output |
 //! | `target.rs` | destinations of reports |
@@ -49,6 +50,7 @@ mod table;
 mod target;
 #[cfg(test)]
 mod tests;
+pub mod warnings;
 
 pub use code_report::CodeReport;
 pub use dot::write_pressure_dot;
@@ -57,7 +59,7 @@ pub use live_ranges::write_live_ranges;
 pub use min_blocks::wants_min_blocks;
 pub use opcodes::{OpcodeReport, StageOpcodes};
 pub use remarks::{CodeRemark, Piece, code_remarks};
-pub use table::{write_details, write_table};
+pub use table::{write_details, write_table, write_warnings};
 pub use target::{ReportTarget, SharedFile};
 
 use oriel_engine::snapshot::Snapshot;

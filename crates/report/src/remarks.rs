@@ -2,6 +2,7 @@
 
 use super::figures::CodeFigures;
 use super::pressure::{FunctionPressure, LiveValue};
+use super::warnings::Warning;
 use oriel_engine::entity::Instruction;
 use oriel_engine::live::pressure::File;
 
@@ -68,6 +69,7 @@ pub fn code_remarks(pressure: &FunctionPressure<'_>, figures: &CodeFigures<'_>) 
             .take(NAMED_VALUES)
             .map(live_at_peak),
     );
+    remarks.extend(figures.warnings.iter().map(warning));
     remarks
 }
 
@@ -142,4 +144,15 @@ fn live_at_peak(value: &LiveValue) -> CodeRemark {
         None => remark,
         Some(frame) => remark.text("; last used at ").value("LastUse", frame),
     }
+}
+
+fn warning(warning: &Warning) -> CodeRemark {
+    let place = warning.place.as_ref();
+    let instruction = place.map(|place| Instruction::from_u32(place.instruction));
+    CodeRemark::new(warning.kind.remark(), instruction)
+        .value("Problem", &warning.problem)
+        .text("; ")
+        .value("Cost", &warning.cost)
+        .text("; remedy: ")
+        .value("Remedy", &warning.remedy)
 }

@@ -136,6 +136,25 @@ fn write_aligned(rows: &[Vec<String>], out: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
+/// Writes the warnings on all functions.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn write_warnings(reports: &[CodeReport], out: &mut impl Write) -> fmt::Result {
+    for report in reports {
+        for warning in &report.figures.warnings {
+            write!(out, "\nwarning: {} (sm_{})", report.function, report.sm)?;
+            if let Some(place) = &warning.place {
+                write!(out, " at {place}")?;
+            }
+            writeln!(out, "\n  {}", warning.problem)?;
+            writeln!(out, "  cost: {}", warning.cost)?;
+            writeln!(out, "  remedy: {}", warning.remedy)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the causes of a function's pressure.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use super::*;
 use crate::occupancy::Limiter;
 use crate::pressure::FunctionPressure;
 use crate::ptxas::PtxasFigures;
+use crate::warnings::{Warning, WarningKind};
 use oriel_engine::live::LiveRangeCalc;
 use oriel_engine::snapshot::sample::counting_loop;
 use serde_json::Value;
@@ -49,6 +50,13 @@ fn all_figures() -> CodeFigures<'static> {
             registers_for_more_warps: Some(32),
             registers_for_fewer_warps: Some(41),
         }),
+        warnings: vec![Warning {
+            kind: WarningKind::WideIndex,
+            place: None,
+            problem: "a quotient".to_owned(),
+            cost: "instructions".to_owned(),
+            remedy: "32 bits".to_owned(),
+        }],
     }
 }
 
@@ -107,6 +115,7 @@ fn the_schema_has_the_fields_that_are_written() {
         ("value", &peak["values"][0]),
         ("block_pressure", &report["block_pressure"][0]),
         ("depth_pressure", &report["loop_depths"][0]),
+        ("warning", &report["warnings"][0]),
     ];
     for (definition, part) in parts {
         assert_eq!(
@@ -114,6 +123,19 @@ fn the_schema_has_the_fields_that_are_written() {
             keys(part),
             "{definition}"
         );
+    }
+}
+
+#[test]
+fn the_schema_has_the_kinds_of_warnings() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let kinds = WarningKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
+    assert_eq!(
+        schema["$defs"]["warning"]["properties"]["kind"]["enum"],
+        Value::from(kinds.to_vec())
+    );
+    for (kind, written) in WarningKind::ALL.into_iter().zip(kinds) {
+        assert_eq!(written, kind.name());
     }
 }
 

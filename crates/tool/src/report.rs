@@ -10,6 +10,7 @@ use oriel::report::page::PageWriter;
 use oriel::report::pressure::FunctionPressure;
 use oriel::report::{
     CodeReport, OpcodeReport, write_details, write_live_ranges, write_pressure_dot, write_table,
+    write_warnings,
 };
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -157,12 +158,14 @@ fn print(reports: &[CodeReport], arguments: &ReportArguments) -> Result<(), Stri
         json_lines(reports)?
     } else {
         let mut text = String::new();
-        let written = write_table(reports, &mut text).and_then(|()| {
-            reports.iter().try_for_each(|report| match &report.details {
-                None => Ok(()),
-                Some(details) => write_details(report, details, &mut text),
+        let written = write_table(reports, &mut text)
+            .and_then(|()| {
+                reports.iter().try_for_each(|report| match &report.details {
+                    None => Ok(()),
+                    Some(details) => write_details(report, details, &mut text),
+                })
             })
-        });
+            .and_then(|()| write_warnings(reports, &mut text));
         written.map_err(|error| error.to_string())?;
         text
     };

@@ -146,6 +146,8 @@ abi! {
         1 LABEL_USED,
         /// An exception landing pad.
         2 LANDING_PAD,
+        /// Metadata of its branch forbids to unroll the loop that it closes.
+        3 NO_UNROLL,
     }
 
     /// What holds for one instruction beyond its opcode's flags.

@@ -24,7 +24,7 @@ class Page {
   open() {
     if (!this.functions.length) {
       byId("title").textContent = "No functions";
-      document.querySelectorAll(".columns, #phases-section, #picker-label, #figures").forEach((part) => (part.hidden = true));
+      document.querySelectorAll(".columns, #phases-section, #warnings-section, #picker-label, #figures").forEach((part) => (part.hidden = true));
       return this.finish();
     }
     this.curve = new CurvePane(this);
@@ -143,6 +143,7 @@ class Page {
     document.documentElement.dataset.peak = code.curves.r32.peak;
     document.documentElement.dataset.peakPred = code.curves.pred.peak;
     fillFigures(report, code);
+    fillWarnings(this, report, code);
     fillPhases(report, code);
     this.listing.fill();
   }

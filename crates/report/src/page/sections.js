@@ -82,6 +82,20 @@ function fillFigures(report, code) {
   byId("figures").replaceChildren(...figures);
 }
 
+/** What costs registers, time or memory, and the way out; a click goes to the place. */
+function fillWarnings(page, report, code) {
+  const rows = (report.warnings ?? []).map((warning) => {
+    const row = warning.place ? code.numbers.indexOf(warning.place.instruction) : -1;
+    return {
+      cells: [place(code, row < 0 ? undefined : row), warning.problem, warning.cost, warning.remedy],
+      attributes: {"data-warning": warning.kind},
+      action: row < 0 ? undefined : () => page.select(row),
+    };
+  });
+  byId("warnings-section").hidden = !rows.length;
+  byId("warnings").replaceChildren(...(rows.length ? [table(["%Where", "Problem", "Cost", "Way out"], rows)] : []));
+}
+
 function fillLegend(code, file) {
   const classes = [...new Set(code.values.filter((value) => value.file === file).map((value) => value.name))].sort();
   byId("legend").replaceChildren(...classes.flatMap((name) => [element("span", {class: "key class-" + name}), name]));

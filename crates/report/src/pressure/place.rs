@@ -2,11 +2,11 @@
 
 use oriel_engine::entity::{Block, EntityRef, Instruction, from_one_based};
 use oriel_engine::snapshot::Snapshot;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A source position.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SourceFrame {
     /// Source file, as named in the debug information.
     pub file: String,
@@ -44,7 +44,7 @@ pub struct Place {
 
 impl Place {
     /// Returns the place of an instruction of `block`.
-    pub(super) fn of(snapshot: &Snapshot<'_>, block: Block, instruction: Instruction) -> Self {
+    pub(crate) fn of(snapshot: &Snapshot<'_>, block: Block, instruction: Instruction) -> Self {
         let reference = snapshot.instruction(instruction);
         let mut source = Vec::new();
         let mut location = reference.location();

@@ -1,0 +1,248 @@
+//! Counters of loops with constant rounds.
+//!
+//! ```text
+//!       %1 = MOV 0                 %1 = LEA [frame(0)]
+//! bix1: ...                        ...
+//!       %1 = IADD %1, 4            %1 = IADD %1, 4
+//!       %2 = CVT.u32.u64 %1        %2 = LEA [frame(0)+64]
+//!       %3 = ISETP.ne %2, 64       %3 = ISETP.ne %1, %2
+//!       BRA %3, bix1, fall bix2
+//! ```
+//!
+//! The register estimate has [rounds](crate::estimate) of its own, which its model was fitted to.
+//! Here, conversions and addresses are seen through, too.
+
+use super::Subject;
+use oriel_engine::entity::{EntitySet, FrameObject, Register};
+use oriel_engine::graph::Loop;
+use oriel_engine::snapshot::abi::BlockFlags;
+use oriel_ori::{Function, Instruction, Operand, OperandKind, Operation, Special};
+
+/// Loops with more rounds are not unrolled completely.
+const MOST_ROUNDS: u64 = 1_024;
+
+/// Limits on a round and on all rounds together, in instructions: ptxas 13.0.88 unrolls 400 rounds of 9
+/// instructions completely, and 16 of 93, but not 16 of 190.
+const MOST_OF_ROUND: usize = 128;
+const MOST_INSTRUCTIONS: usize = 4_000;
+
+/// Definitions that depend on each other are followed no deeper.
+const DEPTH: u32 = 24;
+
+/// A value that is known up to a base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    base: Option<FrameObject>,
+    offset: i64,
+}
+
+/// A counter of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// The first value; none for an address.
+    pub start: Option<i64>,
+    /// What each round adds.
+    pub step: i64,
+    /// Rounds of the loop, or one less: the comparison may be before or after the sum.
+    pub rounds: u64,
+    /// True if ptxas may unroll the loop.
+    pub is_unrolled: bool,
+}
+
+/// Returns the counter that a register is; none if it is not one of a loop with constant rounds.
+pub fn counter(subject: &Subject<'_, '_>, register: Register) -> Option<Counter> {
+    let function = subject.function;
+    let loops = &subject.flow.loops;
+    let mut definitions = function.definitions(register);
+    let (Some((one, _)), Some((other, _)), None) =
+        (definitions.next(), definitions.next(), definitions.next())
+    else {
+        return None;
+    };
+    let depth_of = |instruction| function.block_of(instruction).map(|block| loops.depth_of(block));
+    let (outside, inside) = match depth_of(one)? < depth_of(other)? {
+        true => (one, other),
+        false => (other, one),
+    };
+    let natural_loop = loops.innermost(function.block_of(inside)?)?;
+    let step = step(function, inside, register)?;
+    let start = known_result(function, outside)?;
+    let (rounds, is_unrolled) = rounds(subject, natural_loop)?;
+    Some(Counter {
+        start: start.base.is_none().then_some(start.offset),
+        step,
+        rounds,
+        is_unrolled,
+    })
+}
+
+/// True if a register has a value that is known in each round once ptxas has unrolled the loops
+/// around it.
+pub fn is_known_when_unrolled(subject: &Subject<'_, '_>, register: Register) -> bool {
+    let function = subject.function;
+    let mut seen: EntitySet<Register> = EntitySet::new();
+    let mut pending = vec![register];
+    while let Some(register) = pending.pop() {
+        if !seen.insert(register) {
+            continue;
+        }
+        let Some(definition) = function.unique_definition(register) else {
+            if counter(subject, register).is_some_and(|counter| counter.is_unrolled) {
+                continue;
+            }
+            return false;
+        };
+        match function.operation(definition) {
+            Operation::Mov
+            | Operation::Copy
+            | Operation::Cvt
+            | Operation::Cvta
+            | Operation::Lea
+            | Operation::Iadd
+            | Operation::Isub
+            | Operation::Imul
+            | Operation::ImulWide
+            | Operation::Imad
+            | Operation::ImadWide
+            | Operation::Shl
+            | Operation::Shr
+            | Operation::And
+            | Operation::Or
+            | Operation::Xor => {
+                let sources = function.sources(definition).iter();
+                pending.extend(sources.filter_map(Operand::as_register));
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Returns the rounds of a loop, and whether ptxas may unroll it. Inside a loop that stays, ptxas leaves
+/// the loops, too.
+fn rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
+    let (count, mut is_unrolled) = own_rounds(subject, natural_loop)?;
+    let mut around = subject.flow.loops.parent(natural_loop);
+    while let Some(outer) = around.filter(|_| is_unrolled) {
+        is_unrolled = own_rounds(subject, outer).is_some_and(|(_, is_unrolled)| is_unrolled);
+        around = subject.flow.loops.parent(outer);
+    }
+    Some((count, is_unrolled))
+}
+
+/// Returns the same, whatever is around the loop.
+fn own_rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
+    let (function, flow) = (subject.function, &subject.flow);
+    let blocks = flow.loops.nodes(natural_loop).iter();
+    let size: usize = blocks.map(|&block| function.instructions(block).count()).sum();
+    flow.loops.latches(&flow.graph, natural_loop).find_map(|latch| {
+        let branch = function.terminator(latch)?;
+        let condition = function.sources(branch).iter().next()?.as_register()?;
+        let comparison = function.unique_definition(condition)?;
+        if function.operation(comparison) != Operation::Isetp {
+            return None;
+        }
+        let sources = function.sources(comparison);
+        let end = known(function, sources.get(1), DEPTH)?;
+        let counter = counted(function, sources.get(0).as_register()?)?;
+        let (start, step) = start_and_step(subject, natural_loop, counter)?;
+        let distance = end.offset.abs_diff(start.offset);
+        let rounds = distance.checked_div(step.unsigned_abs())?;
+        // A counter that moves away from its end would wrap around.
+        let is_toward = (end.offset > start.offset) == (step > 0);
+        let is_one = start.base == end.base && is_toward && (1..=MOST_ROUNDS).contains(&rounds);
+        let flags = subject.snapshot.block_flags(latch);
+        let is_small = size <= MOST_OF_ROUND && rounds as usize * size <= MOST_INSTRUCTIONS;
+        is_one.then_some((rounds, is_small && !flags.contains(BlockFlags::NO_UNROLL)))
+    })
+}
+
+/// Returns the register that a comparison is about: the counter itself, or the next one.
+fn counted(function: &Function, mut register: Register) -> Option<Register> {
+    for _ in 0..DEPTH {
+        let Some(definition) = function.unique_definition(register) else {
+            return Some(register);
+        };
+        match function.operation(definition) {
+            Operation::Cvt | Operation::Copy | Operation::Mov | Operation::Iadd => {
+                register = function.source(definition, 0).as_register()?;
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn start_and_step(subject: &Subject<'_, '_>, natural_loop: Loop, register: Register) -> Option<(Known, i64)> {
+    let function = subject.function;
+    let is_inside = |instruction: Instruction| {
+        let block = function.block_of(instruction);
+        block.is_some_and(|block| subject.flow.loops.contains(natural_loop, block))
+    };
+    let definitions: Vec<Instruction> = function.definitions(register).map(|(it, _)| it).collect();
+    let (inside, outside): (Vec<_>, Vec<_>) = definitions.into_iter().partition(|&it| is_inside(it));
+    match (inside[..].as_ref(), outside[..].as_ref()) {
+        ([inside], [outside]) => Some((
+            known_result(function, *outside)?,
+            step(function, *inside, register)?,
+        )),
+        _ => None,
+    }
+}
+
+/// Returns the constant that a definition of a register adds to it.
+fn step(function: &Function, definition: Instruction, register: Register) -> Option<i64> {
+    let sum = match function.operation(definition) {
+        Operation::Iadd => definition,
+        Operation::Copy | Operation::Mov => {
+            let copied = function.source(definition, 0).as_register()?;
+            function.unique_definition(copied)?
+        }
+        _ => return None,
+    };
+    let is_sum =
+        function.operation(sum) == Operation::Iadd && function.source(sum, 0).as_register() == Some(register);
+    is_sum
+        .then(|| function.integer(function.source(sum, 1)))?
+        .filter(|&step| step != 0)
+}
+
+/// Returns the value of an instruction's result.
+fn known_result(function: &Function, instruction: Instruction) -> Option<Known> {
+    known_computed(function, instruction, DEPTH)
+}
+
+fn known(function: &Function, operand: Operand, depth: u32) -> Option<Known> {
+    if let Some(offset) = function.integer(operand) {
+        return Some(Known { base: None, offset });
+    }
+    if let OperandKind::Special(special) = operand.kind() {
+        return match function.special_data(special) {
+            Special::Frame(object) => Some(Known {
+                base: Some(object),
+                offset: 0,
+            }),
+            _ => None,
+        };
+    }
+    let definition = function.unique_definition(operand.as_register()?)?;
+    known_computed(function, definition, depth.checked_sub(1)?)
+}
+
+fn known_computed(function: &Function, instruction: Instruction, depth: u32) -> Option<Known> {
+    let sources = function.sources(instruction);
+    match function.operation(instruction) {
+        Operation::Mov | Operation::Copy | Operation::Cvta | Operation::Cvt => {
+            known(function, sources.get(0), depth)
+        }
+        Operation::Iadd | Operation::Lea => {
+            let base = known(function, sources.get(0), depth)?;
+            let added = function.integer(sources.get(1))?;
+            Some(Known {
+                offset: base.offset.checked_add(added)?,
+                ..base
+            })
+        }
+        _ => None,
+    }
+}

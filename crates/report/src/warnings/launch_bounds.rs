@@ -1,0 +1,80 @@
+//! Launch bounds without a least number of blocks.
+//!
+//! ```text
+//! .maxntid 256                       a kernel that needs 330 registers gets 32 and spills 3,504 bytes
+//! .maxntid 256 .minnctapersm 1       it gets 255 and spills 936
+//! ```
+//!
+//! `min_blocks.rs` tells which kernels. The same missing number makes ptxas ignore every `setmaxnreg`
+//! of a kernel, since it does not know how many registers the kernel starts with; it says so only
+//! with `-v` (C7508). `.maxnreg` gives that number, too.
+
+use super::{Subject, Warning, WarningKind};
+use crate::estimate::text_of;
+use crate::min_blocks::wants_min_blocks;
+use crate::pressure::Place;
+use oriel_ori::{Function, Instruction, Operation};
+
+/// ptxas does not go below this number where the bounds allow no more.
+const NEVER_BELOW: u32 = 64;
+
+/// Finds a kernel that spills, to which ptxas may give far fewer registers than its bounds allow.
+pub(super) fn cliff(subject: &Subject<'_, '_>) -> Option<Warning> {
+    let bounds = subject.bounds;
+    let threads = bounds.max_threads_per_block?;
+    let limit = bounds.register_limit_of_ptxas(subject.snapshot.function().sm);
+    if limit <= NEVER_BELOW || !wants_min_blocks(subject.snapshot, subject.function) {
+        return None;
+    }
+    let (block, instruction) = subject.known.peak?;
+    Some(Warning {
+        kind: WarningKind::LaunchBoundsCliff,
+        place: Some(Place::of(subject.snapshot, block, instruction)),
+        problem: format!(
+            "the launch bounds have no least number of blocks, and the kernel needs more than twice the {limit} registers \
+             that they leave"
+        ),
+        cost: format!("ptxas may give a thread 32 registers instead of {limit} and spill all others"),
+        remedy: format!(
+            "ask for one block at least, as Oriel's plug-in does (-oriel-min-blocks): __launch_bounds__({threads}, 1), \
+             \"nvvm.minctasm\"=\"1\""
+        ),
+    })
+}
+
+/// Finds a `setmaxnreg` that ptxas ignores.
+pub(super) fn ignored_setmaxnreg(subject: &Subject<'_, '_>) -> Option<Warning> {
+    let bounds = subject.bounds;
+    let has_blocks = bounds.max_threads_per_block.is_some() && bounds.min_blocks_per_sm.is_some();
+    if !subject.snapshot.is_kernel() || has_blocks || bounds.max_registers.is_some() {
+        return None;
+    }
+    let is_one = |&instruction: &Instruction| is_setmaxnreg(subject.function, instruction);
+    let count = subject.instructions().filter(is_one).count();
+    let first = subject.instructions().find(is_one)?;
+    let threads = match bounds.max_threads_per_block {
+        Some(threads) => threads.to_string(),
+        None => "THREADS".to_owned(),
+    };
+    Some(Warning {
+        kind: WarningKind::SetmaxnregIgnored,
+        place: subject.place(first),
+        problem: format!("ptxas ignores {count} setmaxnreg: it does not know the registers at entry"),
+        cost: "all warps keep the same number of registers".to_owned(),
+        remedy: format!(
+            "give the kernel a least number of blocks: __launch_bounds__({threads}, 1), \"nvvm.minctasm\"=\"1\"; or .maxnreg"
+        ),
+    })
+}
+
+fn is_setmaxnreg(function: &Function, instruction: Instruction) -> bool {
+    const NAME: &str = "setmaxnreg";
+    match function.operation(instruction) {
+        Operation::InlineAsm => text_of(function, instruction).is_some_and(|text| text.contains(NAME)),
+        _ => {
+            let opcode = function.machine_opcode(instruction);
+            let mnemonic = opcode.and_then(|opcode| opcode.mnemonic.as_deref());
+            mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(NAME))
+        }
+    }
+}

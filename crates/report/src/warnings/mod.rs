@@ -1,0 +1,171 @@
+//! Warnings: what commonly costs registers, time or memory without its author noticing, each with
+//! its place, its cost and a remedy.
+//!
+//! | file | what is found |
+//! |---|---|
+//! | `launch_bounds.rs` | launch bounds without `.minnctapersm` in a kernel that will spill, or that sets its registers itself |
+//! | `wide_index.rs`, `ranges.rs` | arithmetic of 64 bits on values that always fit 32 |
+//! | `local_array.rs` | a local array that stays in memory since an index is not constant, or that takes all registers once ptxas has unrolled the loops around it |
+//! | `counters.rs` | counters of loops with constant rounds |
+//!
+//! `docs/report.md` has the exact condition of each, how often public kernels have it, and how often
+//! it is a false alarm.
+
+mod counters;
+mod launch_bounds;
+mod local_array;
+mod ranges;
+mod wide_index;
+
+use crate::occupancy::LaunchBounds;
+use crate::pressure::Place;
+use oriel_engine::entity::{Block, Instruction as MachineInstruction};
+use oriel_engine::graph::Traversal;
+use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::{ControlFlow, Function, Instruction};
+use serde::Serialize;
+use std::fmt;
+
+/// The kind of a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningKind {
+    /// The kernel must spill and has no `.minnctapersm`, so that ptxas may leave it 32 registers.
+    LaunchBoundsCliff,
+    /// ptxas ignores `setmaxnreg`.
+    SetmaxnregIgnored,
+    /// Arithmetic of 64 bits on values of 32.
+    WideIndex,
+    /// A local array with an index that is not constant.
+    IndexedLocalArray,
+    /// A loop that takes all registers once ptxas has unrolled it.
+    UnrolledLoop,
+}
+
+impl WarningKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [
+        Self::LaunchBoundsCliff,
+        Self::SetmaxnregIgnored,
+        Self::WideIndex,
+        Self::IndexedLocalArray,
+        Self::UnrolledLoop,
+    ];
+
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LaunchBoundsCliff => "launch_bounds_cliff",
+            Self::SetmaxnregIgnored => "setmaxnreg_ignored",
+            Self::WideIndex => "wide_index",
+            Self::IndexedLocalArray => "indexed_local_array",
+            Self::UnrolledLoop => "unrolled_loop",
+        }
+    }
+
+    /// Returns the name of the remark.
+    pub const fn remark(self) -> &'static str {
+        match self {
+            Self::LaunchBoundsCliff => "LaunchBoundsCliff",
+            Self::SetmaxnregIgnored => "SetmaxnregIgnored",
+            Self::WideIndex => "WideIndex",
+            Self::IndexedLocalArray => "IndexedLocalArray",
+            Self::UnrolledLoop => "UnrolledLoop",
+        }
+    }
+
+    /// Returns one line on all warnings of this kind.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::LaunchBoundsCliff => {
+                "A kernel that must spill has launch bounds without a least number of blocks"
+            }
+            Self::SetmaxnregIgnored => "ptxas ignores setmaxnreg",
+            Self::WideIndex => "Arithmetic of 64 bits on values that fit 32 bits",
+            Self::IndexedLocalArray => "An index that is not constant keeps a local array in memory",
+            Self::UnrolledLoop => "Unrolled by ptxas, a loop takes all registers",
+        }
+    }
+}
+
+/// A warning on a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Its kind.
+    pub kind: WarningKind,
+    /// The instruction that it is about, with its source position.
+    pub place: Option<Place>,
+    /// What was found.
+    pub problem: String,
+    /// What it costs.
+    pub cost: String,
+    /// The way out.
+    pub remedy: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}; remedy: {}", self.problem, self.cost, self.remedy)
+    }
+}
+
+/// The figures that warnings depend on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// The most 32-bit units live at once.
+    pub pressure: u32,
+    /// The instruction after which the peak of pressure is first reached.
+    pub peak: Option<(Block, MachineInstruction)>,
+}
+
+/// A function with all that the rules read.
+struct Subject<'s, 'a> {
+    snapshot: &'s Snapshot<'a>,
+    function: &'s Function,
+    flow: ControlFlow,
+    bounds: LaunchBounds,
+    known: Known,
+}
+
+impl Subject<'_, '_> {
+    /// Returns the place of an instruction.
+    fn place(&self, instruction: Instruction) -> Option<Place> {
+        let block = self.function.block_of(instruction)?;
+        let origin = self.function.origin(instruction)?;
+        Some(Place::of(self.snapshot, block, origin))
+    }
+
+    /// Returns the number of loops around an instruction.
+    fn depth(&self, instruction: Instruction) -> usize {
+        let block = self.function.block_of(instruction);
+        block.map_or(0, |block| self.flow.loops.depth_of(block))
+    }
+
+    /// Returns all instructions in the order of the code.
+    fn instructions(&self) -> impl Iterator<Item = Instruction> + '_ {
+        let blocks = self.function.blocks().iter();
+        blocks.flat_map(|&block| self.function.instructions(block))
+    }
+}
+
+/// Returns the warnings on a function, in the order of their kinds; none before stage `late`, whose
+/// code is what ptxas gets.
+pub fn find(snapshot: &Snapshot<'_>, function: &Function, known: Known) -> Vec<Warning> {
+    if snapshot.stage() != Stage::Late || function.blocks().is_empty() {
+        return Vec::new();
+    }
+    let subject = Subject {
+        snapshot,
+        function,
+        flow: ControlFlow::analyze(function, Traversal::default()),
+        bounds: LaunchBounds::of(snapshot),
+        known,
+    };
+    let mut found = Vec::new();
+    found.extend(launch_bounds::cliff(&subject));
+    found.extend(launch_bounds::ignored_setmaxnreg(&subject));
+    found.extend(wide_index::find(&subject));
+    found.extend(local_array::find(&subject));
+    found
+}
