@@ -57,9 +57,10 @@ execute:
 phases:
 	$(PYTHON) scripts/check_phases.py --sm 90
 
-# The commands of README.md and docs/*.md.
+# The commands of README.md and docs/*.md, and the comparison of commits that docs/ci.md describes.
 docs:
 	$(PYTHON) scripts/check_docs.py
+	$(PYTHON) scripts/check_ci.py
 
 # 300 generated kernels before and after phases, and wrong edits in 300.
 differential: build

@@ -3,6 +3,7 @@
 //! A baseline is a saved report: the lines of `oriel report --json` or `-oriel-report`. Only lines
 //! of stage `late` count.
 
+use crate::pressure::SourceFrame;
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -21,19 +22,43 @@ pub struct Row {
     ptxas_registers: Option<u64>,
     ptxas_spill_store_bytes: Option<u64>,
     ptxas_spill_load_bytes: Option<u64>,
+    occupancy_warps_per_sm: Option<u64>,
+    #[serde(default)]
+    module: String,
+    peak_file: Option<String>,
+    peak_line: Option<u32>,
+    #[serde(default)]
+    warnings: Vec<RowWarning>,
 }
 
-/// A figure of a function; smaller is better.
+/// A warning of a report's line.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RowWarning {
+    pub(crate) kind: String,
+    pub(crate) place: Option<RowPlace>,
+    pub(crate) problem: String,
+    pub(crate) cost: String,
+    pub(crate) remedy: String,
+}
+
+/// The place of a warning.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RowPlace {
+    pub(crate) source: Vec<SourceFrame>,
+}
+
+/// A figure of a function; smaller is better, except for warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Metric {
     Instructions,
     Registers,
     SpillRisk,
     SpilledBytes,
+    Warps,
 }
 
 impl Row {
-    fn metrics(&self) -> [(&'static str, Metric, Option<u64>); 8] {
+    fn metrics(&self) -> [(&'static str, Metric, Option<u64>); 9] {
         [
             ("instructions_out", Metric::Instructions, self.instructions_out),
             ("peak_pressure_r32", Metric::Registers, self.peak_pressure_r32),
@@ -50,6 +75,11 @@ impl Row {
                 "ptxas_spill_load_bytes",
                 Metric::SpilledBytes,
                 self.ptxas_spill_load_bytes,
+            ),
+            (
+                "occupancy_warps_per_sm",
+                Metric::Warps,
+                self.occupancy_warps_per_sm,
             ),
         ]
     }
@@ -83,16 +113,20 @@ pub struct Tolerance {
     pub instructions_percent: f64,
     /// Additional spill risk, in percentage points.
     pub spill_risk_percent: u64,
+    /// Warps fewer on a multiprocessor.
+    pub warps: u64,
 }
 
 impl Tolerance {
     fn allows(&self, metric: Metric, before: u64, after: u64) -> bool {
         let more = after.saturating_sub(before);
+        let fewer = before.saturating_sub(after);
         match metric {
             Metric::Registers => more <= self.registers,
             Metric::Instructions => more as f64 <= before as f64 * self.instructions_percent / 100.0,
             Metric::SpillRisk => more <= self.spill_risk_percent,
             Metric::SpilledBytes => more == 0,
+            Metric::Warps => fewer <= self.warps,
         }
     }
 }
@@ -190,11 +224,71 @@ pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Chang
     changes
 }
 
+/// Returns the warnings that functions of the second report have more often than those of the first
+/// one, each with its row. Warnings are matched by function, SM and kind, since lines move.
+pub fn new_warnings<'r>(before: &[Row], after: &'r [Row]) -> Vec<(&'r Row, &'r RowWarning)> {
+    let mut known: BTreeMap<(&str, u32, &str), usize> = BTreeMap::new();
+    for row in before {
+        for warning in &row.warnings {
+            *known.entry((&row.function, row.sm, &warning.kind)).or_default() += 1;
+        }
+    }
+    let mut found = Vec::new();
+    for row in after {
+        for warning in &row.warnings {
+            match known.get_mut(&(row.function.as_str(), row.sm, warning.kind.as_str())) {
+                Some(left @ 1..) => *left -= 1,
+                _ => found.push((row, warning)),
+            }
+        }
+    }
+    found
+}
+
+impl Row {
+    /// Returns the function's name.
+    pub fn function(&self) -> &str {
+        &self.function
+    }
+
+    /// Returns the compute capability times ten.
+    pub fn sm(&self) -> u32 {
+        self.sm
+    }
+
+    /// Returns file and line of the peak; without debug information the module's name alone.
+    pub(crate) fn position(&self) -> (&str, Option<u32>) {
+        match (&self.peak_file, self.peak_line) {
+            (Some(file), line) => (file, line.filter(|&line| line > 0)),
+            (None, _) => (&self.module, None),
+        }
+    }
+}
+
+impl fmt::Display for RowWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}; remedy: {}", self.problem, self.cost, self.remedy)
+    }
+}
+
+impl RowWarning {
+    /// Returns file and line, if there is debug information.
+    pub(crate) fn position(&self) -> Option<(&str, u32)> {
+        let frames = self.place.iter().flat_map(|place| &place.source);
+        let mut located = frames.filter(|frame| frame.line > 0);
+        located.next().map(|frame| (frame.file.as_str(), frame.line))
+    }
+}
+
 fn compare_rows(before: &Row, after: &Row, tolerance: Tolerance) -> impl Iterator<Item = Change> {
     let pairs = before.metrics().into_iter().zip(after.metrics());
     pairs.filter_map(move |((field, metric, before_value), (_, _, after_value))| {
         let (before_value, after_value) = (before_value?, after_value?);
-        let kind = match after_value.cmp(&before_value) {
+        let order = match metric {
+            Metric::Warps => before_value.cmp(&after_value),
+            _ => after_value.cmp(&before_value),
+        };
+        let kind = match order {
             std::cmp::Ordering::Equal => return None,
             std::cmp::Ordering::Less => ChangeKind::Better,
             std::cmp::Ordering::Greater if tolerance.allows(metric, before_value, after_value) => {
@@ -219,13 +313,13 @@ mod tests {
 
     const BEFORE: &str = r#"
 {"function":"k","sm":80,"stage":"ssa","instructions_out":1}
-{"function":"k","sm":80,"stage":"late","instructions_out":100,"registers_estimate":20,"spill_risk_percent":10,"ptxas_spill_load_bytes":0}
-{"function":"k","sm":90,"stage":"late","instructions_out":100}
+{"function":"k","sm":80,"stage":"late","instructions_out":100,"registers_estimate":20,"spill_risk_percent":10,"ptxas_spill_load_bytes":0,"occupancy_warps_per_sm":64}
+{"function":"k","sm":90,"stage":"late","instructions_out":100,"occupancy_warps_per_sm":48}
 {"function":"gone","sm":80,"stage":"late","instructions_out":100}
 "#;
     const AFTER: &str = r#"
-{"function":"k","sm":80,"stage":"late","instructions_out":104,"registers_estimate":22,"spill_risk_percent":13,"ptxas_spill_load_bytes":4,"extra":[]}
-{"function":"k","sm":90,"stage":"late","instructions_out":90,"registers_estimate":1}
+{"function":"k","sm":80,"stage":"late","instructions_out":104,"registers_estimate":22,"spill_risk_percent":13,"ptxas_spill_load_bytes":4,"occupancy_warps_per_sm":56,"extra":[]}
+{"function":"k","sm":90,"stage":"late","instructions_out":90,"registers_estimate":1,"occupancy_warps_per_sm":64}
 {"function":"new","sm":80,"stage":"late","instructions_out":100}
 "#;
 
@@ -246,7 +340,9 @@ mod tests {
                 "worse: k (sm_80): registers_estimate 20 -> 22 (+2)",
                 "worse: k (sm_80): spill_risk_percent 10 -> 13 (+3)",
                 "worse: k (sm_80): ptxas_spill_load_bytes 0 -> 4 (+4)",
+                "worse: k (sm_80): occupancy_warps_per_sm 64 -> 56 (-8)",
                 "better: k (sm_90): instructions_out 100 -> 90 (-10)",
+                "better: k (sm_90): occupancy_warps_per_sm 48 -> 64 (+16)",
                 "added: new (sm_80)",
                 "removed: gone (sm_80)",
             ]
@@ -259,6 +355,7 @@ mod tests {
             registers: 2,
             instructions_percent: 4.0,
             spill_risk_percent: 3,
+            warps: 8,
         };
         let lines = lines(tolerance);
         assert!(lines[0].starts_with("within tolerance: k (sm_80): instructions_out"));
@@ -266,6 +363,31 @@ mod tests {
         assert!(lines[2].starts_with("within tolerance: k (sm_80): spill_risk_percent"));
         // A spill is never tolerated.
         assert!(lines[3].starts_with("worse: "));
+        assert!(lines[4].starts_with("within tolerance: k (sm_80): occupancy_warps_per_sm"));
+    }
+
+    #[test]
+    fn only_warnings_that_were_not_there_are_new() {
+        let line = |kinds: &[&str]| {
+            let warnings: Vec<String> = kinds
+                .iter()
+                .map(|kind| {
+                    format!(r#"{{"kind":"{kind}","place":null,"problem":"p","cost":"c","remedy":"r"}}"#)
+                })
+                .collect();
+            let text = format!(
+                r#"{{"function":"k","sm":80,"stage":"late","warnings":[{}]}}"#,
+                warnings.join(",")
+            );
+            read(&text).unwrap()
+        };
+        let (before, after) = (line(&["a", "b"]), line(&["b", "a", "a"]));
+        let kinds = |before: &[Row], after: &[Row]| -> Vec<String> {
+            let new = new_warnings(before, after);
+            new.iter().map(|(_, warning)| warning.kind.clone()).collect()
+        };
+        assert_eq!(kinds(&before, &after), ["a"]);
+        assert_eq!(kinds(&after, &before), [""; 0]);
     }
 
     #[test]

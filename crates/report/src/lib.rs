@@ -24,7 +24,7 @@
 //! | `remarks.rs` | the figures as LLVM remarks |
 //! | `code_report.rs`, `table.rs` | the record of `oriel report` on a function, and its text output |
 //! | `target.rs` | destinations of reports |
-//! | `diff.rs` | comparison of two reports |
+//! | `diff.rs`, `sarif.rs` | comparison of two reports; its result as SARIF |
 //! | `page.rs`, `page/` | the report as one HTML page |
 //! | `live_ranges.rs`, `dot.rs` | live ranges beside the code; the control flow coloured by pressure |
 //! | `ptxas.rs` | the output of `ptxas -v` |
@@ -46,6 +46,7 @@ pub mod page;
 pub mod pressure;
 pub mod ptxas;
 mod remarks;
+pub mod sarif;
 mod table;
 mod target;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::Failure;
 use clap::Args;
 use oriel::report::diff::{self, Change, ChangeKind, Row, Tolerance};
+use oriel::report::sarif;
 use std::path::{Path, PathBuf};
 
 /// Options of `oriel diff`.
@@ -18,7 +19,7 @@ pub struct DiffArguments {
     tolerance: ToleranceArguments,
 }
 
-/// The tolerance of the comparison.
+/// The tolerance of the comparison, and where its result goes.
 #[derive(Args)]
 pub struct ToleranceArguments {
     /// Additional registers that a function may need
@@ -32,6 +33,24 @@ pub struct ToleranceArguments {
     /// Additional spill risk, in percentage points
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     tolerate_spill_risk: u64,
+
+    /// Warps by which fewer may fit on a multiprocessor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    tolerate_warps: u64,
+
+    /// Also fail if a function has a warning that it did not have before
+    #[arg(long)]
+    no_new_warnings: bool,
+
+    /// Write figures that got worse beyond the tolerance, and new warnings, as SARIF 2.1.0 with
+    /// their source lines
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+
+    /// With --sarif: folder to which source files are named relative [default: the working
+    /// directory]
+    #[arg(long, value_name = "DIR", requires = "sarif")]
+    source_root: Option<PathBuf>,
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
@@ -47,17 +66,33 @@ impl ToleranceArguments {
             registers: self.tolerate_registers,
             instructions_percent: self.tolerate_instructions,
             spill_risk_percent: self.tolerate_spill_risk,
+            warps: self.tolerate_warps,
         }
     }
 
-    /// Prints the changes since `before`; an error if something got worse beyond the tolerance.
+    /// Prints the changes since `before`, and writes them as SARIF if requested; an error if
+    /// something got worse beyond the tolerance.
     pub fn judge(&self, before: &[Row], after: &[Row]) -> Result<(), Failure> {
         let changes = diff::compare(before, after, self.tolerance());
         for change in &changes {
             println!("{change}");
         }
+        let new = diff::new_warnings(before, after);
+        for (row, warning) in &new {
+            println!("new warning: {} (sm_{}): {warning}", row.function(), row.sm());
+        }
+        if let Some(path) = &self.sarif {
+            let root = self.source_root.clone().map_or_else(std::env::current_dir, Ok);
+            let root = root.map_err(|error| format!("the working directory: {error}"))?;
+            let log = sarif::log(oriel::VERSION, &root, &changes, after, &new);
+            let text = format!("{log:#}\n");
+            std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
         let is_worse = |change: &&Change| change.kind == ChangeKind::Worse;
         match changes.iter().filter(is_worse).count() {
+            0 if self.no_new_warnings && !new.is_empty() => {
+                Err(format!("{} warnings are new", new.len()).into())
+            }
             0 => Ok(()),
             count => Err(format!("{count} figures are worse than before").into()),
         }
