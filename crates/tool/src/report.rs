@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::diff::{self, ToleranceArguments};
+use crate::progress::Progress;
 use crate::reported::{ReportedFunction, Wanted};
 use crate::source::Source;
 use clap::Args;
@@ -87,11 +88,13 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     }
     let mut reports = Vec::new();
     let mut page = arguments.html.as_deref().map(Page::create).transpose()?;
+    let modules = arguments.files.len() * arguments.sm.len().max(1);
+    let progress = Progress::new(modules as u64, "modules");
     arguments.wanted().for_each(&arguments.files, |input| {
         for function in input.functions() {
             let pressure = function.pressure();
             if arguments.live_ranges {
-                print_live_ranges(&pressure)?;
+                progress.suspend(|| print_live_ranges(&pressure))?;
             }
             if let Some(directory) = &arguments.dot {
                 write_dot(&pressure, directory)?;
@@ -105,8 +108,10 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
                 false => report,
             });
         }
+        progress.step();
         Ok(())
     })?;
+    drop(progress);
     if !arguments.live_ranges {
         print(&reports, arguments)?;
     }
