@@ -2,7 +2,7 @@
 
 use crate::live::LiveRangeCalc;
 use crate::live::pressure::Pressure;
-use crate::options::{Mode, Options, Phases, Printing, Validation};
+use crate::options::{MinBlocks, Mode, Options, Phases, Printing, Validation};
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
@@ -12,7 +12,7 @@ use crate::phases::{
     Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, unread_stores,
 };
 use crate::plan::Plan;
-use crate::report::wants_min_blocks;
+use crate::report::{takes_min_blocks, wants_min_blocks};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use crate::validate::{Subject, Validator};
@@ -102,7 +102,7 @@ pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Resu
         false => Change::None,
     };
     write_dot(&function, snapshot, options)?;
-    if steps.sets_min_blocks && wants_min_blocks(snapshot, &function) {
+    if steps.sets_min_blocks && sets_min_blocks(snapshot, &function, options) {
         work.sets_min_blocks = true;
         work.remarks.push(min_blocks_set());
     }
@@ -177,11 +177,7 @@ impl Steps {
                 && options.warn_unread_stores.unwrap_or(in_analysis)
                 && !snapshot.arrays().frame_objects.is_empty(),
             optimizes: options.mode == Mode::Optimize && (options.phases == Phases::None || has_phases()),
-            sets_min_blocks: stage == Stage::Late
-                && options.mode == Mode::Optimize
-                && options
-                    .set_min_blocks
-                    .unwrap_or(options.phases == Phases::Profile),
+            sets_min_blocks: stage == Stage::Late && options.min_blocks() != MinBlocks::Off,
             writes_dot: options.dot_directory.is_some(),
         }
     }
@@ -345,6 +341,15 @@ fn taken_back(reason: &str) -> Remark {
     }
 }
 
+/// True if a kernel is to be marked with `.minnctapersm 1`.
+fn sets_min_blocks(snapshot: &Snapshot<'_>, function: &Function, options: &Options) -> bool {
+    match options.min_blocks() {
+        MinBlocks::Off => false,
+        MinBlocks::WhereNeeded => wants_min_blocks(snapshot, function),
+        MinBlocks::Always => takes_min_blocks(snapshot),
+    }
+}
+
 /// Returns the remark on a kernel that gets `.minnctapersm 1`.
 fn min_blocks_set() -> Remark {
     Remark {
@@ -352,7 +357,9 @@ fn min_blocks_set() -> Remark {
         phase: "profile",
         name: "MinBlocks",
         instruction: None,
-        message: "marked with .minnctapersm 1: it needs more registers than a thread can have, and without a number of blocks ptxas may give it only a few".to_owned(),
+        message:
+            "marked with .minnctapersm 1: without a number of blocks ptxas may give it only a few registers"
+                .to_owned(),
     }
 }
 

@@ -89,6 +89,18 @@ pub struct Printing {
     pub after_all: bool,
 }
 
+/// The kernels to mark with `.minnctapersm 1`, of those that have a block size and no number of
+/// blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MinBlocks {
+    /// None.
+    Off,
+    /// Those that ptxas would otherwise give too few registers.
+    WhereNeeded,
+    /// All.
+    Always,
+}
+
 /// The handling of a changed function that the validator cannot prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
@@ -141,9 +153,9 @@ pub struct Options {
     /// True to warn of kernels whose launch bounds leave too few registers. None: only in
     /// [`Mode::Analyze`].
     pub warn_launch_bounds: Option<bool>,
-    /// True to set `.minnctapersm 1` where a kernel needs it to get its registers. None: only where
-    /// the profile's phases run.
-    pub set_min_blocks: Option<bool>,
+    /// The kernels to mark with `.minnctapersm 1`. None: [`MinBlocks::WhereNeeded`] where the
+    /// profile's phases run, else [`MinBlocks::Off`].
+    pub min_blocks: Option<MinBlocks>,
     /// True to check Ori's phases with its verifier, and the result with LLVM's.
     pub verify: bool,
     /// The use of the validator; none: see [`Options::validation`].
@@ -174,6 +186,18 @@ impl Options {
     pub fn planner(&self) -> Option<&dyn Extension> {
         let extension = self.extension.as_deref()?;
         (self.mode == Mode::Optimize && extension.makes_plans()).then_some(extension)
+    }
+
+    /// Returns the kernels to mark with `.minnctapersm 1`.
+    pub fn min_blocks(&self) -> MinBlocks {
+        let default = match self.phases {
+            Phases::Profile => MinBlocks::WhereNeeded,
+            Phases::None | Phases::Listed(_) => MinBlocks::Off,
+        };
+        match self.mode {
+            Mode::Optimize => self.min_blocks.unwrap_or(default),
+            Mode::Off | Mode::Analyze => MinBlocks::Off,
+        }
     }
 
     /// Returns the use of the validator: to enforce with [`verify`](Self::verify), unless set

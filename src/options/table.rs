@@ -1,6 +1,6 @@
 //! The table of options: for the host's command line, `ORIEL_FLAGS` and the help texts.
 
-use super::{Mode, Options, Phases, Profile, Validation};
+use super::{MinBlocks, Mode, Options, Phases, Profile, Validation};
 use crate::graph::Traversal;
 use crate::report::{ReportTarget, SharedFile};
 use std::path::PathBuf;
@@ -86,10 +86,15 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-min-blocks",
-        value: "on|off",
-        help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers (default: on unless phases are listed)",
+        value: "on|off|always",
+        help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers, or for all with a block size (default: on unless phases are listed)",
         apply: |options, value| {
-            options.set_min_blocks = Some(choose(value, ON_OFF)?);
+            let allowed = [
+                ("on", MinBlocks::WhereNeeded),
+                ("off", MinBlocks::Off),
+                ("always", MinBlocks::Always),
+            ];
+            options.min_blocks = Some(choose(value, &allowed)?);
             Ok(())
         },
     },

@@ -22,6 +22,9 @@ const ROUNDING: f64 = 1.0 / 1024.0;
 /// has a quarter as many lanes for them as for arithmetic.
 const LOCAL_ACCESS: f64 = 4.0;
 
+/// How many executed instructions a phase may add to lower the pressure, in percent of all.
+pub(super) const MOST_ADDED_PERCENT: f64 = 6.0;
+
 /// The cost of a function, as far as it is known before ptxas has run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {

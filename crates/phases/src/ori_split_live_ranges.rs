@@ -44,6 +44,7 @@ mod work;
 use super::basic_blocks::{RebuildMode, rebuild_basic_blocks};
 use super::expressions::single_valued;
 use super::knobs::Knob;
+use super::never_worse::{MOST_ADDED_PERCENT, weighted_instructions};
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use candidate::{Kind, classify};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
@@ -90,6 +91,7 @@ pub(super) fn split(function: &mut Function, context: &mut PhaseContext<'_>, pol
     let mut analysis = PreAnalysis::of_present(function, context, policy.budget);
     let peak_before = analysis.pressure.peak;
     context.count("peak-before", u64::from(peak_before));
+    let weight_before = weight_of(function, context);
     let mut changed = false;
     for _ in 0..policy.rounds {
         if analysis.pressure.peak <= policy.budget {
@@ -115,8 +117,17 @@ pub(super) fn split(function: &mut Function, context: &mut PhaseContext<'_>, pol
     }
     let peak_after = analysis.pressure.peak;
     context.count("peak-after", u64::from(peak_after));
+    if changed {
+        let added = weight_of(function, context) - weight_before;
+        context.allow(added.min(weight_before * MOST_ADDED_PERCENT / 100.0));
+    }
     say_what_became(function, context, policy.budget, (peak_before, peak_after));
     PhaseResult::of(changed)
+}
+
+fn weight_of(function: &Function, context: &mut PhaseContext<'_>) -> f64 {
+    let flow = context.control_flow(function);
+    weighted_instructions(function, &flow)
 }
 
 /// Emits a remark on the change of the pressure.

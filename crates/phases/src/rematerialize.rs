@@ -26,7 +26,7 @@
 //! pressure of the input decides. ptxas' own front end, cicc, has such a pass; the reference
 //! documents do not name one.
 
-use super::never_worse::{is_data, most_live, weighted_instructions};
+use super::never_worse::{MOST_ADDED_PERCENT, is_data, most_live, weighted_instructions};
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::analysis::{BlockWeights, PressureMap};
@@ -46,9 +46,6 @@ const FULL_PERCENT: u32 = 80;
 
 /// The most using blocks: more copies would cost more than the register.
 const MOST_BLOCKS: usize = 8;
-
-/// The limit for executed copies, in percent of all other executed instructions.
-const MOST_WEIGHT_PERCENT: f64 = 6.0;
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -73,7 +70,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         full,
     };
     let weights = BlockWeights::compute(function, &flow);
-    let most_weight = weighted_instructions(function, &flow) * MOST_WEIGHT_PERCENT / 100.0;
+    let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
     let (mut copies, mut weight) = (0, 0.0);
     // Users of a value come before it here, so that a chain is recomputed from its end.
     let registers: Vec<Register> = function.registers().rev().collect();

@@ -17,15 +17,19 @@ use oriel_ori::Function;
 /// How many times the registers of a thread a kernel must need.
 const CERTAIN: u32 = 2;
 
+/// True if a kernel has a block size, and neither a number of blocks nor of registers.
+pub fn takes_min_blocks(snapshot: &Snapshot<'_>) -> bool {
+    let bounds = LaunchBounds::of(snapshot);
+    snapshot.is_kernel()
+        && bounds.max_threads_per_block.is_some()
+        && bounds.min_blocks_per_sm.is_none()
+        && bounds.max_registers.is_none()
+}
+
 /// True if `.minnctapersm 1` is likely to save a kernel many spills. `function` is its code in late
 /// form.
 pub fn wants_min_blocks(snapshot: &Snapshot<'_>, function: &Function) -> bool {
-    let bounds = LaunchBounds::of(snapshot);
-    let is_open = snapshot.is_kernel()
-        && bounds.max_threads_per_block.is_some()
-        && bounds.min_blocks_per_sm.is_none()
-        && bounds.max_registers.is_none();
-    if !is_open {
+    if !takes_min_blocks(snapshot) {
         return false;
     }
     let target = Target::of(snapshot);
