@@ -1,13 +1,39 @@
 //! `OrielIntervals`: live intervals, whole. What is asked of them is in `queries.rs`.
 
 use super::call::{Message, OrielStatus, c_text, call, given};
-use super::function::OrielMachineFunction;
-use super::queries::OrielValue;
+use super::function::{OrielMachineFunction, UNKNOWN};
 use crate::entity::{EntityRef, Register};
 use crate::live::pressure::{File, Pressure, units_of};
-use crate::live::{Function, LiveIntervals, LiveRangeCalc, LiveSegment};
+use crate::live::{Function, LiveIntervals, LiveRange, LiveRangeCalc, LiveSegment, ValueNumber};
 use std::ffi::{CString, c_char};
 use std::sync::OnceLock;
+
+/// `OrielValue`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct OrielValue {
+    pub(super) definition: u32,
+    pub(super) is_phi: u32,
+}
+
+const _: () = assert!(size_of::<OrielValue>() == 8);
+
+impl OrielValue {
+    /// The values of a range, by number.
+    pub(super) fn of(range: &LiveRange<'_>) -> impl Iterator<Item = Self> {
+        let values = (0..range.value_count()).map(ValueNumber::new);
+        values.map(|value| match range.definition(value) {
+            Some(definition) => Self {
+                definition: definition.number(),
+                is_phi: range.is_phi(value).into(),
+            },
+            None => Self {
+                definition: UNKNOWN,
+                is_phi: 0,
+            },
+        })
+    }
+}
 
 /// `OrielSegment`: a [`LiveSegment`].
 pub type OrielSegment = LiveSegment;

@@ -4,37 +4,10 @@
 //! live nowhere.
 
 use super::function::UNKNOWN;
-use super::intervals::{OrielIntervals, lend};
+use super::intervals::{OrielIntervals, OrielValue, lend};
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::live::pressure::{File, Pressure, PressurePoint};
-use crate::live::{LiveRange, SlotIndex, ValueNumber};
-
-/// `OrielValue`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct OrielValue {
-    pub(super) definition: u32,
-    pub(super) is_phi: u32,
-}
-
-const _: () = assert!(size_of::<OrielValue>() == 8);
-
-impl OrielValue {
-    /// The values of a range, by number.
-    pub(super) fn of(range: &LiveRange<'_>) -> impl Iterator<Item = Self> {
-        let values = (0..range.value_count()).map(ValueNumber::new);
-        values.map(|value| match range.definition(value) {
-            Some(definition) => Self {
-                definition: definition.number(),
-                is_phi: range.is_phi(value).into(),
-            },
-            None => Self {
-                definition: UNKNOWN,
-                is_phi: 0,
-            },
-        })
-    }
-}
+use crate::live::{LiveRange, SlotIndex};
 
 /// `OrielPressurePoint`: a [`PressurePoint`].
 pub type OrielPressurePoint = PressurePoint;

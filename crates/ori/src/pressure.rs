@@ -7,21 +7,11 @@
 //! [`RegisterSets`](super::RegisterSets).
 
 use super::divergence::Divergence;
-use super::function::{Function, Instruction, RegisterFile};
+use super::function::{Function, RegisterFile};
 use super::liveness::Liveness;
-use super::register_sets::{Units, counted_file, units_of};
+use super::register_sets::{Point, Units, counted_file, units_of};
 use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::live::{INSTRUCTION_DISTANCE, SlotIndex};
-
-/// A point at which registers are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
-    /// The start of a block.
-    Start(Block),
-    /// The definition of an instruction's results. PHIs define theirs one after the other, as in
-    /// live intervals.
-    At(Instruction),
-}
 
 /// Calls `found` for every point of a function in layout order with the live units by kind. `kind`
 /// assigns each register to one of `KINDS` kinds. A result without uses counts at its definition.

@@ -15,9 +15,18 @@ use super::function::{Function, Instruction, RegisterFile};
 use super::liveness::Liveness;
 use super::operand::Operand;
 use super::operation::Operation;
-use super::pressure::Point;
 use oriel_engine::entity::{Block, EntityRef, Register};
 use smallvec::SmallVec;
+
+/// A point at which registers are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// The start of a block.
+    Start(Block),
+    /// The definition of an instruction's results. PHIs define theirs one after the other, as in
+    /// live intervals.
+    At(Instruction),
+}
 
 /// The units of each file, in the order of [`RegisterFile::ALL`]: R and UR in units of 32 bits (b16
 /// and b32 take one, b64 two, b128 four), the others in registers.

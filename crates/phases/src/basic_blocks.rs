@@ -1,7 +1,8 @@
-//! The common start of liveness phases: current blocks and control flow.
+//! Blocks and edges, for several phases: their current state, and what can be redirected.
 
 use super::{Analyses, PhaseContext};
-use oriel_ori::{ControlFlow, Function};
+use oriel_engine::entity::Block;
+use oriel_ori::{ControlFlow, Function, Operation};
 use std::rc::Rc;
 
 /// How much is rebuilt.
@@ -31,4 +32,13 @@ pub(super) fn rebuild_basic_blocks(
         context.keep_only(Analyses::empty());
     }
     (context.control_flow(function), removed)
+}
+
+/// True if all edges from these predecessors to a block can be redirected.
+pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[Block]) -> bool {
+    let is_known = |&block: &Block| {
+        let terminator = function.terminator(block);
+        terminator.is_some_and(|end| function.operation(end) != Operation::OpaqueTerminator)
+    };
+    target != function.entry() && !function.is_address_taken(target) && predecessors.iter().all(is_known)
 }

@@ -25,7 +25,7 @@
 //! P. Havlak, "Nesting of Reducible and Irreducible Loops", TOPLAS 19 (1997), describes a
 //! transformation of this kind, which merges entries; LLVM's FixIrreducible does it in its IR.
 
-use super::loop_make_single_entry::can_redirect;
+use super::basic_blocks::can_redirect;
 use oriel_engine::entity::{Block, EntitySet, Register, SecondaryMap};
 use oriel_engine::graph::ComponentSearch;
 use oriel_ori::{

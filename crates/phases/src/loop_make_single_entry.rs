@@ -26,6 +26,7 @@
 //! which earlier phases mark them; here dominators are used. Its gate, knob 487, is off by default,
 //! and so is this phase.
 
+use super::basic_blocks::can_redirect;
 use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
 use oriel_engine::entity::Block;
 use oriel_engine::graph::Loop;
@@ -84,15 +85,6 @@ fn entering_edges(flow: &ControlFlow, natural_loop: Loop) -> Vec<Block> {
     predecessors
         .filter(|&block| !flow.loops.contains(natural_loop, block))
         .collect()
-}
-
-/// True if all edges from these predecessors to a block can be redirected.
-pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[Block]) -> bool {
-    let is_known = |&block: &Block| {
-        let terminator = function.terminator(block);
-        terminator.is_some_and(|end| function.operation(end) != Operation::OpaqueTerminator)
-    };
-    target != function.entry() && !function.is_address_taken(target) && predecessors.iter().all(is_known)
 }
 
 /// Creates a block to which all entry edges of a loop lead, and which continues with the header. It

@@ -27,6 +27,7 @@ impl Progress {
     }
 
     /// Adds pieces of work.
+    #[cfg(feature = "llvm")]
     pub fn add(&self, more: u64) {
         self.bar.inc_length(more);
     }

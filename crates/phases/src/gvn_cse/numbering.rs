@@ -6,7 +6,7 @@
 //! replaced by the next one met.
 
 use super::mode::Mode;
-use super::scope::Scope;
+use super::scope::{Leader, Scope};
 use super::scope_tree::ScopeTree;
 use crate::expressions::{
     ExpressionKind, copied_register, describe, expression_kind, result_registers, versions_for,
@@ -16,14 +16,6 @@ use crate::value_table::ValueTable;
 use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, Variant};
-
-/// An instruction that has a value at the walk's position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Leader {
-    pub instruction: Instruction,
-    /// The number of instructions that the walk met before it.
-    pub position: u32,
-}
 
 /// The entry of a value.
 #[derive(Debug)]

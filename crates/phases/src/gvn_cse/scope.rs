@@ -1,12 +1,19 @@
 //! The visibility of leaders, and the pre-pass over extended basic blocks that restricts it.
 
 use super::mode::Mode;
-use super::numbering::Leader;
 use crate::expressions::{ExpressionKind, expression_kind};
 use oriel_engine::entity::{Block, EntitySet, PackedOption, SecondaryMap};
 use oriel_engine::graph::DominatorTree;
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, Operand};
+
+/// An instruction that has a value at the walk's position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leader {
+    pub instruction: Instruction,
+    /// The number of instructions that the walk met before it.
+    pub position: u32,
+}
 
 /// The results of the pre-pass of the standard mode.
 #[derive(Debug, Default)]
