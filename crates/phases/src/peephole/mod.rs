@@ -9,7 +9,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `rule.rs` | the type of rules; the table |
+//! | `rule.rs`, `table.rs` | the type of rules; the table |
 //! | `constants.rs`, `integer.rs`, `shifts.rs`, `logic.rs`, `predicates.rs`, `conversions.rs`, `narrowing.rs`, `float.rs`, `address.rs` | the rules, by family |
 //! | `matcher.rs` | queries of rules about a function |
 //! | `rewrite.rs` | the edits of a rule, as data |
@@ -54,6 +54,7 @@ mod proof;
 mod rewrite;
 mod rule;
 mod shifts;
+mod table;
 #[cfg(test)]
 mod tests;
 mod weigh;
@@ -64,7 +65,8 @@ use matcher::Matcher;
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_ori::{Function, Instruction, InstructionFlags, Operand, Operation};
 use rewrite::Rewrite;
-use rule::{Governs, RuleNumber, table};
+use rule::Governs;
+use table::{RuleNumber, table};
 use weigh::Scale;
 
 /// The most levels of definitions that a rule considers.

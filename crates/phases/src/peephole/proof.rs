@@ -4,7 +4,8 @@
 //! 16 bits are tried, with boundary values for the second operand (a part of them if the tests are
 //! not optimised); wider values are boundaries and random numbers.
 
-use super::rule::{Rule, table};
+use super::rule::Rule;
+use super::table::table;
 use crate::ori_peephole;
 use crate::testing::{count_of, run_phase};
 use oriel_interpreter::{Buffer, Launch, Limits, Module, Program, run};
