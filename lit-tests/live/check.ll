@@ -11,7 +11,7 @@
 ; RUN: %oriel live --verify %t.dir/k.late.oriel | FileCheck %s --check-prefix=LIVE
 ; RUN: %oriel bench -n 3 %t.dir/k.ssa.oriel | FileCheck %s --check-prefix=ALONE
 
-; BENCH: {"function":"k","stage":"ssa","blocks":3,"instructions":{{[0-9]+}},"registers":{{[0-9]+}},"llvm_slot_indexes_ns":{{[1-9][0-9]*}},"llvm_dominators_ns":{{[1-9][0-9]*}},"llvm_live_intervals_ns":{{[1-9][0-9]*}},"oriel_export_ns":{{[1-9][0-9]*}},"oriel_numbering_ns":{{[0-9]+}},"oriel_engine_ns":{{[1-9][0-9]*}},"oriel_whole_export_ns":{{[1-9][0-9]*}}}
+; BENCH: {"function":"k","stage":"ssa","blocks":3,"instructions":{{[0-9]+}},"registers":{{[0-9]+}},"llvm_slot_indexes_ns":{{[1-9][0-9]*}},"llvm_dominators_ns":{{[1-9][0-9]*}},"llvm_live_intervals_ns":{{[1-9][0-9]*}},"oriel_export_ns":{{[1-9][0-9]*}},"oriel_numbering_ns":{{[0-9]+}},"oriel_engine_ns":{{[1-9][0-9]*}},"oriel_whole_export_ns":{{[1-9][0-9]*}},"cold_llvm_ns":{{[1-9][0-9]*}},"cold_oriel_ns":{{[1-9][0-9]*}}}
 ; BENCH: {"function":"k","stage":"late",
 ; BENCH-DAG: {"total":"late","functions":1,{{.*}}"ratio":
 ; BENCH-DAG: {"total":"ssa","functions":1,{{.*}}"ratio":
