@@ -101,7 +101,15 @@ def _backend() -> Any:
 def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[[str, dict[str, Any]], str], llvm_ir: str,
               metadata: dict[str, Any]) -> str:
     """Runs the stage from LLVM IR to PTX."""
+    from triton import knobs
+
     ptx, found = None, None
+    # Unless it is asked for variables, Triton takes "debug" out of the PTX, and ptxas optimizes.
+    for_debugger = getattr(knobs.compilation, "dump_ir_extract_di_local_variables", False)
+    source = llvm_ir
+    if not for_debugger and not knobs.nvidia.disable_ptxas_opt:
+        # LLVM then writes lines without "debug", and estimates are for the code that ptxas optimizes.
+        source = re.sub(r"\bemissionKind: (?:FullDebug|LineTablesOnly)\b", "emissionKind: DebugDirectivesOnly", llvm_ir)
     target = compiler.sm_arch_from_capability(capability)
     # Only the kernel is not internal.
     match = re.search(r"^define (?!internal)[^@]*@\"?([\w.$]+)", llvm_ir, re.MULTILINE)
@@ -110,17 +118,18 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
     try:
         if _installed is not None:
             features = re.search(r"\+ptx(\d+)", compiler.get_features(options, capability))
-            compiled = oriel.compile(llvm_ir, target, profile=_installed.profile, flags=_installed.flags, level=3,
+            compiled = oriel.compile(source, target, profile=_installed.profile, flags=_installed.flags, level=3,
                                      ptx_version=int(features.group(1)) if features else None,
                                      fp_fusion=options.enable_fp_fusion, ptxas=ptxas, name=f"{name}.llir")
             # Triton's stage makes the same changes to the PTX.
             metadata["name"] = name
             version = compiler.get_ptx_version_from_options(options, capability)
             ptx = re.sub(r"\.version \d+\.\d+", f".version {version // 10}.{version % 10}", compiled.ptx)
-            ptx = re.sub(r",\s*debug|debug,\s*", "", ptx)
+            if not for_debugger:
+                ptx = re.sub(r",\s*debug\b", "", ptx)
             found = compiled.report
         elif _collectors:
-            found = oriel.report(llvm_ir, target, ptxas=ptxas, name=f"{name}.llir")
+            found = oriel.report(source, target, ptxas=ptxas, name=f"{name}.llir")
     except oriel.Error as error:
         import triton
         reason = f"Oriel {oriel.__version__} cannot compile what Triton {triton.__version__} writes for {name}: {error}"

@@ -123,6 +123,33 @@ def test_ir_that_is_too_new_is_refused_with_the_reason(monkeypatch):
     assert by_triton == [newer]
 
 
+@pytest.mark.parametrize("installed", [False, True])
+def test_estimates_are_for_optimized_code_as_triton_takes_debug_out_of_the_ptx(monkeypatch, installed):
+    if installed:
+        oriel.triton.install(strict=True)
+    with oriel.triton.report() as kernels:
+        by_default = compile_kernel(matmul, 80).asm["ptx"]
+        monkeypatch.setattr(knobs.nvidia, "disable_ptxas_opt", True)
+        for_debugger = compile_kernel(matmul, 80).asm["ptx"]
+    causes = [{reason["cause"] for reason in kernel.report[0].registers_estimate_reasons} for kernel in kernels]
+    assert "compiled for a debugger" not in causes[0] and "compiled for a debugger" in causes[1]
+    for ptx in (by_default, for_debugger):
+        assert re.search(r"^\.target sm_80$", ptx, re.MULTILINE) and ".loc" in ptx
+    # ptxas -g reads these sections.
+    assert ".debug_info" in for_debugger
+
+
+@pytest.mark.skipif(not triton.__version__.startswith("3.6."), reason="3.5 has no variables, and 3.7.1 itself aborts")
+def test_a_kernel_with_variables_stays_for_a_debugger(monkeypatch):
+    monkeypatch.setattr(knobs.compilation, "dump_ir_extract_di_local_variables", True)
+    by_triton = compile_kernel(softmax, 80).asm["ptx"]
+    oriel.triton.install(strict=True)
+    by_oriel = compile_kernel(softmax, 80).asm["ptx"]
+    assert by_oriel != by_triton
+    for ptx in (by_oriel, by_triton):
+        assert re.search(r"^\.target sm_80, debug$", ptx, re.MULTILINE)
+
+
 def test_reports_are_on_what_is_in_the_cache_too():
     compile_kernel(softmax, 80)
     with oriel.triton.report() as kernels:
