@@ -98,6 +98,26 @@ def _backend() -> Any:
     return compiler
 
 
+@contextlib.contextmanager
+def _ptxas_of_triton(capability: int) -> Iterator[None]:
+    """Sets Triton's ptxas for the capability, if there is no other."""
+    from triton import knobs
+
+    before = os.environ.get("LLVM_PTXAS_EXECUTABLE")
+    if shutil.which(before or "ptxas"):
+        yield
+        return
+    # From 3.6, Triton has a newer one for Blackwell, and the other cannot read the PTX for it.
+    tool = getattr(knobs.nvidia, "ptxas_blackwell", knobs.nvidia.ptxas) if capability >= 100 else knobs.nvidia.ptxas
+    os.environ["LLVM_PTXAS_EXECUTABLE"] = tool.path
+    try:
+        yield
+    finally:
+        del os.environ["LLVM_PTXAS_EXECUTABLE"]
+        if before is not None:
+            os.environ["LLVM_PTXAS_EXECUTABLE"] = before
+
+
 def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[[str, dict[str, Any]], str], llvm_ir: str,
               metadata: dict[str, Any]) -> str:
     """Runs the stage from LLVM IR to PTX."""
@@ -115,12 +135,14 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
     match = re.search(r"^define (?!internal)[^@]*@\"?([\w.$]+)", llvm_ir, re.MULTILINE)
     name = match.group(1) if match else "kernel"
     ptxas = any(wanted for _, wanted in _collectors)
+    settings = _ptxas_of_triton(capability) if ptxas else contextlib.nullcontext()
     try:
         if _installed is not None:
             features = re.search(r"\+ptx(\d+)", compiler.get_features(options, capability))
-            compiled = oriel.compile(source, target, profile=_installed.profile, flags=_installed.flags, level=3,
-                                     ptx_version=int(features.group(1)) if features else None,
-                                     fp_fusion=options.enable_fp_fusion, ptxas=ptxas, name=f"{name}.llir")
+            with settings:
+                compiled = oriel.compile(source, target, profile=_installed.profile, flags=_installed.flags, level=3,
+                                         ptx_version=int(features.group(1)) if features else None,
+                                         fp_fusion=options.enable_fp_fusion, ptxas=ptxas, name=f"{name}.llir")
             # Triton's stage makes the same changes to the PTX.
             metadata["name"] = name
             version = compiler.get_ptx_version_from_options(options, capability)
@@ -129,7 +151,8 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
                 ptx = re.sub(r",\s*debug\b", "", ptx)
             found = compiled.report
         elif _collectors:
-            found = oriel.report(source, target, ptxas=ptxas, name=f"{name}.llir")
+            with settings:
+                found = oriel.report(source, target, ptxas=ptxas, name=f"{name}.llir")
     except oriel.Error as error:
         import triton
         reason = f"Oriel {oriel.__version__} cannot compile what Triton {triton.__version__} writes for {name}: {error}"
@@ -173,8 +196,6 @@ def report(*, ptxas: bool = False) -> Iterator[Kernels]:
     _backend()
     from triton import knobs
 
-    if ptxas and not shutil.which(os.environ.get("LLVM_PTXAS_EXECUTABLE", "ptxas")):
-        os.environ["LLVM_PTXAS_EXECUTABLE"] = knobs.nvidia.ptxas.path
     kernels = Kernels()
     collector = (kernels, ptxas)
     before = knobs.compilation.always_compile

@@ -1,5 +1,6 @@
 """Triton's kernels, compiled without a GPU."""
 
+import os
 import re
 
 import oriel
@@ -121,6 +122,18 @@ def test_ir_that_is_too_new_is_refused_with_the_reason(monkeypatch):
     with pytest.warns(RuntimeWarning, match=reason), pytest.raises(Exception, match="ptxas"):
         compile_kernel(softmax, 80)
     assert by_triton == [newer]
+
+
+def test_figures_of_ptxas_are_those_of_the_ptxas_that_triton_runs(monkeypatch):
+    monkeypatch.delenv("LLVM_PTXAS_EXECUTABLE", raising=False)
+    monkeypatch.setenv("PATH", "")
+    oriel.triton.install(strict=True)
+    with oriel.triton.report(ptxas=True) as kernels:
+        # Triton 3.7's ptxas for sm_80 cannot read the PTX for sm_100a.
+        for capability in (80, 100, 80):
+            compile_kernel(softmax, capability)
+    assert [kernel.report[0].ptxas_registers > 0 for kernel in kernels] == [True] * 3
+    assert "LLVM_PTXAS_EXECUTABLE" not in os.environ
 
 
 @pytest.mark.parametrize("installed", [False, True])
