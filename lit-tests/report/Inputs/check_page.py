@@ -136,7 +136,7 @@ def check_peak(seen, line, peak):
     check(f"{name}: predicates", seen["root"]["peakPred"], str(line["peak_pressure_pred"]))
     for field, text in seen["fields"].items():
         if field == "registers_estimate_reasons":
-            check(f"{name}: {field}", text, line[field][0]["cause"])
+            check(f"{name}: {field}", text, f"+{line[field][0]['registers']}")
         elif field == "registers_estimate" and line.get("registers_estimate_unlike"):
             check(f"{name}: {field}", text, f"not known ({line[field]}?)")
         else:

@@ -53,10 +53,10 @@ function fillFigures(report, code) {
     add("registers_estimate", "Registers, estimated", unlike ? `not known (${report.registers_estimate}?)` : report.registers_estimate,
       unlike ? `unlike all that was measured: ${unlike}` : likely, Boolean(unlike));
     if (reasons?.length) {
-      add("registers_estimate_reasons", "Because of", reasons[0].cause, reasons.map((it) => `${it.cause} ${it.registers}`).join(", "));
+      add("registers_estimate_reasons", "Raised most by", `+${reasons[0].registers}`, reasons.map((it) => `${it.cause} +${it.registers}`).join(", "));
     }
     if (report.registers_estimate_optimized !== undefined) {
-      add("registers_estimate_optimized", "Without the mark for debuggers", report.registers_estimate_optimized, "estimated registers");
+      add("registers_estimate_optimized", "Not for debuggers", report.registers_estimate_optimized, "estimated registers");
     }
   }
   if (report.ptxas_stack_bytes !== undefined) {
