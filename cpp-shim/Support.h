@@ -46,18 +46,19 @@ void lend(const Container &From, Pointer &Data, Count &Number,
 }
 
 /// Measures nanoseconds since its construction.
-class Stopwatch {
+template <typename Clock> class StopwatchOf {
 public:
   uint64_t nanoseconds() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now() - Start)
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() -
+                                                                Start)
         .count();
   }
 
 private:
-  std::chrono::steady_clock::time_point Start =
-      std::chrono::steady_clock::now();
+  typename Clock::time_point Start = Clock::now();
 };
+
+using Stopwatch = StopwatchOf<std::chrono::steady_clock>;
 
 } // namespace oriel
 

@@ -16,7 +16,6 @@ best of all ways for each kernel: what choosing well would be worth. What ptxas 
 import argparse
 import hashlib
 import json
-import re
 import shlex
 import subprocess
 import tempfile
@@ -49,11 +48,6 @@ def modules(arguments):
             yield project, arguments.corpus / project / file, sm.removeprefix("sm_"), language
 
 
-def without_debug(ptx):
-    """PTX without the mark that makes ptxas compile for a debugger, which Triton takes out too."""
-    return re.sub(r"^(\.target sm_\w+), debug", r"\1", ptx, flags=re.MULTILINE)
-
-
 def judged(ptx, sm, limits, cache):
     """ptxas' figures of every kernel of a PTX text, by the limit of registers."""
     program = ptxas.executable()
@@ -81,7 +75,7 @@ def measure(module, way, flags, arguments):
         result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         if result.returncode:
             return None
-        ptx = without_debug(result.stdout) if language == "Triton" else result.stdout
+        ptx = ptxas.without_debug(result.stdout) if language == "Triton" else result.stdout
         found = judged(ptx, sm, arguments.limits, arguments.cache)
     except (RuntimeError, subprocess.TimeoutExpired):
         return None

@@ -11,7 +11,6 @@ of the same checksum and SM is replaced. What llc or ptxas refuses is named and 
 import argparse
 import csv
 import json
-import re
 import sys
 import tempfile
 import zlib
@@ -32,7 +31,7 @@ def measure(source, sm, arguments, assembler, folder):
     ptx = Path(folder) / "out.ptx"
     common.run(examples.llc_command(source, ptx, sm, "3"))
     if arguments.without_debug:
-        ptx.write_text(re.sub(r"^(\.target sm_\w+), debug", r"\1", ptx.read_text(), flags=re.MULTILINE))
+        ptx.write_text(ptxas.without_debug(ptx.read_text()))
     machine = ptxas.assemble(assembler, ptx, Path(folder) / "out.cubin", sm)
     options = ["--without-debug"] if arguments.without_debug else []
     said = common.run([common.tool(), "features", *options, "--sm", sm, source]).stdout

@@ -26,6 +26,11 @@ def command_of(program, ptx, cubin, sm, limit=0, to_link=False):
     return command + ([f"--maxrregcount={limit}"] if limit else []) + (["--compile-only"] if to_link else [])
 
 
+def without_debug(ptx):
+    """PTX without the mark that makes ptxas compile for a debugger; Triton takes it out, too."""
+    return re.sub(r"^(\.target sm_\w+), debug", r"\1", ptx, flags=re.MULTILINE)
+
+
 def figures(program, ptx, cubin, sm, limit=0, to_link=False):
     """By function: registers, which device functions have none of, bytes of stack, of spill stores and of spill loads, instructions."""
     text, found, name = common.run(command_of(program, ptx, cubin, sm, limit, to_link)).stderr, {}, None

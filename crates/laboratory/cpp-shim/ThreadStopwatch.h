@@ -13,25 +13,26 @@
 #ifndef ORIEL_THREAD_STOPWATCH_H
 #define ORIEL_THREAD_STOPWATCH_H
 
-#include <cstdint>
+#include "Support.h"
+#include <chrono>
 #include <ctime>
 
 namespace oriel {
 
-/// Starts when it is created.
-class ThreadStopwatch {
-public:
-  uint64_t nanoseconds() const { return now() - Start; }
+/// The clock of the thread's CPU time, as the standard library wants clocks.
+struct ThreadClock {
+  using duration = std::chrono::nanoseconds;
+  using time_point = std::chrono::time_point<ThreadClock, duration>;
 
-private:
-  static uint64_t now() {
+  static time_point now() {
     timespec Time = {};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &Time);
-    return uint64_t(Time.tv_sec) * 1000000000 + uint64_t(Time.tv_nsec);
+    return time_point(std::chrono::seconds(Time.tv_sec) +
+                      std::chrono::nanoseconds(Time.tv_nsec));
   }
-
-  uint64_t Start = now();
 };
+
+using ThreadStopwatch = StopwatchOf<ThreadClock>;
 
 } // namespace oriel
 

@@ -4,6 +4,7 @@
 //! of stage `late` count.
 
 use crate::pressure::SourceFrame;
+use crate::warnings::write_line;
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -267,7 +268,7 @@ impl Row {
 
 impl fmt::Display for RowWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}; remedy: {}", self.problem, self.cost, self.remedy)
+        write_line(f, &self.problem, &self.cost, &self.remedy)
     }
 }
 

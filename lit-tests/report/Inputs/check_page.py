@@ -79,7 +79,8 @@ addEventListener("load", async () => {
     location.hash = address;
     await moved;
     const fields = [...document.querySelectorAll("[data-field]")].map((field) => [field.dataset.field, field.textContent]);
-    seen.push({root: {...document.documentElement.dataset}, fields: Object.fromEntries(fields),
+    const extras = [...document.querySelectorAll("[data-extra]")].map((extra) => [extra.dataset.extra, extra.textContent]);
+    seen.push({root: {...document.documentElement.dataset}, fields: Object.fromEntries(fields), extras: Object.fromEntries(extras),
       advised: attributes("#advice tr[data-register]", "data-register"),
       selected: attributes("#listing [aria-selected=true]", "data-at"),
       ranges: attributes("#ranges [role=option]", "data-register")});
@@ -137,6 +138,8 @@ def check_peak(seen, line, peak):
     for field, text in seen["fields"].items():
         if field == "registers_estimate_reasons":
             check(f"{name}: {field}", text, f"+{line[field][0]['registers']}")
+            causes = ", ".join(f"{reason['cause']} +{reason['registers']}" for reason in line[field])
+            check(f"{name}: causes", seen["extras"][field], causes)
         elif field == "registers_estimate" and line.get("registers_estimate_unlike"):
             check(f"{name}: {field}", text, f"not known ({line[field]}?)")
         else:

@@ -46,7 +46,7 @@ function fillFigures(report, code) {
   const frame = code.count ? code.frames(peakRow)[0] : undefined;
   const figures = [];
   const add = (field, name, value, extra, isBad) => figures.push(element("div", {}, element("dt", {}, name),
-    element("dd", {"data-field": field, class: isBad ? "bad" : undefined}, value), element("dd", {class: "extra"}, extra)));
+    element("dd", {"data-field": field, class: isBad ? "bad" : undefined}, value), element("dd", {"data-extra": field, class: "extra"}, extra)));
   if (report.registers_estimate !== undefined) {
     const {registers_estimate_unlike: unlike, registers_estimate_reasons: reasons} = report;
     const likely = `likely ${report.registers_estimate_low} to ${report.registers_estimate_high}`;

@@ -192,19 +192,23 @@ fn start_and_step(subject: &Subject<'_, '_>, natural_loop: Loop, register: Regis
 
 /// Returns the constant that a definition of a register adds to it.
 fn step(function: &Function, definition: Instruction, register: Register) -> Option<i64> {
-    let sum = match function.operation(definition) {
-        Operation::Iadd => definition,
-        Operation::Copy | Operation::Mov => {
-            let copied = function.source(definition, 0).as_register()?;
-            function.unique_definition(copied)?
-        }
-        _ => return None,
-    };
-    let is_sum =
-        function.operation(sum) == Operation::Iadd && function.source(sum, 0).as_register() == Some(register);
-    is_sum
+    let sum = sum_of(function, definition)?;
+    let is_step = function.source(sum, 0).as_register() == Some(register);
+    is_step
         .then(|| function.integer(function.source(sum, 1)))?
         .filter(|&step| step != 0)
+}
+
+/// Returns the sum that an instruction is or copies.
+pub fn sum_of(function: &Function, instruction: Instruction) -> Option<Instruction> {
+    let sum = match function.operation(instruction) {
+        Operation::Copy | Operation::Mov => {
+            let copied = function.source(instruction, 0).as_register()?;
+            function.unique_definition(copied)?
+        }
+        _ => instruction,
+    };
+    (function.operation(sum) == Operation::Iadd).then_some(sum)
 }
 
 /// Returns the value of an instruction's result.

@@ -15,7 +15,7 @@
 //! than to loads and stores, to a call for instance, the array is in memory anyway, and nothing is
 //! said.
 
-use super::counters::is_known_when_unrolled;
+use super::counters::{is_known_when_unrolled, sum_of};
 use super::{Subject, Warning, WarningKind};
 use crate::estimate::Target;
 use oriel_engine::entity::{EntitySet, FrameObject, Register};
@@ -175,15 +175,7 @@ fn follow(function: &Function, object: FrameObject) -> Accesses {
 /// True if a register with several definitions is computed from itself.
 fn is_moved(function: &Function, register: Register) -> bool {
     let definitions = function.definitions(register);
-    let mut sums = definitions.filter_map(|(definition, _)| match function.operation(definition) {
-        Operation::Iadd => Some(definition),
-        Operation::Copy | Operation::Mov => {
-            let copied = function.source(definition, 0).as_register()?;
-            let sum = function.unique_definition(copied)?;
-            (function.operation(sum) == Operation::Iadd).then_some(sum)
-        }
-        _ => None,
-    });
+    let mut sums = definitions.filter_map(|(definition, _)| sum_of(function, definition));
     sums.any(|sum| {
         let mut sources = function.sources(sum).iter();
         sources.any(|source| source.as_register() == Some(register))

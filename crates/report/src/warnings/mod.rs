@@ -106,8 +106,13 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}; remedy: {}", self.problem, self.cost, self.remedy)
+        write_line(f, &self.problem, &self.cost, &self.remedy)
     }
+}
+
+/// Writes a warning as one line, without its place.
+pub(crate) fn write_line(f: &mut fmt::Formatter<'_>, problem: &str, cost: &str, remedy: &str) -> fmt::Result {
+    write!(f, "{problem}; {cost}; remedy: {remedy}")
 }
 
 /// The figures that warnings depend on.
