@@ -6,13 +6,14 @@ use super::live_cells::LiveCells;
 use super::lower::{Node, Nodes, is_call_for_debugger};
 use super::regions::regions;
 use super::rounds::constant_rounds;
-use super::schedule::{BlockGraph, Cost, Policy, Scratch};
+use super::schedule::{BlockGraph, SchedulePeaks, Scratch};
 use oriel_engine::entity::Block;
 use oriel_engine::graph::Traversal;
 use oriel_ori::{
     ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterPressure, RegisterSets, Units,
     each_point,
 };
+use std::cmp::Reverse;
 
 /// Declares the features, each as a field with its description.
 macro_rules! features {
@@ -351,38 +352,16 @@ impl Features {
         live: &LiveCells,
     ) {
         let mut scratch = Scratch::default();
-        let mut most = [Cost::default(); 5];
-        for region in &regions(function, flow, nodes) {
-            let size: usize = region
-                .blocks
-                .iter()
-                .map(|&(block, _)| nodes.of(block).len())
-                .sum();
+        let mut peaks = SchedulePeaks::default();
+        // The region with the most values first: few others can exceed its peaks.
+        let mut regions = regions(function, flow, nodes);
+        regions.sort_by_cached_key(|region| Reverse(region.value_count(nodes, live)));
+        for region in &regions {
+            let size = region.nodes(nodes).count();
             self.largest_region = self.largest_region.max(size as f32);
             let graph = BlockGraph::new(cells, nodes, live, region, &mut scratch);
             self.longest_block = self.longest_block.max(graph.length() as f32);
-            let least = graph.least_order();
-            let policies = [
-                Policy::Source,
-                Policy::Least,
-                Policy::Latency,
-                Policy::Loads(u32::MAX),
-                Policy::Loads(32),
-            ];
-            let mut unlimited = Cost::default();
-            for (most, policy) in most.iter_mut().zip(policies) {
-                // Targets without a limit of their own get the same result.
-                if matches!(policy, Policy::Loads(target) if target != u32::MAX && target > unlimited.registers)
-                {
-                    *most = most.max(unlimited);
-                    continue;
-                }
-                let cost = graph.cost(policy, &least);
-                if policy == Policy::Loads(u32::MAX) {
-                    unlimited = cost;
-                }
-                *most = most.max(cost);
-            }
+            peaks.add(&graph);
             let latch = region.latch(flow);
             let rounds = latch.and_then(|latch| constant_rounds(function, latch));
             let rounds = rounds.filter(|rounds| rounds * size <= UNROLLED_LIMIT);
@@ -391,7 +370,13 @@ impl Features {
         for &block in function.blocks() {
             self.add_live(cells, flow, block, nodes.of(block), live);
         }
-        let [source, least, latency, loads_first, within_32] = most;
+        let SchedulePeaks {
+            source,
+            least,
+            latency,
+            loads_first,
+            within_32,
+        } = peaks;
         self.source_peak = source.registers as f32;
         self.uniform_peak = source.uniform as f32;
         self.all_peak = source.everything as f32;

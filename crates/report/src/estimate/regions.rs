@@ -11,7 +11,8 @@
 //! A *region* is a block and the blocks after it that have no other entry: its only successor, or
 //! the sides of a short branch without synchronisation and their join block.
 
-use super::lower::{Nodes, Order};
+use super::live_cells::LiveCells;
+use super::lower::{Node, Nodes, Order};
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{ControlFlow, Function};
 
@@ -31,6 +32,17 @@ impl Region {
     /// The first block.
     pub fn head(&self) -> Block {
         self.blocks[0].0
+    }
+
+    /// The instructions of all blocks, in order.
+    pub fn nodes<'a>(&self, nodes: &'a Nodes) -> impl Iterator<Item = &'a Node> {
+        self.blocks.iter().flat_map(|&(block, _)| nodes.of(block))
+    }
+
+    /// The number of values live at the start or defined in it.
+    pub fn value_count(&self, nodes: &Nodes, live: &LiveCells) -> usize {
+        let defined = self.nodes(nodes).map(|node| node.defined.len()).sum::<usize>();
+        live.live_in(self.head()).len() + defined
     }
 
     /// The block that branches back to the first, if the region is a loop.

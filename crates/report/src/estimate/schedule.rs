@@ -29,6 +29,9 @@
 //! [`Cost::spaced`] counts all of this.
 
 mod least;
+mod peaks;
+
+pub use peaks::SchedulePeaks;
 
 use super::cells::{Cell, Cells};
 use super::live_cells::LiveCells;
@@ -36,6 +39,7 @@ use super::lower::{Memory, Node, Nodes, Order};
 use super::regions::Region;
 use oriel_engine::entity::EntityRef;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -107,6 +111,8 @@ pub struct BlockGraph {
     nodes: Vec<GraphNode>,
     /// Values that are live at its start.
     live_in: Vec<u32>,
+    /// The order that needs few registers, once it has been asked for.
+    least: OnceCell<Vec<u32>>,
 }
 
 /// A value: the result of one definition of a cell.
@@ -247,6 +253,7 @@ impl BlockGraph {
             values: Vec::new(),
             nodes: Vec::with_capacity(size),
             live_in: Vec::new(),
+            least: OnceCell::new(),
         };
         scratch.definers.clear();
         for &cell in live_in {
@@ -440,15 +447,15 @@ impl BlockGraph {
         self.nodes.iter().map(|node| node.height).max().unwrap_or(0)
     }
 
-    /// Returns the cost of an order; `least` is [`least_order`](Self::least_order).
-    pub fn cost(&self, policy: Policy, least: &[u32]) -> Cost {
+    /// Returns the cost of an order.
+    pub fn cost(&self, policy: Policy) -> Cost {
         let mut walk = Walk::new(self);
         match policy {
             Policy::Source => (0..self.nodes.len()).for_each(|node| walk.step(node)),
-            Policy::Least => least.iter().for_each(|&node| walk.step(node as usize)),
-            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, true, u32::MAX, least),
+            Policy::Least => self.least().iter().for_each(|&node| walk.step(node as usize)),
+            Policy::Latency => self.list_schedule(&mut walk, |node| node.height, true, u32::MAX),
             Policy::Loads(target) => {
-                self.list_schedule(&mut walk, |node| node.load_height, false, target, least);
+                self.list_schedule(&mut walk, |node| node.load_height, false, target);
             }
         }
         walk.most
@@ -463,7 +470,6 @@ impl BlockGraph {
         height: impl Fn(&GraphNode) -> u32,
         waits_for_results: bool,
         target: u32,
-        least: &[u32],
     ) {
         let mut waits: Vec<u32> = self.nodes.iter().map(|node| node.predecessors).collect();
         let mut start = vec![0_u32; self.nodes.len()];
@@ -488,18 +494,21 @@ impl BlockGraph {
                     ready.push((height(&self.nodes[node as usize]), Reverse(node)));
                 }
             }
-            while is_done[least[first] as usize] {
-                first += 1;
-            }
-            let fallback = least[first] as usize;
             let index = if walk.now.registers >= target {
-                walk.freeing(&ready, &is_done).unwrap_or(fallback)
+                walk.freeing(&ready, &is_done)
             } else {
                 // Nodes that were taken out of turn are still in the heap.
                 let next =
                     std::iter::from_fn(|| ready.pop()).find(|(_, Reverse(node))| !is_done[*node as usize]);
-                next.map_or(fallback, |(_, Reverse(node))| node as usize)
+                next.map(|(_, Reverse(node))| node as usize)
             };
+            let index = index.unwrap_or_else(|| {
+                let least = self.least();
+                while is_done[least[first] as usize] {
+                    first += 1;
+                }
+                least[first] as usize
+            });
             walk.step(index);
             is_done[index] = true;
             cycle += 1;

@@ -15,7 +15,11 @@ const COMPARED: usize = 8;
 
 impl BlockGraph {
     /// Returns the nodes in an order that needs few registers.
-    pub fn least_order(&self) -> Vec<u32> {
+    pub(super) fn least(&self) -> &[u32] {
+        self.least.get_or_init(|| self.find_least())
+    }
+
+    fn find_least(&self) -> Vec<u32> {
         let count = self.nodes.len();
         let mut waits: Vec<u32> = self
             .nodes
