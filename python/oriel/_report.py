@@ -150,7 +150,7 @@ class Report(Sequence[FunctionReport]):
         """Returns the page in a frame, which separates its style and keys from the notebook's."""
         page = base64.b64encode(self.html.encode()).decode()
         return (f'<iframe src="data:text/html;charset=utf-8;base64,{page}" width="100%" height="700" '
-                'style="border: 1px solid #ccc"></iframe>')
+                'style="border: 1px solid #ccc; box-sizing: border-box"></iframe>')
 
 
 @dataclasses.dataclass(frozen=True)
