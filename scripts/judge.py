@@ -9,6 +9,7 @@ project, file, SM, language. `look.txt` and `held_out.txt` list the projects of 
 reported on the other. A way is a name and options of the plug-in, such as `max=-oriel-profile=max`; `llc` alone is always judged,
 and the others are compared with it. Without --sm a module is compiled for the SM of its line.
 
+A kernel that several modules have, such as an instance of a library's template, counts once: by the PTX that llc makes of it.
 Warps are those that registers allow; registers are summed over kernels, spilled bytes are stores and loads. A line `best` takes the
 best of all ways for each kernel: what choosing well would be worth. What ptxas says of a PTX text is kept in CORPUS/.judged.
 """
@@ -16,6 +17,7 @@ best of all ways for each kernel: what choosing well would be worth. What ptxas 
 import argparse
 import hashlib
 import json
+import re
 import shlex
 import subprocess
 import tempfile
@@ -27,6 +29,9 @@ import ptxas
 # Warps a multiprocessor holds, by SM; 64 where none is named.
 MOST_WARPS = {75: 32, 86: 48, 89: 48, 120: 48}
 REGISTERS = 65536
+EXTERNAL = re.compile(r"^\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.MULTILINE)
+# System calls, which programs that are not linked have too.
+KNOWN_TO_PTXAS = {"vprintf", "__assertfail", "malloc", "free"}
 FIGURES = ("registers", "warps", "spilled", "spilled_at_limit", "sass", "ptx")
 
 
@@ -51,16 +56,25 @@ def modules(arguments):
 def judged(ptx, sm, limits, cache):
     """ptxas' figures of every kernel of a PTX text, by the limit of registers."""
     program = ptxas.executable()
-    key = cache / hashlib.sha256(f"{ptx}{sm}{limits}".encode()).hexdigest()
+    # What calls functions of other modules is assembled to be linked, which changes its registers.
+    to_link = bool(set(EXTERNAL.findall(ptx)) - KNOWN_TO_PTXAS)
+    key = cache / hashlib.sha256(f"{ptx} {sm} {limits} {to_link}".encode()).hexdigest()
     if key.exists():
         return json.loads(key.read_text())
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
         source.write_text(ptx)
-        # What calls functions of other modules is assembled to be linked.
-        to_link = ".extern .func" in ptx
         found = [ptxas.figures(program, source, cubin, sm, limit, to_link) for limit in limits]
     key.write_text(json.dumps(found))
+    return found
+
+
+def codes(ptx):
+    """A hash of every kernel's code: the same for kernels that differ in names only."""
+    found = {}
+    for kernel in re.finditer(r"^[.\w ]*\.entry ([\w$.]+)\(.*?^\}", ptx, re.DOTALL | re.MULTILINE):
+        code = re.sub(r"\s*//.*|\s*\.loc\s.*|\$L__BB\d+", "", kernel.group(0).replace(kernel.group(1), "kernel"))
+        found[kernel.group(1)] = hashlib.sha256(code.encode()).hexdigest()
     return found
 
 
@@ -79,7 +93,7 @@ def measure(module, way, flags, arguments):
         found = judged(ptx, sm, arguments.limits, arguments.cache)
     except (RuntimeError, subprocess.TimeoutExpired):
         return None
-    counts = common.count_ptx_instructions(result.stdout)
+    counts, code = common.count_ptx_instructions(result.stdout), codes(result.stdout)
     number = int(sm.rstrip("af"))
     kernels = {}
     for name, free in found[0].items():
@@ -93,6 +107,7 @@ def measure(module, way, flags, arguments):
             "spilled_at_limit": spilled[-1],
             "sass": free.get("sass_instructions", 0),
             "ptx": counts[name],
+            "code": code.get(name, name),
         }
     return kernels
 
@@ -136,7 +151,7 @@ def main():
     arguments.cache = arguments.corpus / ".judged"
     arguments.cache.mkdir(exist_ok=True)
     ways = dict(way.split("=", 1) for way in arguments.way or ["max=-oriel-profile=max"])
-    everything = {}
+    everything, seen = {}, set()
     for sm in arguments.sm.split(",") if arguments.sm else [""]:
         arguments.only_sm = sm
         found = list(modules(arguments))
@@ -146,8 +161,10 @@ def main():
             of_module = dict(zip(["llc", *ways], results[number * (len(ways) + 1) :]))
             if None in of_module.values():
                 continue
-            for kernel in of_module["llc"]:
-                if all(kernel in kernels for kernels in of_module.values()):
+            for kernel, alone in of_module["llc"].items():
+                copy = (sm or module[2], module[3], alone["code"])
+                if copy not in seen and all(kernel in kernels for kernels in of_module.values()):
+                    seen.add(copy)
                     row = {way: kernels[kernel] for way, kernels in of_module.items()}
                     row["best"] = best(row)
                     everything[(sm or module[2], module[3], module[0], module[1].name, kernel)] = row
