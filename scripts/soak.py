@@ -24,7 +24,7 @@ import examples
 
 SHAPES = ("structured", "straight", "self-loops", "switches", "huge-switch", "irreducible", "infinite-loops", "parallel-edges",
           "empty-blocks", "random", "mixed")
-CHECKS = ["-oriel-verify", "-oriel-check-intervals", "-oriel-check-control-flow", "-oriel-profile=max"]
+CHECKS = ["-oriel-verify", "-oriel-check-intervals", "-oriel-check-control-flow", "-oriel-profile=max", "-oriel-least-pressure=0"]
 LLVM_CHECK = "-verify-machineinstrs"
 # What debug information adds to PTX: directives, its labels, and sections behind the code.
 DEBUG_LINE = re.compile(r"\s*(\.loc\s|\.file\s|\$L__tmp\d+:|\$L__func_(begin|end)\d+:|//)")

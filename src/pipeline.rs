@@ -18,6 +18,9 @@ use crate::snapshot::abi::Stage;
 use crate::validate::{Subject, Validator};
 use serde::Serialize;
 
+/// The most units of 32 bits that a register has.
+const MOST_UNITS: usize = 4;
+
 /// The result for a function.
 #[derive(Debug, Default)]
 pub struct Work {
@@ -36,6 +39,8 @@ pub struct Work {
     pub warnings: Vec<String>,
     /// True if the kernel is to be marked with `.minnctapersm 1`.
     pub sets_min_blocks: bool,
+    /// True if the profile left the function alone.
+    pub is_left_alone: bool,
     /// True if a phase changed the function and the change was kept.
     pub is_changed: bool,
     /// The validator's result, if it ran: a proof, or its doubt.
@@ -83,22 +88,32 @@ impl From<String> for PipelineError {
     }
 }
 
-/// Processes a function.
+/// Processes a function. `is_left_alone` tells whether the profile leaves it alone, if that is
+/// decided already.
 ///
 /// # Errors
 /// The function stays unchanged.
-pub fn run(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> Result<Work, PipelineError> {
-    let steps = Steps::of(snapshot, options);
-    if steps == Steps::default() {
-        return Ok(Work::default());
-    }
-    let mut function = import(snapshot)?;
+pub fn run(
+    snapshot: &Snapshot<'_>,
+    options: &Options,
+    is_left_alone: Option<bool>,
+    host: &impl Host,
+) -> Result<Work, PipelineError> {
+    let steps = Steps::of(snapshot, options, is_left_alone);
     let mut work = Work {
-        warnings: steps.analyze(&function, snapshot, options),
+        is_left_alone: steps.is_left_alone,
         ..Work::default()
     };
+    if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
+        work.remarks.push(left_alone());
+    }
+    if !steps.need_function() {
+        return Ok(work);
+    }
+    let mut function = import(snapshot)?;
+    work.warnings = steps.analyze(&function, snapshot, options);
     let change = match steps.optimizes {
-        true => optimize(&mut function, snapshot, options, host, &mut work)?,
+        true => optimize(&mut function, snapshot, options, &steps.phases, host, &mut work)?,
         false => Change::None,
     };
     write_dot(&function, snapshot, options)?;
@@ -136,7 +151,8 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     };
     let mut function = import(snapshot)?;
     let mut work = Work::default();
-    let change = optimize(&mut function, snapshot, &options, &Listener, &mut work)?;
+    let phases = Steps::of(snapshot, &options, None).phases;
+    let change = optimize(&mut function, snapshot, &options, &phases, &Listener, &mut work)?;
     if change == Change::Kept {
         // LLVM must be able to accept it.
         plan(&function, snapshot)?;
@@ -154,36 +170,57 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
 }
 
 /// The steps that options request for a function at a stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Steps {
     warns_of_uninitialized: bool,
     warns_of_unread_stores: bool,
     optimizes: bool,
     sets_min_blocks: bool,
     writes_dot: bool,
+    /// The phases to run.
+    phases: Vec<&'static Phase>,
+    /// True if the profile leaves the function alone.
+    is_left_alone: bool,
 }
 
 impl Steps {
-    fn of(snapshot: &Snapshot<'_>, options: &Options) -> Self {
+    fn of(snapshot: &Snapshot<'_>, options: &Options, is_left_alone: Option<bool>) -> Self {
         let stage = snapshot.stage();
         let in_analysis = options.mode == Mode::Analyze;
-        let has_phases = || {
-            let mut phases = options.phases_at(stage, snapshot.function().sm);
-            phases.next().is_some()
-        };
+        let in_optimization = options.mode == Mode::Optimize;
+        let mut phases: Vec<_> = options.phases_at(stage, snapshot.function().sm).collect();
+        let is_left_alone = in_optimization
+            && options.phases == Phases::Profile
+            && is_left_alone.unwrap_or_else(|| !has_pressure(snapshot, options.least_pressure(snapshot)));
+        if is_left_alone {
+            phases = options.phases_besides_profile(stage).collect();
+        }
         Self {
             warns_of_uninitialized: stage == Stage::Late && options.warn_uninitialized.unwrap_or(in_analysis),
             warns_of_unread_stores: stage == Stage::Ssa
                 && options.warn_unread_stores.unwrap_or(in_analysis)
                 && !snapshot.arrays().frame_objects.is_empty(),
-            optimizes: options.mode == Mode::Optimize && (options.phases == Phases::None || has_phases()),
-            sets_min_blocks: stage == Stage::Late && options.min_blocks() != MinBlocks::Off,
+            optimizes: in_optimization && (options.phases == Phases::None || !phases.is_empty()),
+            sets_min_blocks: stage == Stage::Late
+                && options.min_blocks() != MinBlocks::Off
+                && takes_min_blocks(snapshot),
             writes_dot: options.dot_directory.is_some(),
+            phases,
+            is_left_alone,
         }
     }
 
+    /// True if a step needs the function in Ori.
+    fn need_function(&self) -> bool {
+        self.warns_of_uninitialized
+            || self.warns_of_unread_stores
+            || self.optimizes
+            || self.sets_min_blocks
+            || self.writes_dot
+    }
+
     /// Returns warnings about the original function.
-    fn analyze(self, function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Vec<String> {
+    fn analyze(&self, function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Vec<String> {
         let uninitialized = self
             .warns_of_uninitialized
             .then(|| uninitialized_warning(function, options));
@@ -220,11 +257,17 @@ enum Change {
     TakenBack,
 }
 
+/// True if at least this many 32-bit data registers are live at once.
+fn has_pressure(snapshot: &Snapshot<'_>, least: u32) -> bool {
+    least == 0 || excess_pressure(snapshot, least - 1) > 0
+}
+
 /// Runs the phases on a function and judges the result.
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
     options: &Options,
+    phases: &[&'static Phase],
     host: &impl Host,
     work: &mut Work,
 ) -> Result<Change, PipelineError> {
@@ -240,7 +283,7 @@ fn optimize(
     } else {
         0.0
     };
-    let is_changed = run_listed(function, options, &mut manager, host, &mut work.effects)?;
+    let is_changed = run_listed(function, options, phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
         let flow = manager.control_flow(function);
@@ -318,16 +361,32 @@ fn worsening(
         // function is measured again: measuring it beforehand would take time for every function.
         excess_pressure: match after.excess_pressure {
             0 => 0,
-            _ => excess_pressure_of_input(snapshot, options),
+            _ => excess_pressure(snapshot, options.phase_options.register_budget),
         },
     };
     after.worse_than(before)
 }
 
-/// Returns the excess pressure of the original function, whose snapshot the engine reads as it is.
-fn excess_pressure_of_input(snapshot: &Snapshot<'_>, options: &Options) -> u32 {
+/// Returns by how many registers the peak of the original function exceeds a number. The engine
+/// reads its snapshot as it is.
+fn excess_pressure(snapshot: &Snapshot<'_>, registers: u32) -> u32 {
+    let arrays = snapshot.arrays();
+    if arrays.registers.len() * MOST_UNITS <= registers as usize {
+        return 0;
+    }
     let intervals = LiveRangeCalc::new().analyze(snapshot);
-    Pressure::new(&intervals, snapshot).excess(options.phase_options.register_budget)
+    Pressure::new(&intervals, snapshot).excess(registers)
+}
+
+/// Returns the remark on a function that has enough registers.
+fn left_alone() -> Remark {
+    Remark {
+        kind: RemarkKind::Missed,
+        phase: "profile",
+        name: "EnoughRegisters",
+        instruction: None,
+        message: "the function stays as it is: it has enough registers (-oriel-least-pressure)".to_owned(),
+    }
 }
 
 /// Returns the remark on a function that its phases made worse.
@@ -341,12 +400,12 @@ fn taken_back(reason: &str) -> Remark {
     }
 }
 
-/// True if a kernel is to be marked with `.minnctapersm 1`.
+/// True if a kernel that can be marked with `.minnctapersm 1` is to be.
 fn sets_min_blocks(snapshot: &Snapshot<'_>, function: &Function, options: &Options) -> bool {
     match options.min_blocks() {
         MinBlocks::Off => false,
         MinBlocks::WhereNeeded => wants_min_blocks(snapshot, function),
-        MinBlocks::Always => takes_min_blocks(snapshot),
+        MinBlocks::Always => true,
     }
 }
 
@@ -422,6 +481,7 @@ fn unread_stores_warning(function: &Function, snapshot: &Snapshot<'_>) -> Option
 fn run_listed(
     function: &mut Function,
     options: &Options,
+    phases: &[&'static Phase],
     manager: &mut Manager<'_>,
     host: &impl Host,
     effects: &mut Option<StageEffects>,
@@ -435,10 +495,7 @@ fn run_listed(
         *effects = Some(StageEffects::new(function.info.stage, function, manager));
     }
     let mut is_changed = false;
-    for (number, phase) in options
-        .phases_at(function.info.stage, function.info.sm)
-        .enumerate()
-    {
+    for (number, &phase) in phases.iter().enumerate() {
         if options.verify && number == 0 {
             verify(function, "LLVM made it")?;
         }

@@ -3,7 +3,7 @@
 ; RUN: %lab-llc -oriel=off %s -o %t.plain
 ; RUN: %lab-llc -oriel-enable-phases=Worsen -pass-remarks-missed=oriel %s -o %t.kept 2>&1 | FileCheck %s
 ; RUN: diff %t.plain %t.kept
-; RUN: %llc -pass-remarks-missed=oriel %s -o /dev/null 2>&1 | FileCheck %s --allow-empty --check-prefix=GOOD
+; RUN: %llc -oriel-least-pressure=0 -pass-remarks-missed=oriel %s -o /dev/null 2>&1 | FileCheck %s --allow-empty --check-prefix=GOOD
 ; RUN: %lab-llc -oriel-enable-phases=Worsen -oriel-phases=GvnCse -pass-remarks-missed=oriel %s -o /dev/null 2>&1 \
 ; RUN:   | FileCheck %s --allow-empty --check-prefix=GOOD
 

@@ -1,10 +1,10 @@
 ; Changed functions are proved at both stages, and what LLVM has in the end as well; a wrong change is found.
 
-; RUN: %llc %s -oriel-validate=enforce -oriel-report=%t.json -o /dev/null
+; RUN: %llc -oriel-least-pressure=0 %s -oriel-validate=enforce -oriel-report=%t.json -o /dev/null
 ; RUN: FileCheck %s --input-file=%t.json --check-prefix=PROVED
-; RUN: %llc %s -oriel-verify -oriel-report=%t.json -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUIET --allow-empty
+; RUN: %llc -oriel-least-pressure=0 %s -oriel-verify -oriel-report=%t.json -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUIET --allow-empty
 ; RUN: FileCheck %s --input-file=%t.json --check-prefix=PROVED
-; RUN: %llc %s -oriel-report=%t.json -o /dev/null
+; RUN: %llc -oriel-least-pressure=0 %s -oriel-report=%t.json -o /dev/null
 ; RUN: FileCheck %s --input-file=%t.json --check-prefix=OFF
 ; RUN: not %llc %s -oriel-validate=perhaps -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
 

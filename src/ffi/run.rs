@@ -23,6 +23,7 @@ use crate::snapshot::abi::{
 };
 use crate::snapshot::{OwnedSnapshot, Snapshot, SnapshotArrays};
 use crate::validate::validate_snapshots;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -188,6 +189,12 @@ extern "C" fn oriel_run_begin(
     }))
 }
 
+thread_local! {
+    /// The function of the last run at stage `ssa`, and whether the profile left it alone. It does
+    /// so at both stages or at none: the phases of the late stage follow up on those of the first.
+    static LEFT_ALONE: Cell<Option<(String, bool)>> = const { Cell::new(None) };
+}
+
 /// Makes the plan of a function, by an extension or by the phases.
 fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Result<Work, PipelineError> {
     if let Some(directory) = &options.snapshot_directory {
@@ -201,7 +208,19 @@ fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Resul
             plan: extension.plan(snapshot)?,
             ..Work::default()
         }),
-        None => pipeline::run(snapshot, options, host),
+        None => {
+            let name = snapshot.name();
+            let is_late = snapshot.stage() == Stage::Late;
+            let at_ssa = LEFT_ALONE
+                .take()
+                .filter(|(function, _)| is_late && *function == name);
+            let is_left_alone = at_ssa.map(|(_, is_left_alone)| is_left_alone);
+            let work = pipeline::run(snapshot, options, is_left_alone, host)?;
+            if !is_late {
+                LEFT_ALONE.set(Some((name.into_owned(), work.is_left_alone)));
+            }
+            Ok(work)
+        }
     }
 }
 

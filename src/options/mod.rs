@@ -18,6 +18,7 @@ use crate::phases::backend;
 use crate::phases::registry::{Phase, Profiles, Registry};
 use crate::phases::{PhaseOptions, Selected};
 use crate::plan::Plan;
+use crate::report::estimate::Target;
 use crate::report::occupancy::LaunchBounds;
 use crate::report::page::PageWriter;
 use crate::report::{ReportTarget, SharedFile};
@@ -33,6 +34,12 @@ use std::sync::Arc;
 
 /// The environment variable with options, written as on a command line.
 pub const ENVIRONMENT: &str = "ORIEL_FLAGS";
+
+/// The registers of a thread with which a multiprocessor for 2,048 threads holds all of them.
+const ENOUGH_REGISTERS: u32 = 32;
+
+/// The registers that ptxas commonly adds to LLVM's peak pressure.
+const ADDED_REGISTERS: u32 = 8;
 
 /// What Oriel does with functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,6 +163,9 @@ pub struct Options {
     /// The kernels to mark with `.minnctapersm 1`. None: [`MinBlocks::WhereNeeded`] where the
     /// profile's phases run, else [`MinBlocks::Off`].
     pub min_blocks: Option<MinBlocks>,
+    /// The least [peak pressure](crate::live::pressure) from which the profile's phases run; none:
+    /// see [`Options::least_pressure`].
+    pub least_pressure: Option<u32>,
     /// True to check Ori's phases with its verifier, and the result with LLVM's.
     pub verify: bool,
     /// The use of the validator; none: see [`Options::validation`].
@@ -200,6 +210,25 @@ impl Options {
         }
     }
 
+    /// Returns the least peak pressure, in 32-bit data registers, from which the profile's phases
+    /// run on a function.
+    ///
+    /// By default `max` leaves functions alone that have enough registers: fewer bring no further
+    /// warps, and in small functions a change of the code raises ptxas' number of registers as
+    /// often as it lowers it. A function is short of registers earlier if it may have only a few,
+    /// by its launch bounds or by the budget.
+    pub fn least_pressure(&self, snapshot: &Snapshot<'_>) -> u32 {
+        let default = || match self.profile {
+            Profile::Ptxas => 0,
+            Profile::Max => {
+                let limit = Target::of(snapshot).register_limit;
+                let available = limit.min(self.phase_options.register_budget);
+                ENOUGH_REGISTERS.min(available.saturating_sub(ADDED_REGISTERS))
+            }
+        };
+        self.least_pressure.unwrap_or_else(default)
+    }
+
     /// Returns the use of the validator: to enforce with [`verify`](Self::verify), unless set
     /// otherwise.
     pub fn validation(&self) -> Validation {
@@ -214,7 +243,7 @@ impl Options {
     /// Returns the phases to run on functions for a compute capability (times ten) at a stage, in
     /// order.
     pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
-        let is_wanted = move |phase: &&'static Phase| match &self.phases {
+        let is_wanted = move |phase: &'static Phase| match &self.phases {
             Phases::None => false,
             Phases::Profile => {
                 let is_provided = self.profile == Profile::Max || backend::provides(sm, phase.hooks);
@@ -222,6 +251,21 @@ impl Options {
             }
             Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
         };
+        self.choose_phases(stage, is_wanted)
+    }
+
+    /// Returns the phases that run at a stage on functions that the profile
+    /// [leaves alone](Self::least_pressure), in order.
+    pub fn phases_besides_profile(&self, stage: Stage) -> impl Iterator<Item = &'static Phase> + '_ {
+        self.choose_phases(stage, |_| false)
+    }
+
+    /// Returns the wanted phases, and the enabled ones, without the disabled ones.
+    fn choose_phases<'a>(
+        &'a self,
+        stage: Stage,
+        is_wanted: impl Fn(&'static Phase) -> bool + 'a,
+    ) -> impl Iterator<Item = &'static Phase> + 'a {
         let is_enabled = move |phase| self.enabled_phases.contains(&Selected { phase, stage });
         self.registry
             .phases()

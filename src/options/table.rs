@@ -85,6 +85,15 @@ pub const TABLE: &[OptionSpec] = &[
         apply: |options, value| options.phase_options.knobs.set(value),
     },
     OptionSpec {
+        name: "oriel-least-pressure",
+        value: "N",
+        help: "Run the profile's phases on functions with at least N 32-bit registers live at once (default: 32 or less with max, 0 with ptxas)",
+        apply: |options, value| {
+            options.least_pressure = Some(number(value, 0)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-min-blocks",
         value: "on|off|always",
         help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers, or for all with a block size (default: on unless phases are listed)",
@@ -160,14 +169,7 @@ pub const TABLE: &[OptionSpec] = &[
         value: "N",
         help: "Target of the splitting phases, in 32-bit data registers (default: 70)",
         apply: |options, value| {
-            options.phase_options.register_budget = match value.parse() {
-                Ok(registers @ 1..=255) => registers,
-                _ => {
-                    return Err(format!(
-                        "'{value}' is not allowed; allowed is a number from 1 to 255"
-                    ));
-                }
-            };
+            options.phase_options.register_budget = number(value, 1)?;
             Ok(())
         },
     },
@@ -293,6 +295,15 @@ fn choose<T: Copy>(word: &str, allowed: &[(&str, T)]) -> Result<T, String> {
         "'{word}' is not allowed; allowed are: {}",
         names.join(", ")
     ))
+}
+
+/// Returns a number of registers, of which there are at least `least` and at most 255.
+fn number(value: &str, least: u32) -> Result<u32, String> {
+    let number = value
+        .parse()
+        .ok()
+        .filter(|number: &u32| (least..=255).contains(number));
+    number.ok_or_else(|| format!("'{value}' is not allowed; allowed is a number from {least} to 255"))
 }
 
 /// Returns the directory that `value` names.

@@ -272,7 +272,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::ori_reassociate_and_common::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     unimplemented(51, "ExtractShaderConstsFinal"),

@@ -32,7 +32,7 @@
 ; COUNTS: "function":"pick"{{.*}}"promoted-indexed":1{{.*}}"selections":3
 
 ; What costs more than it saves, a profile takes back: seven selections of eight elements against the load.
-; RUN: %llc -oriel-profile=max -oriel-knob=135=32 -pass-remarks-missed=oriel %s -o - 2>%t.remarks | FileCheck %s --check-prefix=PROFILE
+; RUN: %llc -oriel-profile=max -oriel-least-pressure=0 -oriel-knob=135=32 -pass-remarks-missed=oriel %s -o - 2>%t.remarks | FileCheck %s --check-prefix=PROFILE
 ; RUN: FileCheck %s --input-file=%t.remarks --check-prefix=TAKEN-BACK
 ; PROFILE-LABEL: .entry pick(
 ; PROFILE-NOT: local

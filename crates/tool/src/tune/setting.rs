@@ -53,6 +53,8 @@ pub enum Setting {
     Order { number: u32, seed: u32 },
     /// A different register budget.
     Budget(u32),
+    /// The profile runs from a different peak pressure on.
+    LeastPressure(u32),
     /// Other kernels are marked with `.minnctapersm 1`.
     MinBlocks(&'static str),
     /// A different value of a knob.
@@ -94,6 +96,7 @@ pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
         }
     }
     settings.extend(BUDGETS.map(Setting::Budget));
+    settings.push(Setting::LeastPressure(0));
     settings.extend(["off", "always"].map(Setting::MinBlocks));
     for (name, values) in KNOBS {
         settings.extend(values.iter().map(|value| Setting::Knob(name, value)));
@@ -199,6 +202,7 @@ impl Variant {
                 Setting::Off => "-oriel=off".to_owned(),
                 Setting::Profile(name) => format!("-oriel-profile={name}"),
                 Setting::Budget(registers) => format!("-oriel-register-budget={registers}"),
+                Setting::LeastPressure(registers) => format!("-oriel-least-pressure={registers}"),
                 Setting::MinBlocks(kernels) => format!("-oriel-min-blocks={kernels}"),
                 Setting::Knob(name, value) => format!("-oriel-knob={name}={value}"),
                 Setting::Llvm(..) | Setting::Limit(_) => continue,
@@ -292,6 +296,7 @@ mod tests {
                 || changed.mode != base.mode
                 || changed.phase_options.knobs != base.phase_options.knobs
                 || changed.phase_options.register_budget != base.phase_options.register_budget
+                || changed.least_pressure != base.least_pressure
                 || changed.min_blocks() != base.min_blocks();
             assert!(is_other, "{flags} changes nothing");
         }

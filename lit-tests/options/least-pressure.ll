@@ -1,0 +1,35 @@
+; The profile's phases run where many registers are live at once.
+
+; A kernel with enough registers stays as LLVM made it, and a remark says so, once for both stages.
+; RUN: %llc-plain %s -o %t.plain
+; RUN: %llc -pass-remarks-missed=oriel %s -o %t.alone 2>%t.remarks
+; RUN: cmp %t.plain %t.alone
+; RUN: FileCheck %s --check-prefix=ALONE --input-file=%t.remarks
+; ALONE: the function stays as it is: it has enough registers (-oriel-least-pressure)
+; ALONE-NOT: enough registers
+
+; RUN: %llc -oriel-least-pressure=0 -pass-remarks-missed=oriel %s -o - 2>&1 | FileCheck %s --check-prefix=SHORT
+; RUN: %llc -oriel-least-pressure=4 %s -o - | FileCheck %s --check-prefix=SHORT
+; RUN: %llc -oriel-least-pressure=100 %s -o - | cmp - %t.plain
+; With a small budget, registers are short earlier; profile ptxas runs on every function.
+; RUN: %llc -oriel-register-budget=10 %s -o - | FileCheck %s --check-prefix=SHORT
+; RUN: %llc -oriel-profile=ptxas -oriel-enable-phases=GeneralOptimizeMid2 %s -o - | FileCheck %s --check-prefix=SHORT
+; What the user asks for runs everywhere.
+; RUN: %llc -oriel-enable-phases=GeneralOptimizeMid2 %s -o - | FileCheck %s --check-prefix=SHORT
+; RUN: %llc -oriel-phases=GeneralOptimizeMid2 %s -o - | FileCheck %s --check-prefix=SHORT
+; SHORT-NOT: enough registers
+; SHORT: mad.lo.s32
+; SHORT-NOT: sub.s32
+; SHORT: ret;
+
+; RUN: not %llc -oriel-least-pressure=256 %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
+; WRONG: -oriel-least-pressure option: '256' is not allowed; allowed is a number from 0 to 255
+
+target triple = "nvptx64-nvidia-cuda"
+
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a, i32 %b) {
+  %product = mul i32 %a, 40960
+  %difference = sub i32 %b, %product
+  store i32 %difference, ptr addrspace(1) %p
+  ret void
+}
