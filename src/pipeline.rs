@@ -193,7 +193,9 @@ impl Steps {
             && options.phases == Phases::Profile
             && is_left_alone.unwrap_or_else(|| !has_pressure(snapshot, options.least_pressure(snapshot)));
         if is_left_alone {
-            phases = options.phases_besides_profile(stage).collect();
+            phases = options
+                .phases_besides_profile(stage, snapshot.function().sm)
+                .collect();
         }
         Self {
             warns_of_uninitialized: stage == Stage::Late && options.warn_uninitialized.unwrap_or(in_analysis),

@@ -243,21 +243,24 @@ impl Options {
     /// Returns the phases to run on functions for a compute capability (times ten) at a stage, in
     /// order.
     pub fn phases_at(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
-        let is_wanted = move |phase: &'static Phase| match &self.phases {
+        self.choose_phases(stage, move |phase| match &self.phases {
             Phases::None => false,
-            Phases::Profile => {
-                let is_provided = self.profile == Profile::Max || backend::provides(sm, phase.hooks);
-                phase.profiles.contains(self.profile.set()) && phase.stage == stage && is_provided
-            }
+            Phases::Profile => self.is_in_profile(phase, stage, sm),
             Phases::Listed(listed) => listed.contains(&Selected { phase, stage }),
-        };
-        self.choose_phases(stage, is_wanted)
+        })
     }
 
-    /// Returns the phases that run at a stage on functions that the profile
-    /// [leaves alone](Self::least_pressure), in order.
-    pub fn phases_besides_profile(&self, stage: Stage) -> impl Iterator<Item = &'static Phase> + '_ {
-        self.choose_phases(stage, |_| false)
+    /// Returns the phases that run, in order, on functions that the profile
+    /// [leaves alone](Self::least_pressure): the enabled ones, and those that a host has added.
+    pub fn phases_besides_profile(&self, stage: Stage, sm: u32) -> impl Iterator<Item = &'static Phase> + '_ {
+        self.choose_phases(stage, move |phase| {
+            Registry::is_added(phase) && self.is_in_profile(phase, stage, sm)
+        })
+    }
+
+    fn is_in_profile(&self, phase: &'static Phase, stage: Stage, sm: u32) -> bool {
+        let is_provided = self.profile == Profile::Max || backend::provides(sm, phase.hooks);
+        phase.profiles.contains(self.profile.set()) && phase.stage == stage && is_provided
     }
 
     /// Returns the wanted phases, and the enabled ones, without the disabled ones.

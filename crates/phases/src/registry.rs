@@ -448,6 +448,11 @@ impl Default for Registry {
 }
 
 impl Registry {
+    /// True if a phase is none of Oriel's, but one that a host has added.
+    pub fn is_added(phase: &'static Phase) -> bool {
+        !PHASES.as_ptr_range().contains(&std::ptr::from_ref(phase))
+    }
+
     /// Returns the phases, in order.
     pub fn phases(&self) -> impl Iterator<Item = &'static Phase> + '_ {
         self.phases.iter().copied()
