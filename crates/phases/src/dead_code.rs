@@ -1,8 +1,8 @@
 //! Dead code: finding and removing instructions whose results are not needed.
 //!
-//! An instruction is *needed* if it does something besides giving results, or if one of its results
-//! reaches an operand of a needed instruction. So a counter that is only ever added to is dead,
-//! though each addition uses the previous one.
+//! An instruction is *needed* if it has an effect besides its results, or if one of its results
+//! reaches an operand of a needed instruction. So a counter that is only incremented is dead, though
+//! each addition uses the previous one.
 //!
 //! This is liveness in which only needed instructions use their operands (*strongly live
 //! variables*): in a backward walk, an instruction whose results are all dead makes none of its
@@ -11,8 +11,8 @@
 //! least fixed point.
 //!
 //! In SSA form need is propagated from uses to definitions instead, which gives the same result
-//! faster. Late form uses this method, too, beyond some thousand blocks, since the sets grow with
-//! the square of a function's size; then all definitions of a register are needed if one is.
+//! faster. In late form large functions use this method, too, since the sets grow with the square of
+//! a function's size (see `MATRIX_LIMIT`); all definitions of a register are then needed if one is.
 
 use super::knobs::Budget;
 use super::{PhaseContext, RemarkKind};
@@ -58,7 +58,7 @@ impl BorderRegisters {
     }
 }
 
-/// The live registers known in a walk over a block.
+/// The live registers at the current point of a backward walk over a block.
 pub(super) trait LiveSet {
     fn contains(&self, register: Register) -> bool;
     fn insert(&mut self, register: Register);
@@ -103,7 +103,7 @@ impl LiveSet for LocalLiveSet<'_> {
 
 /// Walks a block backward, from the registers live at its end to those live at its start.
 ///
-/// Adds unneeded instructions to `dead`. Those of `kept` count as needed whatever uses them.
+/// Calls `dead` for each unneeded instruction. Instructions in `kept` always count as needed.
 pub(super) fn walk_backward(
     function: &Function,
     block: Block,
@@ -140,7 +140,7 @@ pub(super) fn walk_backward(
     }
 }
 
-/// True if no result is live after the instruction and it does nothing else.
+/// True if none of the instruction's results is live after it and it has no other effect.
 fn is_dead(
     function: &Function,
     instruction: Instruction,
@@ -158,16 +158,16 @@ fn is_dead(
         && !kept.contains(instruction)
 }
 
-/// Strongly live registers at the borders of all blocks.
+/// The strongly live registers at the borders of all blocks.
 struct StrongLiveness {
     border: BorderRegisters,
     live_in: EntityBitMatrix<Block, Member>,
     live_out: EntityBitMatrix<Block, Member>,
     /// The registers live at the current point; empty between visits.
     live: EntityBitSet<Register>,
-    /// Those of them that are live across borders, and some that were live before.
+    /// The border registers that this visit inserted into `live`, even if removed since.
     touched: Vec<(Register, Member)>,
-    /// True if the sets at the end of other blocks grow during a visit.
+    /// True if this visit has added a register to a set that another block reads.
     changed: bool,
 }
 
@@ -190,7 +190,7 @@ impl LiveSet for StrongLiveness {
 
     fn insert_at_end(&mut self, from: Block, register: Register) {
         let member = self.border.member(register);
-        let member = member.expect("what a PHI uses lives across a border");
+        let member = member.expect("a source of a PHI is live across a border");
         self.changed |= self.live_out.insert(from, member);
     }
 }
@@ -233,12 +233,16 @@ impl StrongLiveness {
             .copied()
             .filter(|&block| !flow.order.is_reachable(block))
             .collect();
+        loop {
+            let mut changed = false;
+            for &block in &unreachable {
+                changed |= self.visit(function, flow, kept, block, |_| {});
+            }
+            if !changed {
+                break;
+            }
+        }
         let mut used: EntityBitSet<Member> = EntityBitSet::new();
-        let mut visit = |block: &Block| self.visit(function, flow, kept, *block, |_| {});
-        while unreachable
-            .iter()
-            .fold(false, |changed, block| visit(block) | changed)
-        {}
         for &block in &unreachable {
             used.or(self.live_in.row(block));
         }
@@ -302,7 +306,7 @@ pub(super) fn find_dead(
     find_dead_by_liveness(function, flow, kept)
 }
 
-/// Finds them by strong liveness at each instruction.
+/// Finds unneeded instructions by strong liveness at each instruction.
 fn find_dead_by_liveness(
     function: &Function,
     flow: &ControlFlow,
@@ -316,7 +320,8 @@ fn find_dead_by_liveness(
     dead
 }
 
-/// Finds them from uses to definitions, without sets at block borders.
+/// Finds unneeded instructions by propagating need from uses to definitions, without sets at block
+/// borders.
 fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
     let mut needed = EntitySet::with_capacity(function.instruction_limit());
     let blocks = function.blocks().iter();

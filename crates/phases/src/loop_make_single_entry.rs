@@ -15,9 +15,9 @@
 //! there. In SSA form each PHI of the header is split: one merges the values from outside, the
 //! other those from latches.
 //!
-//! A cycle with several entries is no natural loop. In late form it becomes one: see
-//! `irreducible_cycles.rs`. In SSA form it stays and is counted: values defined in one part of it
-//! would need PHIs in the new header.
+//! A cycle with several entries is not a natural loop. In late form it becomes one: see
+//! `irreducible_cycles.rs`. In SSA form it stays and is counted, since values defined in one part of
+//! it would need PHIs in the new header.
 //!
 //! Nothing is duplicated. A loop stays unchanged if the function's entry is its header, or if an
 //! edge to it cannot be redirected: a branch of unknown form, or a reference from outside.
@@ -35,31 +35,8 @@ use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Operand,
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let mut flow = context.control_flow(function);
-    let mut changed = false;
-    if flow.irreducible_edges().next().is_some() {
-        let cycles = irreducible_cycles::find(function, &flow);
-        let found = cycles.len() as u64;
-        let liveness = context.liveness(function);
-        let made_single = match function.info.stage {
-            Stage::Ssa => 0,
-            Stage::Late => cycles
-                .iter()
-                .map(|entries| {
-                    u64::from(irreducible_cycles::add_dispatch(
-                        function, &flow, &liveness, entries,
-                    ))
-                })
-                .sum(),
-        };
-        context.count("dispatch-blocks", made_single);
-        context.count("missed-irreducible-cycles", found - made_single);
-        if made_single != 0 {
-            changed = true;
-            context.keep_only(Analyses::empty());
-            flow = context.control_flow(function);
-        }
-    }
+    let has_dispatch = make_cycles_natural(function, context);
+    let flow = context.control_flow(function);
     let mut preheaders = 0;
     for natural_loop in flow.loops.loops() {
         let entering = entering_edges(&flow, natural_loop);
@@ -75,10 +52,34 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         }
     }
     context.count("preheaders", preheaders);
-    PhaseResult::of(changed || preheaders != 0)
+    PhaseResult::of(has_dispatch || preheaders != 0)
 }
 
-/// Returns the sources of the edges that enter a loop, with repetitions.
+/// Turns cycles with several entries into natural loops in late form. Returns whether it changed
+/// any; in SSA form it only counts them.
+fn make_cycles_natural(function: &mut Function, context: &mut PhaseContext<'_>) -> bool {
+    let flow = context.control_flow(function);
+    if flow.irreducible_edges().next().is_none() {
+        return false;
+    }
+    let cycles = irreducible_cycles::find(function, &flow);
+    let mut made_natural = 0;
+    if function.info.stage == Stage::Late {
+        let liveness = context.liveness(function);
+        for entries in &cycles {
+            let has_dispatch = irreducible_cycles::add_dispatch(function, &flow, &liveness, entries);
+            made_natural += u64::from(has_dispatch);
+        }
+    }
+    context.count("dispatch-blocks", made_natural);
+    context.count("missed-irreducible-cycles", cycles.len() as u64 - made_natural);
+    if made_natural != 0 {
+        context.keep_only(Analyses::empty());
+    }
+    made_natural != 0
+}
+
+/// Returns the sources of the edges that enter a loop, one for each edge.
 fn entering_edges(flow: &ControlFlow, natural_loop: Loop) -> Vec<Block> {
     let header = flow.loops.header(natural_loop);
     let predecessors = flow.graph.predecessors(header).iter().copied();
@@ -87,9 +88,9 @@ fn entering_edges(flow: &ControlFlow, natural_loop: Loop) -> Vec<Block> {
         .collect()
 }
 
-/// Creates a block to which all entry edges of a loop lead, and which continues with the header. It
-/// is placed where control falls into the loop, or else before the header: a latch still falls
-/// through to the header.
+/// Creates the preheader of a loop: all entry edges lead to it, and it falls through to the header.
+/// It is placed after an entering block that falls through to the header, or else directly before
+/// the header.
 fn add_preheader(function: &mut Function, header: Block, mut entering: Vec<Block>) {
     entering.sort_unstable();
     entering.dedup();
@@ -110,7 +111,7 @@ fn add_preheader(function: &mut Function, header: Block, mut entering: Vec<Block
     function.place_block(preheader, Some(after));
     function.append_fall_through(preheader, header);
     for phi in function.phis(header).collect::<Vec<_>>() {
-        part_phi(function, phi, preheader, &entering);
+        split_phi(function, phi, preheader, &entering);
     }
     for &block in &entering {
         function
@@ -120,7 +121,7 @@ fn add_preheader(function: &mut Function, header: Block, mut entering: Vec<Block
 }
 
 /// Moves the values of a header's PHI from outside the loop to the preheader.
-fn part_phi(function: &mut Function, phi: Instruction, preheader: Block, entering: &[Block]) {
+fn split_phi(function: &mut Function, phi: Instruction, preheader: Block, entering: &[Block]) {
     let values: Vec<Operand> = entering
         .iter()
         .map(|&block| {

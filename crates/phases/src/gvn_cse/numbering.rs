@@ -1,9 +1,9 @@
 //! Numbers values and finds instructions whose value is available.
 //!
 //! The walk is in preorder of the dominator tree, whose children are in reverse post-order, so that
-//! it is a reverse post-order itself. It never returns to a subtree that it has left: one
-//! instruction for each value, the *leader*, is enough, and one that is no longer visible is
-//! replaced by the next one met.
+//! it is a reverse post-order itself. It never returns to a subtree that it has left, so one
+//! instruction per value, the *leader*, is enough. The next instruction with the value replaces a
+//! leader that is no longer visible.
 
 use super::mode::Mode;
 use super::scope::{Leader, Scope};
@@ -17,7 +17,7 @@ use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, Variant};
 
-/// The entry of a value.
+/// The table's entry for a value.
 #[derive(Debug)]
 struct Known {
     /// The first instruction with the value, whose results represent it in keys.
@@ -25,7 +25,7 @@ struct Known {
     leader: Leader,
 }
 
-/// An instruction whose value another has computed.
+/// An instruction whose value a leader has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Redundant {
     pub instruction: Instruction,
@@ -37,9 +37,9 @@ pub(super) struct Numbering {
     /// By register: the first register that had its value.
     values: Vec<Register>,
     redundant: Vec<Redundant>,
-    /// By block: its range of the list.
+    /// By block: its range in `redundant`, from the first to before the end.
     parts: SecondaryMap<Block, (u32, u32)>,
-    /// Blocks with redundant instructions.
+    /// The blocks with redundant instructions.
     scope_tree: ScopeTree,
     /// The number of expressions that were numbered.
     pub numbered: u64,
@@ -86,13 +86,16 @@ impl Numbering {
     }
 }
 
+/// The state of the walk.
 struct Numberer<'a> {
     function: &'a Function,
     versions: Option<MemoryVersions>,
     scope: Scope<'a>,
     gate: Budget,
     table: ValueTable<Known>,
+    /// The description of the current expression; kept to reuse its memory.
     words: Vec<u32>,
+    /// The number of instructions met so far, the current one included.
     position: u32,
 }
 
@@ -118,6 +121,7 @@ impl Numberer<'_> {
         }
     }
 
+    /// Numbers an expression, and records it if a visible leader has its value.
     fn number(&mut self, numbering: &mut Numbering, instruction: Instruction, kind: ExpressionKind) {
         let function = self.function;
         if kind == ExpressionKind::Copy
@@ -163,7 +167,7 @@ impl Numberer<'_> {
     }
 }
 
-/// True for a barrier at which threads wait. A mere arrival orders nothing behind it.
+/// True for a barrier at which threads wait. An arrival alone orders nothing that follows it.
 fn is_waiting_barrier(function: &Function, instruction: Instruction) -> bool {
     match function.operation(instruction) {
         Operation::Bar => function.modifiers(instruction).variant != Variant::Arrive,

@@ -7,11 +7,11 @@ use oriel_engine::graph::DominatorTree;
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, Operand};
 
-/// An instruction that has a value at the walk's position.
+/// An instruction that represents a value where it is visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leader {
     pub instruction: Instruction,
-    /// The number of instructions that the walk met before it.
+    /// Its number in the walk, counted from one.
     pub position: u32,
 }
 
@@ -96,6 +96,7 @@ impl PrePass {
     }
 }
 
+/// Returns the bit of an instruction's class, see [`PrePass::mark_blocks`].
 fn class_bit(function: &Function, instruction: Instruction) -> u64 {
     let hash = Fnv1a::new()
         .word(function.operation(instruction) as u32)
@@ -111,9 +112,9 @@ pub(super) struct Scope<'a> {
     /// By block: the outermost block whose values it may use.
     outermost: SecondaryMap<Block, PackedOption<Block>>,
     block: Block,
-    /// Values from before this position are out of scope, if only the block counts.
-    first_position: u32,
-    /// The last query and its answer: neighbours often have leaders in the same block.
+    /// In the modes of one block: leaders up to this position are out of scope.
+    scope_start: u32,
+    /// The last query and its answer: adjacent instructions often have leaders in the same block.
     cached: Option<((Block, Block), bool)>,
 }
 
@@ -125,14 +126,14 @@ impl<'a> Scope<'a> {
             pre_pass: (mode == Mode::Standard).then(|| PrePass::run(function, flow)),
             outermost: SecondaryMap::new(),
             block: function.entry(),
-            first_position: 0,
+            scope_start: 0,
             cached: None,
         }
     }
 
-    /// Enters a block, after those that dominate it.
+    /// Enters a block after its dominators; `position` is that of the last instruction before it.
     pub fn enter(&mut self, block: Block, position: u32) {
-        (self.block, self.first_position) = (block, position);
+        (self.block, self.scope_start) = (block, position);
         let shared = self
             .dominators
             .immediate(block)
@@ -143,28 +144,28 @@ impl<'a> Scope<'a> {
         self.outermost[block] = shared.map_or(block.into(), |above| self.outermost[above]);
     }
 
-    /// Passes a barrier, which ends the scope of the simple mode.
+    /// Passes a barrier at this position: the simple mode reuses no value across it.
     pub fn pass_barrier(&mut self, position: u32) {
         if self.mode == Mode::Simple {
-            self.first_position = position;
+            self.scope_start = position;
         }
     }
 
     /// True if expressions of this kind are numbered.
     pub fn takes(&self, instruction: Instruction, kind: ExpressionKind) -> bool {
-        let is_in_mode =
+        let mode_takes =
             kind != ExpressionKind::SpecialFunction || matches!(self.mode, Mode::Extended | Mode::Window(_));
         let is_candidate = |pre_pass: &PrePass| pre_pass.candidates.contains(instruction);
-        is_in_mode && self.pre_pass.as_ref().is_none_or(is_candidate)
+        mode_takes && self.pre_pass.as_ref().is_none_or(is_candidate)
     }
 
     /// True if a leader is visible at this position. If not, it will not be visible again in the
     /// walk.
     pub fn is_visible(&mut self, function: &Function, leader: Leader, position: u32) -> bool {
         match self.mode {
-            Mode::Simple => return leader.position >= self.first_position,
+            Mode::Simple => return leader.position > self.scope_start,
             Mode::Window(window) => {
-                return leader.position >= self.first_position && position - leader.position <= window;
+                return leader.position > self.scope_start && position - leader.position <= window;
             }
             Mode::Standard | Mode::Full | Mode::Extended => {}
         }

@@ -89,7 +89,7 @@ impl Promotion {
     }
 }
 
-/// The consecutive variables of an element of an access.
+/// The consecutive variables, one for each piece, that an element of an access consists of.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
     first: Variable,
@@ -103,7 +103,7 @@ impl Parts {
     }
 }
 
-/// The parts of each element of the accesses.
+/// By access: the parts of each of its elements.
 type Elements = HashMap<Instruction, SmallVec<[Parts; 4]>>;
 
 /// Promotes objects: removes their accesses and addresses, and the objects themselves, in a single
@@ -114,49 +114,22 @@ pub fn promote(
     objects: &FrameObjects,
     promotions: &[Promotion],
 ) -> RewriteCounts {
-    let mut variables: PrimaryMap<Variable, VariableData> = PrimaryMap::new();
-    let mut joins = Vec::new();
-    let mut elements = Elements::new();
-    let mut mentions: SecondaryMap<Block, Vec<Instruction>> = SecondaryMap::new();
-    for promotion in promotions {
-        let first = variables.len();
-        for (piece, places) in promotion.pieces.iter().zip(&promotion.joins) {
-            let variable = variables.push(piece.variable);
-            joins.extend(places.joins.iter().map(|&block| (variable, block)));
-        }
-        for access in &objects.of(promotion.object).accesses {
-            let parts_of = |offset: u64| {
-                let parts = pieces_of(&promotion.pieces, offset, access.element_bytes(function));
-                Parts {
-                    first: Variable::new(first + parts.start),
-                    count: parts.len() as u32,
-                }
-            };
-            let parts = access.offsets(function).map(parts_of).collect();
-            elements.insert(access.instruction, parts);
-        }
-    }
-    // The accesses of several objects, in the order of the layout.
-    for &block in function.blocks() {
-        let of_block = function
-            .instructions(block)
-            .filter(|instruction| elements.contains_key(instruction));
-        mentions[block].extend(of_block);
-    }
+    let plan = RewritePlan::new(function, objects, promotions);
+    let accesses = plan.accesses_by_block(function);
     let mut rewriter = Rewriter {
-        variables: &variables,
-        elements: &elements,
+        variables: &plan.variables,
+        elements: &plan.elements,
         counts: RewriteCounts::default(),
     };
-    let construction = SsaConstruction::new(function, flow, &variables, joins);
-    let phis = construction.run(function, &mentions, |function, instruction, values| {
+    let construction = SsaConstruction::new(function, flow, &plan.variables, plan.joins);
+    let phis = construction.run(function, &accesses, |function, instruction, values| {
         rewriter.rewrite(function, instruction, values);
     });
     rewriter.counts.phis = phis as u64;
     // In unreachable blocks no value is known.
-    for block in mentions.keys().filter(|&block| !flow.order.is_reachable(block)) {
+    for block in accesses.keys().filter(|&block| !flow.order.is_reachable(block)) {
         let mut nothing = Values::default();
-        for &instruction in &mentions[block] {
+        for &instruction in &accesses[block] {
             rewriter.rewrite(function, instruction, &mut nothing);
         }
     }
@@ -172,6 +145,55 @@ pub fn promote(
     counts
 }
 
+/// The variables of all promoted objects, and the accesses in terms of them.
+struct RewritePlan {
+    variables: PrimaryMap<Variable, VariableData>,
+    /// The blocks where variables need PHIs.
+    joins: Vec<(Variable, Block)>,
+    elements: Elements,
+}
+
+impl RewritePlan {
+    fn new(function: &Function, objects: &FrameObjects, promotions: &[Promotion]) -> Self {
+        let mut plan = Self {
+            variables: PrimaryMap::new(),
+            joins: Vec::new(),
+            elements: Elements::new(),
+        };
+        for promotion in promotions {
+            let first = plan.variables.len();
+            for (piece, places) in promotion.pieces.iter().zip(&promotion.joins) {
+                let variable = plan.variables.push(piece.variable);
+                plan.joins
+                    .extend(places.joins.iter().map(|&block| (variable, block)));
+            }
+            for access in &objects.of(promotion.object).accesses {
+                let parts_of = |offset: u64| {
+                    let parts = pieces_of(&promotion.pieces, offset, access.element_bytes(function));
+                    Parts {
+                        first: Variable::new(first + parts.start),
+                        count: parts.len() as u32,
+                    }
+                };
+                let parts = access.offsets(function).map(parts_of).collect();
+                plan.elements.insert(access.instruction, parts);
+            }
+        }
+        plan
+    }
+
+    /// Returns the accesses of all objects by block, in layout order.
+    fn accesses_by_block(&self, function: &Function) -> SecondaryMap<Block, Vec<Instruction>> {
+        let mut accesses: SecondaryMap<Block, Vec<Instruction>> = SecondaryMap::new();
+        for &block in function.blocks() {
+            let in_block = function.instructions(block);
+            accesses[block].extend(in_block.filter(|instruction| self.elements.contains_key(instruction)));
+        }
+        accesses
+    }
+}
+
+/// Rewrites accesses, given the values of the variables before each.
 struct Rewriter<'a> {
     variables: &'a PrimaryMap<Variable, VariableData>,
     elements: &'a Elements,
@@ -203,7 +225,7 @@ impl Rewriter<'_> {
         function.remove(instruction);
     }
 
-    /// Splits a stored value into parts.
+    /// Splits a stored element into its parts.
     fn store_parts(
         &mut self,
         function: &mut Function,
@@ -244,7 +266,7 @@ impl Rewriter<'_> {
         self.counts.conversions += 1;
     }
 
-    /// Assembles a loaded value from parts.
+    /// Assembles a loaded element from its parts.
     fn load_parts(
         &mut self,
         function: &mut Function,
@@ -335,7 +357,7 @@ impl Rewriter<'_> {
         let register = result.as_register().expect("a load has registers as results");
         let memory = memory_type(function, load);
         let wide = u32::from(function.register(register).bits);
-        // Only in unreachable code can a load return a value computed from it.
+        // Only in unreachable code can the value be the load's own result.
         let Some(value) = value.filter(|&value| value != register) else {
             self.counts.undefined += 1;
             let new = InstructionBuilder::new(Operation::ImplicitDef, function.data_type(load));
@@ -358,6 +380,7 @@ impl Rewriter<'_> {
                 .source_type(typed(memory.bits()))
                 .source(source)
         } else {
+            debug_assert_eq!(memory.bits(), 8, "{load} loads less than its register");
             let mask = Operand::immediate(0xFF).expect("it fits");
             InstructionBuilder::new(Operation::And, DataType::B16)
                 .source(source)
@@ -380,8 +403,8 @@ pub(super) fn insert_as(
     function.insert(Position::Before(load), new);
 }
 
-/// Returns the type and the operand of the move of a constant to a register for plain bits of a
-/// type.
+/// Returns the type and the source of a MOV that puts a constant into a register of the type
+/// `wanted`: a constant of that width keeps its own type, any other is moved as bits.
 pub(super) fn moved_constant(
     function: &mut Function,
     constant: Operand,
