@@ -108,13 +108,13 @@ pub fn read(text: &str) -> Result<Vec<Row>, String> {
 /// How much worse a function may become.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    /// Additional registers and predicates.
+    /// Additional registers, and additional predicates.
     pub registers: u64,
     /// Additional instructions, in percent.
     pub instructions_percent: f64,
     /// Additional spill risk, in percentage points.
     pub spill_risk_percent: u64,
-    /// Warps fewer on a multiprocessor.
+    /// Warps per multiprocessor that may be lost.
     pub warps: u64,
 }
 
@@ -174,35 +174,30 @@ impl fmt::Display for Change {
             after,
             kind,
         } = self;
+        let verdict = match kind {
+            ChangeKind::Added => return write!(f, "added: {function} (sm_{sm})"),
+            ChangeKind::Removed => return write!(f, "removed: {function} (sm_{sm})"),
+            ChangeKind::Worse => "worse",
+            ChangeKind::Tolerated => "within tolerance",
+            ChangeKind::Better => "better",
+        };
         let difference = i128::from(*after) - i128::from(*before);
-        match kind {
-            ChangeKind::Added => write!(f, "added: {function} (sm_{sm})"),
-            ChangeKind::Removed => write!(f, "removed: {function} (sm_{sm})"),
-            ChangeKind::Worse => write!(
-                f,
-                "worse: {function} (sm_{sm}): {field} {before} -> {after} ({difference:+})"
-            ),
-            ChangeKind::Tolerated => write!(
-                f,
-                "within tolerance: {function} (sm_{sm}): {field} {before} -> {after} ({difference:+})"
-            ),
-            ChangeKind::Better => write!(
-                f,
-                "better: {function} (sm_{sm}): {field} {before} -> {after} ({difference:+})"
-            ),
-        }
+        write!(
+            f,
+            "{verdict}: {function} (sm_{sm}): {field} {before} -> {after} ({difference:+})"
+        )
     }
 }
 
-/// Returns every change from one report to another, in the order of the second one's functions;
-/// removed functions come last. Functions of the same name and SM are paired in order. A figure
-/// that one report lacks is not compared.
+/// Returns every change from one report to another: in the order of the second one's functions, then
+/// the removed functions. Functions of the same name and SM are paired in order. A figure that one
+/// report lacks is not compared.
 pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Change> {
     let mut earlier: BTreeMap<(&str, u32), VecDeque<&Row>> = BTreeMap::new();
     for row in before {
         earlier.entry((&row.function, row.sm)).or_default().push_back(row);
     }
-    let came_or_went = |row: &Row, kind| Change {
+    let whole_function = |row: &Row, kind| Change {
         function: row.function.clone(),
         sm: row.sm,
         field: "",
@@ -216,17 +211,17 @@ pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Chang
             .get_mut(&(row.function.as_str(), row.sm))
             .and_then(VecDeque::pop_front);
         match partner {
-            None => changes.push(came_or_went(row, ChangeKind::Added)),
+            None => changes.push(whole_function(row, ChangeKind::Added)),
             Some(partner) => changes.extend(compare_rows(partner, row, tolerance)),
         }
     }
     let gone = earlier.into_values().flatten();
-    changes.extend(gone.map(|row| came_or_went(row, ChangeKind::Removed)));
+    changes.extend(gone.map(|row| whole_function(row, ChangeKind::Removed)));
     changes
 }
 
-/// Returns the warnings that functions of the second report have more often than those of the first
-/// one, each with its row. Warnings are matched by function, SM and kind, since lines move.
+/// Returns the warnings of the second report that the first one lacks, each with its row. Warnings
+/// are matched by function, SM and kind, since lines move.
 pub fn new_warnings<'r>(before: &[Row], after: &'r [Row]) -> Vec<(&'r Row, &'r RowWarning)> {
     let mut known: BTreeMap<(&str, u32, &str), usize> = BTreeMap::new();
     for row in before {
@@ -257,7 +252,7 @@ impl Row {
         self.sm
     }
 
-    /// Returns file and line of the peak; without debug information the module's name alone.
+    /// Returns the file and line of the pressure peak, or the module's name without debug information.
     pub(crate) fn position(&self) -> (&str, Option<u32>) {
         match (&self.peak_file, self.peak_line) {
             (Some(file), line) => (file, line.filter(|&line| line > 0)),
@@ -281,6 +276,7 @@ impl RowWarning {
     }
 }
 
+/// Returns the changes of the figures that both rows have.
 fn compare_rows(before: &Row, after: &Row, tolerance: Tolerance) -> impl Iterator<Item = Change> {
     let pairs = before.metrics().into_iter().zip(after.metrics());
     pairs.filter_map(move |((field, metric, before_value), (_, _, after_value))| {

@@ -1,14 +1,15 @@
 //! Schedules a region's instructions and counts the registers of the schedule.
 //!
-//! ptxas moves loads up to where their addresses are known and fills the time until they arrive, as
-//! far as its register target allows. That depends on more than a region, so each region is
-//! scheduled in three ways, which bound the answer:
+//! ptxas hoists loads to where their addresses are known and schedules other work until they arrive,
+//! as far as its register target allows. That depends on more than one region, so each region is
+//! scheduled under several policies, whose costs bound that of ptxas' schedule:
 //!
-//! | way | what it stands for |
+//! | policy | order |
 //! |---|---|
 //! | [`Policy::Source`] | LLVM's order |
+//! | [`Policy::Least`] | few registers, see `least.rs` |
 //! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
-//! | [`Policy::Loads`] | loads and what their addresses need first, then the rest in LLVM's order, without waiting for any result: other warps run meanwhile; while a target is exceeded, only what frees registers, or LLVM's order |
+//! | [`Policy::Loads`] | loads and their addresses first, then the rest in LLVM's order, without waiting for results, since other warps run meanwhile; at the register target, a node that frees registers, or else the next in the order of few registers |
 //!
 //! Each definition of a cell is a separate value here, as in the SSA form that ptxas schedules.
 //!
@@ -21,8 +22,8 @@
 //! - immediately, if instructions of fixed latency read it,
 //! - at the first use of the result of the load that read it, since the load is then complete; the
 //!   result itself can reuse the register,
-//! - at the next point where everything waits (barriers, calls), if a store read it, since nothing
-//!   else tells when a store is complete.
+//! - at the next point where everything waits (barriers, calls), if a store read it, since a store
+//!   has no result whose use would show that it is complete.
 //!
 //! 64-bit values start at even registers, so reading one occupies the even bank. Values read
 //! together with it go to odd registers, and the even ones between stay free for others.
@@ -92,14 +93,15 @@ impl Cost {
     }
 }
 
-/// The most memory accesses that a later access is compared with; beyond this only the order
-/// counts.
-const COMPARED_ACCESSES: usize = 16;
+/// The most stores that a later load is compared with; the estimate ignores dependences on earlier
+/// ones.
+const COMPARED_STORES: usize = 16;
 
 /// The number of ready instructions that are compared when registers are short.
 const COMPARED_READY: usize = 12;
 
-/// The latency of an instruction that is worth starting early; zero for others.
+/// Returns the latency of a load or a similar instruction, which is worth starting early; zero for
+/// others.
 fn load_latency(latency: u32) -> u32 {
     if latency >= 20 { latency } else { 0 }
 }
@@ -118,7 +120,7 @@ pub struct BlockGraph {
 /// A value: the result of one definition of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Value {
-    /// Nodes that read it.
+    /// The number of nodes that read it.
     readers: u32,
     is_live_out: bool,
     is_uniform: bool,
@@ -129,7 +131,7 @@ struct Value {
     load: u32,
 }
 
-/// ptxas' preferred placement of a value.
+/// The registers that ptxas prefers for a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -152,7 +154,7 @@ enum Release {
     Fence,
 }
 
-/// The memory access that has read a value.
+/// The last memory access that has read a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     Nobody,
@@ -185,7 +187,8 @@ impl Registers {
         self.odd -= other.odd;
     }
 
-    /// Returns the number of registers from the first to the last. The stack pointer is an odd one.
+    /// Returns the number of registers from the first to the last, the stack pointer's included,
+    /// which is odd.
     fn span(self) -> u32 {
         let odd = self.odd + 1;
         let single = (2 * odd).max(odd + self.anywhere);
@@ -195,14 +198,18 @@ impl Registers {
 
 #[derive(Clone, Debug)]
 struct GraphNode {
+    /// Values that it defines.
     defined: SmallVec<[u32; 2]>,
+    /// Values that it reads.
     used: SmallVec<[u32; 4]>,
     /// Nodes that wait for this one, with the delay.
     successors: SmallVec<[(u32, u32); 4]>,
+    /// The number of nodes that it waits for.
     predecessors: u32,
     temporaries: u32,
     stored_constants: u32,
     release: Release,
+    /// True if everything before it is complete when it starts.
     waits: bool,
     is_exchange: bool,
     /// The longest path to the end, in cycles.
@@ -222,7 +229,7 @@ pub struct Scratch {
     definers: Vec<Option<(u32, u32)>>,
 }
 
-/// Constraints on later memory accesses.
+/// The memory accesses that constrain later ones; accesses are given by their nodes.
 struct Ordering {
     loads: Vec<(u32, Memory)>,
     stores: Vec<(u32, Memory)>,
@@ -364,8 +371,11 @@ impl BlockGraph {
         self.nodes.push(added);
     }
 
+    /// Adds an edge, or raises the delay of a known one. Returns the number of new edges. All edges to
+    /// a node must be added before those to the next one.
     fn connect(&mut self, from: u32, to: u32, latency: u32) -> u32 {
         let successors = &mut self.nodes[from as usize].successors;
+        debug_assert!(successors.last().is_none_or(|&(last, _)| last <= to));
         if let Some((last, known)) = successors.last_mut()
             && *last == to
         {
@@ -419,7 +429,7 @@ impl BlockGraph {
                     count += self.connect(store, this, 1);
                 }
                 ordering.loads.retain(|(_, other)| !memory.may_overlap(other));
-                if ordering.stores.len() == COMPARED_ACCESSES {
+                if ordering.stores.len() == COMPARED_STORES {
                     ordering.stores.remove(0);
                 }
                 ordering.stores.push((this, memory));
@@ -428,7 +438,7 @@ impl BlockGraph {
         count
     }
 
-    /// The longest path from each node to the end, in cycles.
+    /// Computes the longest path from each node to the end.
     fn find_heights(&mut self) {
         for index in (0..self.nodes.len()).rev() {
             let (mut height, mut load_height) = (self.nodes[index].height, self.nodes[index].load_height);
@@ -442,7 +452,7 @@ impl BlockGraph {
         }
     }
 
-    /// Returns the least cycles that the block takes.
+    /// Returns the fewest cycles in which the block can run.
     pub fn length(&self) -> u32 {
         self.nodes.iter().map(|node| node.height).max().unwrap_or(0)
     }
@@ -461,9 +471,9 @@ impl BlockGraph {
         walk.most
     }
 
-    /// Schedules the nodes by height and time, and records the cost in `walk`. From `target`
-    /// registers on, it takes the first node of the `least` order, or one of the next by height
-    /// that frees registers.
+    /// Schedules the nodes by height and time, and records the cost in `walk`. While `target` or more
+    /// registers are live, it takes one of the highest ready nodes that frees registers, or else the
+    /// next in the order `least`.
     fn list_schedule(
         &self,
         walk: &mut Walk<'_>,
@@ -475,7 +485,7 @@ impl BlockGraph {
         let mut start = vec![0_u32; self.nodes.len()];
         let mut is_done = vec![false; self.nodes.len()];
         let mut first = 0;
-        // By time: nodes whose operands are on the way. By height: nodes that are ready.
+        // By time: nodes all of whose operands have been issued. By height: nodes that are ready.
         let mut coming: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
         let mut ready: BinaryHeap<(u32, Reverse<u32>)> = BinaryHeap::new();
         for (index, &count) in waits.iter().enumerate() {
@@ -531,15 +541,18 @@ impl BlockGraph {
 /// Counts registers while nodes are scheduled one after the other.
 struct Walk<'a> {
     graph: &'a BlockGraph,
+    /// By value: the number of nodes yet to read it.
     readers: Vec<u32>,
+    /// The registers live at the current point.
     now: Cost,
+    /// The maximum of `now` so far.
     most: Cost,
     /// Allocated registers, with gaps.
     taken: Registers,
     /// Those of them that become free when everything waits.
     until_fence: Registers,
-    /// By node: those that become free when its result is read; none before it has started and
-    /// after that.
+    /// By load: those that become free when its result is read; none before it starts and after its
+    /// result has been read.
     until_read: Vec<Option<Registers>>,
     /// By value: the last memory access that read it.
     reader: Vec<Reader>,
@@ -638,6 +651,7 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Schedules a node.
     fn step(&mut self, index: usize) {
         let graph = self.graph;
         let node = &graph.nodes[index];
@@ -649,7 +663,7 @@ impl<'a> Walk<'a> {
         if node.release == Release::Loaded {
             self.until_read[index] = Some(Registers::default());
         }
-        // Halves of addresses that the result can reuse.
+        // The number of registers of the address that the result can reuse.
         let mut reusable = node.defined.len() as i32;
         for &value in &node.used {
             let data = &graph.values[value as usize];
@@ -664,6 +678,7 @@ impl<'a> Walk<'a> {
                 Release::Loaded => self.reader[value as usize] = Reader::Load(index as u32),
                 Release::Fence => self.reader[value as usize] = Reader::Store,
             }
+            debug_assert!(self.readers[value as usize] > 0);
             if self.is_last_reader(value) {
                 self.count(value, -1);
                 self.free(value, index, &mut reusable);

@@ -1,5 +1,4 @@
-//! The range of each register's value, as far as launch bounds, thread numbers and constants
-//! determine it.
+//! Value ranges of registers, derived from launch bounds, thread numbers and constants.
 //!
 //! ```text
 //! %1 = S2R tid.x              0 to 255, with .maxntid 256
@@ -7,9 +6,9 @@
 //! %3 = IMUL.b64 %2, 1000      0 to 255,000
 //! ```
 //!
-//! A range is that of the value read as a signed number of its width. Nothing is known of a sum that
-//! may wrap around, and of registers with several definitions but counters of loops with constant
-//! rounds.
+//! A range is that of the value read as a signed number of its width. A result that may wrap around
+//! has no known range. Neither has a register with several definitions, unless it is the counter of a
+//! loop with a constant number of iterations (see [`Ranges::set`]).
 
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::Snapshot;
@@ -18,15 +17,15 @@ use oriel_ori::{
 };
 use std::collections::HashMap;
 
-/// Definitions that depend on each other are followed no deeper, so that the work is bounded.
+/// The longest chain of definitions that is followed, which bounds recursion.
 const DEPTH: u32 = 24;
 
-/// A range of integers, with both ends.
+/// A range of integers; both ends belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The least.
+    /// The lowest.
     pub low: i128,
-    /// The greatest.
+    /// The highest.
     pub high: i128,
 }
 
@@ -54,7 +53,7 @@ impl Range {
         self.low <= other.low && other.high <= self.high
     }
 
-    /// True if 32 bits hold each value, signed or unsigned.
+    /// True if all values fit in 32 bits, as signed or as unsigned numbers.
     pub const fn fits_32_bits(self) -> bool {
         Self::signed(32).contains(self) || Self::unsigned(32).contains(self)
     }
@@ -72,17 +71,11 @@ impl Range {
     }
 
     fn times(self, other: Self) -> Self {
-        let ends = [
-            self.low * other.low,
-            self.low * other.high,
-            self.high * other.low,
-            self.high * other.high,
-        ];
-        let [first, rest @ ..] = ends;
-        let all = rest.into_iter();
-        all.fold(Self::of_constant(first), |range, end| {
-            range.union(Self::of_constant(end))
-        })
+        let [low, high] = [self.low, self.high].map(|end| {
+            let ends = [end * other.low, end * other.high];
+            Self::new(ends[0].min(ends[1]), ends[0].max(ends[1]))
+        });
+        low.union(high)
     }
 }
 
@@ -91,14 +84,15 @@ pub struct Ranges<'f> {
     function: &'f Function,
     /// Threads of a block, by dimension.
     threads: [u32; 3],
+    /// The ranges found so far; none if nothing is known.
     known: HashMap<Register, Option<Range>>,
 }
 
-/// The most threads of a block by dimension, by hardware.
+/// The hardware's limit on the threads of a block, by dimension.
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 
 impl<'f> Ranges<'f> {
-    /// Prepares the ranges of a function whose blocks have no more than these threads.
+    /// Prepares the ranges of a function whose thread blocks have at most `threads` threads.
     pub fn new(function: &'f Function, threads: [u32; 3]) -> Self {
         Self {
             function,
@@ -194,7 +188,7 @@ impl<'f> Ranges<'f> {
                 of(self, 0, bits)?.times(Range::of_constant(factor))
             }
             O::And => {
-                // A mask that is not negative bounds the result by itself.
+                // A mask that is not negative bounds the result, whatever the other operand is.
                 let mask = of(self, 1, bits).filter(|mask| mask.low >= 0)?;
                 Range::new(0, mask.high)
             }
@@ -205,6 +199,7 @@ impl<'f> Ranges<'f> {
         Range::signed(bits).contains(range).then_some(range)
     }
 
+    /// Returns the range of a product that is twice as wide as its operands.
     fn wide_product(&mut self, instruction: Instruction, source_type: DataType, depth: u32) -> Option<Range> {
         let sources = self.function.sources(instruction);
         let one = self.read_as(sources.get(0), source_type, depth)?;
@@ -226,6 +221,7 @@ impl<'f> Ranges<'f> {
         Some(known.filter(|&known| whole.contains(known)).unwrap_or(whole))
     }
 
+    /// Returns the range of a conversion between integers.
     fn converted(
         &mut self,
         instruction: Instruction,
