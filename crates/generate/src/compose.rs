@@ -4,7 +4,7 @@ use super::graph::{CountedLoop, Graph, Otherwise, Terminator};
 use super::index::{Block, Entity, Label, Table};
 use oriel_random::Random;
 
-/// Weights of the constructs of a region, and the nesting depth of its loops.
+/// The weights of the constructs, and the limit on the nesting depth of loops.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Composition {
     pub(super) diamond: u32,
@@ -47,8 +47,11 @@ enum Draft {
 struct Composer<'a> {
     random: &'a mut Random,
     composition: Composition,
+    /// The block of each label that has been bound.
     placed: Table<Label, Option<Block>>,
+    /// The terminators of the blocks so far, except the open one.
     drafts: Table<Block, Draft>,
+    /// The block without a terminator.
     open: Block,
     loops: Vec<CountedLoop>,
     tasks: Vec<Task>,
@@ -102,13 +105,14 @@ impl Composer<'_> {
         self.placed[label].expect("a label that is used has been placed")
     }
 
+    /// Opens the block of a label, after the last one.
     fn bind(&mut self, label: Label) {
         debug_assert_eq!(self.placed[label], None);
         self.open = Block::new(self.drafts.len());
         self.placed[label] = Some(self.open);
     }
 
-    /// Ends the open block; `place` opens the next one.
+    /// Ends the open block; [`bind`](Self::bind) opens the next one.
     fn close(&mut self, draft: Draft) {
         debug_assert_eq!(self.open.index(), self.drafts.len());
         self.drafts.push(draft);
@@ -119,6 +123,7 @@ impl Composer<'_> {
         self.tasks.extend(tasks.rev());
     }
 
+    /// Starts a region with one construct, chosen at random; tasks generate the rest.
     fn region(&mut self, region: Region) {
         let Region { blocks, depth, exit } = region;
         if blocks == 0 {
@@ -133,7 +138,7 @@ impl Composer<'_> {
             if may_loop && blocks >= 2 { c.self_loop } else { 0 },
             if blocks >= 6 { c.switch } else { 0 },
             if blocks >= 2 { c.early_exit } else { 0 },
-            // Always possible: a block after the open one.
+            // One more block, which is always possible.
             1,
         ];
         match self.random.weighted(&weights) {
@@ -274,7 +279,7 @@ impl Composer<'_> {
         self.then(tasks.into_iter());
     }
 
-    /// A `return` or a `break` on a condition.
+    /// Generates a `return` or a `break` on a condition.
     fn early_exit(&mut self, region: Region) {
         let next = self.label();
         match region.exit.filter(|_| self.random.percent(60)) {
@@ -300,6 +305,7 @@ impl Composer<'_> {
         }
     }
 
+    /// Replaces labels by blocks, and jumps to the next block by falling through.
     fn finish(self) -> Graph {
         let terminators = self.drafts.iter().map(|(block, draft)| {
             let is_next = |target: Block| target.index() == block.index() + 1;

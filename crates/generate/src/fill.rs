@@ -1,9 +1,9 @@
-//! Fills the blocks of a graph with operations on values that are defined at their uses.
+//! Fills the blocks of a graph with operations, whose operands are values that are defined there.
 //!
 //! A block is filled after its immediate dominator and starts with that block's values in scope, so
-//! that every use is dominated by its definition. PHI operands come last, from the scopes at the
-//! ends of the predecessors. Variables of the late form are used and defined freely; `defined`
-//! repairs that afterwards.
+//! that every definition dominates its uses. PHI operands come last, from the scopes at the ends of
+//! the predecessors. Variables of the late form are used and defined freely; `defined.rs` repairs
+//! uses without a definition afterwards.
 
 use super::graph::{Graph, Otherwise, Terminator};
 use super::index::{Block, Entity, Span, Table, Value};
@@ -13,7 +13,7 @@ use super::options::{Form, Options};
 use super::scope::Scope;
 use oriel_random::Random;
 
-/// The consumer of the program.
+/// The form in which the program is emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Every value must be used, or `llc` drops its computation.
@@ -21,25 +21,28 @@ pub(super) enum Target {
     Machine(Form),
 }
 
+/// The state while a function is filled.
 pub(super) struct Filler<'a> {
     pub(super) target: Target,
     pub(super) calls: bool,
-    /// True if assembly is written like people's, and effects stand among accesses.
+    /// True for inline assembly as in handwritten code, and operations with effects among accesses.
     pub(super) assembly: bool,
-    /// True if shared memory is used: clearing it is too much for a small kernel of LLVM IR.
+    /// True if shared memory is used. Clearing it would dominate a small kernel of LLVM IR.
     pub(super) shared: bool,
     pub(super) random: &'a mut Random,
     types: Table<Value, Type>,
+    /// By type: the variables of the late form.
     variables: Vec<Vec<Value>>,
     variable_count: usize,
     phis: Vec<Phi>,
     instructions: Vec<Instruction>,
     results: Vec<Value>,
     uses: Vec<Use>,
+    /// Values from the entry that one late block uses.
     long_lived: Vec<Value>,
     /// PHIs of the current block.
     merged: Vec<Value>,
-    /// Early-clobber results of assembly that reads a PHI of its block: block, PHI, result.
+    /// Assembly that reads a PHI of its block and has an early-clobber result: block, PHI, result.
     early_results: Vec<(Block, Value, Value)>,
     /// The current block.
     block: Block,
@@ -89,8 +92,9 @@ pub(super) fn fill(
 /// Decisions about a block before it is filled.
 struct Plan {
     /// The block that uses the long-lived values.
-    last: Option<Block>,
-    /// PHI types of blocks without an immediate dominator, for which no scope suggests any.
+    last: Block,
+    /// The types of the PHIs in blocks without an immediate dominator, which have no scope to choose
+    /// from.
     phi_types: Table<Block, Vec<Type>>,
 }
 
@@ -138,7 +142,7 @@ impl Filler<'_> {
                 .dominator(block)
                 .map(|above| scopes[above].clone())
                 .unwrap_or_default();
-            bodies[block] = self.block(&graph, &plan, block, target, long_lived);
+            bodies[block] = self.fill_block(&graph, &plan, block, target, long_lived);
             scopes[block] = std::mem::take(&mut self.scope);
         }
         self.finish_phis(&graph, &bodies, &scopes);
@@ -156,6 +160,7 @@ impl Filler<'_> {
         }
     }
 
+    /// Chooses the last block and the PHIs that no scope can suggest.
     fn plan(&mut self, graph: &Graph) -> Plan {
         let dominated_by_entry = |block: &Block| {
             let mut at = *block;
@@ -179,7 +184,7 @@ impl Filler<'_> {
             }
         }
         Plan {
-            last: Some(last.unwrap_or(graph.entry())),
+            last: last.unwrap_or(graph.entry()),
             phi_types,
         }
     }
@@ -188,7 +193,7 @@ impl Filler<'_> {
         self.target != Target::Machine(Form::Late)
     }
 
-    /// Returns the instructions at the end of a block, some of which the emitter adds.
+    /// Returns the number of instructions at the end of a block, some of which the emitter adds.
     fn overhead(&self, graph: &Graph, block: Block) -> usize {
         let machine = matches!(self.target, Target::Machine(_));
         let goes_back = graph.successors(block).iter().any(|&target| target <= block);
@@ -212,7 +217,15 @@ impl Filler<'_> {
             }
     }
 
-    fn block(&mut self, graph: &Graph, plan: &Plan, block: Block, budget: usize, long_lived: usize) -> Body {
+    /// Fills a block with about `budget` machine instructions.
+    fn fill_block(
+        &mut self,
+        graph: &Graph,
+        plan: &Plan,
+        block: Block,
+        budget: usize,
+        long_lived: usize,
+    ) -> Body {
         let phis_start = self.phis.len();
         self.block = block;
         if self.has_phis() {
@@ -228,7 +241,7 @@ impl Filler<'_> {
         while self.spent - spent < budget {
             operations::add_one(self);
         }
-        if plan.last == Some(block) {
+        if plan.last == block {
             self.use_long_lived();
         }
         for &successor in graph.successors(block) {
@@ -290,7 +303,7 @@ impl Filler<'_> {
         self.operand(Type::I1)
     }
 
-    /// Parameters and the long-lived values.
+    /// Defines parameters and the long-lived values.
     fn start_function(&mut self, long_lived: usize, budget: usize) {
         if self.target == Target::LlvmIr {
             self.simple(Operation::Special(Special::ThreadIndex), Type::I32);
@@ -307,6 +320,7 @@ impl Filler<'_> {
         }
     }
 
+    /// Uses the long-lived values, each with another value.
     fn use_long_lived(&mut self) {
         for value in std::mem::take(&mut self.long_lived) {
             let ty = self.types[value];
@@ -319,6 +333,7 @@ impl Filler<'_> {
         }
     }
 
+    /// Adds the PHIs of a block, still without operands.
     fn start_phis(&mut self, graph: &Graph, plan: &Plan, block: Block) {
         let predecessors = graph.predecessors(block).len();
         if predecessors == 0 || block == graph.entry() {
@@ -353,6 +368,7 @@ impl Filler<'_> {
         }
     }
 
+    /// Adds the operands of all PHIs.
     fn finish_phis(&mut self, graph: &Graph, bodies: &Table<Block, Body>, scopes: &Table<Block, Scope>) {
         for block in graph.blocks() {
             for index in bodies[block].phis.range() {
@@ -378,8 +394,9 @@ impl Filler<'_> {
         }
     }
 
-    /// Returns a value that has no definition yet and that later instructions may use.
-    fn fresh(&mut self, ty: Type) -> Value {
+    /// Returns a new value in scope. The caller defines it in the next instruction or PHI, whose
+    /// operands it has chosen already.
+    pub(super) fn fresh(&mut self, ty: Type) -> Value {
         let value = self.types.push(ty);
         self.scope.add(ty, value, self.random);
         if self.target == Target::LlvmIr {
@@ -388,18 +405,12 @@ impl Filler<'_> {
         value
     }
 
-    /// Returns the definition of the next instruction: a new value, or a variable.
+    /// Returns a result for the next instruction: a new value, or a variable.
     pub(super) fn define(&mut self, ty: Type) -> Value {
         match self.variable(ty, 35) {
             Some(variable) => variable,
             None => self.fresh(ty),
         }
-    }
-
-    /// Returns a new value that is not in scope, for a result of an instruction that still needs
-    /// operands.
-    pub(super) fn define_fresh(&mut self, ty: Type) -> Value {
-        self.fresh(ty)
     }
 
     /// Returns a register without any definition, or a recent value.
@@ -410,7 +421,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Adds a PHI of the current block.
+    /// Returns a PHI of the current block, if it has any.
     pub(super) fn merged_value(&mut self) -> Option<Value> {
         (!self.merged.is_empty()).then(|| self.random.pick(&self.merged))
     }
@@ -425,6 +436,7 @@ impl Filler<'_> {
         self.early_results.push((self.block, merged, result));
     }
 
+    /// Returns a variable with this probability, if there are any.
     pub(super) fn variable(&mut self, ty: Type, percent: u32) -> Option<Value> {
         let variables = &self.variables[ty as usize];
         if variables.is_empty() || !self.random.percent(percent) {
@@ -463,8 +475,8 @@ impl Filler<'_> {
         self.operand(ty)
     }
 
-    /// Returns the right operand, or another one if it equals the left: `llc` folds `a < a`, and
-    /// with a branch on it half of the function.
+    /// Returns the right operand, or another one if it equals the left: `llc` folds `a < a`, and then
+    /// drops the code that a branch on it skips.
     pub(super) fn other_than(&mut self, left: Use, right: Use, ty: Type) -> Use {
         if self.target == Target::LlvmIr && left == right {
             Use::Value(operations::make(self, ty))
@@ -482,6 +494,7 @@ impl Filler<'_> {
         }
     }
 
+    /// Removes a value from the unused ones.
     pub(super) fn mark_used(&mut self, value: Value) {
         let unused = &mut self.unused[self.types[value] as usize];
         if let Some(index) = unused.iter().rposition(|&other| other == value) {
@@ -489,7 +502,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Takes an unused value.
+    /// Removes and returns an unused value.
     pub(super) fn take_unused(&mut self, ty: Type) -> Option<Value> {
         self.unused[ty as usize].pop()
     }
@@ -504,7 +517,7 @@ impl Filler<'_> {
             Some(variable) => Some(variable),
             None => {
                 let value = self.scope.pick(ty, self.random);
-                // The result of this very instruction is already in scope.
+                // The instruction's own results are already in scope; they are among the newest.
                 value.filter(|&value| value.index() + 8 < self.types.len())
             }
         }
@@ -533,11 +546,12 @@ impl Filler<'_> {
 
     /// Adds an instruction without operands.
     pub(super) fn simple(&mut self, operation: Operation, ty: Type) -> Value {
-        let result = self.define_fresh(ty);
+        let result = self.fresh(ty);
         self.push(operation, ty, &[result], &[]);
         result
     }
 
+    /// Adds an instruction, sometimes with an implicit operand and an implicit result.
     pub(super) fn push(&mut self, operation: Operation, ty: Type, results: &[Value], operands: &[Use]) {
         let implicit_use = self
             .implicit(operation)

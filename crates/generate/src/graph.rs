@@ -1,4 +1,4 @@
-//! Control flow graphs: terminators, edges, order and dominators.
+//! Control flow graphs: terminators, edges, reverse post-order and dominators.
 
 use super::index::{Block, Entity, Span, Table};
 
@@ -18,41 +18,42 @@ pub(super) enum Terminator {
     Switch(Vec<Block>),
 }
 
-/// The target of a branch that is not taken.
+/// The continuation of a branch that is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Otherwise {
     FallThrough,
     Jump(Block),
 }
 
-/// A loop with a bounded trip count: only `preheader` and `latch` lead to its header.
+/// A loop with a bounded trip count. Besides edges from outside, only `latch` leads to its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CountedLoop {
     pub(super) header: Block,
     pub(super) latch: Block,
 }
 
+/// A control flow graph. Blocks are numbered in layout order, from the entry.
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) terminators: Table<Block, Terminator>,
-    /// Loops of structured graphs; in other graphs every backward edge in the layout counts against
-    /// a common bound.
+    /// The loops of structured graphs. In other graphs a common bound limits how often control goes
+    /// back in the layout.
     pub(super) counted: Vec<CountedLoop>,
     successors: Adjacency,
     predecessors: Adjacency,
-    /// All blocks in reverse post-order from the roots: the entry, and one block of each part that
-    /// the entry does not reach.
+    /// All blocks in reverse post-order from the roots: the entry, and blocks from which the search
+    /// goes on in parts that the entry does not reach.
     pub(super) order: Vec<Block>,
     reachable: Table<Block, bool>,
     dominators: Table<Block, Option<Block>>,
 }
 
-/// Neighbours of each block without repetition, in one vector.
+/// The successors or predecessors of each block, without repetition, in one vector.
 #[derive(Debug)]
 struct Adjacency {
     spans: Table<Block, Span>,
     blocks: Vec<Block>,
-    /// Number of edges to or from each of `blocks`.
+    /// The number of edges to or from each of `blocks`.
     edges: Vec<usize>,
 }
 
@@ -116,12 +117,12 @@ impl Graph {
     /// that several roots reach.
     ///
     /// LLVM's live intervals need this kind of dominance: they also follow edges from unreachable
-    /// blocks, so a definition serves a use only if no backward path from the use ends elsewhere.
+    /// blocks, so every backward path from a use must come to a definition.
     pub(super) fn dominator(&self, block: Block) -> Option<Block> {
         self.dominators[block]
     }
 
-    /// True if every path to a block passes through another one, or if they are the same.
+    /// True if every path from a root to `below` passes through `above`.
     pub(super) fn dominates(&self, above: Block, below: Block) -> bool {
         std::iter::successors(Some(below), |&at| self.dominator(at)).any(|at| at == above)
     }
@@ -133,12 +134,13 @@ impl Graph {
     }
 }
 
+/// Returns the successors of all blocks.
 fn successors(terminators: &Table<Block, Terminator>) -> Adjacency {
     let mut blocks = Vec::new();
     let mut edges: Vec<usize> = Vec::new();
     let mut spans = Table::new();
-    // The last block that has this one as a successor, and its position; finds repetitions without
-    // clearing a set for each block.
+    // By target: the last block that leads to it, and the target's position in `blocks`. Detects
+    // repetitions without clearing a set for each block.
     let mut named: Table<Block, Option<(Block, usize)>> = Table::filled(terminators.len(), None);
     for (block, terminator) in terminators.iter() {
         let start = blocks.len();
@@ -175,7 +177,9 @@ fn successors(terminators: &Table<Block, Terminator>) -> Adjacency {
     Adjacency { spans, blocks, edges }
 }
 
+/// Returns the predecessors of all blocks.
 fn reversed(successors: &Adjacency) -> Adjacency {
+    // The number of predecessors first, then the position for the next one.
     let mut ends: Table<Block, usize> = Table::filled(successors.spans.len(), 0);
     for &target in &successors.blocks {
         ends[target] += 1;
@@ -207,6 +211,7 @@ struct DepthFirstSearch {
     reachable: Table<Block, bool>,
 }
 
+/// Visits all blocks from the roots, the entry first.
 fn depth_first_search(successors: &Adjacency, predecessors: &Adjacency) -> DepthFirstSearch {
     let blocks = successors.spans.len();
     let mut order = Vec::with_capacity(blocks);
@@ -304,6 +309,7 @@ fn dominators(
     dominators
 }
 
+/// Returns the nearest common dominator of two blocks; all blocks are given by position.
 fn intersect(of: &[Option<usize>], mut left: usize, mut right: usize) -> usize {
     let above = |index: usize| of[index].expect("a block's dominator is known before the block is compared");
     while left != right {

@@ -138,7 +138,7 @@ pub(super) fn add_one(filler: &mut Filler) {
             let operands = [filler.operand(Type::I32), filler.operand(Type::F32)];
             // The sequence reads before it writes, but in different instructions: `%a = call(%a)`
             // is not allowed.
-            let result = filler.define_fresh(Type::I32);
+            let result = filler.fresh(Type::I32);
             filler.push(Operation::Call, Type::I32, &[result], &operands);
         }
         10 => {
@@ -161,7 +161,7 @@ pub(super) fn add_one(filler: &mut Filler) {
         _unpack => {
             let operand = filler.operand(Type::B128);
             // One register cannot be both results, so at most one is a variable.
-            let results = [filler.define(Type::I64), filler.define_fresh(Type::I64)];
+            let results = [filler.define(Type::I64), filler.fresh(Type::I64)];
             filler.push(Operation::Unpack, Type::B128, &results, &[operand]);
         }
     }
@@ -292,7 +292,7 @@ fn early_result_of_merged(filler: &mut Filler, ty: Type) {
         let Some(variable) = filler.variable(ty, 100) else {
             return;
         };
-        let copy = filler.define_fresh(ty);
+        let copy = filler.fresh(ty);
         filler.push(Operation::Copy, ty, &[copy], &[Use::Value(variable)]);
         filler.push(early, ty, &[variable], &[Use::Value(copy)]);
         return;
@@ -301,7 +301,7 @@ fn early_result_of_merged(filler: &mut Filler, ty: Type) {
         return;
     };
     let ty = filler.type_of(merged);
-    let result = filler.define_fresh(ty);
+    let result = filler.fresh(ty);
     filler.push(early, ty, &[result], &[Use::Value(merged)]);
     filler.note_early_result(result, merged);
 }
@@ -346,13 +346,13 @@ fn assembly(filler: &mut Filler) {
     while results.len() < count {
         let first_is_tied = tied && results.is_empty();
         let result_ty = if first_is_tied { ty } else { any_type(filler) };
-        results.push(filler.define_fresh(result_ty));
+        results.push(filler.fresh(result_ty));
     }
     let early = filler.random.percent(40);
     filler.push(Operation::Assembly { tied, early }, ty, &results, &operands);
 }
 
-/// Returns the type of an assembly operand, including predicates if it is written like people's.
+/// Returns a type for an assembly operand; predicates only occur in assembly as in handwritten code.
 fn any_type(filler: &mut Filler) -> Type {
     if filler.assembly && filler.random.percent(10) {
         return Type::I1;
@@ -360,7 +360,7 @@ fn any_type(filler: &mut Filler) -> Type {
     filler.random.pick(&Type::NUMBERS)
 }
 
-/// Makes a value of the type without operands; not a variable.
+/// Makes a new value of the type; never a variable.
 pub(super) fn make(filler: &mut Filler, ty: Type) -> Value {
     if filler.target == Target::LlvmIr {
         return match ty {
@@ -369,7 +369,7 @@ pub(super) fn make(filler: &mut Filler, ty: Type) -> Value {
                     filler.operand(Type::I32),
                     Use::Integer(filler.constant(Type::I16)),
                 ];
-                let result = filler.define_fresh(ty);
+                let result = filler.fresh(ty);
                 filler.push(
                     Operation::Compare(Comparison::Less),
                     Type::I32,
@@ -395,12 +395,12 @@ pub(super) fn make(filler: &mut Filler, ty: Type) -> Value {
     }
 }
 
-/// Makes a value of the type about which nothing can be known.
+/// Makes a value of the type that no optimisation can compute.
 pub(super) fn source(filler: &mut Filler, ty: Type) -> Value {
     match filler.target {
         Target::LlvmIr => {
             let index = Use::Integer(filler.random.below(1 << 16) as i64);
-            let result = filler.define_fresh(ty);
+            let result = filler.fresh(ty);
             filler.push(Operation::Load(Space::Global), ty, &[result], &[index]);
             result
         }
