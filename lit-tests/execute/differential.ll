@@ -8,11 +8,11 @@
 ; RUN: %oriel differential %s --mutate invert-branch | FileCheck %s --check-prefix=EDIT
 ; EDIT: wrong edit          injected interpreter validator   both validator only equivalent more inputs
 ; EDIT: invert-branch              2           2         2      2              0          0           0
-; EDIT: of 2 that are not equivalent the validator sees 100.00 %, the interpreter 100.00 %
+; EDIT: of 2 that are not equivalent, the validator rejects 100.00 %, the interpreter detects 100.00 %
 ; RUN: not %oriel differential %s --mutate merge-loads 2>&1 | FileCheck %s --check-prefix=NEVER
 ; NEVER: oriel: wrong edits that were never caught: merge-loads
 ; RUN: not %oriel differential %s --mutate nonsense 2>&1 | FileCheck %s --check-prefix=KIND
-; KIND: 'nonsense' is no kind of wrong edit; kinds are: swap-operands, drop-store,
+; KIND: 'nonsense' is not a kind of wrong edit; kinds are: swap-operands, drop-store,
 ; RUN: %oriel differential --mutate list | FileCheck %s --check-prefix=LIST
 ; LIST: drop-store {{.*}}Removes a store.
 ;

@@ -114,7 +114,7 @@ impl DifferentialArguments {
         }
     }
 
-    /// Returns the options of phases; `register_budget` unless the user gave one.
+    /// Returns the options of phases, with this register budget unless the user gave another.
     fn phase_options(&self, register_budget: u32) -> PhaseOptions {
         PhaseOptions {
             optimization_level: u32::from(self.optimization_level),
@@ -140,7 +140,7 @@ struct Summary {
     sequences: usize,
     comparisons: usize,
     through_machine_code: usize,
-    /// By step: how often it ran alone, and how often it changed something.
+    /// By phase and stage: how often it ran alone, and how often it changed something.
     phases: BTreeMap<String, (usize, usize)>,
     problems: BTreeMap<FailureKind, usize>,
     saved: usize,
@@ -165,6 +165,27 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
         arguments.phases.as_deref().map(named).transpose()?
     };
     let source = Source::new(arguments)?;
+    let summary = for_each_work(arguments, &source, |work, found, all| {
+        if kinds.is_empty() {
+            check_work(arguments, work, wanted.as_deref(), found, all)
+        } else {
+            mutate_work(arguments, work, &kinds, found, all)
+        }
+    })?;
+    if kinds.is_empty() {
+        summary.print_and_judge()
+    } else {
+        summary.print_and_judge_mutations(&kinds)
+    }
+}
+
+/// Calls `visit` for all work of a source, on several threads, with new counts for each and with
+/// the counts over all of it. Returns the latter. Stops at the first error.
+fn for_each_work(
+    arguments: &DifferentialArguments,
+    source: &Source,
+    visit: impl Fn(&Work, &mut Summary, &Mutex<Summary>) -> Result<(), String> + Sync,
+) -> Result<Summary, String> {
     let summary = Mutex::new(Summary::default());
     let next = AtomicUsize::new(0);
     let problem = Mutex::new(None);
@@ -172,7 +193,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
     let jobs = arguments
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    let work = || {
+    let run_thread = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= source.len() {
@@ -180,11 +201,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
             }
             let done = source.work(number).and_then(|work| {
                 let mut found = Summary::default();
-                if kinds.is_empty() {
-                    check_work(arguments, &work, wanted.as_deref(), &mut found, &summary)?;
-                } else {
-                    mutate_work(arguments, &work, &kinds, &mut found, &summary)?;
-                }
+                visit(&work, &mut found, &summary)?;
                 summary
                     .lock()
                     .expect("no thread panics while it counts")
@@ -200,29 +217,25 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
     };
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
-            scope.spawn(work);
+            scope.spawn(run_thread);
         }
     });
     drop(progress);
     if let Some(text) = problem.into_inner().expect("no thread has panicked") {
         return Err(text);
     }
-    let summary = summary.into_inner().expect("no thread has panicked");
-    if kinds.is_empty() {
-        summary.print_and_judge()
-    } else {
-        summary.print_and_judge_mutations(&kinds)
-    }
+    Ok(summary.into_inner().expect("no thread has panicked"))
 }
 
 fn unknown_kind(name: &str) -> String {
     let names: Vec<&str> = EditKind::ALL.iter().map(|kind| kind.name()).collect();
     format!(
-        "'{name}' is no kind of wrong edit; kinds are: {}",
+        "'{name}' is not a kind of wrong edit; kinds are: {}",
         names.join(", ")
     )
 }
 
+/// Checks lists of phases on all subjects of a work, and machine code made from their results.
 fn check_work(
     arguments: &DifferentialArguments,
     work: &Work,
@@ -281,7 +294,7 @@ fn save_module(folder: &Path, file: &Path) -> std::io::Result<PathBuf> {
     Ok(copy)
 }
 
-/// Prints a failure; the first cases are reduced and saved.
+/// Prints a failure. Reduces and saves it, if it is one of the first.
 fn report_problem(
     arguments: &DifferentialArguments,
     work: &Work,
@@ -320,6 +333,7 @@ fn report_problem(
     Ok(())
 }
 
+/// Makes wrong edits of each kind in all subjects of a work.
 fn mutate_work(
     arguments: &DifferentialArguments,
     work: &Work,
@@ -341,7 +355,7 @@ fn mutate_work(
             let (counts, wrong_proof) = mutation_check(trial, kind, work.seed);
             *found.mutations.entry(kind.name()).or_default() += counts;
             if let Some(WrongProof { sequence, failure }) = wrong_proof {
-                println!("the validator proves a wrong edit:");
+                println!("the validator accepts a wrong edit:");
                 report_problem(arguments, work, subject, &sequence, &failure, all)?;
             }
         }
@@ -369,6 +383,7 @@ impl Summary {
         }
     }
 
+    /// Prints the counts. Fails if there were problems.
     fn print_and_judge(&self) -> Result<(), String> {
         for (phase, (ran, changed)) in &self.phases {
             println!("{phase}: changed {changed} of {ran}");
@@ -395,6 +410,8 @@ impl Summary {
         Err(format!("{problems} problems: {}", kinds.join(", ")))
     }
 
+    /// Prints the counts of wrong edits. Fails if the validator proved one that a run detects, or if
+    /// none of some kind was detected.
     fn print_and_judge_mutations(&self, kinds: &[EditKind]) -> Result<(), String> {
         println!(
             "{:19} {:>8} {:>11} {:>9} {:>6} {:>14} {:>10} {:>11} {:>9} {:>7}",
@@ -421,20 +438,22 @@ impl Summary {
             }
         }
         print_counts("all", &total);
-        let told = total.told();
+        let detected = total.detected();
         let wrong = total.injected - total.equivalent;
         if wrong > 0 {
             #[expect(clippy::cast_precision_loss, reason = "a share")]
             let share = |part: usize| 100.0 * part as f64 / wrong as f64;
             println!(
-                "of {wrong} that are not equivalent the validator sees {:.2} %, the interpreter {:.2} %",
+                "of {wrong} that are not equivalent, the validator rejects {:.2} %, the interpreter detects {:.2} %",
                 share(total.doubted + total.doubted_only),
-                share(told)
+                share(detected)
             );
         }
-        let wrong_proofs = told - total.doubted;
+        let wrong_proofs = detected - total.doubted;
         if wrong_proofs > 0 {
-            return Err(format!("{wrong_proofs} wrong edits that a run tells are proved"));
+            return Err(format!(
+                "the validator accepts {wrong_proofs} wrong edits that a run detects"
+            ));
         }
         if !never.is_empty() {
             return Err(format!(
@@ -450,7 +469,7 @@ fn print_counts(name: &str, counts: &MutationCounts) {
     println!(
         "{name:19} {:>8} {:>11} {:>9} {:>6} {:>14} {:>10} {:>11} {:>9} {:>7}",
         counts.injected,
-        counts.told(),
+        counts.detected(),
         counts.doubted + counts.doubted_only,
         counts.doubted,
         counts.doubted_only,

@@ -147,7 +147,7 @@ impl StageChoice {
     }
 }
 
-/// The record of a run.
+/// The report on a run, as `--json` prints it.
 #[derive(Serialize)]
 struct Report<'a> {
     /// The stage, and the phases that ran.
@@ -163,7 +163,7 @@ struct Report<'a> {
     threads: u64,
     compile_ms: f64,
     run_ms: f64,
-    /// Instructions of the functions that are not modelled, with their counts.
+    /// Each kind of instruction that the interpreter does not model, with its count.
     unsupported: Vec<(String, usize)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
@@ -197,13 +197,16 @@ pub fn run(arguments: &ExecArguments) -> Result<(), Failure> {
 
 fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     if !arguments.oriel.is_empty() {
-        return Err("--oriel is for --device cuda; the interpreter runs what Oriel is given".to_owned());
+        return Err(
+            "--oriel requires --device cuda; the interpreter runs functions as Oriel receives them"
+                .to_owned(),
+        );
     }
-    let how = CodeGeneration {
+    let code_generation = CodeGeneration {
         sm: arguments.sm.clone(),
         level: arguments.optimization_level,
     };
-    let input = Input::load(&arguments.files, arguments.module.as_deref(), &how)?;
+    let input = Input::load(&arguments.files, arguments.module.as_deref(), &code_generation)?;
     let description = match &arguments.launch {
         Some(path) => Some(LaunchDescription::load(path).map_err(|error| error.to_string())?),
         None => None,
@@ -238,8 +241,10 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     }
 }
 
-/// Returns the functions of a stage after `selected` phases; the verifier must accept them after
-/// each phase.
+/// Compiles the functions of a stage for the interpreter, after the `selected` phases.
+///
+/// # Errors
+/// The verifier refuses a function after one of the phases, or the interpreter cannot compile it.
 fn compile_stage(
     arguments: &ExecArguments,
     input: &Input,
@@ -257,7 +262,7 @@ fn compile_stage(
             if let Some(finding) = function.verify().first() {
                 let finding = finding.display(function);
                 return Err(format!(
-                    "the verifier refuses what {} left: {finding}",
+                    "the verifier refuses the function after {}: {finding}",
                     phase.name
                 ));
             }
@@ -306,13 +311,13 @@ fn timed<R>(repetitions: Option<u32>, progress: &Progress, work: impl Fn() -> R)
     (result, shortest)
 }
 
-/// Returns the progress of `count` forms or kernels, each run as often as wanted.
-fn runs(arguments: &ExecArguments, count: usize) -> Progress {
+/// Returns a progress bar for `count` forms or kernels, each run `--repeat` times.
+fn progress_of_runs(arguments: &ExecArguments, count: usize) -> Progress {
     Progress::new(count as u64 * u64::from(arguments.repeat.unwrap_or(1)), "runs")
 }
 
 /// Returns each distinct text with its count.
-fn count(texts: &[String]) -> Vec<(String, usize)> {
+fn count_distinct(texts: &[String]) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::new();
     for text in texts {
         *counts.entry(text.clone()).or_insert(0) += 1;
@@ -368,11 +373,12 @@ fn make_report<'a>(
         threads: statistics.threads,
         compile_ms: candidate.compile_ms,
         run_ms,
-        unsupported: count(candidate.program.unsupported()),
+        unsupported: count_distinct(candidate.program.unsupported()),
         fault,
     }
 }
 
+/// Runs the launches of a description in each form. Fails if one fails or the buffers differ.
 fn run_description(
     arguments: &ExecArguments,
     programs: &[Candidate],
@@ -381,7 +387,7 @@ fn run_description(
     let limits = arguments.limits();
     let mut results: Vec<(&str, DescribedResult)> = Vec::new();
     let mut failed = false;
-    let progress = runs(arguments, programs.len());
+    let progress = progress_of_runs(arguments, programs.len());
     for candidate in programs {
         let (outcome, run_ms) = timed(arguments.repeat, &progress, || {
             run_described(&candidate.program, description, limits)
@@ -408,6 +414,11 @@ fn run_description(
     if arguments.host {
         compare_with_host(arguments, description, &results)?;
     }
+    compare_forms(&results)
+}
+
+/// Compares the buffers and variables that each form left with those of the first.
+fn compare_forms(results: &[(&str, DescribedResult)]) -> Result<(), String> {
     let Some(((first_name, first), others)) = results.split_first() else {
         return Ok(());
     };
@@ -486,6 +497,8 @@ fn dump<'a>(
     Ok(())
 }
 
+/// Runs each kernel on arguments and memory derived from a seed, in each form. Fails if the results
+/// of a kernel differ; that all forms fail is not a difference.
 fn run_blindly(arguments: &ExecArguments, programs: &[Candidate]) -> Result<(), String> {
     let limits = arguments.limits();
     let seed = arguments.blind.unwrap_or_default();
@@ -494,7 +507,7 @@ fn run_blindly(arguments: &ExecArguments, programs: &[Candidate]) -> Result<(), 
         None => programs[0].program.kernel_names().map(str::to_owned).collect(),
     };
     let mut differing = Vec::new();
-    let progress = runs(arguments, programs.len() * kernels.len());
+    let progress = progress_of_runs(arguments, programs.len() * kernels.len());
     for kernel in &kernels {
         let mut results: Vec<Result<BlindResult, String>> = Vec::new();
         for candidate in programs {

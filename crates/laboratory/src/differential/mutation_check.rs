@@ -1,12 +1,12 @@
-//! Tests the checks: the interpreter and the validator must find wrong edits that are made on
-//! purpose.
+//! Mutation testing of the checks: the interpreter and the validator must detect wrong edits that
+//! are made on purpose.
 //!
 //! An edit that no run can detect is not wrong. So edits are made only at instructions that the
-//! check's inputs execute and whose result the edit changes at least once; traps determine that,
-//! not the comparison under test. The change may still have no effect, so an edit that the check
-//! does not find is tried on more inputs. If these detect it, the check had too few inputs;
-//! otherwise the edit is equivalent as far as can be seen. The validator must doubt every edit that
-//! some input detects.
+//! check's inputs execute and whose result the edit changes at least once. Traps find that out (see
+//! `probe.rs`), not the comparison under test. The changed result may still have no effect on
+//! memory, so an edit that the check does not detect is tried on more inputs. If these detect it, the
+//! check had too few inputs; otherwise the edit counts as equivalent, unless the validator doubts it.
+//! The validator must doubt every edit that some input detects.
 
 use super::check::{Failure, FailureKind, check_sequence};
 use super::probe::makes_a_difference;
@@ -26,19 +26,19 @@ use std::ops::AddAssign;
 pub struct MutationCounts {
     /// Edits that change the result of their instruction on the check's inputs.
     pub injected: usize,
-    /// Those that the interpreter found.
+    /// Those that the interpreter detected on the check's inputs.
     pub caught: usize,
-    /// Those that it found on additional inputs only.
+    /// Those that it detected only on additional inputs.
     pub caught_with_more: usize,
-    /// Those of the above that the validator doubts.
+    /// Edits that some input detects and that the validator cannot prove.
     pub doubted: usize,
-    /// Those that the validator doubts though no input detects them.
+    /// Edits that no input detects and that the validator cannot prove.
     pub doubted_only: usize,
-    /// Those that no input detects and the validator proves: equivalent.
+    /// Edits that no input detects and that the validator proves.
     pub equivalent: usize,
     /// Edits of instructions that no input executes, or whose result stays the same.
     pub without_difference: usize,
-    /// Edits that the verifier refuses, or with an unmodelled result.
+    /// Edits that the verifier refuses, or whose result the interpreter does not model.
     pub refused: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct WrongProof {
 
 impl MutationCounts {
     /// Returns the number of edits that some input detects.
-    pub const fn told(&self) -> usize {
+    pub const fn detected(&self) -> usize {
         self.caught + self.caught_with_more
     }
 }
@@ -71,7 +71,7 @@ impl AddAssign for MutationCounts {
     }
 }
 
-/// Attempts to find an edit that the verifier accepts and that makes a difference.
+/// The most edits that are refused or make no difference before the check gives up.
 const ATTEMPTS: usize = 4;
 
 /// The functions for wrong edits, and the means to detect them.
@@ -81,16 +81,16 @@ pub struct MutationTrial<'a> {
     pub subject: &'a Subject,
     /// The results of the unchanged functions.
     pub baseline: &'a Baseline,
-    /// Additional inputs, which tell whether an undetected edit is detectable.
+    /// Additional inputs, for edits that those of the check do not detect.
     pub more: &'a [Input],
-    /// The snapshots of functions that come from LLVM, from which the validator knows opcodes.
+    /// The snapshots of functions that come from LLVM; they define the opcodes for the validator.
     pub snapshots: &'a [OwnedSnapshot],
     /// Limits of a run.
     pub limits: Limits,
 }
 
-/// Makes one wrong edit of a kind in a subject, at an instruction that the seed selects, and
-/// records who finds it.
+/// Makes one wrong edit of a kind in a subject, at an instruction that the seed selects, and counts
+/// which checks detect it.
 pub fn mutation_check(
     trial: MutationTrial<'_>,
     kind: EditKind,
@@ -120,30 +120,27 @@ pub fn mutation_check(
             continue;
         }
         let sequence = Sequence(vec![Step::Edit(edit)]);
-        let verdict = trial.judge(&sequence);
-        if let Verdict::Unmodelled = verdict {
-            counts.refused += 1;
-            continue;
-        }
-        counts.injected = 1;
-        let is_proved = trial.is_proved(&subject.functions[number], &edited);
-        let failure = match verdict {
-            Verdict::Unmodelled | Verdict::Untold => {
-                *(if is_proved {
-                    &mut counts.equivalent
-                } else {
-                    &mut counts.doubted_only
-                }) = 1;
-                return (counts, None);
+        let failure = match trial.judge(&sequence) {
+            Verdict::Unmodelled => {
+                counts.refused += 1;
+                continue;
             }
+            Verdict::Undetected => None,
             Verdict::Caught(failure) => {
                 counts.caught = 1;
-                failure
+                Some(failure)
             }
             Verdict::CaughtWithMore(failure) => {
                 counts.caught_with_more = 1;
-                failure
+                Some(failure)
             }
+        };
+        counts.injected = 1;
+        let is_proved = trial.is_proved(&subject.functions[number], &edited);
+        let Some(failure) = failure else {
+            counts.equivalent = usize::from(is_proved);
+            counts.doubted_only = usize::from(!is_proved);
+            return (counts, None);
         };
         counts.doubted = usize::from(!is_proved);
         let wrong_proof = is_proved.then_some(WrongProof { sequence, failure });
@@ -163,11 +160,16 @@ fn places(subject: &Subject) -> Vec<(usize, Instruction)> {
     places
 }
 
+/// The interpreter's verdict on an edit.
 enum Verdict {
+    /// It does not model an operation.
     Unmodelled,
+    /// The check's inputs detect the edit.
     Caught(Failure),
+    /// Only additional inputs detect it.
     CaughtWithMore(Failure),
-    Untold,
+    /// No input detects it.
+    Undetected,
 }
 
 impl MutationTrial<'_> {
@@ -179,12 +181,12 @@ impl MutationTrial<'_> {
             inputs: self.more.to_vec(),
             ..self.subject.clone()
         };
-        let told = stronger
+        let result = stronger
             .baseline(self.limits)
             .map(|baseline| check_sequence(&stronger, &baseline, sequence));
-        match told {
+        match result {
             Ok(Err(failure)) => verdict_on(failure, Verdict::CaughtWithMore),
-            Ok(Ok(())) | Err(_) => Verdict::Untold,
+            Ok(Ok(())) | Err(_) => Verdict::Undetected,
         }
     }
 
@@ -201,7 +203,7 @@ impl MutationTrial<'_> {
     }
 }
 
-/// A failure of an unmodelled operation says nothing about the edit.
+/// Returns the verdict on a failure. That of an unmodelled operation says nothing about the edit.
 fn verdict_on(failure: Failure, found: fn(Failure) -> Verdict) -> Verdict {
     let is_unmodelled = failure.kind == FailureKind::Fault && failure.text.starts_with("unsupported");
     if is_unmodelled {

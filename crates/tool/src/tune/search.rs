@@ -56,11 +56,11 @@ impl<'a> Search<'a> {
     ) {
         for round in 0..rounds {
             let best = &self.trials[self.best].variant;
-            // If nothing follows LLVM, no option of Oriel has an effect.
-            let has_say = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
+            // If Oriel is off, none of its options has an effect.
+            let has_effect = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
             let missing = settings
                 .iter()
-                .filter(|&setting| !best.has(setting) && has_say(setting));
+                .filter(|&setting| !best.has(setting) && has_effect(setting));
             let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
             variants.extend(best.parts());
             if round == 1 {
@@ -85,7 +85,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the best of the settings that help alone, up to the limit.
+    /// Returns variants with the best two, three and so on of the settings that help alone, up to
+    /// [`TOGETHER`] of them.
     fn together(&self, settings: &[Setting]) -> Vec<Variant> {
         let start = self
             .score(&self.trials[0], self.function)

@@ -5,26 +5,26 @@ use oriel::snapshot::abi::Stage;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Register budgets that are tried.
+/// The register budgets to try.
 const BUDGETS: [u32; 5] = [24, 32, 48, 96, 255];
 
-/// Orders of `ReorderInstructions` except the random one, by the numbers of its knob.
+/// The orders of `ReorderInstructions` except the random one, by the number of its knob.
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=7;
 
 /// The number of the random order.
 const RANDOM_ORDER: u32 = 8;
 
-/// LLVM's own orders that are tried, as its options; by default NVPTX keeps source order.
+/// LLVM's own instruction orders to try, as its options; by default NVPTX keeps source order.
 const LLVM_ORDERS: [(&str, &str); 3] = [
     ("pre-RA-sched", "list-burr"),
     ("pre-RA-sched", "list-hybrid"),
     ("enable-misched", "true"),
 ];
 
-/// ptxas accepts no lower limit.
+/// The lowest register limit that ptxas accepts.
 const LEAST_LIMIT: u32 = 16;
 
-/// Knobs that trade registers for instructions or the other way round, with the values to try.
+/// Knobs that trade registers against instructions, with the values to try.
 const KNOBS: &[(&str, &[&str])] = &[
     ("EnableGvnCseMode", &["1", "2", "3"]),
     ("CopyPropForceGlobal", &["1"]),
@@ -55,23 +55,23 @@ pub enum Setting {
     Budget(u32),
     /// The profile runs from a different peak pressure on.
     LeastPressure(u32),
-    /// Other kernels are marked with `.minnctapersm 1`.
+    /// A different choice of the kernels that are marked with `.minnctapersm 1`.
     MinBlocks(&'static str),
     /// A different value of a knob.
     Knob(&'static str, &'static str),
-    /// A different value of one of LLVM's own options.
+    /// A different value of one of LLVM's options.
     Llvm(&'static str, &'static str),
     /// A register limit for ptxas.
     Limit(u32),
 }
 
 impl Setting {
-    /// True if it has an effect if nothing follows LLVM.
+    /// True if it has an effect even when Oriel is off.
     pub fn holds_without_oriel(&self) -> bool {
         matches!(self, Self::Llvm(..) | Self::Limit(_))
     }
 
-    /// True if two settings exclude each other, so that one replaces the other.
+    /// True if a variant cannot have both settings.
     fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Disable(one) | Self::Enable(one), Self::Disable(other) | Self::Enable(other)) => {
@@ -83,13 +83,16 @@ impl Setting {
     }
 }
 
-/// Returns every setting to try on top of options, for a compute capability times ten, with this
-/// many random orders. Phases that the options disable stay disabled.
+/// Returns every setting to try on top of the options `base`, with this many random orders; `sm` is
+/// the compute capability times ten. Phases that the options disable stay disabled.
 pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     let mut settings = vec![Setting::Off, Setting::Profile("ptxas")];
-    let runs = |phase| [Stage::Ssa, Stage::Late].map(|stage| base.phases_at(stage, sm).any(|it| it == phase));
+    let runs = |phase| {
+        let mut stages = [Stage::Ssa, Stage::Late].into_iter();
+        stages.any(|stage| base.phases_at(stage, sm).any(|it| it == phase))
+    };
     for phase in base.registry.phases().filter(|phase| phase.run.is_some()) {
-        if runs(phase).contains(&true) {
+        if runs(phase) {
             settings.push(Setting::Disable(phase.name));
         } else if phase.name != "ReorderInstructions" && !base.disabled_phases.contains(&phase) {
             settings.push(Setting::Enable(phase.name));
@@ -129,7 +132,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// True if nothing follows LLVM.
+    /// True if Oriel is off.
     pub fn is_off(&self) -> bool {
         self.settings.contains(&Setting::Off)
     }
@@ -142,7 +145,7 @@ impl Variant {
         })
     }
 
-    /// Returns the changed option of LLVM's and its value.
+    /// Returns the option of LLVM that it changes, with the value, if any.
     pub fn llvm_option(&self) -> Option<(&'static str, &'static str)> {
         self.settings.iter().find_map(|setting| match setting {
             Setting::Llvm(name, value) => Some((*name, *value)),
@@ -160,7 +163,7 @@ impl Variant {
         self.settings.contains(setting)
     }
 
-    /// Adds a setting, which replaces those that it excludes.
+    /// Returns the variant with a setting added, which replaces those that it excludes.
     pub fn with(&self, setting: &Setting) -> Self {
         let kept = self.settings.iter().filter(|it| !setting.excludes(it));
         Self {
@@ -216,12 +219,11 @@ impl Variant {
                 }
                 Setting::Order { number, seed } => {
                     enabled.push("ReorderInstructions".to_owned());
-                    match *number == RANDOM_ORDER {
-                        true => format!(
-                            "-oriel-knob=InstructionOrder={number} -oriel-knob=InstructionOrderSeed={seed}"
-                        ),
-                        false => format!("-oriel-knob=InstructionOrder={number}"),
+                    let mut knobs = format!("-oriel-knob=InstructionOrder={number}");
+                    if *number == RANDOM_ORDER {
+                        _ = write!(knobs, " -oriel-knob=InstructionOrderSeed={seed}");
                     }
+                    knobs
                 }
             };
             _ = write!(flags, " {word}");
@@ -251,7 +253,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Returns the nonempty ones, with the names for output.
+    /// Returns the flags that are not empty, with their names for output.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("flags", &*self.oriel),
