@@ -1,8 +1,8 @@
-//! A block of threads, each a fiber with its own stack.
+//! Runs a thread block on the host; each thread is a fiber with its own stack.
 //!
-//! One thread runs at a time, in the order of their index, each until it ends or must wait. When
-//! none can run, those whose partners have all arrived continue. If there are none, the block is in
-//! a deadlock.
+//! One thread runs at a time, in the order of thread indices, each until it ends or must wait. When
+//! none can run, threads whose partners have all arrived at their barrier or warp-wide operation
+//! continue. If there are no such threads, the block is deadlocked.
 
 use std::cell::Cell;
 use std::ptr;
@@ -26,10 +26,10 @@ pub(super) const ARGUMENTS: usize = 4;
 /// The most results of an operation.
 pub(super) const RESULTS: usize = 2;
 
-/// A kernel's entry: takes the address of each argument.
+/// A kernel's entry point. Its parameter is an array of the arguments' addresses.
 pub(super) type Entry = unsafe extern "C" fn(*const *const u8);
 
-/// The size of a thread's stack. Kernels with larger local arrays hit the guard page behind it.
+/// The size of a thread's stack. Kernels with larger local arrays hit the guard page next to it.
 const STACK_BYTES: usize = 256 << 10;
 const WARP_SIZE: usize = 32;
 
@@ -51,7 +51,7 @@ type Fiber = Coroutine<Results, Request, (), DefaultStack>;
 #[derive(Clone, Copy)]
 pub(super) struct Kernel<'a> {
     pub(super) entry: Entry,
-    /// By the number with which compiled code calls them.
+    /// By the number that compiled code passes to [`host_call`].
     pub(super) operations: &'a [Operation],
     /// The address of each argument.
     pub(super) arguments: &'a [*const u8],
@@ -105,6 +105,7 @@ pub(super) unsafe extern "C" fn host_call(operation: u32, frame: *mut CallFrame)
 }
 
 impl Context {
+    /// Performs an operation, during which the thread may have to wait.
     fn perform(&self, operation: &Operation, arguments: &[u64; ARGUMENTS]) -> Results {
         match *operation {
             Operation::Compute(compute) => [compute(arguments), 0],
@@ -126,6 +127,7 @@ impl Context {
         }
     }
 
+    /// Suspends the thread with a request. Returns the results with which it continues.
     fn wait(&self, request: Request) -> Results {
         // SAFETY: the yielder is that of this running fiber, and lives as long as the fiber.
         let results = unsafe { &*self.yielder }.suspend(request);
@@ -133,6 +135,7 @@ impl Context {
         results
     }
 
+    /// Returns the value of a special register.
     fn register(&self, register: Register) -> u32 {
         let lane = self.position % WARP_SIZE as u32;
         let threads: u32 = self.block.iter().product();
@@ -170,11 +173,13 @@ impl Context {
     }
 }
 
+/// The state of a thread.
 enum State {
     /// Not started yet.
     New,
     /// Continues with these results.
     Ready(Fiber, Results),
+    /// Suspended until the request is fulfilled.
     Waiting(Fiber, Request),
     Ended,
 }
@@ -183,7 +188,7 @@ struct Block<'a> {
     kernel: Kernel<'a>,
     index: [u32; 3],
     threads: Vec<State>,
-    /// Barrier number and number of threads that arrived without waiting.
+    /// By barrier number: how many threads have arrived without waiting.
     arrived: Vec<(u32, u32)>,
     stacks: &'a mut Vec<DefaultStack>,
     statistics: HostStatistics,
@@ -225,7 +230,7 @@ impl Block<'_> {
             if self.threads.iter().all(|state| matches!(state, State::Ended)) {
                 return Ok(());
             }
-            // All of them, not just the first with work: each considers other threads.
+            // Both must run, since they release different threads.
             let released = self.release_barriers() | self.release_warps();
             if !released && !self.release_active_masks() {
                 return Err(self.deadlock());
@@ -309,7 +314,7 @@ impl Block<'_> {
         })
     }
 
-    /// Drops a thread at its current point.
+    /// Ends a thread at its current point, and frees its stack for another.
     fn end(&mut self, position: usize) {
         if let State::Ready(mut fiber, _) | State::Waiting(mut fiber, _) =
             std::mem::replace(&mut self.threads[position], State::Ended)
@@ -321,6 +326,7 @@ impl Block<'_> {
         }
     }
 
+    /// Counts a thread that has arrived at a barrier without waiting.
     fn arrive(&mut self, number: u32) {
         match self.arrived.iter_mut().find(|(known, _)| *known == number) {
             Some((_, count)) => *count += 1,
@@ -328,7 +334,8 @@ impl Block<'_> {
         }
     }
 
-    /// Returns the positions of the threads whose request `accept` accepts, with its results.
+    /// Returns the waiting threads whose request `accept` accepts: their positions, with the values
+    /// that it returned.
     fn waiting<T>(&self, accept: impl Fn(Request) -> Option<T>) -> Vec<(usize, T)> {
         let threads = self.threads.iter().enumerate();
         threads
@@ -339,12 +346,15 @@ impl Block<'_> {
             .collect()
     }
 
+    /// Fulfils the request of a waiting thread.
     fn release(&mut self, position: usize, results: Results) {
         let state = &mut self.threads[position];
-        *state = match std::mem::replace(state, State::Ended) {
-            State::Waiting(fiber, _) => State::Ready(fiber, results),
-            other => other,
-        };
+        match std::mem::replace(state, State::Ended) {
+            State::Waiting(fiber, _) => *state = State::Ready(fiber, results),
+            State::New | State::Ready(..) | State::Ended => {
+                unreachable!("only waiting threads are released")
+            }
+        }
     }
 
     /// Lets the threads at complete barriers continue. Returns whether there were any.
@@ -387,12 +397,12 @@ impl Block<'_> {
         for warp in waiting.chunk_by(|(left, _), (right, _)| left / WARP_SIZE == right / WARP_SIZE) {
             let start = warp[0].0 / WARP_SIZE * WARP_SIZE;
             let live = self.live_lanes(start);
-            let mut left: Vec<(usize, WarpRequest)> = warp.to_vec();
-            while let Some(&(_, first)) = left.first() {
-                let (together, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, request)| {
+            let mut pending: Vec<(usize, WarpRequest)> = warp.to_vec();
+            while let Some(&(_, first)) = pending.first() {
+                let (together, others): (Vec<_>, Vec<_>) = pending.into_iter().partition(|(_, request)| {
                     request.operation == first.operation && request.mask == first.mask
                 });
-                left = others;
+                pending = others;
                 let lanes: Vec<(u32, WarpRequest)> = together
                     .iter()
                     .map(|(position, request)| ((position - start) as u32, *request))
@@ -411,8 +421,8 @@ impl Block<'_> {
         released
     }
 
-    /// Lets the lanes that query the active mask continue, but only if nothing else can, so that as
-    /// many as possible are together. Returns whether there were any.
+    /// Lets the lanes that query the active mask continue. Called only if nothing else can continue,
+    /// so that as many lanes as possible are together. Returns whether there were any.
     fn release_active_masks(&mut self) -> bool {
         let waiting = self.waiting(|request| (request == Request::ActiveMask).then_some(()));
         for warp in waiting.chunk_by(|(left, ()), (right, ())| left / WARP_SIZE == right / WARP_SIZE) {
@@ -426,7 +436,7 @@ impl Block<'_> {
         !waiting.is_empty()
     }
 
-    /// Returns the number of threads that have not ended.
+    /// Returns the number of these threads that have not ended.
     fn live(&self, positions: std::ops::Range<usize>) -> u32 {
         let threads = &self.threads[positions];
         threads
@@ -435,7 +445,7 @@ impl Block<'_> {
             .count() as u32
     }
 
-    /// Returns the lanes that have not ended in the warp that starts at a position.
+    /// Returns the mask of lanes that have not ended, of the warp that starts at a position.
     fn live_lanes(&self, start: usize) -> u32 {
         let end = (start + WARP_SIZE).min(self.threads.len());
         (start..end).fold(0, |mask, position| {
@@ -443,6 +453,7 @@ impl Block<'_> {
         })
     }
 
+    /// Describes a deadlock by the first thread that waits.
     fn deadlock(&self) -> Fault {
         let waiting = self.waiting(Some);
         let (position, request) = waiting[0];
@@ -454,7 +465,7 @@ impl Block<'_> {
         let count = waiting.len();
         self.fault(
             position,
-            format!("deadlock: waits at {place}, as {count} threads of the block wait"),
+            format!("deadlock: it waits at {place}; {count} threads of the block wait"),
         )
     }
 
@@ -465,6 +476,7 @@ impl Block<'_> {
         }
     }
 
+    /// Returns the index of the thread at a position.
     fn thread(&self, position: usize) -> [u32; 3] {
         let [x, y, _] = self.kernel.block;
         let position = position as u32;

@@ -155,7 +155,7 @@ fn different_barriers_are_a_deadlock() {
     );
     assert_eq!(
         error(&ir),
-        "kernel `k`, block [0, 0, 0], thread [0, 0, 0]: deadlock: waits at barrier 0, as 64 threads of the block wait"
+        "kernel `k`, block [0, 0, 0], thread [0, 0, 0]: deadlock: it waits at barrier 0; 64 threads of the block wait"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Compares the engine's intervals with those of another implementation, LLVM's.
+//! Compares the engine's live intervals with LLVM's, which come as arrays from the C++ side.
 
 use oriel_engine::entity::{EntityRef, PackedOption, Register};
 use oriel_engine::live::{
@@ -8,7 +8,7 @@ use oriel_engine::live::{
 use oriel_engine::snapshot::Snapshot;
 use std::fmt::Write;
 
-/// Represents "none" in foreign arrays.
+/// "None" in foreign arrays.
 const NONE: u32 = u32::MAX;
 /// The most differences that a message shows.
 const SHOWN: usize = 20;
@@ -17,7 +17,7 @@ const SHOWN: usize = 20;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ForeignInterval {
-    /// All ones if the register has no interval.
+    /// The first segment; all ones if the register has no interval.
     pub first_segment: u32,
     /// Number of segments.
     pub segment_count: u32,
@@ -33,7 +33,7 @@ pub struct ForeignInterval {
 pub struct ForeignSegment {
     /// First position.
     pub start: u32,
-    /// Position behind the last one.
+    /// The first position that no longer belongs to it.
     pub end: u32,
     /// The value; all ones if there is none.
     pub value: u32,
@@ -55,7 +55,7 @@ pub struct ForeignIntervals<'a> {
 }
 
 /// Compares `ours`, the intervals of `snapshot`, with `theirs`: numbering, registers, segments and
-/// values; and with those that the engine computes with and without the bypass.
+/// values. Also compares them with those that the engine computes with and without the bypass.
 ///
 /// # Errors
 /// They differ; the message shows both.
@@ -84,8 +84,7 @@ pub fn check(
     Err(message)
 }
 
-/// Lengthens the last segment of the first register that has one by a slot, for tests that a
-/// difference is found.
+/// Makes the last segment of some register one slot longer, to test that the comparison detects it.
 pub fn damage(intervals: &mut LiveIntervals) {
     let register = intervals
         .registers()
@@ -97,6 +96,7 @@ pub fn damage(intervals: &mut LiveIntervals) {
     }
 }
 
+/// Compares the numbers of blocks and instructions.
 fn compare_numbering(
     snapshot: &Snapshot<'_>,
     ours: &LiveIntervals,
@@ -133,6 +133,7 @@ fn compare_numbering(
     }
 }
 
+/// Compares the segments and values of each register.
 fn compare_intervals(ours: &LiveIntervals, theirs: &ForeignIntervals<'_>, differences: &mut Vec<String>) {
     if ours.register_count() != theirs.intervals.len() {
         let (ours, theirs) = (ours.register_count(), theirs.intervals.len());
@@ -147,7 +148,7 @@ fn compare_intervals(ours: &LiveIntervals, theirs: &ForeignIntervals<'_>, differ
             continue;
         }
         if present && !read_range(interval, theirs, &mut segments, &mut values) {
-            // For a read that no definition reaches, LLVM's segments have no value.
+            // LLVM's segments have no value where no definition reaches a read. Oriel's always do.
             continue;
         }
         let (ours, theirs) = (
@@ -201,6 +202,7 @@ fn read_range(
     foreign.iter().all(|segment| segment.value != NONE)
 }
 
+/// Compares two results of the engine.
 fn compare_engines(
     ours: &LiveIntervals,
     other: &LiveIntervals,

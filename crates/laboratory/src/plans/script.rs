@@ -48,11 +48,12 @@ impl EditScript {
         let mut script = Self::default();
         for (index, line) in text.lines().enumerate() {
             let line_number = index + 1;
-            let code = line
-                .split('#')
-                .next()
-                .filter(|_| line.trim_start().starts_with('#'))
-                .unwrap_or(line);
+            // Comments have lines of their own: within a line, `#` numbers an instruction.
+            let code = if line.trim_start().starts_with('#') {
+                ""
+            } else {
+                line
+            };
             let words: Vec<String> = code
                 .split(|c: char| c.is_whitespace() || c == ',')
                 .filter(|word| !word.is_empty())
