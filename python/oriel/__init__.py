@@ -8,7 +8,7 @@
     open("kernel.ptx", "w").write(compiled.ptx)
 
 A source is a file name, as `str` or `os.PathLike`, or LLVM IR itself: `bytes` of bitcode or text,
-or a `str` with a line break. `name` is the name of a source in memory in messages and reports.
+or a `str` with a line break. `name` names a source in memory in messages and reports.
 Errors are raised as `oriel.Error` with the message of the command line tool. Other threads run
 during a call.
 """
@@ -61,8 +61,8 @@ def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal[
     """Reports on the functions of a module, as `oriel report` does.
 
     `sm` is one compute capability or several, by default LLVM's. The report describes LLVM's code
-    or, with a profile, the code after Oriel's phases. With `ptxas`, ptxas compiles the PTX and its
-    figures are added. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
+    or, with a profile, the code after Oriel's phases. With `ptxas`, the PTX is compiled by ptxas,
+    and the report includes its figures. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
     """
     targets = sm if isinstance(sm, list) else [sm]
     wanted = [target for target in map(_target, targets) if target is not None]
@@ -76,8 +76,8 @@ def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "
 
     `ptx_version` is ten times the version of the PTX: 86 for 8.6. `level` is LLVM's optimisation
     level, 0 to 3. `flags` are further options as in ORIEL_FLAGS, such as "-oriel=analyze", which
-    leaves the code unchanged. `fp_fusion` contracts multiplications and additions everywhere,
-    without it LLVM contracts them only where the module allows it.
+    leaves the code unchanged. `fp_fusion` contracts multiplications and additions everywhere;
+    without it, LLVM contracts them only where the module allows it.
     """
     if profile is not None:
         flags = f"-oriel-profile={profile} {flags}"

@@ -15,7 +15,7 @@ from . import _oriel
 
 @dataclasses.dataclass(frozen=True)
 class FunctionReport:
-    """A line of the report, with the fields of docs/report.schema.json; unknown ones are None."""
+    """A line of the report, with the fields of docs/report.schema.json; those it lacks are None."""
 
     module: str
     function: str
@@ -57,7 +57,7 @@ class FunctionReport:
     ptxas_stack_bytes: int | None = None
     ptxas_spill_store_bytes: int | None = None
     ptxas_spill_load_bytes: int | None = None
-    #: What costs registers, time or memory: "kind", "place", "problem", "cost", "remedy".
+    #: Problems that cost registers, time or memory: "kind", "place", "problem", "cost", "remedy".
     warnings: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     phases: dict[str, dict[str, int]] | None = None
     phase_ns: dict[str, int] | None = None
@@ -78,7 +78,7 @@ class FunctionReport:
 
 
 def from_fields(fields: dict[str, Any]) -> FunctionReport:
-    """Returns the report of a line."""
+    """Returns the report with the fields of a line."""
     return FunctionReport(**fields)
 
 
@@ -95,14 +95,14 @@ _COLUMNS = {
 
 
 class Report(Sequence[FunctionReport]):
-    """The functions of a module, for each compute capability. A notebook displays the page."""
+    """The reports on a module's functions, for each compute capability. A notebook shows the HTML page."""
 
     def __init__(self, functions: _oriel.Functions) -> None:
         self._functions = functions
 
     @functools.cached_property
     def json_lines(self) -> str:
-        """One JSON object a function and line, as printed by `oriel report --json --details`."""
+        """One JSON object per function, each on its line, as `oriel report --json --details` prints them."""
         return self._functions.lines()
 
     @functools.cached_property
@@ -112,7 +112,7 @@ class Report(Sequence[FunctionReport]):
 
     @functools.cached_property
     def html(self) -> str:
-        """The report's page, without links to other files."""
+        """The report as an HTML page that needs no other files."""
         return self._functions.page()
 
     def save(self, path: str | Path) -> None:
@@ -127,7 +127,7 @@ class Report(Sequence[FunctionReport]):
     @overload
     def __getitem__(self, key: slice) -> Sequence[FunctionReport]: ...
     def __getitem__(self, key: int | str | slice) -> FunctionReport | Sequence[FunctionReport]:
-        """Returns a function by position, or the first one with a name."""
+        """Returns the report at a position, or the first one on a function of this name."""
         if not isinstance(key, str):
             return self.functions[key]
         for function in self.functions:
@@ -147,7 +147,7 @@ class Report(Sequence[FunctionReport]):
             for row in rows)
 
     def _repr_html_(self) -> str:
-        """Returns the page in a frame, which separates its style and keys from the notebook's."""
+        """Returns the page in a frame, so that its style and keyboard shortcuts do not affect the notebook."""
         page = base64.b64encode(self.html.encode()).decode()
         return (f'<iframe src="data:text/html;charset=utf-8;base64,{page}" width="100%" height="700" '
                 'style="border: 1px solid #ccc; box-sizing: border-box"></iframe>')

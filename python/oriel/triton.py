@@ -1,4 +1,4 @@
-"""Triton's kernels through Oriel.
+"""Reports on Triton's kernels, and compiles them with Oriel.
 
     with oriel.triton.report() as kernels:      # Triton compiles as before, and Oriel reports
         kernel[grid](...)
@@ -41,12 +41,12 @@ class Kernel(NamedTuple):
     report: oriel.Report
     #: The input of ptxas.
     ptx: str
-    #: True if Oriel generated the PTX.
+    #: True if Oriel, not Triton, generated the PTX.
     is_oriels: bool
 
 
 class Kernels(list[Kernel]):
-    """The compiled kernels in order. A name selects the last kernel with it."""
+    """The compiled kernels in order. Indexing with a name returns the last kernel of that name."""
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
@@ -70,7 +70,7 @@ class _Installed(NamedTuple):
 
 _installed: _Installed | None = None
 
-#: The reports in progress, each with whether it asks for ptxas' figures.
+#: The reports in progress, each with its kernels and whether it includes ptxas' figures.
 _collectors: list[tuple[Kernels, bool]] = []
 
 
@@ -100,14 +100,14 @@ def _backend() -> Any:
 
 @contextlib.contextmanager
 def _ptxas_of_triton(capability: int) -> Iterator[None]:
-    """Sets Triton's ptxas for the capability, if there is no other."""
+    """Makes Oriel use Triton's ptxas for the capability, unless another is installed."""
     from triton import knobs
 
     before = os.environ.get("LLVM_PTXAS_EXECUTABLE")
     if shutil.which(before or "ptxas"):
         yield
         return
-    # From 3.6, Triton has a newer one for Blackwell, and the other cannot read the PTX for it.
+    # From 3.6 on, Triton has a newer ptxas for Blackwell; the other cannot read PTX for it.
     tool = getattr(knobs.nvidia, "ptxas_blackwell", knobs.nvidia.ptxas) if capability >= 100 else knobs.nvidia.ptxas
     os.environ["LLVM_PTXAS_EXECUTABLE"] = tool.path
     try:
@@ -118,41 +118,63 @@ def _ptxas_of_triton(capability: int) -> Iterator[None]:
             os.environ["LLVM_PTXAS_EXECUTABLE"] = before
 
 
-def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[[str, dict[str, Any]], str], llvm_ir: str,
-              metadata: dict[str, Any]) -> str:
-    """Runs the stage from LLVM IR to PTX."""
+def _keeps_debug() -> bool:
+    """True if the PTX keeps "debug", for a debugger. Otherwise Triton removes it, and ptxas optimizes."""
     from triton import knobs
 
-    ptx, found = None, None
-    # Unless it is asked for variables, Triton takes "debug" out of the PTX, and ptxas optimizes.
-    for_debugger = getattr(knobs.compilation, "dump_ir_extract_di_local_variables", False)
-    source = llvm_ir
-    if not for_debugger and not knobs.nvidia.disable_ptxas_opt:
-        # LLVM then writes lines without "debug", and estimates are for the code that ptxas optimizes.
-        source = re.sub(r"\bemissionKind: (?:FullDebug|LineTablesOnly)\b", "emissionKind: DebugDirectivesOnly", llvm_ir)
-    target = compiler.sm_arch_from_capability(capability)
-    # Only the kernel is not internal.
+    return bool(getattr(knobs.compilation, "dump_ir_extract_di_local_variables", False))
+
+
+def _source_for_oriel(llvm_ir: str) -> str:
+    """Returns LLVM IR for which LLVM emits "debug" only if ptxas will not optimize the PTX.
+
+    Estimates are then for the code that ptxas generates.
+    """
+    from triton import knobs
+
+    if _keeps_debug() or knobs.nvidia.disable_ptxas_opt:
+        return llvm_ir
+    wanted = "emissionKind: DebugDirectivesOnly"
+    return re.sub(r"\bemissionKind: (?:FullDebug|LineTablesOnly)\b", wanted, llvm_ir)
+
+
+def _kernel_name(llvm_ir: str) -> str:
+    """Returns the name of the kernel, the only function that is not internal."""
     match = re.search(r"^define (?!internal)[^@]*@\"?([\w.$]+)", llvm_ir, re.MULTILINE)
-    name = match.group(1) if match else "kernel"
+    return match.group(1) if match else "kernel"
+
+
+def _compile_with(installed: _Installed, compiler: Any, capability: int, options: Any, llvm_ir: str, name: str,
+                  ptxas: bool) -> tuple[str, oriel.Report]:
+    """Compiles a kernel with Oriel. Returns the PTX, changed as Triton changes LLVM's, and the report."""
+    features = re.search(r"\+ptx(\d+)", compiler.get_features(options, capability))
+    compiled = oriel.compile(_source_for_oriel(llvm_ir), compiler.sm_arch_from_capability(capability),
+                             profile=installed.profile, flags=installed.flags, level=3,
+                             ptx_version=int(features.group(1)) if features else None,
+                             fp_fusion=options.enable_fp_fusion, ptxas=ptxas, name=f"{name}.llir")
+    version = compiler.get_ptx_version_from_options(options, capability)
+    ptx = re.sub(r"\.version \d+\.\d+", f".version {version // 10}.{version % 10}", compiled.ptx)
+    if not _keeps_debug():
+        ptx = re.sub(r",\s*debug\b", "", ptx)
+    return ptx, compiled.report
+
+
+def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[[str, dict[str, Any]], str], llvm_ir: str,
+              metadata: dict[str, Any]) -> str:
+    """Runs the stage from LLVM IR to PTX: Oriel's if it is installed, else Triton's."""
+    ptx, found = None, None
+    name = _kernel_name(llvm_ir)
     ptxas = any(wanted for _, wanted in _collectors)
     settings = _ptxas_of_triton(capability) if ptxas else contextlib.nullcontext()
     try:
         if _installed is not None:
-            features = re.search(r"\+ptx(\d+)", compiler.get_features(options, capability))
             with settings:
-                compiled = oriel.compile(source, target, profile=_installed.profile, flags=_installed.flags, level=3,
-                                         ptx_version=int(features.group(1)) if features else None,
-                                         fp_fusion=options.enable_fp_fusion, ptxas=ptxas, name=f"{name}.llir")
-            # Triton's stage makes the same changes to the PTX.
+                ptx, found = _compile_with(_installed, compiler, capability, options, llvm_ir, name, ptxas)
             metadata["name"] = name
-            version = compiler.get_ptx_version_from_options(options, capability)
-            ptx = re.sub(r"\.version \d+\.\d+", f".version {version // 10}.{version % 10}", compiled.ptx)
-            if not for_debugger:
-                ptx = re.sub(r",\s*debug\b", "", ptx)
-            found = compiled.report
         elif _collectors:
             with settings:
-                found = oriel.report(source, target, ptxas=ptxas, name=f"{name}.llir")
+                found = oriel.report(_source_for_oriel(llvm_ir), compiler.sm_arch_from_capability(capability),
+                                     ptxas=ptxas, name=f"{name}.llir")
     except oriel.Error as error:
         import triton
         reason = f"Oriel {oriel.__version__} cannot compile what Triton {triton.__version__} writes for {name}: {error}"
@@ -171,8 +193,8 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
 def install(profile: Literal["ptxas", "max"] = "max", *, flags: str = "", strict: bool = False) -> None:
     """Lets Oriel compile Triton's LLVM IR to PTX, with a profile and options as in ORIEL_FLAGS.
 
-    If it cannot compile a kernel, Triton does, and a warning gives the reason; with `strict` that
-    is an `oriel.Error`.
+    If Oriel cannot compile a kernel, Triton does, and a warning gives the reason. With `strict`, an
+    `oriel.Error` is raised instead.
     """
     global _installed
     _backend()
@@ -190,8 +212,8 @@ def report(*, ptxas: bool = False) -> Iterator[Kernels]:
     """Collects reports on all kernels that Triton compiles, including those in its cache on disk.
 
     A report describes the code that ptxas gets if Oriel compiles the kernel, otherwise the code
-    that LLVM 22 makes of Triton's IR. With `ptxas` it has the figures of ptxas; Triton's ptxas is
-    used if there is no other.
+    that LLVM 22 generates from Triton's IR. With `ptxas`, it includes the figures of ptxas; Triton's
+    ptxas is used unless another is installed.
     """
     _backend()
     from triton import knobs

@@ -1,6 +1,7 @@
-//! The native part of the package for Python, `oriel._oriel`: converts arguments and calls the
-//! library of the command line tool, while other threads of Python run. `python/oriel` is the
-//! package.
+//! `oriel._oriel`, the native part of the Python package in `python/oriel`.
+//!
+//! Converts arguments and calls the library of the command line tool; other Python threads run
+//! meanwhile.
 
 use oriel::entity::EntityRef;
 use oriel::live::LiveRangeCalc;
@@ -20,12 +21,12 @@ pyo3::create_exception!(
     "A source cannot be read, compiled or judged; the message is the command line tool's."
 );
 
-/// Runs a function while other threads of Python run.
+/// Runs `work` while other Python threads run. Its error becomes an `oriel.Error`.
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, String> + Send) -> PyResult<T> {
     py.detach(work).map_err(Error::new_err)
 }
 
-/// Returns the source: a file, or content in memory with a name.
+/// Returns the source to compile: the file `name`, or `content` in memory under that name.
 fn source(name: PathBuf, content: Option<Vec<u8>>) -> Source {
     match content {
         None => Source::File(name),
@@ -44,7 +45,7 @@ struct Functions {
 
 #[pymethods]
 impl Functions {
-    /// Formats the report, one JSON object a line.
+    /// Formats the report, one JSON object per line.
     fn lines(&self, py: Python<'_>) -> PyResult<String> {
         let lines = || {
             let functions = self.inputs.iter().flat_map(ReportInput::functions);
@@ -59,7 +60,7 @@ impl Functions {
         detached(py, lines)
     }
 
-    /// Formats the report's HTML page.
+    /// Formats the report as an HTML page.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         let page = || {
             let mut text = Vec::new();
@@ -74,7 +75,7 @@ impl Functions {
     }
 }
 
-/// Compiles for a report, as `oriel report` does.
+/// Compiles a source for a report, as `oriel report` does. Returns the functions.
 #[pyfunction(name = "report")]
 fn report_on(
     py: Python<'_>,
@@ -97,7 +98,8 @@ fn report_on(
     detached(py, collect)
 }
 
-/// Compiles as `oriel compile` does: returns PTX, the lines of `-oriel-report`, and the functions.
+/// Compiles a source as `oriel compile` does. Returns the PTX, the lines of `-oriel-report`, and the
+/// functions.
 #[pyfunction(name = "compile")]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the command")]
 fn compile_source(
@@ -124,8 +126,9 @@ fn compile_source(
         let source = source(name, content);
         let compiled = source.with_module(|module| compiler.compile(module))?;
         let functions = compiled.functions.iter();
-        let target = functions.map(|function| function.code.view().function().sm.to_string());
-        let figures = match sm.or(target.min()) {
+        // Without `sm`, the module determines the target, which all its functions share.
+        let targets = functions.map(|function| function.code.view().function().sm.to_string());
+        let figures = match sm.or(targets.min()) {
             Some(sm) if ask_ptxas => {
                 ptxas::measure(&compiled.ptx, &sm).map_err(|problem| format!("{source}: {problem}"))?
             }
@@ -140,8 +143,8 @@ fn compile_source(
 /// A register's number and its segments, with both ends in LLVM's notation.
 type Interval = (usize, Vec<(String, String)>);
 
-/// The live intervals of a function: its name, the stage, the output of `oriel live`, and the
-/// intervals.
+/// The live intervals of a function: its name, the stage, the text of `oriel live`, and the interval
+/// of each register.
 type FunctionIntervals = (String, &'static str, String, Vec<Interval>);
 
 /// Returns the live intervals of each function at each stage.
@@ -182,7 +185,7 @@ fn live(
     detached(py, intervals)
 }
 
-/// Tunes as `oriel tune` does, with its arguments: returns its JSON and the best PTX.
+/// Tunes a source as `oriel tune` does, with its arguments. Returns its JSON and the best PTX.
 #[pyfunction(name = "tune")]
 fn tune_source(
     py: Python<'_>,
