@@ -1,13 +1,13 @@
-//===- ExportCode.cpp - Blocks, instructions and operands ------------------===//
+//===- ExportCode.cpp - Exports blocks, instructions and operands ---------===//
 //
 // Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file One pass over the function's blocks, then one over its instructions.
-/// LLVM's objects are scattered over memory, so each is read once, and every
-/// record is filled in place.
+/// \file Exports the blocks in one pass, then the instructions in another.
+/// LLVM's objects are scattered over memory, so each is read only once, and
+/// every record is filled in place.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@
 using namespace llvm;
 using namespace oriel;
 
-/// Returns whether the branch of \p BB has metadata for which the assembly
-/// printer tells ptxas not to unroll the loop.
+/// True if loop metadata on the branch of \p BB makes the assembly printer tell
+/// ptxas not to unroll.
 static bool forbidsUnrolling(const BasicBlock &BB) {
   const Instruction *Branch = BB.getTerminator();
   MDNode *Loop = Branch ? Branch->getMetadata(LLVMContext::MD_loop) : nullptr;
@@ -108,8 +108,8 @@ static void prefetch(const MachineInstr &MI) {
   __builtin_prefetch(FirstOperand + 64);
 }
 
-/// The kinds of instructions for liveness: the opcodes of a snapshot of that
-/// scope. The last one exists only if there is a debug instruction.
+/// The opcodes of a snapshot for liveness only: one for each kind of
+/// instruction. The last one exists only if there is a debug instruction.
 enum LivenessOpcode : uint32_t { PlainOpcode, PhiOpcode, DebugOpcode };
 
 void SnapshotExporter::exportLivenessOpcodes() {
@@ -178,7 +178,7 @@ SnapshotExporter::exportRegisterOperands(const MachineInstr &MI) {
   uint32_t Place = Instructions.size() << ORIEL_ACCESS_BITS;
   if (LLVM_UNLIKELY(MI.isPHI() || MI.isDebugOrPseudoInstr()))
     return !MI.isPHI() || exportPhiOperands(MI, Place);
-  // Memory is reserved for all operands; the unused part is released.
+  // Room is made for all operands; the unused part is cut off at the end.
   size_t First = RegisterOperands.size();
   RegisterOperands.resize_for_overwrite(First + MI.getNumOperands());
   OrielRegisterOperand *Next = RegisterOperands.data() + First;
@@ -254,12 +254,13 @@ static bool hasAttachments(const MachineInstr &MI) {
          MI.getMMRAMetadata() || MI.getDeactivationSymbol();
 }
 
-/// Exports a common operand; inlined into the loop over operands.
+/// Exports a register operand. Most operands are registers, so this is inlined
+/// into the loop over them.
 LLVM_ATTRIBUTE_ALWAYS_INLINE void
 SnapshotExporter::exportRegisterOperand(const MachineInstr &MI,
                                         const MachineOperand &MO,
                                         OrielOperand &Operand) {
-  // Without branches where flags are unpredictable.
+  // No branches for these flags, which vary from operand to operand.
   uint16_t Flags = MO.isDef() * ORIEL_OPERAND_DEF |
                    MO.isImplicit() * ORIEL_OPERAND_IMPLICIT |
                    MO.isKill() * ORIEL_OPERAND_KILL |
@@ -333,7 +334,7 @@ void SnapshotExporter::exportOtherOperand(const MachineOperand &MO,
   case MachineOperand::MO_Immediate:
   case MachineOperand::MO_RegisterMask:
   case MachineOperand::MO_RegisterLiveOut:
-    llvm_unreachable("others have done these");
+    llvm_unreachable("exported elsewhere, or refused");
   case MachineOperand::MO_ConstantPoolIndex:
   case MachineOperand::MO_TargetIndex:
   case MachineOperand::MO_JumpTableIndex:
@@ -376,8 +377,8 @@ void SnapshotExporter::exportInstruction(const MachineInstr &MI) {
   if (LLVM_UNLIKELY(hasAttachments(MI)))
     Instruction.behavior |= ORIEL_BEHAVIOR_ATTACHMENTS;
 
-  // Records are filled in place: a copy would wait for each of its parts to be
-  // written.
+  // Records are filled in place, since copying one just written stalls on store
+  // forwarding.
   Operands.resize_for_overwrite(FirstOperand + MI.getNumOperands());
   OrielOperand *Operand = Operands.data() + FirstOperand;
   for (const MachineOperand &MO : MI.operands()) {

@@ -1,13 +1,14 @@
-//===- PlanApplier.cpp - Builds what a plan describes ---------------------===//
+//===- PlanApplier.cpp - Applies a plan to a function ---------------------===//
 //
 // Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 ///
-/// \file All data of input instructions is read first; then blocks are laid
-/// out, instructions placed, and the remaining ones deleted. Use lists of
-/// registers that an instruction keeps are not touched.
+/// \file Reads everything that the result needs of input instructions first.
+/// Then lays out blocks, places instructions and deletes the remaining ones.
+/// If an instruction keeps a register operand, the register's use list stays
+/// as it is.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -96,14 +97,13 @@ static MachineOperand detached(const MachineOperand &MO) {
   Copy.clearParent();
   if (!MO.isReg())
     return Copy;
-  MachineOperand Result = MachineOperand::CreateReg(
+  return MachineOperand::CreateReg(
       MO.getReg(), MO.isDef(), MO.isImplicit(), MO.isUse() && MO.isKill(),
       MO.isDef() && MO.isDead(), MO.isUndef(), MO.isEarlyClobber(),
       /*SubReg=*/0, MO.isUse() && MO.isDebug(), MO.isInternalRead());
-  return Result;
 }
 
-/// Returns LLVM's format of a new constant.
+/// Returns the floating-point format of a new constant of this kind.
 static const fltSemantics &semantics(uint32_t Kind) {
   switch (Kind) {
   case ORIEL_CONSTANT_HALF:
@@ -115,7 +115,7 @@ static const fltSemantics &semantics(uint32_t Kind) {
   case ORIEL_CONSTANT_DOUBLE:
     return APFloat::IEEEdouble();
   default:
-    llvm_unreachable("the plan checker lets no other kind pass");
+    llvm_unreachable("the plan checker refuses other kinds");
   }
 }
 
@@ -163,7 +163,7 @@ MachineOperand PlanApplier::makeOperand(const OrielOperand &Operand) {
     return detached(
         Input.instructions()[Operand.index]->getOperand(Operand.value));
   default:
-    llvm_unreachable("the plan checker lets no other kind pass");
+    llvm_unreachable("the plan checker refuses other kinds");
   }
 }
 
@@ -174,8 +174,8 @@ void PlanApplier::prepareOperands() {
     Operands.push_back(makeOperand(Operand));
 }
 
-/// LLVM's flags on an integer operation and its operands; another instruction
-/// with the same result may not keep them.
+/// The flags that promise something about operands, such as that a sum does not
+/// wrap. An instruction that gets other operands must not keep them.
 static constexpr uint32_t OperandAssumptions =
     MachineInstr::NoUWrap | MachineInstr::NoSWrap | MachineInstr::IsExact |
     MachineInstr::NonNeg | MachineInstr::Disjoint | MachineInstr::NoUSWrap |
@@ -246,6 +246,7 @@ void PlanApplier::layOutBlocks() {
 
 MachineInstr *PlanApplier::buildNew(uint32_t Number) {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
+  assert(InheritedBy.contains(Number) && "the properties were not gathered");
   const Inherited &From = InheritedBy[Number];
   const MCInstrDesc &Desc =
       MF.getSubtarget().getInstrInfo()->get(Opcodes[Instruction.opcode]);
@@ -261,8 +262,19 @@ MachineInstr *PlanApplier::buildNew(uint32_t Number) {
   return MI;
 }
 
-/// Changes \p MO to \p New, if no other operand needs to move.
+/// True if \p MO can become \p New without being removed from its instruction.
+static bool isAssignable(const MachineOperand &MO, const MachineOperand &New) {
+  if (MO.getType() != New.getType())
+    return false;
+  if (MO.isReg())
+    return MO.isDef() == New.isDef() && MO.isImplicit() == New.isImplicit() &&
+           !MO.getReg().isPhysical() && !New.getReg().isPhysical();
+  return MO.isIdenticalTo(New) || MO.isImm() || MO.isFPImm() || MO.isMBB();
+}
+
+/// Changes \p MO to \p New; isAssignable() must hold.
 static void assignInPlace(MachineOperand &MO, const MachineOperand &New) {
+  assert(isAssignable(MO, New) && "the operand must be replaced");
   switch (New.getType()) {
   case MachineOperand::MO_Register:
     MO.setReg(New.getReg());
@@ -284,18 +296,9 @@ static void assignInPlace(MachineOperand &MO, const MachineOperand &New) {
     MO.setMBB(New.getMBB());
     break;
   default:
-    llvm_unreachable("not a kind that is assigned in place");
+    assert(MO.isIdenticalTo(New) && "not a kind that is assigned in place");
+    break;
   }
-}
-
-/// True if \p MO can become \p New without being removed from its instruction.
-static bool isAssignable(const MachineOperand &MO, const MachineOperand &New) {
-  if (MO.getType() != New.getType())
-    return false;
-  if (MO.isReg())
-    return MO.isDef() == New.isDef() && MO.isImplicit() == New.isImplicit() &&
-           !MO.getReg().isPhysical() && !New.getReg().isPhysical();
-  return MO.isIdenticalTo(New) || MO.isImm() || MO.isFPImm() || MO.isMBB();
 }
 
 void PlanApplier::replaceOperands(MachineInstr &MI, uint32_t Number) {
@@ -305,12 +308,8 @@ void PlanApplier::replaceOperands(MachineInstr &MI, uint32_t Number) {
   for (uint32_t I = 0; InPlace && I != Count; ++I)
     InPlace = isAssignable(MI.getOperand(I), Operands[First + I]);
   if (InPlace) {
-    for (uint32_t I = 0; I != Count; ++I) {
-      MachineOperand &MO = MI.getOperand(I);
-      bool Assigned = MO.isReg() || MO.isImm() || MO.isFPImm() || MO.isMBB();
-      if (Assigned)
-        assignInPlace(MO, Operands[First + I]);
-    }
+    for (uint32_t I = 0; I != Count; ++I)
+      assignInPlace(MI.getOperand(I), Operands[First + I]);
     return;
   }
   // Ties that the opcode declares are restored with the operands.
@@ -335,6 +334,7 @@ MachineInstr *PlanApplier::build(uint32_t Number) {
   if (Instruction.action != ORIEL_ACTION_KEEP)
     replaceOperands(*MI, Number);
   if (Instruction.first_merged != Plan.instructions[Number + 1].first_merged) {
+    assert(InheritedBy.contains(Number) && "the properties were not gathered");
     const Inherited &From = InheritedBy[Number];
     MI->setDebugLoc(From.Location);
     MI->setFlags(From.Flags & MI->getFlags());

@@ -1,4 +1,4 @@
-//===- PlanApplier.h - Builds what a plan describes -------------*- C++ -*-===//
+//===- PlanApplier.h - Applies a plan to a function -------------*- C++ -*-===//
 //
 // Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ public:
   /// empty and unconnected, so that a FunctionBackup can still restore them.
   void apply();
 
-  /// Rebuilds the function from a plan that changes nothing.
+  /// Applies a plan that changes nothing; the function stays as it is.
   void rebuild();
 
   /// Finalises the result: deletes dropped blocks, updates jump tables and
@@ -73,11 +73,11 @@ private:
 
   /// Blocks by plan number: the input's and the new ones.
   std::vector<llvm::MachineBasicBlock *> Blocks;
-  /// New registers by order.
+  /// New registers, in the order of the plan.
   std::vector<llvm::Register> NewRegisters;
   /// LLVM's operand for each of the plan's operands.
   std::vector<llvm::MachineOperand> Operands;
-  /// For the instructions that are new or represent several, by plan number.
+  /// By plan number, for instructions that are new or represent several.
   llvm::DenseMap<uint32_t, Inherited> InheritedBy;
   /// The original instructions of clones, by plan number.
   llvm::DenseMap<uint32_t, llvm::MachineInstr *> CloneOf;

@@ -1,4 +1,4 @@
-//===- PlanChecker.cpp - Is a plan fit to be applied? ---------------------===//
+//===- PlanChecker.cpp - Checks that a plan can be applied ----------------===//
 //
 // Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ std::optional<unsigned> OpcodeNames::search(const MachineFunction &MF,
   for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
     if (TII.getName(I) == Name)
       return I;
-  // If several opcodes look the same, the first is used.
+  // Of several opcodes with the same mnemonic, the first is used.
   if (AnonymousOpcodes.empty())
     for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
       if (isAnonymous(TII.getName(I)))
@@ -105,9 +105,9 @@ bool PlanChecker::check() {
   Identity = changesNothing();
   if (Identity)
     return true;
-  return checkNewRegisters() && checkNewConstants() && checkOpcodeNames() && checkBlocks() &&
-         checkInstructions() && checkControlFlow() && checkPhis() &&
-         checkDefinitions() && checkReachingDefinitions() &&
+  return checkNewRegisters() && checkNewConstants() && checkOpcodeNames() &&
+         checkBlocks() && checkInstructions() && checkControlFlow() &&
+         checkPhis() && checkDefinitions() && checkReachingDefinitions() &&
          checkRemovedFrameObjects();
 }
 
@@ -145,7 +145,8 @@ const TargetRegisterClass *PlanChecker::registerClass(uint32_t Register) const {
 }
 
 bool PlanChecker::changesNothing() const {
-  if (Plan.new_register_count || Plan.removed_frame_object_count ||
+  if (Plan.new_register_count || Plan.merged_count ||
+      Plan.removed_frame_object_count ||
       Plan.block_count != Snapshot.block_count ||
       Plan.instruction_count != Snapshot.instruction_count ||
       Plan.successor_count != Snapshot.edge_count)
@@ -254,7 +255,8 @@ bool PlanChecker::checkNewConstants() {
                   Twine(Constant.kind));
     if (Constant.bits != Bits || Constant.high ||
         (Bits != 64 && Constant.low >> Bits))
-      return fail("new constant " + Twine(I) + " does not have the width of its kind");
+      return fail("new constant " + Twine(I) +
+                  " does not have the width of its kind");
   }
   return Plan.constant_count <= UINT32_MAX - Snapshot.constant_count ||
          fail("the plan adds too many constants");
@@ -401,35 +403,46 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
 }
 
 bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
-  if (!checkOperands(Number, MI.getDesc()))
-    return false;
+  return checkOperands(Number, MI.getDesc()) &&
+         checkVariadicOperands(Number, MI) && checkTiedOperands(Number, MI) &&
+         checkEarlyClobbers(Number, MI);
+}
+
+bool PlanChecker::checkVariadicOperands(uint32_t Number,
+                                        const MachineInstr &MI) {
+  // The meaning of a variadic instruction's operands is encoded in the operands
+  // themselves (inline assembly, patch points), except for a PHI.
+  if (!MI.getDesc().isVariadic() || MI.isPHI())
+    return true;
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   uint32_t Count =
       Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
-  // The meaning of a variadic instruction's operands is encoded in the operands
-  // themselves (inline assembly, patch points), except for a PHI.
-  if (MI.getDesc().isVariadic() && !MI.isPHI()) {
-    if (Count != MI.getNumOperands())
+  if (Count != MI.getNumOperands())
+    return fail("instruction " + Twine(Number) +
+                " changes the number of operands");
+  uint32_t First = Snapshot.instructions[Instruction.source - 1].first_operand;
+  constexpr uint32_t FixedFlags = ORIEL_OPERAND_DEF | ORIEL_OPERAND_IMPLICIT |
+                                  ORIEL_OPERAND_EARLY_CLOBBER;
+  for (uint32_t I = 0; I != Count; ++I) {
+    const OrielOperand &New =
+        resolved(Plan.operands[Instruction.first_operand + I]);
+    const OrielOperand &Old = Snapshot.operands[First + I];
+    if (New.kind != Old.kind || ((New.flags ^ Old.flags) & FixedFlags))
       return fail("instruction " + Twine(Number) +
-                  " changes the number of operands");
-    for (uint32_t I = 0; I != Count; ++I) {
-      const OrielOperand &New =
-          resolved(Plan.operands[Instruction.first_operand + I]);
-      uint32_t First =
-          Snapshot.instructions[Instruction.source - 1].first_operand;
-      const OrielOperand &Old = Snapshot.operands[First + I];
-      if (New.kind != Old.kind || ((New.flags ^ Old.flags) &
-                                   (ORIEL_OPERAND_DEF | ORIEL_OPERAND_IMPLICIT |
-                                    ORIEL_OPERAND_EARLY_CLOBBER)))
-        return fail("instruction " + Twine(Number) +
-                    " changes the kind of operand " + Twine(I));
-      // The immediates of inline assembly describe its operands.
-      if (MI.isInlineAsm() && New.kind != ORIEL_OPERAND_REGISTER &&
-          (New.index != Old.index || New.value != Old.value))
-        return fail("instruction " + Twine(Number) + " changes operand " +
-                    Twine(I) + " of inline assembly");
-    }
+                  " changes the kind of operand " + Twine(I));
+    // The immediates of inline assembly describe its operands.
+    if (MI.isInlineAsm() && New.kind != ORIEL_OPERAND_REGISTER &&
+        (New.index != Old.index || New.value != Old.value))
+      return fail("instruction " + Twine(Number) + " changes operand " +
+                  Twine(I) + " of inline assembly");
   }
+  return true;
+}
+
+bool PlanChecker::checkTiedOperands(uint32_t Number, const MachineInstr &MI) {
+  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
+  uint32_t Count =
+      Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
   auto Planned = [&](unsigned I) -> const OrielOperand & {
     return resolved(Plan.operands[Instruction.first_operand + I]);
   };
@@ -448,7 +461,7 @@ bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
     if (Breaks)
       return fail("instruction " + Twine(Number) + " breaks a tied operand");
   }
-  return checkEarlyClobbers(Number, MI);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

@@ -98,6 +98,11 @@ private:
                             const OrielOperand &Operand);
   bool checkOriginalOperand(uint32_t Number, const OrielOperand &Operand);
   bool checkReplacement(uint32_t Number, const llvm::MachineInstr &MI);
+  /// True if \p MI has a fixed list of operands, or is a PHI, or keeps the
+  /// number and the kinds of its operands.
+  bool checkVariadicOperands(uint32_t Number, const llvm::MachineInstr &MI);
+  /// True if operands tied in \p MI stay tied.
+  bool checkTiedOperands(uint32_t Number, const llvm::MachineInstr &MI);
   /// True if no early-clobber operand shares its register with one that is
   /// read, unless the two are tied or did so in \p MI.
   bool checkEarlyClobbers(uint32_t Number, const llvm::MachineInstr &MI);
