@@ -329,7 +329,8 @@ MachineInstr *PlanApplier::build(uint32_t Number) {
   MachineInstr *MI = Instruction.action == ORIEL_ACTION_CLONE
                          ? CloneOf[Number]
                          : Input.instructions()[Instruction.source - 1];
-  if (Instruction.action == ORIEL_ACTION_REPLACE)
+  if (Instruction.action == ORIEL_ACTION_REPLACE ||
+      Instruction.action == ORIEL_ACTION_CLONE)
     MI->setFlags(MI->getFlags() & ~OperandAssumptions);
   if (Instruction.action != ORIEL_ACTION_KEEP)
     replaceOperands(*MI, Number);
