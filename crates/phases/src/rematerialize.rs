@@ -29,6 +29,7 @@
 use super::never_worse::{MOST_ADDED_PERCENT, is_data, most_live, weighted_instructions};
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, Register};
+use oriel_engine::live::SlotIndex;
 use oriel_ori::analysis::{BlockWeights, PressureMap};
 use oriel_ori::{
     DataType, Function, Instruction, InstructionBuilder, Liveness, Operation, OperationFlags, Position,
@@ -63,11 +64,17 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         return PhaseResult::Unchanged;
     }
     let is_full = |block: &Block| highest(block) * 100 >= peak * FULL_PERCENT;
-    let full: Vec<Block> = function.blocks().iter().copied().filter(is_full).collect();
+    let full = function.blocks().iter().filter(|block| is_full(block));
+    let (starts, ends): (Vec<_>, Vec<_>) = full.map(|&block| liveness.block_range(block)).unzip();
     drop(pressure);
+    debug_assert!(
+        starts.is_sorted() && ends.is_sorted(),
+        "blocks come in the order of the layout"
+    );
     let search = Search {
         liveness: &liveness,
-        full,
+        starts,
+        ends,
     };
     let weights = BlockWeights::compute(function, &flow);
     let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
@@ -103,8 +110,10 @@ type Users = SmallVec<[(Instruction, usize); 2]>;
 /// The input of the search for values: the function before the phase.
 struct Search<'a> {
     liveness: &'a Liveness,
-    /// Blocks where registers are short.
-    full: Vec<Block>,
+    /// The starts of the blocks where registers are short, in ascending order.
+    starts: Vec<SlotIndex>,
+    /// Their ends.
+    ends: Vec<SlotIndex>,
 }
 
 impl Search<'_> {
@@ -138,9 +147,15 @@ impl Search<'_> {
         Some(blocks)
     }
 
+    /// True if a register is live into or out of a full block. A function may have thousands of
+    /// either, so the blocks are searched by the register's segments.
     fn lives_in_full_block(&self, register: Register) -> bool {
-        self.full.iter().any(|&block| {
-            self.liveness.is_live_in(register, block) || self.liveness.is_live_out(register, block)
+        let mut segments = self.liveness.range(register).segments().iter();
+        segments.any(|segment| {
+            let start = self.starts.partition_point(|&start| start < segment.start);
+            let end = self.ends.partition_point(|&end| end <= segment.start);
+            self.starts.get(start).is_some_and(|&start| start < segment.end)
+                || self.ends.get(end).is_some_and(|&end| end <= segment.end)
         })
     }
 
