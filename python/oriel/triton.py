@@ -164,6 +164,7 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
     """Runs the stage from LLVM IR to PTX: Oriel's if it is installed, else Triton's."""
     ptx, found = None, None
     name = _kernel_name(llvm_ir)
+    target = compiler.sm_arch_from_capability(capability)
     ptxas = any(wanted for _, wanted in _collectors)
     settings = _ptxas_of_triton(capability) if ptxas else contextlib.nullcontext()
     try:
@@ -173,8 +174,7 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
             metadata["name"] = name
         elif _collectors:
             with settings:
-                found = oriel.report(_source_for_oriel(llvm_ir), compiler.sm_arch_from_capability(capability),
-                                     ptxas=ptxas, name=f"{name}.llir")
+                found = oriel.report(_source_for_oriel(llvm_ir), target, ptxas=ptxas, name=f"{name}.llir")
     except oriel.Error as error:
         import triton
         reason = f"Oriel {oriel.__version__} cannot compile what Triton {triton.__version__} writes for {name}: {error}"
