@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionDriver.h"
+#include "Directives.h"
 #include "FunctionBackup.h"
 #include "PhaseHost.h"
 #include "PlanApplier.h"
@@ -96,7 +97,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.export_ns = ExportTime.nanoseconds();
 
   std::string Problem, Unsupported;
-  PhaseHost Host(MF.getFunction().getContext());
+  PhaseHost Host(MF);
   OrielSink Warnings = warningsOf(MF);
   OrielRun *Run =
       oriel_run_begin(&Exporter.snapshot(), &Host.callbacks(),
@@ -108,6 +109,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   PhaseRemarks Remarks(MF, Exporter, Run);
   Outcome.result =
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
+  if (Run)
+    addDirectives(MF, *Run);
   if (Plan) {
     Stopwatch ApplyTime;
     WriteBack Done = writeBack(MF, Stage, Frequencies, *Plan, *Settings, *Run);
@@ -115,9 +118,6 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     Outcome.result = Done.Result;
     Problem = std::move(Done.Problem);
   }
-  // Only the assembly printer reads it.
-  if (Run && oriel_run_sets_min_blocks(Run))
-    MF.getFunction().addFnAttr("nvvm.minctasm", "1");
   if (Outcome.result != ORIEL_RESULT_FAILED)
     Remarks.emit();
   Outcome.problem = toText(Problem);

@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineStableHash.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/LLVMContext.h"
@@ -22,8 +23,12 @@ using namespace oriel;
 /// The name of Oriel in LLVM's switches for remarks.
 static const char *const PassName = "oriel";
 
-PhaseHost::PhaseHost(LLVMContext &Context) {
+PhaseHost::PhaseHost(const MachineFunction &MF) : MF(MF) {
+  LLVMContext &Context = MF.getFunction().getContext();
   Callbacks.context = this;
+  Callbacks.function_hash = [](void *Self) -> uint64_t {
+    return stableHashValue(static_cast<PhaseHost *>(Self)->MF);
+  };
   const DiagnosticHandler *Handler = Context.getDiagHandlerPtr();
   Callbacks.wants_remarks =
       Context.getLLVMRemarkStreamer() ||

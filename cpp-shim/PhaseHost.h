@@ -21,7 +21,6 @@
 
 namespace llvm {
 class BasicBlock;
-class LLVMContext;
 class MachineFunction;
 } // namespace llvm
 
@@ -32,12 +31,13 @@ class SnapshotExporter;
 /// The library's host during one run.
 class PhaseHost {
 public:
-  explicit PhaseHost(llvm::LLVMContext &Context);
+  explicit PhaseHost(const llvm::MachineFunction &MF);
   PhaseHost(const PhaseHost &) = delete;
 
   const OrielHost &callbacks() const { return Callbacks; }
 
 private:
+  const llvm::MachineFunction &MF;
   OrielHost Callbacks = {};
   std::optional<llvm::NamedRegionTimer> Timer;
 };

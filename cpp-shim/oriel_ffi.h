@@ -80,6 +80,7 @@ typedef struct OrielHost {
   void *context;
   void (*phase_begins)(void *context, OrielText phase); ///< May be null.
   void (*phase_ended)(void *context);                   ///< May be null.
+  uint64_t (*function_hash)(void *context); ///< LLVM's stable hash.
   uint32_t wants_remarks;
   uint32_t reserved;
 } OrielHost;
@@ -117,8 +118,19 @@ OrielRemark oriel_run_remark(const OrielRun *run, size_t index);
 /// long as the run.
 const OrielPlan *oriel_run_plan(const OrielRun *run);
 
-/// True if the kernel is to be marked with `.minnctapersm 1`.
-uint32_t oriel_run_sets_min_blocks(const OrielRun *run);
+/// What the function's PTX tells ptxas besides its instructions.
+typedef struct OrielDirectives {
+  uint32_t sets_min_blocks;  ///< True: `.minnctapersm 1`.
+  uint32_t max_registers;    ///< `.maxnreg`; zero: none.
+  uint32_t has_rolled_loops; ///< True: see oriel_run_keeps_rolled.
+  uint32_t reserved;
+} OrielDirectives;
+
+OrielDirectives oriel_run_directives(const OrielRun *run);
+
+/// True if ptxas must not unroll a loop of the original function. Loops are
+/// counted by their headers, in the order of blocks.
+uint32_t oriel_run_keeps_rolled(const OrielRun *run, uint32_t number);
 
 enum OrielResult {
   ORIEL_RESULT_UNCHANGED = 0, ///< There was no plan.

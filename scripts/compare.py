@@ -117,18 +117,18 @@ def warps(registers, line):
 
 
 def tune(bitcode, folder, way, sm, arguments):
-    """PTX with the options that `oriel tune` finds, and the limit of registers for ptxas; 0 for none."""
+    """PTX with the options that `oriel tune` finds."""
     version = examples.ptx_feature(sm).removeprefix("+ptx")
     command = [common.tool(), "tune", "--sm", sm, "--ptx", version, f"-O{arguments.level}", "--jobs", "1", "--json", *TUNED[way], bitcode]
     found = json.loads(run_tool("oriel tune", command).stdout)
     flags = [*found["flags"].split(), *found.get("llvm_flags", "").split()]
     ptx, _ = compile_with(bitcode, folder, way, sm, arguments, flags)
-    return ptx, int(found.get("ptxas_flags", "=0").split("=")[1])
+    return ptx
 
 
-def figures_of(program, ptx, folder, sm, lines, limit, tuned_limit=0):
+def figures_of(program, ptx, folder, sm, lines, limit):
     """The figures of each function of a PTX file, which ptxas may get with a limit of registers."""
-    found = assemble(program, ptx, folder, sm, tuned_limit)
+    found = assemble(program, ptx, folder, sm)
     limited = assemble(program, ptx, folder, sm, limit)
     counts = {name: measure_phases.count(code)[0] for name, code in measure_phases.functions_of(ptx.read_text()).items()}
     by_name = {line["function"]: line for line in lines}
@@ -178,8 +178,8 @@ def compare(work):
             lines = made["max"][1]
             found = {way: figures_of(program, ptx, folder, sm, lines, arguments.limit) for way, (ptx, _) in made.items()}
             for way in TUNED if arguments.tune else ():
-                ptx, tuned_limit = tune(bitcode, folder, way, sm, arguments)
-                found[way] = figures_of(program, ptx, folder, sm, lines, arguments.limit, tuned_limit)
+                ptx = tune(bitcode, folder, way, sm, arguments)
+                found[way] = figures_of(program, ptx, folder, sm, lines, arguments.limit)
             for name in sorted(found["llc"]):
                 kernel = {"function": name, **{way: figures[name] for way, figures in found.items()}}
                 if arguments.bisect:

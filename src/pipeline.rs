@@ -2,7 +2,7 @@
 
 use crate::live::LiveRangeCalc;
 use crate::live::pressure::Pressure;
-use crate::options::{MinBlocks, Mode, Options, Phases, Printing, Validation};
+use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
@@ -37,14 +37,41 @@ pub struct Work {
     pub effects: Option<StageEffects>,
     /// Warnings about the original function.
     pub warnings: Vec<String>,
-    /// True if the kernel is to be marked with `.minnctapersm 1`.
-    pub sets_min_blocks: bool,
-    /// True if the profile left the function alone.
-    pub is_left_alone: bool,
+    /// The directives for ptxas.
+    pub directives: Directives,
+    /// Whether the profile left the function alone, if that was decided.
+    pub is_left_alone: Option<bool>,
     /// True if a phase changed the function and the change was kept.
     pub is_changed: bool,
     /// The validator's result, if it ran: a proof, or its doubt.
     pub validation: Option<Result<(), String>>,
+}
+
+/// What the function's PTX tells ptxas besides its instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directives {
+    /// True if the kernel is to be marked with `.minnctapersm 1`.
+    pub sets_min_blocks: bool,
+    /// The limit that `.maxnreg` sets.
+    pub max_registers: Option<u32>,
+    /// The loops that are to be marked with `.pragma "nounroll"`.
+    pub rolled_loops: RolledLoops,
+}
+
+impl Directives {
+    /// Returns those for which the function's code does not matter. Both are set at the first
+    /// stage, so that the second knows the limit.
+    fn of(snapshot: &Snapshot<'_>, options: &Options) -> Self {
+        if snapshot.stage() == Stage::Late || options.mode != Mode::Optimize {
+            return Self::default();
+        }
+        let has_limit = !snapshot.is_kernel() || snapshot.function().max_registers != 0;
+        Self {
+            sets_min_blocks: false,
+            max_registers: options.max_registers.filter(|_| !has_limit),
+            rolled_loops: options.rolled_loops.clone(),
+        }
+    }
 }
 
 /// The result of running phases on a function outside LLVM.
@@ -101,7 +128,8 @@ pub fn run(
 ) -> Result<Work, PipelineError> {
     let steps = Steps::of(snapshot, options, is_left_alone);
     let mut work = Work {
-        is_left_alone: steps.is_left_alone,
+        is_left_alone: Some(steps.is_left_alone),
+        directives: Directives::of(snapshot, options),
         ..Work::default()
     };
     if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
@@ -118,7 +146,7 @@ pub fn run(
     };
     write_dot(&function, snapshot, options)?;
     if steps.sets_min_blocks && sets_min_blocks(snapshot, &function, options) {
-        work.sets_min_blocks = true;
+        work.directives.sets_min_blocks = true;
         work.remarks.push(min_blocks_set());
     }
     match change {

@@ -24,8 +24,7 @@
 ; Limits are tried if they are asked for.
 ; RUN: env LLVM_PTXAS_EXECUTABLE=%S/Inputs/ptxas.sh %oriel tune --sm 80 --no-cache --limits %s | FileCheck %s --check-prefix=LIMITS
 ; LIMITS: k{{ +}}20 -> 16
-; LIMITS-NEXT: ptxas: --maxrregcount=16
-; LIMITS-NOT: flags
+; LIMITS-NEXT: flags: -oriel-maxnreg=16
 
 ; What ptxas refuses is left out, and said.
 ; RUN: env REFUSE=1 LLVM_PTXAS_EXECUTABLE=%S/Inputs/ptxas.sh %oriel tune --sm 80 --no-cache %s | FileCheck %s --check-prefix=REFUSED

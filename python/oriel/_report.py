@@ -38,6 +38,7 @@ class FunctionReport:
     peak_file: str | None = None
     peak_line: int | None = None
     static_shared_bytes: int | None = None
+    hash: str | None = None
     registers_estimate: int | None = None
     registers_estimate_low: int | None = None
     registers_estimate_high: int | None = None

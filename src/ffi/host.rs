@@ -1,6 +1,7 @@
 //! The shim as the host of phases.
 
 use super::text::OrielText;
+use crate::options::FunctionHash;
 use crate::phases::registry::Phase;
 use crate::phases::{Remark, RemarkKind};
 use crate::pipeline::Host;
@@ -13,11 +14,20 @@ pub struct OrielHost {
     context: *mut c_void,
     phase_begins: Option<unsafe extern "C" fn(*mut c_void, OrielText)>,
     phase_ended: Option<unsafe extern "C" fn(*mut c_void)>,
+    function_hash: unsafe extern "C" fn(*mut c_void) -> u64,
     wants_remarks: u32,
     reserved: u32,
 }
 
-const _: () = assert!(size_of::<OrielHost>() == 32);
+const _: () = assert!(size_of::<OrielHost>() == 40);
+
+impl OrielHost {
+    /// Returns the hash of the function in the state in which LLVM has it.
+    pub(super) fn function_hash(&self) -> FunctionHash {
+        // SAFETY: the shim's function takes the shim's context.
+        FunctionHash(unsafe { (self.function_hash)(self.context) })
+    }
+}
 
 impl Host for OrielHost {
     fn wants_remarks(&self) -> bool {

@@ -5,11 +5,11 @@ use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
-use crate::options::{self, Options};
+use crate::options::{self, FunctionHash, Options, RolledLoops};
 use crate::ori::Function;
 use crate::ori::machine::from_machine;
-use crate::phases::{Remark, StageEffects, Statistics};
-use crate::pipeline::{self, Host, PipelineError, Work};
+use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
+use crate::pipeline::{self, Directives, Host, PipelineError, Work};
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
 use crate::report::page::{CompiledFunction, add_to_shared_page};
@@ -118,6 +118,17 @@ pub struct OrielOutcome {
 
 const _: () = assert!(size_of::<OrielOutcome>() == 48);
 
+/// `OrielDirectives`.
+#[repr(C)]
+pub struct OrielDirectives {
+    sets_min_blocks: u32,
+    max_registers: u32,
+    has_rolled_loops: u32,
+    reserved: u32,
+}
+
+const _: () = assert!(size_of::<OrielDirectives>() == 16);
+
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
     options: Arc<Options>,
@@ -130,7 +141,8 @@ pub struct OrielRun {
     library_time: Duration,
     wants_remarks: bool,
     wants_analysis: bool,
-    sets_min_blocks: bool,
+    directives: Directives,
+    hash: Option<FunctionHash>,
     /// The function in Ori, if it is unchanged.
     unchanged: Option<Function>,
     /// The figures of the code that LLVM received.
@@ -149,11 +161,22 @@ extern "C" fn oriel_run_begin(
     warning: OrielSink,
 ) -> Option<Box<OrielRun>> {
     let start = Instant::now();
-    let options = options::process_options().ok()?;
+    let given = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     capture::note(&view);
-    let work = match guarded(|| decide(&view, &options, host)) {
+    let is_late = view.stage() == Stage::Late;
+    let at_ssa = AT_SSA.take().filter(|earlier| {
+        is_late && Arc::ptr_eq(&earlier.given, &given) && *earlier.function == *view.name()
+    });
+    let is_left_alone = at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone);
+    let needs_hash = !is_late && (given.tuned.is_some() || wants_line(&given));
+    let hash = needs_hash.then(|| host.function_hash());
+    let (options, tuned) = match at_ssa {
+        Some(earlier) => (earlier.options, None),
+        None => own_options(&view, &given, hash),
+    };
+    let mut work = match guarded(|| decide(&view, &options, is_left_alone, host)) {
         Ok(Ok(work)) => work,
         Ok(Err(PipelineError::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
@@ -166,6 +189,15 @@ extern "C" fn oriel_run_begin(
     };
     for text in &work.warnings {
         warning.send(text);
+    }
+    work.remarks.extend(tuned);
+    if !is_late {
+        AT_SSA.set(Some(AtSsa {
+            function: view.name().into_owned(),
+            given,
+            options: options.clone(),
+            is_left_alone: work.is_left_alone,
+        }));
     }
     let plan = work.plan.map(|plan| {
         let pointers = OrielPlan::of(&plan);
@@ -181,7 +213,8 @@ extern "C" fn oriel_run_begin(
         wants_remarks: host.wants_remarks(),
         wants_analysis: wants_analysis(&view, &options, host),
         options,
-        sets_min_blocks: work.sets_min_blocks,
+        directives: work.directives,
+        hash,
         unchanged: work.unchanged,
         figures: None,
         code_remarks: Vec::new(),
@@ -189,14 +222,30 @@ extern "C" fn oriel_run_begin(
     }))
 }
 
+/// What the run at stage `ssa` leaves to the late stage of the same function.
+struct AtSsa {
+    function: String,
+    /// The options of the process or compilation.
+    given: Arc<Options>,
+    /// The function's own.
+    options: Arc<Options>,
+    /// Whether the profile left the function alone, if that was decided. It does so at both stages or at none: the phases
+    /// of the late stage follow up on those of the first.
+    is_left_alone: Option<bool>,
+}
+
 thread_local! {
-    /// The function of the last run at stage `ssa`, and whether the profile left it alone. It does
-    /// so at both stages or at none: the phases of the late stage follow up on those of the first.
-    static LEFT_ALONE: Cell<Option<(String, bool)>> = const { Cell::new(None) };
+    /// The last run at stage `ssa`.
+    static AT_SSA: Cell<Option<AtSsa>> = const { Cell::new(None) };
 }
 
 /// Makes the plan of a function, by an extension or by the phases.
-fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Result<Work, PipelineError> {
+fn decide(
+    snapshot: &Snapshot<'_>,
+    options: &Options,
+    is_left_alone: Option<bool>,
+    host: &OrielHost,
+) -> Result<Work, PipelineError> {
     if let Some(directory) = &options.snapshot_directory {
         let path = directory.join(snapshot.file_name());
         snapshot
@@ -208,20 +257,41 @@ fn decide(snapshot: &Snapshot<'_>, options: &Options, host: &OrielHost) -> Resul
             plan: extension.plan(snapshot)?,
             ..Work::default()
         }),
-        None => {
-            let name = snapshot.name();
-            let is_late = snapshot.stage() == Stage::Late;
-            let at_ssa = LEFT_ALONE
-                .take()
-                .filter(|(function, _)| is_late && *function == name);
-            let is_left_alone = at_ssa.map(|(_, is_left_alone)| is_left_alone);
-            let work = pipeline::run(snapshot, options, is_left_alone, host)?;
-            if !is_late {
-                LEFT_ALONE.set(Some((name.into_owned(), work.is_left_alone)));
-            }
-            Ok(work)
-        }
+        None => pipeline::run(snapshot, options, is_left_alone, host),
     }
+}
+
+/// Returns the options of a function at stage `ssa`: those given, with those that a file has for it
+/// on top. If there is such a file, a remark tells what came of it.
+fn own_options(
+    snapshot: &Snapshot<'_>,
+    given: &Arc<Options>,
+    hash: Option<FunctionHash>,
+) -> (Arc<Options>, Option<Remark>) {
+    let (Some(tuned), Some(hash)) = (&given.tuned, hash) else {
+        return (given.clone(), None);
+    };
+    let remark = |kind, name, message| Remark {
+        kind,
+        phase: "tuned",
+        name,
+        instruction: None,
+        message,
+    };
+    let (sm, path) = (snapshot.function().sm, tuned.path().display());
+    let Some(function) = tuned.get(sm, hash) else {
+        let is_stale = tuned.knows_name(sm, &snapshot.name());
+        let message = || format!("the code is no longer what {path} was made for; run oriel tune again");
+        let stale = is_stale.then(|| remark(RemarkKind::Missed, "NotTuned", message()));
+        return (given.clone(), stale);
+    };
+    let mut options = Options::clone(given);
+    options
+        .set_all(&function.flags)
+        .expect("the file's options were checked when it was read");
+    let message = format!("compiled with {} from {path}", function.flags);
+    let remark = remark(RemarkKind::Passed, "Tuned", message);
+    (Arc::new(options), Some(remark))
 }
 
 #[unsafe(no_mangle)]
@@ -230,8 +300,18 @@ extern "C" fn oriel_run_plan(run: &OrielRun) -> Option<&OrielPlan> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn oriel_run_sets_min_blocks(run: &OrielRun) -> u32 {
-    u32::from(run.sets_min_blocks)
+extern "C" fn oriel_run_directives(run: &OrielRun) -> OrielDirectives {
+    OrielDirectives {
+        sets_min_blocks: run.directives.sets_min_blocks.into(),
+        max_registers: run.directives.max_registers.unwrap_or(0),
+        has_rolled_loops: (run.directives.rolled_loops != RolledLoops::None).into(),
+        reserved: 0,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_run_keeps_rolled(run: &OrielRun, number: u32) -> u32 {
+    run.directives.rolled_loops.contains(number).into()
 }
 
 #[unsafe(no_mangle)]
@@ -439,6 +519,7 @@ fn function_report<'a>(
         sm: snapshot.function().sm,
         ptx_version: snapshot.function().ptx_version,
         stage: snapshot.stage().name(),
+        hash: run.hash.map(|hash| hash.to_string()),
         blocks: snapshot.block_count(),
         instructions_in,
         instructions_out,

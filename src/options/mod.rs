@@ -4,15 +4,18 @@
 //! |---|---|
 //! | `table.rs` | the table of options: for the host's command line, `ORIEL_FLAGS` and the help texts |
 //! | `process.rs` | the options of the process, and overrides on one thread |
+//! | `tuned.rs` | options of single functions, from a file that `oriel tune` writes |
 
 mod process;
 mod table;
+mod tuned;
 
 pub use process::{
     SetError, check_environment, process_options, set_all_on_command_line, set_base, set_on_command_line,
     with_options,
 };
 pub use table::{Apply, ExtensionError, OptionSpec, TABLE, extend_table, specs};
+pub use tuned::{FunctionHash, TunedFunction, TunedFunctions};
 
 use crate::phases::backend;
 use crate::phases::registry::{Phase, Profiles, Registry};
@@ -108,6 +111,30 @@ pub enum MinBlocks {
     Always,
 }
 
+/// The loops that ptxas must not unroll. A function's loops are counted from 0 by their headers, in
+/// the order of LLVM's blocks at stage `ssa`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RolledLoops {
+    /// None: only those that the source marks.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those with these numbers.
+    Listed(Vec<u32>),
+}
+
+impl RolledLoops {
+    /// True if a loop is one of them.
+    pub fn contains(&self, number: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Listed(numbers) => numbers.contains(&number),
+        }
+    }
+}
+
 /// The handling of a changed function that the validator cannot prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
@@ -163,6 +190,12 @@ pub struct Options {
     /// The kernels to mark with `.minnctapersm 1`. None: [`MinBlocks::WhereNeeded`] where the
     /// profile's phases run, else [`MinBlocks::Off`].
     pub min_blocks: Option<MinBlocks>,
+    /// The register limit for kernels that have none, as `.maxnreg`.
+    pub max_registers: Option<u32>,
+    /// The loops that ptxas must not unroll.
+    pub rolled_loops: RolledLoops,
+    /// Options of single functions, which come on top of these.
+    pub tuned: Option<Arc<TunedFunctions>>,
     /// The least [peak pressure](crate::live::pressure) from which the profile's phases run; none:
     /// see [`Options::least_pressure`].
     pub least_pressure: Option<u32>,

@@ -1,10 +1,10 @@
 //! The table of options: for the host's command line, `ORIEL_FLAGS` and the help texts.
 
-use super::{MinBlocks, Mode, Options, Phases, Profile, Validation};
+use super::{MinBlocks, Mode, Options, Phases, Profile, RolledLoops, TunedFunctions, Validation};
 use crate::graph::Traversal;
 use crate::report::{ReportTarget, SharedFile};
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Sets an option to its value.
 ///
@@ -94,6 +94,15 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-maxnreg",
+        value: "N",
+        help: "Limit kernels that have no .maxnreg to N registers a thread (16 to 255)",
+        apply: |options, value| {
+            options.max_registers = Some(number(value, 16)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-min-blocks",
         value: "on|off|always",
         help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers, or for all with a block size (default: on unless phases are listed)",
@@ -104,6 +113,19 @@ pub const TABLE: &[OptionSpec] = &[
                 ("always", MinBlocks::Always),
             ];
             options.min_blocks = Some(choose(value, &allowed)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-nounroll",
+        value: "LIST|all|none",
+        help: "Keep ptxas from unrolling these loops of each function, counted from 0 in block order",
+        apply: |options, value| {
+            options.rolled_loops = match value {
+                "none" => RolledLoops::None,
+                "all" => RolledLoops::All,
+                list => RolledLoops::Listed(loop_numbers(list)?),
+            };
             Ok(())
         },
     },
@@ -209,6 +231,15 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-tuned",
+        value: "FILE",
+        help: "Compile each function that FILE knows with its best options; oriel tune --save writes the file",
+        apply: |options, value| {
+            options.tuned = Some(Arc::new(TunedFunctions::load(value.as_ref(), options)?));
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-validate",
         value: "off|check|enforce",
         help: "Prove that each changed function is equivalent, else warn or put it back (default: enforce with -oriel-verify)",
@@ -304,6 +335,14 @@ fn number(value: &str, least: u32) -> Result<u32, String> {
         .ok()
         .filter(|number: &u32| (least..=255).contains(number));
     number.ok_or_else(|| format!("'{value}' is not allowed; allowed is a number from {least} to 255"))
+}
+
+/// Returns the numbers of loops in a list.
+fn loop_numbers(list: &str) -> Result<Vec<u32>, String> {
+    let numbers = list.split(',').map(|word| word.trim().parse());
+    numbers
+        .collect::<Result<_, _>>()
+        .map_err(|_| format!("'{list}' is not allowed; allowed are: all, none, numbers of loops such as 0,2"))
 }
 
 /// Returns the directory that `value` names.

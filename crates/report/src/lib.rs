@@ -96,6 +96,9 @@ pub struct FunctionReport<'a> {
     pub ptx_version: u32,
     /// `ssa` or `late`.
     pub stage: &'static str,
+    /// The hash by which `-oriel-tuned` finds the function; only at stage `ssa`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// Blocks before.
     pub blocks: usize,
     /// Instructions before, debug instructions not counted.

@@ -78,6 +78,7 @@ fn the_schema_has_the_fields_that_are_written() {
         sm: 80,
         ptx_version: 70,
         stage: "late",
+        hash: Some("1f".to_owned()),
         blocks: 1,
         instructions_in: 1,
         instructions_out: 1,

@@ -15,7 +15,7 @@ if echo "$code" | grep -A1 -m1 ld.global | grep -q add.s32; then
     exit 255
   fi
 fi
-case "$*" in *maxrregcount=16*) registers=16 ;; esac
+case "$code" in *".maxnreg 16"*) registers=16 ;; esac
 cat >&2 <<END
 ptxas info    : Function properties for k
     0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads

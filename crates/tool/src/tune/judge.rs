@@ -22,7 +22,7 @@ pub enum Judge {
         version: String,
         /// Such as 80 or 90a.
         sm: String,
-        /// The most registers a thread, unless a variant has a lower limit.
+        /// The most registers a thread.
         limit: Option<u32>,
         /// Its earlier results.
         cache: Option<Cache>,
@@ -49,18 +49,13 @@ impl Judge {
         matches!(self, Self::Estimate)
     }
 
-    /// Judges a compilation, with a register limit if given; the estimate ignores limits.
+    /// Judges a compilation; the estimate ignores limits.
     ///
     /// # Errors
     /// If ptxas refuses the code.
-    pub fn judge(
-        &self,
-        compilation: &Compilation,
-        limit: Option<u32>,
-        usages: &Usages,
-    ) -> Result<Judgement, String> {
+    pub fn judge(&self, compilation: &Compilation, usages: &Usages) -> Result<Judgement, String> {
         let mut judgement = match self {
-            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx, limit)?,
+            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx)?,
             Self::Estimate => estimate(compilation),
         };
         for (name, figures) in &mut judgement {
@@ -75,7 +70,7 @@ impl Judge {
         Ok(judgement)
     }
 
-    fn ask_ptxas(&self, ptx: &[u8], tighter: Option<u32>) -> Result<Judgement, String> {
+    fn ask_ptxas(&self, ptx: &[u8]) -> Result<Judgement, String> {
         let Self::Ptxas {
             program,
             version,
@@ -88,7 +83,6 @@ impl Judge {
         else {
             unreachable!("somebody else is the judge")
         };
-        let limit = tighter.or(*limit);
         let limit_text = limit.map_or_else(String::new, |limit| limit.to_string());
         let key = Key::new(ptx, &[version, sm, &limit_text]);
         if let Some(known) = cache.as_ref().and_then(|cache| cache.get(key)) {
@@ -96,7 +90,7 @@ impl Judge {
             return Ok(known);
         }
         runs.fetch_add(1, Ordering::Relaxed);
-        let (functions, cubin) = program.assemble(ptx, sm, limit)?;
+        let (functions, cubin) = program.assemble(ptx, sm, *limit)?;
         let sizes = code_sizes(&cubin).map_err(|error| format!("ptxas' machine code: {error}"))?;
         let figures = functions.into_iter().filter_map(|(name, figures)| {
             let found = Figures {

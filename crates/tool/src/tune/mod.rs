@@ -7,6 +7,7 @@
 //! | `goal.rs` | comparison of variants |
 //! | `judge.rs`, `cache.rs` | ptxas or the estimate as judge; cached results of ptxas |
 //! | `workshop.rs` | compiles and judges variants on several threads |
+//! | `save.rs` | the file with the best options of each function |
 //! | `output.rs` | the output |
 
 mod cache;
@@ -14,6 +15,7 @@ mod figures;
 mod goal;
 mod judge;
 mod output;
+mod save;
 mod search;
 mod setting;
 mod workshop;
@@ -31,6 +33,7 @@ use search::Search;
 use setting::Variant;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
 use workshop::Workshop;
 
 /// Options of `oriel tune`.
@@ -59,9 +62,18 @@ pub struct TuneArguments {
     #[arg(long, value_name = "NAME")]
     function: Option<String>,
 
-    /// Also try register limits for ptxas (--maxrregcount), down to two thirds of its count
+    /// Find the best options of each function alone, and keep them in this file, which
+    /// -oriel-tuned=FILE reads in later compilations. What it has on other functions stays
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+
+    /// Also try register limits for kernels (.maxnreg), down to two thirds of ptxas' count
     #[arg(long)]
     limits: bool,
+
+    /// Also try to keep loops rolled (.pragma "nounroll"), all or one at a time
+    #[arg(long)]
+    loops: bool,
 
     /// Try only options of Oriel, not LLVM's own orders
     #[arg(long)]
@@ -78,6 +90,10 @@ pub struct TuneArguments {
     /// Number of rounds: each tries every setting on top of the best of the previous one
     #[arg(long, value_name = "N", default_value_t = 4)]
     rounds: usize,
+
+    /// Stop after this many seconds, with the best that was found
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<u64>,
 
     /// Number of random instruction orders among the settings
     #[arg(long, value_name = "N", default_value_t = 12)]
@@ -176,6 +192,9 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     )?;
     workshop.judge = judge(arguments, workshop.sm())?;
     let before = workshop.judge_all(&[Variant::default()], || {}).remove(0)?;
+    workshop.deadline = arguments
+        .time
+        .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
     let functions = judged(&before, arguments.function.as_deref());
     let Some(most_registers) = functions.map(|(_, figures)| figures.registers).max() else {
         let names: Vec<&str> = before.keys().map(String::as_str).collect();
@@ -188,28 +207,44 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         });
     };
     let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
-    if !arguments.oriel_only {
+    // An option of LLVM's concerns the whole module.
+    if !arguments.oriel_only && arguments.save.is_none() {
         settings.extend(setting::llvm_orders());
+    }
+    if arguments.loops {
+        settings.extend(setting::rolled_loops());
     }
     if arguments.limits {
         settings.extend(setting::limits(most_registers));
     }
-    let mut search = Search::new(
-        arguments.goal,
-        arguments.tolerance,
-        arguments.function.as_deref(),
-        before,
-    );
+    let functions: Vec<String> = judged(&before, arguments.function.as_deref())
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    let aims = match &arguments.save {
+        Some(_) => functions.into_iter().map(Some).collect(),
+        None => vec![arguments.function.clone()],
+    };
+    let mut search = Search::new(arguments.goal, arguments.tolerance, aims, before);
     let progress = Progress::new(0, "variants");
     search.run(&settings, arguments.rounds, |variants| {
         progress.add(variants.len() as u64);
         workshop.judge_all(variants, || progress.step())
     });
     drop(progress);
-    let best = || workshop.ptx_of(&search.trials[search.best].variant);
+    let wants_ptx = arguments.output.is_some();
+    let Some(path) = &arguments.save else {
+        let best = &search.trials[search.aims[0].best].variant;
+        return Ok(Tuned {
+            outcome: Outcome::of_module(arguments.goal, &search, &workshop),
+            ptx: wants_ptx.then(|| workshop.ptx_of(best)).transpose()?,
+        });
+    };
+    save::save(path, &arguments.oriel, &search, &workshop)?;
+    let options = save::options_with_file(path, &workshop.base)?;
+    let after = workshop.judge_with(options.clone())?;
     Ok(Tuned {
-        outcome: Outcome::new(arguments.goal, arguments.function.as_deref(), &search, &workshop),
-        ptx: arguments.output.is_some().then(best).transpose()?,
+        outcome: Outcome::of_functions(arguments.goal, &search, &workshop, path, &after),
+        ptx: wants_ptx.then(|| workshop.ptx_with(options)).transpose()?,
     })
 }
 

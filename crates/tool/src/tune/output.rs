@@ -3,12 +3,13 @@
 use super::figures::{Figures, Judgement};
 use super::goal::{Goal, judged};
 use super::judge::Judge;
-use super::search::Search;
+use super::search::{Search, Trial};
 use super::setting::Flags;
-use super::workshop::Workshop;
+use super::workshop::{NO_TIME, Workshop};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// The result of tuning a module.
@@ -24,6 +25,8 @@ pub struct Outcome {
     variants: usize,
     /// Number of different PTX texts, or limits for ptxas, among them.
     different: usize,
+    /// Number of variants that there was no time for.
+    untried: usize,
     /// Number of variants that could not be compiled or judged.
     failed: usize,
     /// The first error of these.
@@ -57,33 +60,79 @@ struct Alone {
     figures: Figures,
 }
 
+/// Returns the figures of a trial that is the best for something.
+fn judgement_of(trial: &Trial) -> &Judgement {
+    trial.result.as_ref().expect("the best have been judged")
+}
+
 impl Outcome {
-    /// The result of a search.
-    pub fn new(goal: Goal, only: Option<&str>, search: &Search<'_>, workshop: &Workshop) -> Self {
-        let judgement_of = |place: usize| -> &Judgement {
-            let result = &search.trials[place].result;
-            result.as_ref().expect("the best have been judged")
-        };
-        let flags_of = |place: usize| search.trials[place].variant.flags(&workshop.base);
-        let (before, after) = (judgement_of(0), judgement_of(search.best));
-        let functions = judged(before, only).map(|(name, &before)| {
-            let best = search.best_of(Some(name));
-            let alone = judgement_of(best)[name];
-            let is_better = goal.score(&alone)[0] < goal.score(&after[name])[0];
+    /// The result of a search for the options that are best for all functions together, or for one.
+    pub fn of_module(goal: Goal, search: &Search, workshop: &Workshop) -> Self {
+        let aim = &search.aims[0];
+        let best = &search.trials[aim.best];
+        let after = judgement_of(best);
+        let functions = judged(&search.before, aim.function.as_deref()).map(|(name, &before)| {
+            let alone = &search.trials[search.best_of(Some(name))];
+            let figures = judgement_of(alone)[name];
+            let is_better = goal.score(&figures)[0] < goal.score(&after[name])[0];
             FunctionOutcome {
                 function: name.to_owned(),
                 before,
                 after: after[name],
                 alone: is_better.then(|| Alone {
-                    flags: flags_of(best),
-                    figures: alone,
+                    flags: alone.variant.flags(&workshop.base),
+                    figures,
                 }),
             }
         });
-        let mut failures = search
+        let flags = best.variant.flags(&workshop.base);
+        Self::new(goal, search, workshop, flags, functions.collect())
+    }
+
+    /// The result of a search for the options that are best for each function, which are in a file;
+    /// `after` are the figures with that file.
+    pub fn of_functions(
+        goal: Goal,
+        search: &Search,
+        workshop: &Workshop,
+        file: &Path,
+        after: &Judgement,
+    ) -> Self {
+        let functions = search.aims.iter().map(|aim| {
+            let name = aim.function.as_ref().expect("each function is an aim");
+            let best = &search.trials[aim.best];
+            let flags = best.variant.flags(&workshop.base);
+            FunctionOutcome {
+                function: name.clone(),
+                before: search.before[name],
+                after: after[name],
+                alone: (flags != Flags::default()).then(|| Alone {
+                    flags,
+                    figures: judgement_of(best)[name],
+                }),
+            }
+        });
+        let path = file.display().to_string();
+        let path = shlex::try_quote(&path).unwrap_or_else(|_| path.as_str().into());
+        let flags = Flags {
+            oriel: format!("-oriel-tuned={path}"),
+            ..Flags::default()
+        };
+        Self::new(goal, search, workshop, flags, functions.collect())
+    }
+
+    fn new(
+        goal: Goal,
+        search: &Search,
+        workshop: &Workshop,
+        flags: Flags,
+        functions: Vec<FunctionOutcome>,
+    ) -> Self {
+        let problems = search
             .trials
             .iter()
             .filter_map(|trial| trial.result.as_ref().err());
+        let (untried, failures): (Vec<_>, Vec<_>) = problems.partition(|problem| *problem == NO_TIME);
         let (runs, hits) = match &workshop.judge {
             Judge::Ptxas { runs, hits, .. } => (runs.load(Ordering::Relaxed), hits.load(Ordering::Relaxed)),
             Judge::Estimate => (0, 0),
@@ -92,14 +141,15 @@ impl Outcome {
             goal,
             judge: workshop.judge.name(),
             sm: workshop.sm(),
-            flags: flags_of(search.best),
-            variants: search.trials.len(),
+            flags,
+            variants: search.trials.len() - untried.len(),
             different: workshop.different(),
-            failed: failures.clone().count(),
-            first_failure: failures.next().cloned(),
+            untried: untried.len(),
+            failed: failures.len(),
+            first_failure: failures.first().map(|&failure| failure.clone()),
             ptxas_runs: runs,
             known_answers: hits,
-            functions: functions.collect(),
+            functions,
         }
     }
 
@@ -126,6 +176,9 @@ impl Outcome {
         );
         if let Some(first) = &self.first_failure {
             _ = writeln!(text, "{} variants failed; the first: {first}", self.failed);
+        }
+        if self.untried > 0 {
+            _ = writeln!(text, "no time was left for {} variants", self.untried);
         }
         let size = if self.judge == "estimate" {
             "instructions"

@@ -1,5 +1,6 @@
 //! The search for the best variant: tries single settings on top of the given options, then on top
-//! of the best of these, until nothing improves.
+//! of the best of these, until nothing improves or the time is over. Each aim, such as a function,
+//! has a best variant of its own.
 
 use super::figures::Judgement;
 use super::goal::{Goal, Score, judged};
@@ -16,23 +17,35 @@ pub struct Trial {
     pub result: Result<Judgement, String>,
 }
 
-/// A search for the best variant.
-pub struct Search<'a> {
-    goal: Goal,
-    /// Percentage by which code may grow.
-    tolerance: f64,
+/// What a variant is to be the best for.
+pub struct Aim {
     /// The function that counts; none: all.
-    function: Option<&'a str>,
-    before: Judgement,
-    /// All trials; the given options come first.
-    pub trials: Vec<Trial>,
-    /// The index of the best.
+    pub function: Option<String>,
+    /// The index of the best trial.
     pub best: usize,
 }
 
-impl<'a> Search<'a> {
-    /// Starts a search from the figures of the given options.
-    pub fn new(goal: Goal, tolerance: f64, function: Option<&'a str>, before: Judgement) -> Self {
+/// A search for the best variants.
+pub struct Search {
+    goal: Goal,
+    /// Percentage by which code may grow.
+    tolerance: f64,
+    /// The figures of the given options.
+    pub before: Judgement,
+    /// All trials; the given options come first.
+    pub trials: Vec<Trial>,
+    /// The aims with their best trials.
+    pub aims: Vec<Aim>,
+}
+
+impl Search {
+    /// Starts a search from the figures of the given options. Each aim is a function, or all.
+    pub fn new(
+        goal: Goal,
+        tolerance: f64,
+        aims: impl IntoIterator<Item = Option<String>>,
+        before: Judgement,
+    ) -> Self {
         let base = Trial {
             variant: Variant::default(),
             result: Ok(before.clone()),
@@ -40,14 +53,17 @@ impl<'a> Search<'a> {
         Self {
             goal,
             tolerance,
-            function,
             before,
             trials: vec![base],
-            best: 0,
+            aims: aims
+                .into_iter()
+                .map(|function| Aim { function, best: 0 })
+                .collect(),
         }
     }
 
     /// Tries settings for a number of rounds; `judge_all` gets variants and returns their results.
+    /// Those that it had no time for are errors.
     pub fn run(
         &mut self,
         settings: &[Setting],
@@ -55,41 +71,47 @@ impl<'a> Search<'a> {
         mut judge_all: impl FnMut(&[Variant]) -> Vec<Result<Judgement, String>>,
     ) {
         for round in 0..rounds {
-            let best = &self.trials[self.best].variant;
-            // If Oriel is off, none of its options has an effect.
-            let has_effect = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
-            let missing = settings
-                .iter()
-                .filter(|&setting| !best.has(setting) && has_effect(setting));
-            let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
-            variants.extend(best.parts());
-            if round == 1 {
-                variants.extend(self.together(settings));
-            }
             let mut untried: Vec<Variant> = Vec::new();
-            for variant in variants {
-                let is_known = self.trials.iter().any(|trial| trial.variant == variant);
-                if !is_known && !untried.contains(&variant) {
-                    untried.push(variant);
+            for aim in &self.aims {
+                let best = &self.trials[aim.best].variant;
+                // If Oriel is off, none of its options has an effect.
+                let has_effect = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
+                let missing = settings
+                    .iter()
+                    .filter(|&setting| !best.has(setting) && has_effect(setting));
+                let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
+                variants.extend(best.parts());
+                if round == 1 {
+                    variants.extend(self.together(settings, aim.function.as_deref()));
+                }
+                for variant in variants {
+                    let is_known = self.trials.iter().any(|trial| trial.variant == variant);
+                    if !is_known && !untried.contains(&variant) {
+                        untried.push(variant);
+                    }
                 }
             }
             let results = judge_all(&untried);
             let trials = untried.into_iter().zip(results);
             self.trials
                 .extend(trials.map(|(variant, result)| Trial { variant, result }));
-            let best = self.best_of(self.function);
-            if best == self.best {
+            let bests = self.aims.iter().map(|aim| self.best_of(aim.function.as_deref()));
+            let bests: Vec<usize> = bests.collect();
+            let is_over = self.aims.iter().zip(&bests).all(|(aim, &best)| aim.best == best);
+            for (aim, best) in self.aims.iter_mut().zip(bests) {
+                aim.best = best;
+            }
+            if is_over {
                 break;
             }
-            self.best = best;
         }
     }
 
     /// Returns variants with the best two, three and so on of the settings that help alone, up to
     /// [`TOGETHER`] of them.
-    fn together(&self, settings: &[Setting]) -> Vec<Variant> {
+    fn together(&self, settings: &[Setting], function: Option<&str>) -> Vec<Variant> {
         let start = self
-            .score(&self.trials[0], self.function)
+            .score(&self.trials[0], function)
             .expect("it is its own measure");
         let alone = settings
             .iter()
@@ -97,7 +119,7 @@ impl<'a> Search<'a> {
             .filter_map(|setting| {
                 let variant = Variant::default().with(setting);
                 let trial = self.trials.iter().find(|trial| trial.variant == variant)?;
-                Some((self.score(trial, self.function)?, setting))
+                Some((self.score(trial, function)?, setting))
             });
         let mut helping: Vec<(Score, &Setting)> = alone.filter(|&(score, _)| score < start).collect();
         // The worst first: of two exclusive settings, the later one stays.
@@ -139,11 +161,11 @@ mod tests {
     use super::*;
     use oriel::options::Options;
 
-    fn figures(registers: u32, code_size: u64) -> Figures {
+    fn figures_of(registers: u32) -> Figures {
         Figures {
             registers,
             spill_bytes: Some(0),
-            code_size,
+            code_size: 1000,
             warps: None,
         }
     }
@@ -160,12 +182,12 @@ mod tests {
         let base = Options::default();
         let judge = |variant: &Variant| {
             let registers = registers(&variant.oriel_flags(&base))?;
-            Ok(Judgement::from([("k".to_owned(), figures(registers, 1000))]))
+            Ok(Judgement::from([("k".to_owned(), figures_of(registers))]))
         };
         let before = judge(&Variant::default()).unwrap();
-        let mut search = Search::new(Goal::Registers, 2.0, None, before);
+        let mut search = Search::new(Goal::Registers, 2.0, [None], before);
         search.run(&settings, 8, |variants| variants.iter().map(judge).collect());
-        let best = &search.trials[search.best].variant;
+        let best = &search.trials[search.aims[0].best].variant;
         (best.oriel_flags(&base), search.trials.len())
     }
 
@@ -178,6 +200,45 @@ mod tests {
         assert_eq!(
             flags,
             "-oriel-register-budget=32 -oriel-knob=InstructionOrder=2 -oriel-enable-phases=ReorderInstructions"
+        );
+    }
+
+    #[test]
+    fn each_function_finds_its_own_best() {
+        let settings = [
+            Setting::Budget(32),
+            Setting::Knob("A", "1"),
+            Setting::Knob("B", "1"),
+        ];
+        let base = Options::default();
+        let judge = |variant: &Variant| {
+            let flags = variant.oriel_flags(&base);
+            let has = |word: &str| flags.contains(word);
+            let one = if has("A=1") { 30 } else { 40 };
+            let other = match (has("B=1"), has("budget")) {
+                (true, true) => 20,
+                (true, false) => 30,
+                _ => {
+                    if has("A=1") {
+                        50
+                    } else {
+                        40
+                    }
+                }
+            };
+            let figures = [("one", one), ("other", other)];
+            Ok(figures
+                .map(|(name, registers)| (name.to_owned(), figures_of(registers)))
+                .into())
+        };
+        let aims = ["one", "other"].map(|name| Some(name.to_owned()));
+        let before = judge(&Variant::default()).unwrap();
+        let mut search = Search::new(Goal::Registers, 2.0, aims, before);
+        search.run(&settings, 8, |variants| variants.iter().map(judge).collect());
+        let flags = |aim: &Aim| search.trials[aim.best].variant.oriel_flags(&base);
+        assert_eq!(
+            search.aims.iter().map(flags).collect::<Vec<_>>(),
+            ["-oriel-knob=A=1", "-oriel-knob=B=1 -oriel-register-budget=32"]
         );
     }
 

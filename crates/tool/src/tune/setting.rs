@@ -21,6 +21,10 @@ const LLVM_ORDERS: [(&str, &str); 3] = [
     ("enable-misched", "true"),
 ];
 
+/// The loops of a function to keep rolled, one at a time. In a function with fewer, the code stays
+/// the same and is not judged again.
+const LOOPS: std::ops::Range<u32> = 0..8;
+
 /// The lowest register limit that ptxas accepts.
 const LEAST_LIMIT: u32 = 16;
 
@@ -61,14 +65,21 @@ pub enum Setting {
     Knob(&'static str, &'static str),
     /// A different value of one of LLVM's options.
     Llvm(&'static str, &'static str),
-    /// A register limit for ptxas.
+    /// A register limit for kernels.
     Limit(u32),
+    /// ptxas does not unroll a loop by its number, or any.
+    Rolled(Option<u32>),
 }
 
 impl Setting {
-    /// True if it has an effect even when Oriel is off.
+    /// True if it has an effect even without Oriel's phases.
     pub fn holds_without_oriel(&self) -> bool {
-        matches!(self, Self::Llvm(..) | Self::Limit(_))
+        matches!(self, Self::Llvm(..)) || self.is_directive()
+    }
+
+    /// True if it only tells ptxas what to do.
+    fn is_directive(&self) -> bool {
+        matches!(self, Self::Limit(_) | Self::Rolled(_))
     }
 
     /// True if a variant cannot have both settings.
@@ -78,6 +89,7 @@ impl Setting {
                 one == other
             }
             (Self::Knob(one, _), Self::Knob(other, _)) => one == other,
+            (Self::Rolled(Some(one)), Self::Rolled(Some(other))) => one == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -112,6 +124,12 @@ pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     settings
 }
 
+/// Returns the loops to keep rolled: all, and one at a time.
+pub fn rolled_loops() -> impl Iterator<Item = Setting> {
+    let each = LOOPS.map(|number| Setting::Rolled(Some(number)));
+    std::iter::once(Setting::Rolled(None)).chain(each)
+}
+
 /// Returns LLVM's own orders.
 pub fn llvm_orders() -> impl Iterator<Item = Setting> {
     LLVM_ORDERS
@@ -135,14 +153,6 @@ impl Variant {
     /// True if Oriel is off.
     pub fn is_off(&self) -> bool {
         self.settings.contains(&Setting::Off)
-    }
-
-    /// Returns the register limit for ptxas, if any.
-    pub fn limit(&self) -> Option<u32> {
-        self.settings.iter().find_map(|setting| match setting {
-            Setting::Limit(registers) => Some(*registers),
-            _ => None,
-        })
     }
 
     /// Returns the option of LLVM that it changes, with the value, if any.
@@ -180,14 +190,12 @@ impl Variant {
         })
     }
 
-    /// Returns the options for Oriel, LLVM and ptxas.
+    /// Returns the options for Oriel and LLVM.
     pub fn flags(&self, base: &Options) -> Flags {
         let llvm = self.llvm_option();
-        let limit = self.limit();
         Flags {
             oriel: self.oriel_flags(base),
             llvm: llvm.map_or_else(String::new, |(name, value)| format!("-{name}={value}")),
-            ptxas: limit.map_or_else(String::new, |registers| format!("--maxrregcount={registers}")),
         }
     }
 
@@ -200,15 +208,25 @@ impl Variant {
             enabled.push(format!("{}@{}", selected.phase.name, selected.stage.name()));
         }
         let (known_disabled, known_enabled) = (disabled.len(), enabled.len());
+        let mut rolled: Vec<String> = Vec::new();
+        let has_directive = self.settings.iter().any(Setting::is_directive);
         for setting in &self.settings {
             let word = match setting {
+                // Directives need Oriel, if not its phases.
+                Setting::Off if has_directive => "-oriel-phases=none".to_owned(),
                 Setting::Off => "-oriel=off".to_owned(),
                 Setting::Profile(name) => format!("-oriel-profile={name}"),
                 Setting::Budget(registers) => format!("-oriel-register-budget={registers}"),
                 Setting::LeastPressure(registers) => format!("-oriel-least-pressure={registers}"),
                 Setting::MinBlocks(kernels) => format!("-oriel-min-blocks={kernels}"),
                 Setting::Knob(name, value) => format!("-oriel-knob={name}={value}"),
-                Setting::Llvm(..) | Setting::Limit(_) => continue,
+                Setting::Limit(registers) => format!("-oriel-maxnreg={registers}"),
+                Setting::Rolled(None) => "-oriel-nounroll=all".to_owned(),
+                Setting::Rolled(Some(number)) => {
+                    rolled.push(number.to_string());
+                    continue;
+                }
+                Setting::Llvm(..) => continue,
                 Setting::Disable(name) => {
                     disabled.push(name);
                     continue;
@@ -227,6 +245,9 @@ impl Variant {
                 }
             };
             _ = write!(flags, " {word}");
+        }
+        if !rolled.is_empty() {
+            _ = write!(flags, " -oriel-nounroll={}", rolled.join(","));
         }
         if disabled.len() > known_disabled {
             _ = write!(flags, " -oriel-disable-phases={}", disabled.join(","));
@@ -247,19 +268,12 @@ pub struct Flags {
     /// For LLVM: on llc's command line, or behind clang's `-mllvm`.
     #[serde(rename = "llvm_flags", skip_serializing_if = "String::is_empty")]
     pub llvm: String,
-    /// For ptxas.
-    #[serde(rename = "ptxas_flags", skip_serializing_if = "String::is_empty")]
-    pub ptxas: String,
 }
 
 impl Flags {
     /// Returns the flags that are not empty, with their names for output.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let all = [
-            ("flags", &*self.oriel),
-            ("llvm", &*self.llvm),
-            ("ptxas", &*self.ptxas),
-        ];
+        let all = [("flags", &*self.oriel), ("llvm", &*self.llvm)];
         all.into_iter().filter(|(_, flags)| !flags.is_empty())
     }
 }
@@ -277,7 +291,8 @@ mod tests {
     #[test]
     fn every_setting_changes_options_that_can_be_read_back() {
         let base = options("-oriel-disable-phases=GvnCse -oriel-enable-phases=OriPeephole");
-        let settings = settings(&base, 90, 3);
+        let mut settings = settings(&base, 90, 3);
+        settings.extend(rolled_loops());
         // The user has disabled it.
         assert!(!settings.contains(&Setting::Enable("GvnCse")));
         assert!(settings.contains(&Setting::Disable("OriPeephole")));
@@ -299,7 +314,8 @@ mod tests {
                 || changed.phase_options.knobs != base.phase_options.knobs
                 || changed.phase_options.register_budget != base.phase_options.register_budget
                 || changed.least_pressure != base.least_pressure
-                || changed.min_blocks() != base.min_blocks();
+                || changed.min_blocks() != base.min_blocks()
+                || changed.rolled_loops != base.rolled_loops;
             assert!(is_other, "{flags} changes nothing");
         }
     }
@@ -322,13 +338,32 @@ mod tests {
         let all = limited
             .with(&Setting::Llvm("a", "1"))
             .with(&Setting::Llvm("b", "2"));
+        let (oriel, phases) = variant
+            .oriel_flags(&Options::default())
+            .split_once(" -oriel-disable")
+            .map(|(before, after)| (before.to_owned(), after.to_owned()))
+            .unwrap();
         let expected = Flags {
-            oriel: variant.oriel_flags(&Options::default()),
+            oriel: format!("{oriel} -oriel-maxnreg=24 -oriel-disable{phases}"),
             llvm: "-b=2".to_owned(),
-            ptxas: "--maxrregcount=24".to_owned(),
         };
         assert_eq!(all.flags(&Options::default()), expected);
-        assert_eq!(expected.given().count(), 3);
+        assert_eq!(expected.given().count(), 2);
+        let flags = |settings: &[Setting]| {
+            let variant = settings
+                .iter()
+                .fold(Variant::default(), |it, setting| it.with(setting));
+            variant.oriel_flags(&Options::default())
+        };
+        let rolled = |number| Setting::Rolled(number);
+        assert_eq!(flags(&[rolled(Some(0)), rolled(Some(3))]), "-oriel-nounroll=0,3");
+        assert_eq!(flags(&[rolled(Some(0)), rolled(None)]), "-oriel-nounroll=all");
+        assert_eq!(flags(&[rolled(None), rolled(Some(1))]), "-oriel-nounroll=1");
+        assert_eq!(
+            flags(&[Setting::Off, Setting::Limit(32)]),
+            "-oriel-phases=none -oriel-maxnreg=32"
+        );
+        assert_eq!(flags(&[Setting::Off]), "-oriel=off");
         assert_eq!(limits(30).count(), 10);
         assert_eq!(limits(16).count(), 0);
         assert_eq!(variant.parts().count(), 4);

@@ -7,14 +7,19 @@ use super::setting::Variant;
 use crate::compile::compiler;
 use crate::source::Source;
 use oriel::compile::{Compilation, CompileError, Compiler, with_llvm_option};
-use oriel::options::{Mode, Options, Printing};
+use oriel::options::{FunctionHash, Mode, Options, Printing};
 use oriel::report::occupancy::Usage;
-use std::collections::HashMap;
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// A result that one thread computes and others wait for.
 type Answer = Arc<OnceLock<Result<Judgement, String>>>;
+
+/// The error of a variant that was not tried.
+pub const NO_TIME: &str = "no time was left";
 
 /// A module with everything needed to judge its variants.
 pub struct Workshop {
@@ -28,8 +33,29 @@ pub struct Workshop {
     /// Compute capability times ten, and in the form of options.
     sm: (u32, String),
     jobs: usize,
-    /// Results by PTX and register limit: many variants give the same PTX.
-    answers: Mutex<HashMap<(Key, Option<u32>), Answer>>,
+    /// Results by PTX: many variants give the same PTX.
+    answers: Mutex<HashMap<Key, Answer>>,
+    /// When to stop.
+    pub deadline: Option<Instant>,
+    /// The hash of each function, by name.
+    pub hashes: BTreeMap<String, FunctionHash>,
+}
+
+/// The fields of a line of the report that the workshop reads.
+#[derive(Deserialize)]
+struct ReportLine {
+    function: String,
+    hash: Option<FunctionHash>,
+}
+
+/// Returns the hash of each function of a report.
+fn hashes_of(report: &str) -> Result<BTreeMap<String, FunctionHash>, String> {
+    let mut hashes = BTreeMap::new();
+    for line in report.lines() {
+        let line: ReportLine = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        hashes.extend(line.hash.map(|hash| (line.function, hash)));
+    }
+    Ok(hashes)
 }
 
 /// Runs a function with the variant's option of LLVM's, if it has one.
@@ -97,6 +123,8 @@ impl Workshop {
             sm: (target, sm.map_or_else(|| target.to_string(), str::to_owned)),
             jobs,
             answers: Mutex::default(),
+            deadline: None,
+            hashes: hashes_of(&seen.report)?,
         })
     }
 
@@ -152,19 +180,29 @@ impl Workshop {
     }
 
     fn judge_variant(&self, variant: &Variant) -> Result<Judgement, String> {
-        let compilation = self.compile(variant)?;
-        let key = (Key::new(&compilation.ptx, &[]), variant.limit());
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(NO_TIME.to_owned());
+        }
+        self.judge_with(self.options_of(variant)?)
+    }
+
+    /// Judges the module, compiled with these options.
+    ///
+    /// # Errors
+    /// If it cannot be compiled or judged.
+    pub fn judge_with(&self, options: Options) -> Result<Judgement, String> {
+        let compilation = self.compile(options)?;
+        let key = Key::new(&compilation.ptx, &[]);
         let answer = {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             answers.entry(key).or_default().clone()
         };
         answer
-            .get_or_init(|| self.judge.judge(&compilation, variant.limit(), &self.usages))
+            .get_or_init(|| self.judge.judge(&compilation, &self.usages))
             .clone()
     }
 
-    fn compile(&self, variant: &Variant) -> Result<Compilation, String> {
-        let mut options = self.options_of(variant)?;
+    fn compile(&self, mut options: Options) -> Result<Compilation, String> {
         if self.judge.wants_functions() {
             if options.mode == Mode::Off {
                 // The same code, but with the data of the functions.
@@ -189,8 +227,17 @@ impl Workshop {
     /// # Errors
     /// If it cannot be compiled.
     pub fn ptx_of(&self, variant: &Variant) -> Result<Vec<u8>, String> {
-        let compiler = self.compiler.clone().options(self.options_of(variant)?);
-        with_option_of(variant, || self.file.with_module(|module| compiler.emit(module)))?
+        let options = self.options_of(variant)?;
+        with_option_of(variant, || self.ptx_with(options))?
+    }
+
+    /// Returns the PTX of the module, compiled with these options.
+    ///
+    /// # Errors
+    /// If it cannot be compiled.
+    pub fn ptx_with(&self, options: Options) -> Result<Vec<u8>, String> {
+        let compiler = self.compiler.clone().options(options);
+        self.file.with_module(|module| compiler.emit(module))
     }
 
     fn options_of(&self, variant: &Variant) -> Result<Options, String> {

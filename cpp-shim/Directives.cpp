@@ -1,0 +1,62 @@
+//===- Directives.cpp - What the PTX tells ptxas --------------------------===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Directives.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/CodeGen/MachineDominators.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineLoopInfo.h"
+#include "llvm/IR/BasicBlock.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Metadata.h"
+
+using namespace llvm;
+using namespace oriel;
+
+/// Marks the loop whose latch is \p Latch. For a marked loop, LLVM's assembly
+/// printer writes `.pragma "nounroll"` in front of the header.
+static void forbidUnrolling(BasicBlock &Latch) {
+  Instruction *Branch = Latch.getTerminator();
+  LLVMContext &Context = Branch->getContext();
+  // The first operand of a loop's description is the description itself.
+  SmallVector<Metadata *, 4> Properties = {nullptr};
+  if (const MDNode *Known = Branch->getMetadata(LLVMContext::MD_loop))
+    append_range(Properties, drop_begin(Known->operands()));
+  Metadata *Name = MDString::get(Context, "llvm.loop.unroll.disable");
+  Properties.push_back(MDNode::get(Context, Name));
+  MDNode *Loop = MDNode::getDistinct(Context, Properties);
+  Loop->replaceOperandWith(0, Loop);
+  Branch->setMetadata(LLVMContext::MD_loop, Loop);
+}
+
+/// Marks the loops of \p MF that \p Run keeps rolled.
+static void keepRolled(MachineFunction &MF, const OrielRun &Run) {
+  MachineDominatorTree Dominators(MF);
+  MachineLoopInfo Loops(Dominators);
+  uint32_t Number = 0;
+  for (MachineBasicBlock &Header : MF) {
+    if (!Loops.isLoopHeader(&Header) || !oriel_run_keeps_rolled(&Run, Number++))
+      continue;
+    for (MachineBasicBlock *Latch : Header.predecessors())
+      if (Loops.getLoopFor(Latch) == Loops.getLoopFor(&Header))
+        if (const BasicBlock *BB = Latch->getBasicBlock())
+          forbidUnrolling(const_cast<BasicBlock &>(*BB));
+  }
+}
+
+void oriel::addDirectives(MachineFunction &MF, const OrielRun &Run) {
+  OrielDirectives Directives = oriel_run_directives(&Run);
+  Function &F = MF.getFunction();
+  if (Directives.sets_min_blocks)
+    F.addFnAttr("nvvm.minctasm", "1");
+  if (Directives.max_registers)
+    F.addFnAttr("nvvm.maxnreg", utostr(Directives.max_registers));
+  if (Directives.has_rolled_loops)
+    keepRolled(MF, Run);
+}

@@ -1,0 +1,64 @@
+//! The file with the best options of each function, for `-oriel-tuned`.
+
+use super::search::Search;
+use super::workshop::Workshop;
+use oriel::options::{Options, TunedFunction, TunedFunctions};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Writes the best options of the functions that were tuned to a file. What the file has on other
+/// functions stays; a function for which nothing is better than LLVM's and Oriel's defaults loses
+/// its line. `given` are the options that all variants started from.
+///
+/// # Errors
+/// If the file is there and invalid, or cannot be written.
+pub fn save(path: &Path, given: &str, search: &Search, workshop: &Workshop) -> Result<(), String> {
+    let mut lines = BTreeMap::new();
+    if path.exists() {
+        let known = TunedFunctions::load(path, &workshop.base)?;
+        lines.extend(known.into_functions().map(|it| ((it.sm, it.hash), it)));
+    }
+    let sm = workshop.sm_times_ten();
+    let given = TunedFunctions::allowed_of(given)?;
+    for aim in &search.aims {
+        let function = aim.function.as_ref().expect("each function is an aim");
+        // Oriel has not seen a function without a hash, such as one marked optnone.
+        let Some(&hash) = workshop.hashes.get(function) else {
+            continue;
+        };
+        let own = search.trials[aim.best].variant.oriel_flags(&workshop.base);
+        let flags = format!("{given} {own}").trim().to_owned();
+        lines.remove(&(sm, hash));
+        if !flags.is_empty() {
+            let function = function.clone();
+            lines.insert(
+                (sm, hash),
+                TunedFunction {
+                    sm,
+                    hash,
+                    function,
+                    flags,
+                },
+            );
+        }
+    }
+    let mut text = String::new();
+    for line in lines.values() {
+        text += &serde_json::to_string(line).map_err(|error| error.to_string())?;
+        text.push('\n');
+    }
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Returns the options with those of a file for single functions on top.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn options_with_file(path: &Path, base: &Options) -> Result<Options, String> {
+    let tuned = TunedFunctions::load(path, base)?;
+    Ok(Options {
+        tuned: Some(Arc::new(tuned)),
+        ..base.clone()
+    })
+}
