@@ -57,12 +57,12 @@ def _target(sm: Sm | None) -> str | None:
 
 
 def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal["ptxas", "max"] | None = None,
-           ptxas: bool = False, name: str | None = None) -> Report:
+           ptxas: bool | str | os.PathLike[str] = False, name: str | None = None) -> Report:
     """Reports on the functions of a module, as `oriel report` does.
 
     `sm` is one compute capability or several, by default LLVM's. The report describes LLVM's code
     or, with a profile, the code after Oriel's phases. With `ptxas`, the PTX is compiled by ptxas,
-    and the report includes its figures. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
+    or by the program of that path, and the report includes its figures. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
     """
     targets = sm if isinstance(sm, list) else [sm]
     wanted = [target for target in map(_target, targets) if target is not None]
@@ -71,7 +71,7 @@ def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal[
 
 def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "max"] | None = None,
             ptx_version: int | None = None, level: int = 2, flags: str = "", fp_fusion: bool = False,
-            ptxas: bool = False, name: str | None = None) -> Compilation:
+            ptxas: bool | str | os.PathLike[str] = False, name: str | None = None) -> Compilation:
     """Compiles a module to PTX with Oriel's phases, as `oriel compile` does.
 
     `ptx_version` is ten times the version of the PTX: 86 for 8.6. `level` is LLVM's optimisation

@@ -19,13 +19,17 @@ def compile(
     level: int,
     flags: str,
     fp_fusion: bool,
-    ask_ptxas: bool,
+    ptxas: bool | str | os.PathLike[str],
 ) -> tuple[bytes, str, Functions]: ...
 def live(
     name: str | os.PathLike[str], content: bytes | None, sm: str | None
 ) -> list[tuple[str, str, str, list[tuple[int, list[tuple[str, str]]]]]]: ...
 def report(
-    name: str | os.PathLike[str], content: bytes | None, sm: list[str], profile: str | None, ptxas: bool
+    name: str | os.PathLike[str],
+    content: bytes | None,
+    sm: list[str],
+    profile: str | None,
+    ptxas: bool | str | os.PathLike[str],
 ) -> Functions: ...
 def tune(
     name: str | os.PathLike[str], content: bytes | None, arguments: list[str]

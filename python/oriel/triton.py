@@ -98,24 +98,15 @@ def _backend() -> Any:
     return compiler
 
 
-@contextlib.contextmanager
-def _ptxas_of_triton(capability: int) -> Iterator[None]:
-    """Makes Oriel use Triton's ptxas for the capability, unless another is installed."""
+def _ptxas_for(capability: int) -> bool | str:
+    """Returns the ptxas for the capability: Triton's, unless another is installed."""
     from triton import knobs
 
-    before = os.environ.get("LLVM_PTXAS_EXECUTABLE")
-    if shutil.which(before or "ptxas"):
-        yield
-        return
+    if shutil.which(os.environ.get("LLVM_PTXAS_EXECUTABLE", "ptxas")):
+        return True
     # From 3.6 on, Triton has a newer ptxas for Blackwell; the other cannot read PTX for it.
     tool = getattr(knobs.nvidia, "ptxas_blackwell", knobs.nvidia.ptxas) if capability >= 100 else knobs.nvidia.ptxas
-    os.environ["LLVM_PTXAS_EXECUTABLE"] = tool.path
-    try:
-        yield
-    finally:
-        del os.environ["LLVM_PTXAS_EXECUTABLE"]
-        if before is not None:
-            os.environ["LLVM_PTXAS_EXECUTABLE"] = before
+    return tool.path
 
 
 def _keeps_debug() -> bool:
@@ -145,7 +136,7 @@ def _kernel_name(llvm_ir: str) -> str:
 
 
 def _compile_with(installed: _Installed, compiler: Any, capability: int, options: Any, llvm_ir: str, name: str,
-                  ptxas: bool) -> tuple[str, oriel.Report]:
+                  ptxas: bool | str) -> tuple[str, oriel.Report]:
     """Compiles a kernel with Oriel. Returns the PTX, changed as Triton changes LLVM's, and the report."""
     features = re.search(r"\+ptx(\d+)", compiler.get_features(options, capability))
     compiled = oriel.compile(_source_for_oriel(llvm_ir), compiler.sm_arch_from_capability(capability),
@@ -165,16 +156,13 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
     ptx, found = None, None
     name = _kernel_name(llvm_ir)
     target = compiler.sm_arch_from_capability(capability)
-    ptxas = any(wanted for _, wanted in _collectors)
-    settings = _ptxas_of_triton(capability) if ptxas else contextlib.nullcontext()
+    ptxas = any(wanted for _, wanted in _collectors) and _ptxas_for(capability)
     try:
         if _installed is not None:
-            with settings:
-                ptx, found = _compile_with(_installed, compiler, capability, options, llvm_ir, name, ptxas)
+            ptx, found = _compile_with(_installed, compiler, capability, options, llvm_ir, name, ptxas)
             metadata["name"] = name
         elif _collectors:
-            with settings:
-                found = oriel.report(_source_for_oriel(llvm_ir), target, ptxas=ptxas, name=f"{name}.llir")
+            found = oriel.report(_source_for_oriel(llvm_ir), target, ptxas=ptxas, name=f"{name}.llir")
     except oriel.Error as error:
         import triton
         reason = f"Oriel {oriel.__version__} cannot compile what Triton {triton.__version__} writes for {name}: {error}"

@@ -7,10 +7,11 @@ use oriel::entity::EntityRef;
 use oriel::live::LiveRangeCalc;
 use oriel::report::CodeReport;
 use oriel::report::page::PageWriter;
+use oriel_tool::ptxas::Ptxas;
 use oriel_tool::reported::{ReportInput, Wanted};
 use oriel_tool::source::Source;
 use oriel_tool::tune::TuneArguments;
-use oriel_tool::{compile, ptxas, report, tune};
+use oriel_tool::{compile, report, tune};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -34,6 +35,22 @@ fn source(name: PathBuf, content: Option<Vec<u8>>) -> Source {
             name: name.to_string_lossy().into_owned(),
             content,
         },
+    }
+}
+
+/// Whether ptxas compiles the code, or the ptxas that does.
+#[derive(FromPyObject)]
+enum PtxasArgument {
+    Wanted(bool),
+    Program(PathBuf),
+}
+
+impl PtxasArgument {
+    fn program(self) -> Option<Ptxas> {
+        match self {
+            Self::Wanted(is_wanted) => is_wanted.then(Ptxas::of_environment),
+            Self::Program(path) => Some(Ptxas::named(path)),
+        }
     }
 }
 
@@ -83,8 +100,9 @@ fn report_on(
     content: Option<Vec<u8>>,
     sm: Vec<String>,
     profile: Option<String>,
-    ptxas: bool,
+    ptxas: PtxasArgument,
 ) -> PyResult<Functions> {
+    let ptxas = ptxas.program();
     let collect = || {
         let profile = profile.as_deref().map(report::profile).transpose()?;
         let wanted = Wanted { sm, profile, ptxas };
@@ -111,8 +129,9 @@ fn compile_source(
     level: u8,
     flags: String,
     fp_fusion: bool,
-    ask_ptxas: bool,
+    ptxas: PtxasArgument,
 ) -> PyResult<(Vec<u8>, String, Functions)> {
+    let ptxas = ptxas.program();
     let compile = || {
         let mut options = compile::options_with(&flags)?;
         options.phase_effects = true;
@@ -125,14 +144,11 @@ fn compile_source(
         }
         let source = source(name, content);
         let compiled = source.with_module(|module| compiler.compile(module))?;
-        let functions = compiled.functions.iter();
-        // Without `sm`, the module determines the target, which all its functions share.
-        let targets = functions.map(|function| function.code.view().function().sm.to_string());
-        let figures = match sm.or(targets.min()) {
-            Some(sm) if ask_ptxas => {
-                ptxas::measure(&compiled.ptx, &sm).map_err(|problem| format!("{source}: {problem}"))?
-            }
-            _ => Default::default(),
+        let figures = match ptxas {
+            Some(ptxas) => ptxas
+                .measure(&compiled.ptx)
+                .map_err(|problem| format!("{source}: {problem}"))?,
+            None => Default::default(),
         };
         let input = ReportInput::of_compiled(compiled.functions, figures);
         Ok((compiled.ptx, compiled.report, Functions { inputs: vec![input] }))

@@ -164,3 +164,17 @@ import oriel
     assert result.stderr.splitlines()[-1] == (
         "ImportError: Oriel needs LLVM 22 (libLLVM.so.22.1: cannot open shared object file: No such file or directory): "
         "apt-get install libllvm22")
+
+
+def test_a_ptxas_can_be_named(kernel, tmp_path):
+    ptxas = tmp_path / "my ptxas"
+    ptxas.write_text("#!/bin/sh\ncat > /dev/null\necho \"$@\" > \"$0.arguments\"\n"
+                     "echo 'ptxas info : Function properties for scale' >&2\necho 'ptxas info : Used 33 registers' >&2\n")
+    ptxas.chmod(0o755)
+    for run in (oriel.report, oriel.compile):
+        found = run(kernel, "90a", ptxas=ptxas)
+        report = found if run is oriel.report else found.report
+        assert report["scale"].ptxas_registers == 33
+        assert "-arch=sm_90a" in (tmp_path / "my ptxas.arguments").read_text()
+    with pytest.raises(oriel.Error, match="no ptxas: No such file"):
+        oriel.report(kernel, 80, ptxas=tmp_path / "no ptxas")

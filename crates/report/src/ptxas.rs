@@ -32,6 +32,13 @@ pub fn without_debug_target(ptx: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the compute capability that PTX is for, such as 80 or 90a.
+pub fn target_of(ptx: &str) -> Option<&str> {
+    let mut targets = ptx.lines().filter_map(|line| line.strip_prefix(".target sm_"));
+    let target = targets.next()?;
+    target.split([',', ' ']).next()
+}
+
 /// Parses ptxas' messages: the figures of each function, by name.
 pub fn parse_messages(text: &str) -> BTreeMap<String, PtxasFigures> {
     let mut functions: BTreeMap<String, PtxasFigures> = BTreeMap::new();
@@ -71,6 +78,19 @@ fn number_before<'a>(item: &'a str, unit: &str) -> Option<(u32, &'a str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_target_keeps_its_letter() {
+        let ptx = |target| format!("// .target sm_80\n.version 8.6\n.target {target}\n.address_size 64\n");
+        for (line, expected) in [
+            ("sm_90a", "90a"),
+            ("sm_80, debug", "80"),
+            ("sm_100f,debug", "100f"),
+        ] {
+            assert_eq!(target_of(&ptx(line)), Some(expected));
+        }
+        assert_eq!(target_of(".version 8.6\n"), None);
+    }
 
     #[test]
     fn ptx_is_measured_as_without_variables() {

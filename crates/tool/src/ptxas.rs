@@ -1,6 +1,6 @@
 //! Runs ptxas, if it is installed.
 
-use oriel::report::ptxas::{PtxasFigures, parse_messages, without_debug_target};
+use oriel::report::ptxas::{PtxasFigures, parse_messages, target_of, without_debug_target};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -15,8 +15,23 @@ pub struct Ptxas {
 impl Ptxas {
     /// The program, which may not exist.
     pub fn of_environment() -> Self {
-        let program = std::env::var_os("LLVM_PTXAS_EXECUTABLE").unwrap_or_else(|| "ptxas".into());
+        Self::named(std::env::var_os("LLVM_PTXAS_EXECUTABLE").unwrap_or_else(|| "ptxas".into()))
+    }
+
+    /// The program of this name or path, which may not exist.
+    pub fn named(program: impl Into<OsString>) -> Self {
+        let program = program.into();
         Self { program }
+    }
+
+    /// Returns the figures of the functions of `ptx`, compiled for the target that it names.
+    ///
+    /// # Errors
+    /// If there is no ptxas, or it refuses the code.
+    pub fn measure(&self, ptx: &[u8]) -> Result<BTreeMap<String, PtxasFigures>, String> {
+        let text = String::from_utf8_lossy(ptx);
+        let sm = target_of(&text).ok_or("the PTX has no target")?;
+        Ok(self.assemble(ptx, sm, None)?.0)
     }
 
     /// Returns a command that runs it.
@@ -75,12 +90,4 @@ impl Ptxas {
             self.program.display()
         )
     }
-}
-
-/// Returns ptxas' figures of the functions of `ptx`, compiled for `sm`, such as 80 or 90a.
-///
-/// # Errors
-/// If there is no ptxas, or it refuses the code.
-pub fn measure(ptx: &[u8], sm: &str) -> Result<BTreeMap<String, PtxasFigures>, String> {
-    Ok(Ptxas::of_environment().assemble(ptx, sm, None)?.0)
 }

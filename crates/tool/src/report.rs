@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::diff::{self, ToleranceArguments};
 use crate::progress::Progress;
+use crate::ptxas::Ptxas;
 use crate::reported::{ReportedFunction, Wanted};
 use crate::source::Source;
 use clap::Args;
@@ -76,7 +77,7 @@ impl ReportArguments {
         Wanted {
             sm: self.sm.clone(),
             profile: self.profile,
-            ptxas: self.ptxas,
+            ptxas: self.ptxas.then(Ptxas::of_environment),
         }
     }
 }

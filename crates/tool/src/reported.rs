@@ -1,6 +1,7 @@
 //! Collects the functions of a report.
 
 use crate::modules::{compile_module, compile_with_phases, is_module};
+use crate::ptxas::Ptxas;
 use crate::source::Source;
 use oriel::live::LiveRangeCalc;
 use oriel::options::Profile;
@@ -25,8 +26,8 @@ pub struct Wanted {
     pub sm: Vec<String>,
     /// The profile of the phases to run, if any.
     pub profile: Option<Profile>,
-    /// Compile with ptxas and add its figures.
-    pub ptxas: bool,
+    /// Compile with this ptxas and add its figures.
+    pub ptxas: Option<Ptxas>,
 }
 
 impl Wanted {
@@ -62,21 +63,17 @@ impl Wanted {
 
     fn compile(&self, source: &Source, sm: Option<&str>) -> Result<ReportInput, String> {
         let compiled = compile_module(source, sm)?;
-        let target = compiled
-            .snapshots
-            .first()
-            .map(|first| first.view().function().sm.to_string());
-        let measure = |ptx: &Option<Vec<u8>>| match (ptx, sm.or(target.as_deref())) {
-            (Some(ptx), Some(sm)) if self.ptxas => {
-                crate::ptxas::measure(ptx, sm).map_err(|problem| format!("{source}: {problem}"))
-            }
+        let measure = |ptx: Option<&[u8]>| match (ptx, &self.ptxas) {
+            (Some(ptx), Some(ptxas)) => ptxas
+                .measure(ptx)
+                .map_err(|problem| format!("{source}: {problem}")),
             _ => Ok(ByFunction::new()),
         };
-        let mut ptxas = measure(&compiled.ptx)?;
+        let mut ptxas = measure(compiled.ptx.as_deref())?;
         let (mut optimized, mut llvm_ptxas) = (None, ByFunction::new());
         if let Some(profile) = self.profile {
             let (functions, ptx) = compile_with_phases(source, sm, profile)?;
-            llvm_ptxas = std::mem::replace(&mut ptxas, measure(&Some(ptx))?);
+            llvm_ptxas = std::mem::replace(&mut ptxas, measure(Some(&ptx))?);
             optimized = Some(functions);
         }
         Ok(ReportInput {
