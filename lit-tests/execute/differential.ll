@@ -21,6 +21,8 @@
 ; BEFORE: ssa k: hash [[HASH:[0-9a-f]+]]
 ; BEFORE: ssa before OptimizeHotColdFlow k: hash [[HASH]]
 ; BEFORE: ssa after MergeBasicBlocks@ssa k: hash [[HASH]]
+; RUN: not %oriel exec %s --blind 1 --kernel nothing 2>&1 | FileCheck %s --check-prefix=KERNEL
+; KERNEL: oriel: there is no kernel 'nothing'; there are: {{[a-z_]+}}
 ; RUN: not %oriel exec %s --blind 1 --before nonsense 2>&1 | FileCheck %s --check-prefix=PHASE
 ; PHASE: 'nonsense' is no phase; phases are:
 target triple = "nvptx64-nvidia-cuda"

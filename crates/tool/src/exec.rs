@@ -502,10 +502,16 @@ fn dump<'a>(
 fn run_blindly(arguments: &ExecArguments, programs: &[Candidate]) -> Result<(), String> {
     let limits = arguments.limits();
     let seed = arguments.blind.unwrap_or_default();
-    let kernels: Vec<String> = match &arguments.kernel {
-        Some(kernel) => vec![kernel.clone()],
-        None => programs[0].program.kernel_names().map(str::to_owned).collect(),
-    };
+    let mut kernels: Vec<String> = programs[0].program.kernel_names().map(str::to_owned).collect();
+    if let Some(kernel) = &arguments.kernel {
+        if !kernels.contains(kernel) {
+            return Err(format!(
+                "there is no kernel '{kernel}'; there are: {}",
+                kernels.join(", ")
+            ));
+        }
+        kernels = vec![kernel.clone()];
+    }
     let mut differing = Vec::new();
     let progress = progress_of_runs(arguments, programs.len() * kernels.len());
     for kernel in &kernels {
