@@ -1,7 +1,7 @@
 //! The steps for one function at one stage.
 
 use crate::live::LiveRangeCalc;
-use crate::live::pressure::Pressure;
+use crate::live::pressure::{Pressure, exceeds_in_a_block};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
@@ -289,7 +289,10 @@ enum Change {
 
 /// True if at least this many 32-bit data registers are live at once.
 fn has_pressure(snapshot: &Snapshot<'_>, least: u32) -> bool {
-    least == 0 || excess_pressure(snapshot, least - 1) > 0
+    let Some(most) = least.checked_sub(1) else {
+        return true;
+    };
+    exceeds_in_a_block(snapshot, most) || excess_pressure(snapshot, most) > 0
 }
 
 /// Runs the phases on a function and judges the result.

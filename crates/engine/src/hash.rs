@@ -3,7 +3,7 @@
 //!
 //! They are for tables whose keys this program chooses; they do not withstand chosen collisions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// FNV-1a over 32 bits: the hash of edges, interferences, value tables (G. Fowler, L. C. Noll,
@@ -116,6 +116,10 @@ impl CodeHash {
 /// withstands chosen collisions, which makes up most of the time of a lookup with keys as short as
 /// these.
 pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHash>>;
+
+/// A set of such numbers, for a few out of many: it takes memory by what it contains, and an
+/// [`EntitySet`](crate::entity::EntitySet) by the largest number.
+pub type NumberSet<K> = HashSet<K, BuildHasherDefault<NumberHash>>;
 
 /// Folded multiplication, as in Wang Yi's wyhash: a word at a time, the two halves of the product
 /// combined by exclusive or, so that low and high bits depend on the whole word.

@@ -30,7 +30,7 @@ pub(super) fn check_entities(function: &Function, findings: &mut Vec<Finding>) {
 }
 
 fn check_placement(function: &Function, findings: &mut Vec<Finding>) {
-    let mut placed = EntitySet::new();
+    let mut placed = EntitySet::with_capacity(function.block_limit());
     for &block in function.blocks() {
         if !placed.insert(block) {
             findings.push(Finding::in_block(FindingKind::WrongPlacement, block));
@@ -90,7 +90,7 @@ fn is_removed_object(function: &Function, special: Special) -> bool {
 
 /// Checks the lists of definitions and uses, and interning.
 pub(super) fn check_lists(function: &Function, findings: &mut Vec<Finding>) {
-    let mut listed = EntitySet::new();
+    let mut listed = EntitySet::with_capacity(function.slots.len());
     for register in function.registers() {
         for is_definition in [true, false] {
             check_references(function, register, is_definition, &mut listed, findings);

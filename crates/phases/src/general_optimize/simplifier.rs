@@ -9,7 +9,8 @@
 //! information, the backward scan is not tried.
 
 use super::branch_conditions::{BranchConditions, FlowPoint, parts};
-use oriel_engine::entity::{Block, EntitySet, Register};
+use oriel_engine::entity::{Block, Register};
+use oriel_engine::hash::NumberSet;
 use oriel_ori::{ControlFlow, Function, Operand, Operation};
 
 /// The result of a scan.
@@ -65,7 +66,7 @@ fn scan_backward(
     branch_conditions: &BranchConditions,
     predicate: Register,
 ) -> Scan {
-    let mut visited: EntitySet<Register> = EntitySet::new();
+    let mut visited: NumberSet<Register> = NumberSet::default();
     let mut pending = vec![predicate];
     visited.insert(predicate);
     let mut found = Scan::default();

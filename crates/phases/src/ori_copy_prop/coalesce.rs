@@ -70,7 +70,7 @@ fn find_merges(
     }
     let liveness = context.liveness(function);
     let test = InterferenceTest::new(function, &liveness);
-    let mut taken: EntitySet<Register> = EntitySet::new();
+    let mut taken: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut merges = Vec::new();
     let mut is_last = true;
     for (copy, block, gone, kept) in copies {

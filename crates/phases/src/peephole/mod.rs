@@ -62,7 +62,8 @@ mod weigh;
 use super::knobs::Knob;
 use super::{Analyses, PhaseContext, RemarkKind};
 use matcher::Matcher;
-use oriel_engine::entity::{EntitySet, Register};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::Register;
 use oriel_ori::{Function, Instruction, InstructionFlags, Operand, Operation};
 use rewrite::Rewrite;
 use rule::Governs;
@@ -84,7 +85,7 @@ pub struct Peephole {
     scale: Scale,
     /// Instructions to visit, the next one last.
     pending: Vec<Instruction>,
-    is_pending: EntitySet<Instruction>,
+    is_pending: EntityBitSet<Instruction>,
 }
 
 impl Peephole {
@@ -95,7 +96,7 @@ impl Peephole {
             counts: vec![0; table().len()],
             scale: Scale::new(context.options.register_budget),
             pending: Vec::new(),
-            is_pending: EntitySet::new(),
+            is_pending: EntityBitSet::new(),
         }
     }
 
@@ -155,7 +156,7 @@ impl Peephole {
 
     fn push(
         pending: &mut Vec<Instruction>,
-        is_pending: &mut EntitySet<Instruction>,
+        is_pending: &mut EntityBitSet<Instruction>,
         instruction: Instruction,
     ) {
         if is_pending.insert(instruction) {

@@ -13,8 +13,9 @@
 //! Here, conversions and addresses are seen through, too.
 
 use super::Subject;
-use oriel_engine::entity::{EntitySet, FrameObject, Register};
+use oriel_engine::entity::{FrameObject, Register};
 use oriel_engine::graph::Loop;
+use oriel_engine::hash::NumberSet;
 use oriel_engine::snapshot::abi::BlockFlags;
 use oriel_ori::{Function, Instruction, Operand, OperandKind, Operation, Special};
 
@@ -80,7 +81,7 @@ pub fn counter(subject: &Subject<'_, '_>, register: Register) -> Option<Counter>
 /// around it.
 pub fn is_known_when_unrolled(subject: &Subject<'_, '_>, register: Register) -> bool {
     let function = subject.function;
-    let mut seen: EntitySet<Register> = EntitySet::new();
+    let mut seen: NumberSet<Register> = NumberSet::default();
     let mut pending = vec![register];
     while let Some(register) = pending.pop() {
         if !seen.insert(register) {

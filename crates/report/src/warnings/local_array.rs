@@ -18,7 +18,8 @@
 use super::counters::{is_known_when_unrolled, sum_of};
 use super::{Subject, Warning, WarningKind};
 use crate::estimate::Target;
-use oriel_engine::entity::{EntitySet, FrameObject, Register};
+use oriel_engine::entity::{FrameObject, Register};
+use oriel_engine::hash::NumberSet;
 use oriel_ori::{Function, Instruction, Operand, OperandKind, Operation, Special};
 
 /// Smaller objects are single values, not arrays.
@@ -119,7 +120,7 @@ fn in_registers(subject: &Subject<'_, '_>, arrays: &[(Instruction, u64)]) -> Opt
 /// Follows the address of an object.
 fn follow(function: &Function, object: FrameObject) -> Accesses {
     let mut found = Accesses::default();
-    let mut seen: EntitySet<Register> = EntitySet::new();
+    let mut seen: NumberSet<Register> = NumberSet::default();
     let mut pending: Vec<(Instruction, usize)> = Vec::new();
     for &block in function.blocks() {
         for instruction in function.instructions(block) {

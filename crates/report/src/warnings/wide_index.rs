@@ -14,7 +14,8 @@
 use super::counters::counter;
 use super::ranges::{Ranges, most_threads};
 use super::{Subject, Warning, WarningKind};
-use oriel_engine::entity::{EntitySet, Register};
+use oriel_engine::entity::Register;
+use oriel_engine::hash::NumberSet;
 use oriel_ori::{Function, Instruction, Operation};
 
 /// Instructions of the machine that a warning must at least be about.
@@ -110,7 +111,7 @@ fn needless_instructions(function: &Function, instruction: Instruction) -> u32 {
 /// True if a sum goes nowhere but to itself in the next round, comparisons and conversions to 32
 /// bits.
 fn only_counts(function: &Function, sum: Instruction) -> bool {
-    let mut seen: EntitySet<Register> = EntitySet::new();
+    let mut seen: NumberSet<Register> = NumberSet::default();
     let mut pending: Vec<Register> = function.result(sum, 0).as_register().into_iter().collect();
     let mut comes_back = false;
     while let Some(register) = pending.pop() {
