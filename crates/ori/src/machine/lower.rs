@@ -4,11 +4,11 @@
 //! operands change. Otherwise the mappings of the operation are searched: with the operands as they
 //! are, with the first two exchanged, and with constants moved into registers.
 
+use super::exporter::{ExportError, Exporter, Lowered, Records, is_same};
 use super::fit::{BestMapping, Fit, Written, best_mapping, description_of, fit, is_register, special_fits};
 use super::from_machine::Reading;
 use super::opcode_mapping::{OpcodeMapping, mappings_of};
 use super::operand_class::OperandClass;
-use super::to_machine::{ExportError, Exporter};
 use crate::function::{Constant, Instruction, RegisterFile, Special};
 use crate::modifiers::Modifiers;
 use crate::operand::{Operand, OperandKind};
@@ -17,37 +17,6 @@ use crate::types::DataType;
 use oriel_engine::entity::{Instruction as MachineInstruction, Register};
 use oriel_engine::snapshot::abi::{ConstantKind, OperandFlags, OperandKind as RecordKind, OperandRecord};
 use smallvec::SmallVec;
-
-/// The operands of a machine instruction.
-pub(super) type Records = SmallVec<[OperandRecord; 6]>;
-
-/// A machine instruction to emit.
-#[derive(Clone, Debug)]
-pub(super) struct Lowered {
-    /// The opcode, unless it is that of the origin.
-    pub opcode: Option<&'static str>,
-    pub operands: Records,
-}
-
-/// Flags that do not affect an instruction's meaning: kill and dead flags, as LLVM saw them.
-const LIVENESS: OperandFlags = OperandFlags::KILL
-    .union(OperandFlags::DEAD)
-    .union(OperandFlags::RENAMABLE);
-
-/// True if `new` equals operand `number` of `origin`.
-pub(super) fn is_same(
-    new: &OperandRecord,
-    old: &OperandRecord,
-    origin: MachineInstruction,
-    number: usize,
-) -> bool {
-    if new.kind == RecordKind::Original as u8 {
-        return new.index == origin.as_u32() && new.value == number as i64;
-    }
-    let significant = |record: &OperandRecord| record.flags & !LIVENESS.bits();
-    (new.kind, new.index, new.value) == (old.kind, old.index, old.value)
-        && significant(new) == significant(old)
-}
 
 /// The input operand that a new one replaces: instruction, number, record.
 type Input<'a> = Option<(MachineInstruction, usize, &'a OperandRecord)>;

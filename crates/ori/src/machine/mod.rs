@@ -7,10 +7,12 @@
 //! | `opcode_mapping.rs` | the table from LLVM's opcodes to Ori, used in both directions |
 //! | `patterns/` | its rows, by subject, from which the build generates the table |
 //! | `from_machine.rs` | snapshot to Ori |
-//! | `to_machine.rs` | Ori to a plan: blocks, branches, edges, numbers |
+//! | `to_machine.rs` | Ori to a plan: blocks, branches, edges |
+//! | `exporter.rs` | the plan while it is written: instructions and numbers |
 //! | `fit.rs` | the opcodes that can implement an instruction |
 //! | `lower.rs` | Ori to a plan: one instruction |
 
+mod exporter;
 mod fit;
 mod from_machine;
 mod lower;
@@ -19,8 +21,9 @@ mod opcode_mapping;
 mod operand_class;
 mod to_machine;
 
+pub use exporter::ExportError;
 pub use fit::{has_machine_opcode, takes_directly};
 pub use from_machine::{ImportError, from_machine};
 pub use opcode_mapping::{OpcodeMapping, all_mappings, mapping_named, mappings_of};
 pub use operand_class::{Description, Encoding, OperandClass};
-pub use to_machine::{ExportError, to_machine};
+pub use to_machine::to_machine;
