@@ -28,13 +28,16 @@ pub(super) struct Segment {
     pub decided: Option<bool>,
 }
 
+/// The blocks of one function in a node, in the order in which control runs through them.
+pub(super) type Stretch = SmallVec<[Segment; 1]>;
+
 /// An edge of the related flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub target: Node,
     /// The last block of each stretch.
     pub from: [Block; 2],
-    /// Whether the condition of the function before holds; for a fork, that of the branching side.
+    /// Whether the condition of the function before holds.
     pub sense: Option<bool>,
 }
 
@@ -45,12 +48,6 @@ pub(super) enum PairEnd {
     Jump,
     /// Both branch; the conditions must be equal or opposite.
     Branch { opposite: bool },
-    /// One function branches where the other jumps: both directions of this side correspond to the
-    /// jump.
-    Fork {
-        /// The branching side.
-        side: usize,
-    },
     /// Both select among several targets by the same operands.
     Choice,
     /// Both leave the function.
@@ -60,7 +57,7 @@ pub(super) enum PairEnd {
 /// The content of a node.
 #[derive(Debug)]
 pub(super) struct NodeData {
-    pub stretches: [SmallVec<[Segment; 1]>; 2],
+    pub stretches: [Stretch; 2],
     pub end: PairEnd,
     pub edges: SmallVec<[Edge; 2]>,
 }
@@ -73,8 +70,6 @@ pub(super) struct Hints {
     /// Branches that go one way only, by side: the blocks with which the stretches start, the
     /// block, and whether its condition holds.
     pub decided: [NumberMap<(Block, Block, Block), bool>; 2],
-    /// Branches of the function before that are not decided, although the function after jumps.
-    pub open: NumberMap<Block, ()>,
 }
 
 /// The related flow, with derived data.
@@ -168,7 +163,7 @@ impl Builder<'_, '_> {
     /// Extends both stretches until their ends correspond.
     fn build(&mut self, pair: [Block; 2]) -> Result<NodeData, Unrelated> {
         let mut stretches = pair.map(|block| {
-            SmallVec::<[Segment; 1]>::from_elem(
+            Stretch::from_elem(
                 Segment {
                     block,
                     entered_from: None,
@@ -179,81 +174,45 @@ impl Builder<'_, '_> {
         });
         loop {
             let at = [0, 1].map(|side: usize| stretches[side][stretches[side].len() - 1].block);
-            let unrelated = Unrelated { blocks: at };
-            let ends = [0, 1].map(|side: usize| self.sides[side].end(at[side]).clone());
-            // Returns the direction of a branch that is known to go one way only.
-            let mut has_moved = false;
-            for side in 0..2 {
-                let decided = self.hints.decided[side]
-                    .get(&(pair[0], pair[1], at[side]))
-                    .copied();
-                if let (End::Branch(yes, no), Some(holds)) = (&ends[side], decided) {
-                    self.go_on(
-                        &mut stretches[side],
-                        if holds { *yes } else { *no },
-                        Some(holds),
-                        unrelated,
-                    )?;
-                    has_moved = true;
-                }
-            }
-            if has_moved {
+            if self.follow_decided_branches(pair, at, &mut stretches)? {
                 continue;
             }
-            match ends {
+            let unrelated = Unrelated { blocks: at };
+            let (end, edges) = match [0, 1].map(|side: usize| self.sides[side].end(at[side]).clone()) {
                 [End::Jump(before), End::Jump(after)] => {
-                    let targets = [before, after];
-                    for side in 0..2 {
-                        if self.sides[side].has_one_predecessor(targets[side]) {
-                            self.go_on(&mut stretches[side], targets[side], None, unrelated)?;
-                            has_moved = true;
-                        }
+                    if self.follow_private_jumps(at, [before, after], &mut stretches)? {
+                        continue;
                     }
-                    if !has_moved {
-                        let edges = SmallVec::from_elem(self.edge(targets, at, None), 1);
-                        return Ok(NodeData {
-                            stretches,
-                            end: PairEnd::Jump,
-                            edges,
-                        });
-                    }
+                    let edge = self.edge([before, after], at, None);
+                    (PairEnd::Jump, SmallVec::from_elem(edge, 1))
                 }
-                [End::Branch(yes, no), End::Jump(after)]
-                    if self.is_decided(at, after, [yes, no]).is_some() =>
-                {
-                    if self.hints.open.contains_key(&at[0]) {
-                        let edges = [(yes, true), (no, false)]
-                            .into_iter()
-                            .map(|(before, sense)| self.edge([before, after], at, Some(sense)))
-                            .collect();
-                        return Ok(NodeData {
-                            stretches,
-                            end: PairEnd::Fork { side: 0 },
-                            edges: without_repetition(edges),
-                        });
+                [End::Branch(yes, no), End::Jump(after)] => {
+                    match self.is_decided(at, after, [yes, no]) {
+                        Some(true) => extend(&mut stretches[0], yes, Some(true), unrelated)?,
+                        Some(false) => extend(&mut stretches[0], no, Some(false), unrelated)?,
+                        None => extend(&mut stretches[1], after, None, unrelated)?,
                     }
-                    let holds = self.is_decided(at, after, [yes, no]);
-                    let target = if holds == Some(true) { yes } else { no };
-                    self.go_on(&mut stretches[0], target, holds, unrelated)?;
+                    continue;
                 }
-                [End::Jump(target), _] => self.go_on(&mut stretches[0], target, None, unrelated)?,
-                [_, End::Jump(target)] => self.go_on(&mut stretches[1], target, None, unrelated)?,
+                [End::Jump(target), _] => {
+                    extend(&mut stretches[0], target, None, unrelated)?;
+                    continue;
+                }
+                [_, End::Jump(target)] => {
+                    extend(&mut stretches[1], target, None, unrelated)?;
+                    continue;
+                }
                 [End::Branch(yes, no), End::Branch(other_yes, other_no)] => {
                     let opposite = self.is_opposite(at, [yes, no], [other_yes, other_no]);
-                    let others = if opposite {
-                        [other_no, other_yes]
-                    } else {
-                        [other_yes, other_no]
+                    let others = match opposite {
+                        true => [other_no, other_yes],
+                        false => [other_yes, other_no],
                     };
                     let edges = [(yes, others[0], true), (no, others[1], false)]
                         .into_iter()
                         .map(|(before, after, sense)| self.edge([before, after], at, Some(sense)))
                         .collect();
-                    return Ok(NodeData {
-                        stretches,
-                        end: PairEnd::Branch { opposite },
-                        edges: without_repetition(edges),
-                    });
+                    (PairEnd::Branch { opposite }, without_repetition(edges))
                 }
                 [End::Choice(before), End::Choice(after)] if before.len() == after.len() => {
                     let edges = before
@@ -261,22 +220,65 @@ impl Builder<'_, '_> {
                         .zip(&after)
                         .map(|(&before, &after)| self.edge([before, after], at, None))
                         .collect();
-                    return Ok(NodeData {
-                        stretches,
-                        end: PairEnd::Choice,
-                        edges: without_repetition(edges),
-                    });
+                    (PairEnd::Choice, without_repetition(edges))
                 }
-                [End::Leave, End::Leave] => {
-                    return Ok(NodeData {
-                        stretches,
-                        end: PairEnd::Leave,
-                        edges: SmallVec::new(),
-                    });
-                }
+                [End::Leave, End::Leave] => (PairEnd::Leave, SmallVec::new()),
                 _ => return Err(unrelated),
+            };
+            return Ok(NodeData {
+                stretches,
+                end,
+                edges,
+            });
+        }
+    }
+
+    /// Extends stretches through branches that are known to go one way only; returns whether there
+    /// was one.
+    fn follow_decided_branches(
+        &self,
+        pair: [Block; 2],
+        at: [Block; 2],
+        stretches: &mut [Stretch; 2],
+    ) -> Result<bool, Unrelated> {
+        let mut has_moved = false;
+        for side in 0..2 {
+            let decided = self.hints.decided[side].get(&(pair[0], pair[1], at[side]));
+            if let (&End::Branch(yes, no), Some(&holds)) = (self.sides[side].end(at[side]), decided) {
+                let target = if holds { yes } else { no };
+                extend(
+                    &mut stretches[side],
+                    target,
+                    Some(holds),
+                    Unrelated { blocks: at },
+                )?;
+                has_moved = true;
             }
         }
+        Ok(has_moved)
+    }
+
+    /// Extends stretches through jumps to blocks with no other predecessor; returns whether there
+    /// was one.
+    fn follow_private_jumps(
+        &self,
+        at: [Block; 2],
+        targets: [Block; 2],
+        stretches: &mut [Stretch; 2],
+    ) -> Result<bool, Unrelated> {
+        let mut has_moved = false;
+        for side in 0..2 {
+            if self.sides[side].has_one_predecessor(targets[side]) {
+                extend(
+                    &mut stretches[side],
+                    targets[side],
+                    None,
+                    Unrelated { blocks: at },
+                )?;
+                has_moved = true;
+            }
+        }
+        Ok(has_moved)
     }
 
     fn edge(&mut self, targets: [Block; 2], from: [Block; 2], sense: Option<bool>) -> Edge {
@@ -285,26 +287,6 @@ impl Builder<'_, '_> {
             from,
             sense,
         }
-    }
-
-    fn go_on(
-        &self,
-        stretch: &mut SmallVec<[Segment; 1]>,
-        target: Block,
-        decided: Option<bool>,
-        unrelated: Unrelated,
-    ) -> Result<(), Unrelated> {
-        if stretch.len() >= STRETCH {
-            return Err(unrelated);
-        }
-        let last = stretch.len() - 1;
-        stretch[last].decided = decided;
-        stretch.push(Segment {
-            block: target,
-            entered_from: Some(stretch[last].block),
-            decided: None,
-        });
-        Ok(())
     }
 
     /// Returns the direction of a branch of the function before if the function after jumps
@@ -336,6 +318,26 @@ impl Builder<'_, '_> {
         let crossed = usize::from(before[0] == after[1]) + usize::from(before[1] == after[0]);
         crossed > straight
     }
+}
+
+/// Appends a block to a stretch that ends in a jump to it or in a decided branch.
+fn extend(
+    stretch: &mut Stretch,
+    target: Block,
+    decided: Option<bool>,
+    unrelated: Unrelated,
+) -> Result<(), Unrelated> {
+    if stretch.len() >= STRETCH {
+        return Err(unrelated);
+    }
+    let last = stretch.len() - 1;
+    stretch[last].decided = decided;
+    stretch.push(Segment {
+        block: target,
+        entered_from: Some(stretch[last].block),
+        decided: None,
+    });
+    Ok(())
 }
 
 /// Edges between the same two nodes from the same blocks are merged; their condition makes no

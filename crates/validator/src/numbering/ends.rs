@@ -179,12 +179,6 @@ impl NumberingPass<'_, '_> {
         });
         match self.related.nodes[node.index()].end {
             PairEnd::Jump => {}
-            PairEnd::Fork { side } => {
-                let branch = terminator(self.sides[side].function, blocks[side]);
-                let condition = self.source(side, branch, 0);
-                let condition = self.path_conditions.apply(self.values, condition);
-                self.conditions[node.index()] = condition.as_u32();
-            }
             PairEnd::Branch { opposite } => {
                 let branches = [0, 1].map(|side: usize| terminator(self.sides[side].function, blocks[side]));
                 let conditions = [0, 1].map(|side| {
