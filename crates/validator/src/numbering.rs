@@ -18,7 +18,7 @@ use super::memory::{Slots, StackPieces};
 use super::predicates::PathConditions;
 use super::related::{Node, PairEnd, Related};
 use super::side::{Side, terminator};
-use super::values::{Operator, Value, Values, mask};
+use super::values::{Named, Operator, Value, Values, mask};
 use super::{Doubt, DoubtKind};
 use oriel_arithmetic::TypedOperation;
 use oriel_engine::entity::{Block, EntityRef};
@@ -140,7 +140,8 @@ pub(super) struct NumberingPass<'a, 'f> {
     pub doubts: Vec<Doubt>,
     /// Variables that were read at a place where no definition dominates.
     pub undominated: Vec<u32>,
-    clobbered: u64,
+    /// Number of unknown values.
+    unknowns: u64,
     /// Registers that the function before reads undefined.
     undefined_before: NumberMap<u32, ()>,
     /// True if both functions number symbols and bases alike.
@@ -219,7 +220,7 @@ pub(super) fn number(
         slots: Slots::default(),
         doubts: Vec::new(),
         undominated: Vec::new(),
-        clobbered: 0,
+        unknowns: 0,
         undefined_before: NumberMap::default(),
         shares_numbers: sides[0].shares_numbers(&sides[1]),
         convergent: NumberMap::default(),
@@ -282,10 +283,11 @@ impl<'a> NumberingPass<'a, '_> {
         self.settings.pieces
     }
 
-    /// Returns an unknown value.
+    /// Returns a value that equals no other.
     pub(super) fn unknown(&mut self, width: u32) -> Value {
-        self.clobbered += 1;
-        self.values.intern(named(5, self.clobbered << 1), width, &[])
+        self.unknowns += 1;
+        self.values
+            .intern(named(Named::Unknown, self.unknowns), width, &[])
     }
 
     fn chain(&self, side: usize, chain: usize) -> u32 {
@@ -633,9 +635,9 @@ impl<'a> NumberingPass<'a, '_> {
             OperandKind::Special(special) => self.special(side, function.special_data(special)),
             OperandKind::Target(block) | OperandKind::FallThrough(block) => {
                 self.values
-                    .intern(named(0, u64::from(function.label(block))), 0, &[])
+                    .intern(named(Named::Block, u64::from(function.label(block))), 0, &[])
             }
-            OperandKind::None => self.values.intern(named(1, 0), 0, &[]),
+            OperandKind::None => self.values.intern(named(Named::NoOperand, 0), 0, &[]),
         };
         let have = self.values.width(plain);
         let mut value = match width < have && have > 0 {
@@ -693,18 +695,24 @@ impl<'a> NumberingPass<'a, '_> {
                 let object = object.as_u32();
                 self.values.intern(Operator::Frame { object }, 64, &[])
             }
-            Special::Physical(register) => self.values.intern(named(2, register.index() as u64), 64, &[]),
-            Special::SpecialRegister(register) => self.values.intern(named(3, register as u64), 32, &[]),
+            Special::Physical(register) => {
+                self.values
+                    .intern(named(Named::PhysicalRegister, register.index() as u64), 64, &[])
+            }
+            Special::SpecialRegister(register) => {
+                self.values
+                    .intern(named(Named::SpecialRegister, register as u64), 32, &[])
+            }
             Special::Machine { .. } => {
-                let number = self.sides[side].machine_operand(special);
-                self.values.intern(named(4, number), 0, &[])
+                let (kind, number) = self.sides[side].machine_operand(special);
+                self.values.intern(named(kind, number), 0, &[])
             }
         }
     }
 }
 
-fn named(space: u8, number: u64) -> Operator {
-    Operator::Named { space, number }
+fn named(kind: Named, number: u64) -> Operator {
+    Operator::Named { kind, number }
 }
 
 fn plain_operation(operation: Operation, bits: u32, is_float: bool) -> TypedOperation {

@@ -37,7 +37,10 @@ impl Values {
             Operator::Undefined { register } => return put(text, format_args!("undefined-{register}")),
             Operator::Symbol { name } => return put(text, format_args!("symbol{name}")),
             Operator::Frame { object } => return put(text, format_args!("stack{object}")),
-            Operator::Named { space, number } => put(text, format_args!("named{space}-{number}")),
+            Operator::Named { kind, number } => {
+                let name = format!("{kind:?}").to_lowercase();
+                put(text, format_args!("{name}{number}"));
+            }
             Operator::Sum { constant } => {
                 put(text, format_args!("sum{width}({constant:#x}"));
                 for (term, factor) in self.as_sum(value).terms {

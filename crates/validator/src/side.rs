@@ -1,5 +1,6 @@
 //! One of the two functions, with derived data.
 
+use super::values::Named;
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::OperandKind;
@@ -74,24 +75,25 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Returns a number for an operand that only the machine function describes; equal numbers mean
-    /// the same operand.
-    pub fn machine_operand(&self, special: Special) -> u64 {
+    /// Returns kind and number of an operand that only the machine function describes; the same kind
+    /// and number mean the same operand.
+    pub fn machine_operand(&self, special: Special) -> (Named, u64) {
+        /// For debuggers and messages: all are alike.
+        const METADATA: u64 = u64::MAX;
         let Special::Machine { instruction, operand } = special else {
-            return 0;
+            unreachable!("{special:?} is not the machine function's");
         };
-        let place = 1 << 63 | (instruction.index() as u64) << 16 | u64::from(operand);
-        let Some(snapshot) = self.snapshot else {
-            return place;
-        };
-        let records = snapshot.instruction(instruction).operand_records();
-        match records.get(operand as usize) {
-            // Metadata is only for debuggers and messages.
-            Some(record) if record.kind == OperandKind::Metadata as u8 => 1,
+        let place = (instruction.index() as u64) << 32 | u64::from(operand);
+        let record = self.snapshot.and_then(|snapshot| {
+            let records = snapshot.instruction(instruction).operand_records();
+            records.get(operand as usize)
+        });
+        match record {
+            Some(record) if record.kind == OperandKind::Metadata as u8 => (Named::MachineOperand, METADATA),
             Some(record) if record.kind == OperandKind::Immediate as u8 => {
-                2 | (record.value as u64) << 2 & !(1 << 63)
+                (Named::MachineImmediate, record.value as u64)
             }
-            _ => place,
+            _ => (Named::MachineOperand, place),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the validator: pairs of equivalent functions, pairs of different ones, and normal forms
 //! compared with arithmetic.
 
-use super::values::{Bitwise, Operator, Value, Values, mask};
+use super::values::{Bitwise, Named, Operator, Value, Values, mask};
 use super::{DoubtKind, Subject, Validator};
 use oriel_ori::{Comparison, Function, parse_function};
 use oriel_random::{Random, Stream};
@@ -477,7 +477,7 @@ fn build(values: &mut Values, expression: &Expression, inputs: &[u64; 3]) -> Vec
     let mut known: Vec<(Value, u64)> = (0..3)
         .map(|number| {
             let operator = Operator::Named {
-                space: 0,
+                kind: Named::SpecialRegister,
                 number: number as u64,
             };
             (values.intern(operator, width, &[]), inputs[number] & all)

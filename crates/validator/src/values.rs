@@ -84,10 +84,31 @@ pub(super) enum Operator {
     Symbol { name: u32 },
     /// The address of a stack object.
     Frame { object: u32 },
-    /// Any value that is identified by a number only.
-    Named { space: u8, number: u64 },
+    /// A value of a kind that a number, and operands if there are any, identify.
+    Named { kind: Named, number: u64 },
     /// An undefined value.
     Undefined { register: u32 },
+}
+
+/// The kinds of values that the validator only tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Named {
+    /// A block, by its label.
+    Block,
+    /// The operand that stands for none.
+    NoOperand,
+    /// A physical register, by its index.
+    PhysicalRegister,
+    /// A special register.
+    SpecialRegister,
+    /// An integer operand that only the machine function has.
+    MachineImmediate,
+    /// Any other such operand, by [`machine_operand`](super::side::Side::machine_operand).
+    MachineOperand,
+    /// An unknown value, equal to no other.
+    Unknown,
+    /// The address whose base and offset are the operands.
+    Address,
 }
 
 /// The bitwise operations.

@@ -165,7 +165,8 @@ impl NumberingPass<'_, '_> {
             // A symbol with a symbolic offset, or a base that is not a number.
             _ => {
                 let offset = self.source(side, instruction, first + 1);
-                self.values.intern(named(6, 0), width, &[base, offset])
+                self.values
+                    .intern(named(Named::Address, 0), width, &[base, offset])
             }
         }
     }
