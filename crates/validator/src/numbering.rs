@@ -84,7 +84,7 @@ pub(super) struct Effect {
     pub access: Option<MemoryAccess>,
 }
 
-/// A load of the function after, to be justified.
+/// A load of the function after, to be justified. Its alignment is a load of its own.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     node: Node,

@@ -332,6 +332,66 @@ bix2:
     assert_eq!(compare(&text("", load), &text(load, "")), Err(DoubtKind::Load));
 }
 
+/// Instructions that Ori does not know may fault like any load if LLVM says that they read memory.
+#[test]
+fn an_opaque_load_is_not_made_where_none_was() {
+    let text = |early: &str, late: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+{early}    %2:P = ISETP.lt.s32 %1, 4
+    BRA %2, bix1, bix2
+bix1:
+{late}    ST.shared.b32 %4, [0]
+    RET
+bix2:
+    RET
+"
+            ),
+        )
+    };
+    for load in [
+        "OPAQUE (TEX_1D may_load) %10",
+        "ASM (INLINEASM inline_asm) 0, 0, 131082 asm_reads",
+    ] {
+        let load = format!("    %4:R32 = {load}\n");
+        assert_eq!(compare(&text(&load, ""), &text("", &load)), Ok(()), "{load}");
+        let hoisted = compare(&text("", &load), &text(&load, ""));
+        assert_eq!(hoisted, Err(DoubtKind::Load), "{load}");
+    }
+    let pure = "    %4:R32 = OPAQUE (DEPBAR_VALUE) %10\n";
+    assert_eq!(compare(&text("", pure), &text(pure, "")), Ok(()));
+}
+
+/// A load of several elements faults unless its address is a multiple of the whole size.
+#[test]
+fn loads_are_merged_only_where_the_address_is_aligned() {
+    let text = |loads: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+{loads}    ST.global.b32 %1, [%10+64]
+    ST.global.b32 %2, [%10+68]
+    RET
+"
+            ),
+        )
+    };
+    let apart = text("    %1:R32 = LD.global.b32 [%10+8]\n    %2:R32 = LD.global.b32 [%10+12]\n");
+    let pair = text("    %1:R32, %2:R32 = LD.global.b32 [%10+8]\n");
+    let four = text("    %3:R32, %4:R32, %1:R32, %2:R32 = LD.global.b32 [%10]\n");
+    assert_eq!(compare(&apart, &pair), Err(DoubtKind::Load));
+    assert_eq!(compare(&pair, &four), Err(DoubtKind::Load));
+    assert_eq!(compare(&pair, &apart), Ok(()));
+    assert_eq!(compare(&four, &pair), Ok(()));
+    assert_eq!(compare(&four, &apart), Ok(()));
+}
+
 /// Assembly writes early-clobber results before it reads its inputs.
 #[test]
 fn an_early_result_is_no_input() {

@@ -109,6 +109,8 @@ pub(super) enum Named {
     Unknown,
     /// The address whose base and offset are the operands.
     Address,
+    /// That the operand, an address, is a multiple of the number.
+    Aligned,
 }
 
 /// The bitwise operations.

@@ -53,6 +53,9 @@ impl NumberingPass<'_, '_> {
             sources.push(value);
         }
         let whole = self.values.intern(operator, 0, &sources);
+        if is_plain && !touched.reads.is_empty() {
+            self.note_load(node, side, instruction, whole);
+        }
         for (index, result) in function.results(instruction).iter().enumerate() {
             if let Some(register) = result.as_register() {
                 let width = u32::from(function.register(register).bits);
@@ -210,33 +213,75 @@ impl NumberingPass<'_, '_> {
         }
         for index in 0..results.len() {
             let mut operands: SmallVec<[Value; 6]> = SmallVec::new();
-            let step = self.values.constant(
-                self.values.width(address).max(1),
-                index as u64 * u64::from(bits / 8),
-            );
-            operands.push(match index {
-                0 => address,
-                _ => self.values.add(self.values.width(address), address, step),
-            });
+            operands.push(self.at_offset(address, index as u64 * u64::from(bits / 8)));
             operands.extend_from_slice(&rest);
             let loaded = self.values.intern(operator, bits, &operands);
-            match side {
-                0 => {
-                    let place = (node, self.may_not_return(0));
-                    let places = self.loads_before.entry(loaded).or_default();
-                    if places.last().is_none_or(|&(last, _)| last != node) {
-                        places.push(place);
-                    }
-                }
-                _ => self.loads_after.push(Load {
-                    node,
-                    instruction,
-                    value: loaded,
-                    behind: self.may_not_return(1),
-                }),
-            }
+            self.note_load(node, side, instruction, loaded);
             self.set_loaded(side, instruction, index, loaded, in_memory);
         }
+        if results.len() > 1 {
+            self.note_alignment(node, side, instruction, address, u64::from(bits / 8));
+        }
+    }
+
+    /// Records a load that the other function must execute as well.
+    fn note_load(&mut self, node: Node, side: usize, instruction: Instruction, value: Value) {
+        let behind = self.may_not_return(side);
+        if side == 1 {
+            self.loads_after.push(Load {
+                node,
+                instruction,
+                value,
+                behind,
+            });
+            return;
+        }
+        let places = self.loads_before.entry(value).or_default();
+        if places.last().is_none_or(|&(last, _)| last != node) {
+            places.push((node, behind));
+        }
+    }
+
+    /// Records that a load of several elements faults unless its address is a multiple of its size.
+    /// Each half of it is then aligned to the size of the half.
+    fn note_alignment(
+        &mut self,
+        node: Node,
+        side: usize,
+        instruction: Instruction,
+        address: Value,
+        element: u64,
+    ) {
+        let function = self.sides[side].function;
+        let size = element * function.results(instruction).len() as u64;
+        if side == 1 {
+            let is_known = function
+                .access(instruction)
+                .is_some_and(|access| u32::from(access.log2_alignment) >= size.ilog2());
+            if !is_known {
+                let aligned = self.values.intern(named(Named::Aligned, size), 0, &[address]);
+                self.note_load(node, side, instruction, aligned);
+            }
+            return;
+        }
+        let mut part = size;
+        while part > element && part.is_power_of_two() {
+            for offset in (0..size).step_by(part as usize) {
+                let place = self.at_offset(address, offset);
+                let aligned = self.values.intern(named(Named::Aligned, part), 0, &[place]);
+                self.note_load(node, side, instruction, aligned);
+            }
+            part /= 2;
+        }
+    }
+
+    fn at_offset(&mut self, address: Value, offset: u64) -> Value {
+        if offset == 0 {
+            return address;
+        }
+        let width = self.values.width(address);
+        let offset = self.values.constant(width, offset);
+        self.values.add(width, address, offset)
     }
 
     /// Extends a loaded value to the width of the result.
