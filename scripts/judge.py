@@ -21,6 +21,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import common
@@ -65,7 +66,10 @@ def judged(ptx, sm, limits, cache):
         source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
         source.write_text(ptx)
         found = [ptxas.figures(program, source, cubin, sm, limit, to_link) for limit in limits]
-    key.write_text(json.dumps(found))
+    # Another thread may want the same: it sees a whole file or none.
+    part = key.with_suffix(f".{threading.get_ident()}")
+    part.write_text(json.dumps(found))
+    part.replace(key)
     return found
 
 
@@ -82,7 +86,8 @@ def measure(module, way, flags, arguments):
     """The figures of every kernel of a module compiled one way, or what failed."""
     project, path, sm, language = module
     sm = arguments.only_sm or sm
-    command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", "-mattr=+ptx86", "-O3", path, "-o", "-"]
+    version = 87 if int(re.sub(r"\D", "", sm)) > 101 else 86
+    command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", f"-mattr=+ptx{version}", "-O3", path, "-o", "-"]
     if flags is not None:
         command[1:1] = [f"-load={common.plugin()}", *shlex.split(flags)]
     try:
@@ -169,8 +174,10 @@ def main():
                     row["best"] = best(row)
                     everything[(sm or module[2], module[3], module[0], module[1].name, kernel)] = row
     shown = [*ways, "best"] if len(ways) > 1 else list(ways)
-    for language in sorted({key[1] for key in everything}):
-        table(language, {key: row for key, row in everything.items() if key[1] == language}, shown)
+    groups = [1, 0] if "," in arguments.sm else [1]
+    for group in groups:
+        for name in sorted({key[group] for key in everything}):
+            table(f"sm_{name}" if group == 0 else name, {key: row for key, row in everything.items() if key[group] == name}, shown)
     table("all", everything, shown)
     for way in ways:
         for figure in ("registers", "spilled", "sass"):
