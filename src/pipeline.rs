@@ -152,7 +152,6 @@ pub fn run(
     match change {
         Change::None => work.unchanged = Some(function),
         Change::Kept => work.plan = Some(plan(&function, snapshot)?),
-        Change::TakenBack => {}
     }
     Ok(work)
 }
@@ -186,9 +185,6 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
         plan(&function, snapshot)?;
     }
     let effects = work.effects.ok_or_else(|| "no phase was measured".to_owned())?;
-    if effects.taken_back.is_some() {
-        function = import(snapshot)?;
-    }
     Ok(PhaseRun {
         function,
         is_changed: work.is_changed,
@@ -279,12 +275,10 @@ fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, PipelineEr
 /// The result of optimising a function in Ori.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// There is no change.
+    /// LLVM keeps its original function, which the function in Ori is again.
     None,
-    /// LLVM gets the changed function.
+    /// LLVM gets the function in Ori.
     Kept,
-    /// LLVM keeps its original function.
-    TakenBack,
 }
 
 /// True if at least this many 32-bit data registers are live at once.
@@ -295,7 +289,8 @@ fn has_pressure(snapshot: &Snapshot<'_>, least: u32) -> bool {
     exceeds_in_a_block(snapshot, most) || excess_pressure(snapshot, most) > 0
 }
 
-/// Runs the phases on a function and judges the result.
+/// Runs the phases on a function and judges the result. A change that is taken back leaves the
+/// original function.
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
@@ -337,25 +332,24 @@ fn optimize(
             if let Some(effects) = &mut work.effects {
                 effects.taken_back = Some(reason);
             }
-            return Ok(Change::TakenBack);
+            *function = import(snapshot)?;
+            return Ok(Change::None);
         }
     }
-    match is_validated(function, snapshot, options, work)? {
-        true => Ok(Change::Kept),
-        false => Ok(Change::TakenBack),
-    }
+    validate(function, snapshot, options, work)
 }
 
-/// Validates a function that may have changed. Returns whether LLVM may receive it.
-fn is_validated(
-    function: &Function,
+/// Validates a function that may have changed, and takes the change back if the options demand a
+/// proof and there is none.
+fn validate(
+    function: &mut Function,
     snapshot: &Snapshot<'_>,
     options: &Options,
     work: &mut Work,
-) -> Result<bool, PipelineError> {
+) -> Result<Change, PipelineError> {
     let validation = options.validation();
     if validation == Validation::Off || !work.is_changed {
-        return Ok(true);
+        return Ok(Change::Kept);
     }
     let before = import(snapshot)?;
     let subject = |function| Subject {
@@ -366,19 +360,20 @@ fn is_validated(
     let proof = proof.map_err(|doubt| doubt.describe(&before, function));
     work.validation = Some(proof.clone());
     let Err(doubt) = proof else {
-        return Ok(true);
+        return Ok(Change::Kept);
     };
     if validation == Validation::Check {
         work.warnings
             .push(format!("the validator cannot prove the change: {doubt}"));
-        return Ok(true);
+        return Ok(Change::Kept);
     }
     work.is_changed = false;
     work.remarks.push(not_proved(&doubt));
     if let Some(effects) = &mut work.effects {
         effects.taken_back = Some(format!("the validator cannot prove the change: {doubt}"));
     }
-    Ok(false)
+    *function = before;
+    Ok(Change::None)
 }
 
 /// Returns why a function costs more than the original one, whose weighted instructions are known.
@@ -576,4 +571,58 @@ fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) ->
         .expect("writing to a string does not fail");
     std::fs::write(&path, text)
         .map_err(|error| PipelineError::Failure(format!("{} cannot be written: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ori::Operand;
+    use crate::phases::registry::Forms;
+    use crate::phases::{PhaseContext, Selected};
+    use crate::snapshot::sample;
+
+    struct Silent;
+
+    impl Host for Silent {
+        fn wants_remarks(&self) -> bool {
+            false
+        }
+        fn phase_begins(&self, _: &Phase) {}
+        fn phase_ended(&self) {}
+    }
+
+    /// Lets the sample's loop start at one.
+    fn start_at_one(function: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
+        let start = function.first(function.entry()).expect("the sample has a move");
+        let one = Operand::immediate(1).expect("it fits");
+        function.set_source(start, 0, one);
+        PhaseResult::Changed
+    }
+
+    #[test]
+    fn a_change_that_is_not_proved_leaves_the_original_function() {
+        static WRONG: Phase = Phase::new("StartAtOne", Stage::Ssa, Forms::SSA, start_at_one);
+        let snapshot = sample::counting_loop();
+        let view = snapshot.view();
+        let mut options = Options {
+            phases: Phases::Listed(vec![Selected {
+                phase: &WRONG,
+                stage: Stage::Ssa,
+            }]),
+            validate: Some(Validation::Enforce),
+            ..Options::default()
+        };
+        options
+            .registry
+            .insert_after("GvnCse", &WRONG)
+            .expect("its name is new");
+        let original = import(&view).expect("Ori represents it").to_string();
+        let work = run(&view, &options, None, &Silent).expect("the phase runs");
+        assert!(matches!(work.validation, Some(Err(_))), "{work:?}");
+        assert!(work.plan.is_none() && !work.is_changed);
+        let left = work.unchanged.expect("the original is at hand");
+        assert_eq!(left.to_string(), original);
+        let run = run_phases(&view, &options).expect("the phase runs");
+        assert_eq!(run.function.to_string(), original);
+    }
 }
