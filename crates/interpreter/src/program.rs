@@ -65,7 +65,7 @@ pub(super) struct CallSite {
 pub(super) enum Base {
     /// A row of 64-bit values.
     Wide(u32),
-    /// A row of 32-bit values.
+    /// A row of 32-bit values; addresses wrap around at 32 bits.
     Word(u32),
     /// The same for all lanes.
     Fixed(u64),

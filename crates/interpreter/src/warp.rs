@@ -411,10 +411,11 @@ impl Warp {
                     .map(|address| address.wrapping_add_signed(offset)));
             }
             Base::Word(row) => {
+                // The sum is an address of 32 bits as well.
                 return Ok(self
                     .registers
                     .row::<u32>(row)
-                    .map(|address| u64::from(address).wrapping_add_signed(offset)));
+                    .map(|address| u64::from(address.wrapping_add_signed(offset as i32))));
             }
             Base::Fixed(address) => address,
             Base::Frame(place) => u64::from(frame.local_base + place),

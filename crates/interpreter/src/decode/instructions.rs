@@ -198,7 +198,7 @@ impl Compiler<'_> {
                 _ => 0,
             };
             let result = self.result(0, bits)?;
-            return self.emit_address(source, offset, false, result, bits);
+            return self.emit_address(source, offset, result, bits);
         }
         let data_type = self.function.data_type(self.current);
         let from = self.source(0, bits, data_type)?;

@@ -35,7 +35,7 @@ impl Compiler<'_> {
             OperandKind::Special(special) => match self.function.special_data(special) {
                 Special::Symbol { .. } | Special::Frame(_) => {
                     let result = self.new_row(bits);
-                    self.emit_address(operand, 0, false, result, bits)?;
+                    self.emit_address(operand, 0, result, bits)?;
                     Ok(result)
                 }
                 Special::SpecialRegister(register) => {
@@ -211,19 +211,20 @@ impl Compiler<'_> {
         Err(format!("{name}, which is not in the module"))
     }
 
-    /// Computes an address: in the space of its target, or generic.
+    /// Computes an address in the space of its target; that of a stack object is generic, as LLVM's
+    /// stack pointer is.
     pub(super) fn emit_address(
         &mut self,
         operand: Operand,
         offset: i64,
-        generic: bool,
         result: u32,
         bits: u32,
     ) -> Result<(), Unsupported> {
         let (base, space) = self.address(operand)?;
-        // LLVM's stack pointer is a generic address.
-        let is_stack = matches!(base, Base::Frame(_));
-        let window = if generic || is_stack { window_of(space) } else { 0 };
+        let window = match base {
+            Base::Frame(_) => window_of(space),
+            _ => 0,
+        };
         self.emit(Step::Address {
             base,
             offset,

@@ -252,6 +252,20 @@ fn warps_wait_for_each_other_and_combine() {
     assert_eq!(outcome.words, expected);
 }
 
+/// An index below zero with a positive offset: the compiler folds additions into offsets.
+#[test]
+fn addresses_of_32_bits_wrap_around() {
+    let text = storing(
+        "    %5:R32 = SHL.b32 %2, 2
+    ST.shared.b32.b32 %2, [%5]
+    %6:R32 = ISUB.b32 %5, 16",
+        "    %9:R32 = LD.shared.b32.b32 [%6+16]",
+    );
+    let outcome = run_on(&text, ".shared .align 4 .b8 staged[32];", 8, 1, 8);
+    outcome.result.unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(outcome.words, [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
 #[test]
 fn shuffles_votes_and_reductions() {
     let text = storing(
