@@ -1,6 +1,100 @@
 //! Joins: finds which variables need them, and checks the assumptions about back edges.
 
 use super::*;
+use crate::related::Segment;
+
+/// The definitions that may need joins, and the PHIs.
+struct Definitions<'a> {
+    bases: [u32; 3],
+    pieces: Option<&'a StackPieces>,
+    /// By variable.
+    seen: Vec<Seen>,
+    /// The definitions whose dominance frontiers get joins.
+    listed: Vec<(u32, Node)>,
+    phis: Vec<(Node, u32, Instruction)>,
+}
+
+/// The definitions of a variable so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    None,
+    /// Definitions in one node, which dominate all uses and need no join.
+    InOneNode(Node),
+    /// Definitions that are listed.
+    Listed,
+}
+
+impl<'a> Definitions<'a> {
+    /// Collects the definitions in both functions. `forced` are variables whose definitions are
+    /// listed even if they are in one node.
+    fn of(sides: &[Side<'_>; 2], related: &Related, pieces: Option<&'a StackPieces>, forced: &[u32]) -> Self {
+        let bases = bases(sides, pieces);
+        let mut definitions = Self {
+            bases,
+            pieces,
+            seen: vec![Seen::None; bases[2] as usize],
+            listed: Vec::new(),
+            phis: Vec::new(),
+        };
+        for &variable in forced {
+            definitions.seen[variable as usize] = Seen::Listed;
+        }
+        for &node in related.dominators.preorder() {
+            for (number, side) in sides.iter().enumerate() {
+                definitions.add_stretch(node, number, side, &related.nodes[node.index()].stretches[number]);
+            }
+        }
+        definitions
+    }
+
+    fn add_stretch(&mut self, node: Node, number: usize, side: &Side<'_>, stretch: &[Segment]) {
+        let function = side.function;
+        let base = self.bases[number];
+        let first_chain = base + function.register_limit() as u32;
+        let first_piece = first_chain + Chains::COUNT as u32;
+        let mut written = Chains::empty();
+        let mut has_store = false;
+        for (index, segment) in stretch.iter().enumerate() {
+            for instruction in function.instructions(segment.block) {
+                let operation = function.operation(instruction);
+                if operation.is_debug() {
+                    continue;
+                }
+                let results = function.results(instruction);
+                for register in results.iter().filter_map(Operand::as_register) {
+                    let variable = base + register.as_u32();
+                    self.define_register(variable, node);
+                    if operation == Operation::Phi && index == 0 {
+                        self.phis.push((node, variable, instruction));
+                    }
+                }
+                written |= touches(function, instruction).writes;
+                has_store |= operation == Operation::St;
+            }
+        }
+        for chain in written.numbers() {
+            self.listed.push((first_chain + chain as u32, node));
+        }
+        if let (Some(pieces), true) = (self.pieces, has_store) {
+            // The pieces that a store writes are known only with its address: it may write any.
+            let all = 0..pieces.count() as u32;
+            self.listed.extend(all.map(|piece| (first_piece + piece, node)));
+        }
+    }
+
+    fn define_register(&mut self, variable: u32, node: Node) {
+        let seen = &mut self.seen[variable as usize];
+        match *seen {
+            Seen::None => *seen = Seen::InOneNode(node),
+            Seen::InOneNode(first) if first == node => {}
+            Seen::InOneNode(first) => {
+                *seen = Seen::Listed;
+                self.listed.extend([(variable, first), (variable, node)]);
+            }
+            Seen::Listed => self.listed.push((variable, node)),
+        }
+    }
+}
 
 impl JoinPlan {
     /// Finds the joins of variables. `forced` are variables with one definition that does not
@@ -12,70 +106,10 @@ impl JoinPlan {
         guess: Guess,
         forced: &[u32],
     ) -> Self {
-        let bases = bases(sides, pieces);
-        let mut first_definition = vec![NONE; bases[2] as usize];
-        let mut definitions: Vec<(u32, Node)> = Vec::new();
-        let mut phis: Vec<(Node, u32, Instruction)> = Vec::new();
-        let mut define = |variable: u32, node: Node, always: bool| {
-            let first = &mut first_definition[variable as usize];
-            if *first == NONE {
-                *first = node.as_u32();
-                if always {
-                    definitions.push((variable, node));
-                }
-            } else if *first & !(1 << 31) != node.as_u32() || always {
-                if *first >> 31 == 0 && !always {
-                    definitions.push((variable, Node::from_u32(*first)));
-                    *first |= 1 << 31;
-                }
-                definitions.push((variable, node));
-            }
-        };
-        let mut is_forced = vec![false; if forced.is_empty() { 0 } else { bases[2] as usize }];
-        for &variable in forced {
-            is_forced[variable as usize] = true;
-        }
-        let is_forced = |variable: u32| is_forced.get(variable as usize).copied().unwrap_or(false);
-        for &node in related.dominators.preorder() {
-            for (number, side) in sides.iter().enumerate() {
-                let function = side.function;
-                let registers = function.register_limit() as u32;
-                let base = bases[number];
-                let mut written = Chains::empty();
-                for (index, segment) in related.nodes[node.index()].stretches[number].iter().enumerate() {
-                    for instruction in function.instructions(segment.block) {
-                        let operation = function.operation(instruction);
-                        if operation.is_debug() {
-                            continue;
-                        }
-                        for result in function.results(instruction) {
-                            let Some(register) = result.as_register() else {
-                                continue;
-                            };
-                            let variable = base + register.as_u32();
-                            define(variable, node, is_forced(variable));
-                            if operation == Operation::Phi && index == 0 {
-                                phis.push((node, variable, instruction));
-                            }
-                        }
-                        written |= touches(function, instruction).writes;
-                        if let Some(pieces) = pieces
-                            && operation == Operation::St
-                        {
-                            // The pieces that a store writes are known only with its address: it
-                            // may write any.
-                            for piece in 0..pieces.count() as u32 {
-                                define(base + registers + Chains::COUNT as u32 + piece, node, true);
-                            }
-                        }
-                    }
-                }
-                for chain in written.numbers() {
-                    define(base + registers + chain as u32, node, true);
-                }
-            }
-        }
-        let mut joins = place_joins(related, definitions);
+        let Definitions {
+            bases, listed, phis, ..
+        } = Definitions::of(sides, related, pieces, forced);
+        let mut joins = place_joins(related, listed);
         joins.extend(
             phis.iter()
                 .map(|&(node, variable, phi)| (node, variable, Some(phi))),
@@ -87,20 +121,18 @@ impl JoinPlan {
             next_class: 1 << 30,
             ..Self::default()
         };
-        let mut position = 0;
-        for node in 0..related.nodes.len() {
+        let mut joins = joins.into_iter().peekable();
+        for number in 0..related.nodes.len() {
             plan.first_member.push(plan.members.len() as u32);
-            let predecessors = related.graph.predecessors(Node::new(node)).len();
-            while position < joins.len() && joins[position].0.index() == node {
-                let (node, variable, phi) = joins[position];
-                position += 1;
+            let predecessors = related.graph.predecessors(Node::new(number)).len();
+            while let Some((node, variable, phi)) = joins.next_if(|&(node, ..)| node.index() == number) {
                 let side = usize::from(variable >= bases[1]);
                 let registers = sides[side].function.register_limit() as u32;
                 let own = variable - bases[side];
-                let name = if own < registers {
-                    own
-                } else {
-                    1 << 29 | (own - registers)
+                // Registers of the same number, and chains and pieces of the same number.
+                let name = match own < registers {
+                    true => own,
+                    false => 1 << 29 | (own - registers),
                 };
                 plan.members.push(Member {
                     node,
