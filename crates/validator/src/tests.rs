@@ -307,13 +307,13 @@ bix2:
     assert!(compare(&before, &wrong).is_err(), "both ways lead there");
 }
 
-#[test]
-fn a_load_is_not_made_where_none_was() {
-    let text = |early: &str, late: &str| {
-        parse(
-            "ssa",
-            &format!(
-                "bix0:
+/// Returns a function that stores %4 on one of two paths, with %4 defined before the branch or on
+/// that path.
+fn defined_early_or_late(early: &str, late: &str) -> Function {
+    parse(
+        "ssa",
+        &format!(
+            "bix0:
     %10:R64 = LD.param::entry.b64 [0]
     %1:R32 = LD.param::entry.b32 [8]
 {early}    %2:P = ISETP.lt.s32 %1, 4
@@ -324,46 +324,50 @@ bix1:
 bix2:
     RET
 "
-            ),
-        )
-    };
+        ),
+    )
+}
+
+#[test]
+fn a_load_is_not_made_where_none_was() {
     let load = "    %4:R32 = LD.global.b32 [%10]\n";
-    assert_eq!(compare(&text(load, ""), &text("", load)), Ok(()));
-    assert_eq!(compare(&text("", load), &text(load, "")), Err(DoubtKind::Load));
+    assert_eq!(
+        compare(&defined_early_or_late(load, ""), &defined_early_or_late("", load)),
+        Ok(())
+    );
+    assert_eq!(
+        compare(&defined_early_or_late("", load), &defined_early_or_late(load, "")),
+        Err(DoubtKind::Load)
+    );
 }
 
 /// Instructions that Ori does not know may fault like any load if LLVM says that they read memory.
 #[test]
 fn an_opaque_load_is_not_made_where_none_was() {
-    let text = |early: &str, late: &str| {
-        parse(
-            "ssa",
-            &format!(
-                "bix0:
-    %10:R64 = LD.param::entry.b64 [0]
-    %1:R32 = LD.param::entry.b32 [8]
-{early}    %2:P = ISETP.lt.s32 %1, 4
-    BRA %2, bix1, bix2
-bix1:
-{late}    ST.shared.b32 %4, [0]
-    RET
-bix2:
-    RET
-"
-            ),
-        )
-    };
     for load in [
         "OPAQUE (TEX_1D may_load) %10",
         "ASM (INLINEASM inline_asm) 0, 0, 131082 asm_reads",
     ] {
         let load = format!("    %4:R32 = {load}\n");
-        assert_eq!(compare(&text(&load, ""), &text("", &load)), Ok(()), "{load}");
-        let hoisted = compare(&text("", &load), &text(&load, ""));
+        assert_eq!(
+            compare(
+                &defined_early_or_late(&load, ""),
+                &defined_early_or_late("", &load)
+            ),
+            Ok(()),
+            "{load}"
+        );
+        let hoisted = compare(
+            &defined_early_or_late("", &load),
+            &defined_early_or_late(&load, ""),
+        );
         assert_eq!(hoisted, Err(DoubtKind::Load), "{load}");
     }
     let pure = "    %4:R32 = OPAQUE (DEPBAR_VALUE) %10\n";
-    assert_eq!(compare(&text("", pure), &text(pure, "")), Ok(()));
+    assert_eq!(
+        compare(&defined_early_or_late("", pure), &defined_early_or_late(pure, "")),
+        Ok(())
+    );
 }
 
 /// A load of several elements faults unless its address is a multiple of the whole size.
