@@ -1,4 +1,4 @@
-//===- ExportChains.cpp - Registers with several definitions ---------------===//
+//===- ExportChains.cpp - Chains of several definitions -------------------===//
 //
 // Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "Export.h"
+#include "ExportChains.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineInstr.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -35,33 +35,41 @@ static bool isRegister(const OrielRegisterOperand &Operand) {
   return (Operand.place & ORIEL_ACCESS_MASK) != ORIEL_ACCESS_FROM_BLOCK;
 }
 
-void SnapshotExporter::collectChainedPlaces() {
+/// True if the register has several definitions.
+static bool isChained(const OrielRegister &Register) {
+  return Register.flags & ORIEL_REGISTER_CHAINED;
+}
+
+void ChainExporter::collectPlaces(ArrayRef<OrielRegister> Registers,
+                                  ArrayRef<OrielRegisterOperand> Operands,
+                                  ArrayRef<MachineInstr *> Instructions) {
   // First their positions, without unpredictable branches, and their number for
   // each register.
   ChainEnds.assign(Registers.size() + 1, 0);
-  ChainedPositions.resize_for_overwrite(RegisterOperands.size() + 1);
+  ChainedPositions.resize_for_overwrite(Operands.size() + 1);
   size_t Count = 0;
-  for (uint32_t I = 0, E = RegisterOperands.size(); I != E; ++I) {
-    const OrielRegisterOperand &Operand = RegisterOperands[I];
+  for (uint32_t I = 0, E = Operands.size(); I != E; ++I) {
+    const OrielRegisterOperand &Operand = Operands[I];
     ChainedPositions[Count] = I;
-    Count += isRegister(Operand) && IsDefined[Operand.index] == DefinedAgain;
+    Count += isRegister(Operand) && isChained(Registers[Operand.index]);
   }
   ArrayRef<uint32_t> Positions = ArrayRef(ChainedPositions).take_front(Count);
   for (uint32_t I : Positions)
-    ++ChainEnds[RegisterOperands[I].index + 1];
+    ++ChainEnds[Operands[I].index + 1];
   std::partial_sum(ChainEnds.begin(), ChainEnds.end(), ChainEnds.begin());
   ChainedPlaces.resize_for_overwrite(Count);
   for (uint32_t I : Positions) {
-    const OrielRegisterOperand &Operand = RegisterOperands[I];
+    const OrielRegisterOperand &Operand = Operands[I];
     ChainedPlaces[ChainEnds[Operand.index]++] = {
-        InstructionPointers[Operand.place >> ORIEL_ACCESS_BITS], I,
+        Instructions[Operand.place >> ORIEL_ACCESS_BITS], I,
         isDefinition(Operand)};
   }
 }
 
-void SnapshotExporter::exportChain(uint32_t Register,
-                                   MutableArrayRef<ChainedPlace> Places,
-                                   const MachineRegisterInfo &MRI) {
+void ChainExporter::exportChain(uint32_t Register,
+                                MutableArrayRef<ChainedPlace> Places,
+                                const MachineRegisterInfo &MRI,
+                                SmallVectorImpl<OrielChainedOperand> &Chains) {
   bool IsSorted = Places.size() > SearchedOperands;
   auto Before = [](const ChainedPlace &A, const ChainedPlace &B) {
     return std::tie(A.Instruction, A.Operand) <
@@ -84,25 +92,20 @@ void SnapshotExporter::exportChain(uint32_t Register,
     if (Place == Places.end())
       continue;
     Place->IsListed = true;
-    ChainedOperands.push_back({Register, Place->Operand});
+    Chains.push_back({Register, Place->Operand});
   }
 }
 
-void SnapshotExporter::exportChains(const MachineFunction &MF) {
-  bool AnyChained = false;
-  for (size_t I = 0, E = Registers.size(); I != E; ++I)
-    if (LLVM_UNLIKELY(IsDefined[I] == DefinedAgain)) {
-      Registers[I].flags |= ORIEL_REGISTER_CHAINED;
-      AnyChained = true;
-    }
-  if (!AnyChained)
-    return;
-  collectChainedPlaces();
+void ChainExporter::run(const MachineRegisterInfo &MRI,
+                        ArrayRef<OrielRegister> Registers,
+                        ArrayRef<OrielRegisterOperand> Operands,
+                        ArrayRef<MachineInstr *> Instructions,
+                        SmallVectorImpl<OrielChainedOperand> &Chains) {
+  collectPlaces(Registers, Operands, Instructions);
   MutableArrayRef<ChainedPlace> Places = ChainedPlaces;
   for (uint32_t R = 0, First = 0, E = Registers.size(); R != E; ++R) {
-    if (Registers[R].flags & ORIEL_REGISTER_CHAINED)
-      exportChain(R, Places.slice(First, ChainEnds[R] - First),
-                  MF.getRegInfo());
+    if (isChained(Registers[R]))
+      exportChain(R, Places.slice(First, ChainEnds[R] - First), MRI, Chains);
     First = ChainEnds[R];
   }
 }

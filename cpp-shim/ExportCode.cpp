@@ -11,10 +11,14 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "Export.h"
+#include "ExportCode.h"
+#include "Support.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
@@ -23,6 +27,52 @@
 
 using namespace llvm;
 using namespace oriel;
+
+void CodeExporter::clear() {
+  SnapshotTables::clear();
+  Blocks.clear();
+  Edges.clear();
+  Predecessors.clear();
+  Instructions.clear();
+  Operands.clear();
+  RegisterOperands.clear();
+  MemoryOperands.clear();
+  Registers.clear();
+  BlockPointers.clear();
+  InstructionPointers.clear();
+  BlockIndex.clear();
+  BaseValueIndex.clear();
+  BaseValues.clear();
+}
+
+void CodeExporter::publish() {
+  SnapshotTables::publish();
+  lend(Blocks, Snapshot.blocks, Snapshot.block_count, /*Sentinels=*/1);
+  lend(Edges, Snapshot.edges, Snapshot.edge_count);
+  Snapshot.predecessors = Predecessors.data();
+  lend(Instructions, Snapshot.instructions, Snapshot.instruction_count,
+       /*Sentinels=*/1);
+  lend(Operands, Snapshot.operands, Snapshot.operand_count);
+  lend(RegisterOperands, Snapshot.register_operands,
+       Snapshot.register_operand_count);
+  lend(MemoryOperands, Snapshot.memory_operands, Snapshot.memory_operand_count);
+  lend(Registers, Snapshot.registers, Snapshot.register_count);
+}
+
+bool CodeExporter::exportRegisters(const MachineFunction &MF) {
+  const MachineRegisterInfo &MRI = MF.getRegInfo();
+  Registers.resize(MRI.getNumVirtRegs());
+  IsDefined.assign(MRI.getNumVirtRegs(), false);
+  for (uint32_t I = 0, E = Registers.size(); I != E; ++I) {
+    Register Reg = Register::index2VirtReg(I);
+    const TargetRegisterClass *Class = MRI.getRegClassOrNull(Reg);
+    if (!Class)
+      return refuse("it has virtual registers without a class");
+    uint16_t Flags = MRI.reg_empty(Reg) ? ORIEL_REGISTER_UNUSED : 0;
+    Registers[I] = {uint16_t(Class->getID()), Flags};
+  }
+  return true;
+}
 
 /// True if loop metadata on the branch of \p BB makes the assembly printer tell
 /// ptxas not to unroll.
@@ -34,8 +84,7 @@ static bool forbidsUnrolling(const BasicBlock &BB) {
   if (GetUnrollMetadata(Loop, "llvm.loop.unroll.disable"))
     return true;
   const MDNode *Count = GetUnrollMetadata(Loop, "llvm.loop.unroll.count");
-  return Count &&
-         mdconst::extract<ConstantInt>(Count->getOperand(1))->isOne();
+  return Count && mdconst::extract<ConstantInt>(Count->getOperand(1))->isOne();
 }
 
 /// Returns the properties of \p MBB that the snapshot records.
@@ -52,7 +101,7 @@ static uint32_t blockFlags(const MachineBasicBlock &MBB) {
   return Flags;
 }
 
-void SnapshotExporter::exportBlocks(MachineFunction &MF) {
+void CodeExporter::exportBlocks(MachineFunction &MF) {
   BlockIndex.resize(MF.getNumBlockIDs());
   for (MachineBasicBlock &MBB : MF) {
     BlockIndex[MBB.getNumber()] = BlockPointers.size();
@@ -75,7 +124,7 @@ void SnapshotExporter::exportBlocks(MachineFunction &MF) {
   Block->first_predecessor = Predecessors.size();
 }
 
-void SnapshotExporter::exportBlockProperties(
+void CodeExporter::exportBlockProperties(
     const MachineBlockFrequencyInfo *Frequencies) {
   OrielBlock *Block = Blocks.data();
   OrielEdge *Edge = Edges.data();
@@ -112,12 +161,12 @@ static void prefetch(const MachineInstr &MI) {
 /// instruction. The last one exists only if there is a debug instruction.
 enum LivenessOpcode : uint32_t { PlainOpcode, PhiOpcode, DebugOpcode };
 
-void SnapshotExporter::exportLivenessOpcodes() {
+void CodeExporter::exportLivenessOpcodes() {
   Opcodes.resize(DebugOpcode);
   Opcodes[PhiOpcode].flags = ORIEL_OPCODE_PHI;
 }
 
-uint32_t SnapshotExporter::livenessOpcode(const MachineInstr &MI) {
+uint32_t CodeExporter::livenessOpcode(const MachineInstr &MI) {
   if (LLVM_UNLIKELY(MI.isPHI()))
     return PhiOpcode;
   if (LLVM_LIKELY(!MI.isDebugOrPseudoInstr()))
@@ -127,7 +176,7 @@ uint32_t SnapshotExporter::livenessOpcode(const MachineInstr &MI) {
   return DebugOpcode;
 }
 
-template <ExportScope Scope> bool SnapshotExporter::exportCode() {
+template <ExportScope Scope> bool CodeExporter::exportCode() {
   for (uint32_t Block = 0, E = BlockPointers.size(); Block != E; ++Block) {
     MachineBasicBlock &MBB = *BlockPointers[Block];
     Blocks[Block].first_instruction = Instructions.size();
@@ -156,8 +205,8 @@ template <ExportScope Scope> bool SnapshotExporter::exportCode() {
   return true;
 }
 
-template bool SnapshotExporter::exportCode<ExportScope::Liveness>();
-template bool SnapshotExporter::exportCode<ExportScope::Whole>();
+template bool CodeExporter::exportCode<ExportScope::Liveness>();
+template bool CodeExporter::exportCode<ExportScope::Whole>();
 
 /// Returns the access of \p MI to the register of \p MO; reads by PHIs are not
 /// distinguished.
@@ -174,7 +223,7 @@ static OrielAccess accessOf(const MachineInstr &MI, const MachineOperand &MO) {
 }
 
 LLVM_ATTRIBUTE_ALWAYS_INLINE bool
-SnapshotExporter::exportRegisterOperands(const MachineInstr &MI) {
+CodeExporter::exportRegisterOperands(const MachineInstr &MI) {
   uint32_t Place = Instructions.size() << ORIEL_ACCESS_BITS;
   if (LLVM_UNLIKELY(MI.isPHI() || MI.isDebugOrPseudoInstr()))
     return !MI.isPHI() || exportPhiOperands(MI, Place);
@@ -206,8 +255,7 @@ SnapshotExporter::exportRegisterOperands(const MachineInstr &MI) {
   return true;
 }
 
-bool SnapshotExporter::exportPhiOperands(const MachineInstr &MI,
-                                         uint32_t Place) {
+bool CodeExporter::exportPhiOperands(const MachineInstr &MI, uint32_t Place) {
   for (const MachineOperand &MO : MI.operands()) {
     if (!MO.isReg())
       continue;
@@ -256,10 +304,8 @@ static bool hasAttachments(const MachineInstr &MI) {
 
 /// Exports a register operand. Most operands are registers, so this is inlined
 /// into the loop over them.
-LLVM_ATTRIBUTE_ALWAYS_INLINE void
-SnapshotExporter::exportRegisterOperand(const MachineInstr &MI,
-                                        const MachineOperand &MO,
-                                        OrielOperand &Operand) {
+LLVM_ATTRIBUTE_ALWAYS_INLINE void CodeExporter::exportRegisterOperand(
+    const MachineInstr &MI, const MachineOperand &MO, OrielOperand &Operand) {
   // No branches for these flags, which vary from operand to operand.
   uint16_t Flags = MO.isDef() * ORIEL_OPERAND_DEF |
                    MO.isImplicit() * ORIEL_OPERAND_IMPLICIT |
@@ -289,7 +335,8 @@ SnapshotExporter::exportRegisterOperand(const MachineInstr &MI,
   } else {
     Flags |= MO.isRenamable() * ORIEL_OPERAND_RENAMABLE;
     Kind = ORIEL_OPERAND_PHYSICAL;
-    Index = physicalRegisterIndex(Reg);
+    Index = physicalRegisterIndex(
+        Reg, *MI.getMF()->getSubtarget().getRegisterInfo());
   }
   Operand.kind = Kind;
   Operand.tied_to = Tied;
@@ -298,8 +345,8 @@ SnapshotExporter::exportRegisterOperand(const MachineInstr &MI,
   Operand.value = 0;
 }
 
-void SnapshotExporter::exportOtherOperand(const MachineOperand &MO,
-                                          OrielOperand &Operand) {
+void CodeExporter::exportOtherOperand(const MachineOperand &MO,
+                                      OrielOperand &Operand) {
   Operand = {};
   switch (MO.getType()) {
   case MachineOperand::MO_CImmediate:
@@ -360,7 +407,7 @@ static_assert(MachineInstr::FmNoNans == 1u << 4 &&
                   MachineInstr::LRSplit == 1u << 23,
               "LLVM renumbered its instruction flags");
 
-void SnapshotExporter::exportInstruction(const MachineInstr &MI) {
+void CodeExporter::exportInstruction(const MachineInstr &MI) {
   size_t FirstOperand = Operands.size();
   Instructions.resize_for_overwrite(Instructions.size() + 1);
   OrielInstruction &Instruction = Instructions.back();
@@ -394,7 +441,7 @@ void SnapshotExporter::exportInstruction(const MachineInstr &MI) {
     exportMemoryOperand(*MMO);
 }
 
-void SnapshotExporter::exportMemoryOperand(const MachineMemOperand &MMO) {
+void CodeExporter::exportMemoryOperand(const MachineMemOperand &MMO) {
   OrielMemoryOperand &Memory = MemoryOperands.emplace_back();
   uint16_t Flags = 0;
   Flags |= MMO.isLoad() ? ORIEL_MEMORY_LOAD : 0;
@@ -422,4 +469,31 @@ void SnapshotExporter::exportMemoryOperand(const MachineMemOperand &MMO) {
       BaseValues.push_back(MMO.getValue());
     Memory.base_value = Entry->second;
   }
+}
+
+bool CodeExporter::markChainedRegisters() {
+  bool AnyChained = false;
+  for (size_t I = 0, E = Registers.size(); I != E; ++I)
+    if (LLVM_UNLIKELY(IsDefined[I] == DefinedAgain)) {
+      Registers[I].flags |= ORIEL_REGISTER_CHAINED;
+      AnyChained = true;
+    }
+  return AnyChained;
+}
+
+/// Finds the globals among the bases of memory operands, in a loop that can
+/// wait for several values at once.
+void CodeExporter::exportBaseSymbols() {
+  SmallVector<uint32_t, 64> Symbols;
+  bool AnyGlobal = false;
+  for (const Value *Base : BaseValues) {
+    const auto *Global = dyn_cast_if_present<GlobalValue>(Base);
+    Symbols.push_back(Global ? globalSymbolIndex(*Global) + 1 : 0);
+    AnyGlobal |= Global != nullptr;
+  }
+  if (!AnyGlobal)
+    return;
+  for (OrielMemoryOperand &Memory : MemoryOperands)
+    if (Memory.base_value)
+      Memory.base_symbol = Symbols[Memory.base_value - 1];
 }

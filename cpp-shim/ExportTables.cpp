@@ -11,8 +11,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "Export.h"
+#include "ExportTables.h"
 #include "OpcodePrinter.h"
+#include "Support.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
@@ -28,7 +29,51 @@
 using namespace llvm;
 using namespace oriel;
 
-OrielString SnapshotExporter::addString(StringRef Text) {
+bool SnapshotTables::refuse(const Twine &Reason) {
+  Refusal = Reason.str();
+  return false;
+}
+
+void SnapshotTables::clear() {
+  for (const OrielOpcode &Opcode : Opcodes)
+    if (Opcode.llvm_opcode < OpcodeIndex.size())
+      OpcodeIndex[Opcode.llvm_opcode] = 0;
+  Opcodes.clear();
+  Constants.clear();
+  Symbols.clear();
+  FrameObjects.clear();
+  PhysicalRegisters.clear();
+  Locations.clear();
+  Variables.clear();
+  Strings.resize(ClassNameBytes);
+  SymbolOperands.clear();
+  ConstantOperands.clear();
+  LocationIndex.clear();
+  SymbolIndex.clear();
+  ExternalSymbolIndex.clear();
+  ConstantIndex.clear();
+  VariableIndex.clear();
+  PhysicalRegisterIndex.clear();
+  LastLocation = nullptr;
+  LastLocationIndex = 0;
+  Refusal.clear();
+}
+
+void SnapshotTables::publish() {
+  lend(RegisterClasses, Snapshot.register_classes,
+       Snapshot.register_class_count);
+  lend(Opcodes, Snapshot.opcodes, Snapshot.opcode_count);
+  lend(Constants, Snapshot.constants, Snapshot.constant_count);
+  lend(Symbols, Snapshot.symbols, Snapshot.symbol_count);
+  lend(FrameObjects, Snapshot.frame_objects, Snapshot.frame_object_count);
+  lend(PhysicalRegisters, Snapshot.physical_registers,
+       Snapshot.physical_register_count);
+  lend(Locations, Snapshot.locations, Snapshot.location_count);
+  lend(Variables, Snapshot.variables, Snapshot.variable_count);
+  lend(Strings, Snapshot.strings, Snapshot.string_bytes);
+}
+
+OrielString SnapshotTables::addString(StringRef Text) {
   OrielString Result = {uint32_t(Strings.size()), uint32_t(Text.size())};
   Strings.append(Text.data(), Text.size());
   return Result;
@@ -49,7 +94,7 @@ static void readDimensions(const Function &F, StringRef Attribute,
   }
 }
 
-void SnapshotExporter::exportSubtarget(const MCSubtargetInfo &Subtarget) {
+void SnapshotTables::exportSubtarget(const MCSubtargetInfo &Subtarget) {
   KnownSubtarget &Known = LastSubtarget;
   StringRef Features = Subtarget.getFeatureString();
   StringRef Cpu = Subtarget.getCPU();
@@ -78,8 +123,8 @@ void SnapshotExporter::exportSubtarget(const MCSubtargetInfo &Subtarget) {
   Record.flags |= Known.Flags;
 }
 
-void SnapshotExporter::exportFunction(const MachineFunction &MF,
-                                      OrielStage Stage) {
+void SnapshotTables::exportFunction(const MachineFunction &MF,
+                                    OrielStage Stage) {
   const MachineFunctionProperties &Properties = MF.getProperties();
   OrielFunction &Record = Snapshot.function;
   Record = {};
@@ -102,7 +147,7 @@ static bool isForDebugger(const Module &M) {
   });
 }
 
-void SnapshotExporter::exportFunctionProperties(
+void SnapshotTables::exportFunctionProperties(
     const MachineFunction &MF, const MachineBlockFrequencyInfo *Frequencies) {
   const Function &F = MF.getFunction();
   OrielFunction &Record = Snapshot.function;
@@ -134,7 +179,7 @@ void SnapshotExporter::exportFunctionProperties(
   exportSubtarget(MF.getSubtarget());
 }
 
-void SnapshotExporter::exportRegisterClasses(const MachineFunction &MF) {
+void SnapshotTables::exportRegisterClasses(const MachineFunction &MF) {
   const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
   if (KnownClasses == TRI.regclass_begin())
     return;
@@ -157,22 +202,7 @@ void SnapshotExporter::exportRegisterClasses(const MachineFunction &MF) {
   ClassNameBytes = Strings.size();
 }
 
-bool SnapshotExporter::exportRegisters(const MachineFunction &MF) {
-  const MachineRegisterInfo &MRI = MF.getRegInfo();
-  Registers.resize(MRI.getNumVirtRegs());
-  IsDefined.assign(MRI.getNumVirtRegs(), false);
-  for (uint32_t I = 0, E = Registers.size(); I != E; ++I) {
-    Register Reg = Register::index2VirtReg(I);
-    const TargetRegisterClass *Class = MRI.getRegClassOrNull(Reg);
-    if (!Class)
-      return refuse("it has virtual registers without a class");
-    uint16_t Flags = MRI.reg_empty(Reg) ? ORIEL_REGISTER_UNUSED : 0;
-    Registers[I] = {uint16_t(Class->getID()), Flags};
-  }
-  return true;
-}
-
-void SnapshotExporter::exportFrame(const MachineFunction &MF) {
+void SnapshotTables::exportFrame(const MachineFunction &MF) {
   const MachineFrameInfo &Frame = MF.getFrameInfo();
   Snapshot.function.fixed_frame_objects = Frame.getNumFixedObjects();
   for (int I = Frame.getObjectIndexBegin(), E = Frame.getObjectIndexEnd();
@@ -211,7 +241,7 @@ static uint32_t opcodeFlags(const MachineInstr &MI) {
   return Flags;
 }
 
-uint32_t SnapshotExporter::addOpcode(const MachineInstr &MI) {
+uint32_t SnapshotTables::addOpcode(const MachineInstr &MI) {
   unsigned Opcode = MI.getOpcode();
   if (LLVM_UNLIKELY(Opcode >= KnownOpcodeIndex.size() ||
                     !KnownOpcodeIndex[Opcode])) {
@@ -239,7 +269,7 @@ uint32_t SnapshotExporter::addOpcode(const MachineInstr &MI) {
   return Opcodes.size() - 1;
 }
 
-uint32_t SnapshotExporter::locationIndex(const DILocation *Location) {
+uint32_t SnapshotTables::locationIndex(const DILocation *Location) {
   if (Location == LastLocation)
     return LastLocationIndex;
   // Calls at which a location is inlined come first, so that a location only
@@ -266,7 +296,7 @@ uint32_t SnapshotExporter::locationIndex(const DILocation *Location) {
   return LastLocationIndex;
 }
 
-uint32_t SnapshotExporter::globalSymbolIndex(const GlobalValue &Global) {
+uint32_t SnapshotTables::globalSymbolIndex(const GlobalValue &Global) {
   auto [Entry, IsNew] = SymbolIndex.try_emplace(&Global, Symbols.size());
   if (!IsNew)
     return Entry->second;
@@ -294,7 +324,7 @@ uint32_t SnapshotExporter::globalSymbolIndex(const GlobalValue &Global) {
   return Entry->second;
 }
 
-uint32_t SnapshotExporter::symbolIndex(const MachineOperand &MO) {
+uint32_t SnapshotTables::symbolIndex(const MachineOperand &MO) {
   uint32_t Index;
   if (MO.isGlobal()) {
     Index = globalSymbolIndex(*MO.getGlobal());
@@ -342,7 +372,7 @@ static OrielConstantKind constantKind(const fltSemantics &Semantics) {
   }
 }
 
-uint32_t SnapshotExporter::constantIndex(const MachineOperand &MO) {
+uint32_t SnapshotTables::constantIndex(const MachineOperand &MO) {
   const Constant *C = MO.isFPImm()
                           ? static_cast<const Constant *>(MO.getFPImm())
                           : MO.getCImm();
@@ -371,7 +401,7 @@ uint32_t SnapshotExporter::constantIndex(const MachineOperand &MO) {
   return Entry->second;
 }
 
-uint32_t SnapshotExporter::variableIndex(const MachineOperand &MO) {
+uint32_t SnapshotTables::variableIndex(const MachineOperand &MO) {
   const auto *Variable = dyn_cast<DILocalVariable>(MO.getMetadata());
   if (!Variable)
     return 0;
@@ -389,33 +419,15 @@ uint32_t SnapshotExporter::variableIndex(const MachineOperand &MO) {
   return Entry->second;
 }
 
-uint32_t SnapshotExporter::physicalRegisterIndex(Register Reg) {
+uint32_t SnapshotTables::physicalRegisterIndex(Register Reg,
+                                               const TargetRegisterInfo &TRI) {
   auto [Entry, IsNew] =
       PhysicalRegisterIndex.try_emplace(Reg.id(), PhysicalRegisters.size());
   if (IsNew) {
-    const TargetRegisterInfo &TRI =
-        *BlockPointers.front()->getParent()->getSubtarget().getRegisterInfo();
     OrielPhysicalRegister Record = {};
     Record.name = addString(TRI.getName(Reg.asMCReg()));
     Record.number = Reg.id();
     PhysicalRegisters.push_back(Record);
   }
   return Entry->second;
-}
-
-/// Finds the globals among the bases of memory operands, in a loop that can
-/// wait for several values at once.
-void SnapshotExporter::exportBaseSymbols() {
-  SmallVector<uint32_t, 64> Symbols;
-  bool AnyGlobal = false;
-  for (const Value *Base : BaseValues) {
-    const auto *Global = dyn_cast_if_present<GlobalValue>(Base);
-    Symbols.push_back(Global ? globalSymbolIndex(*Global) + 1 : 0);
-    AnyGlobal |= Global != nullptr;
-  }
-  if (!AnyGlobal)
-    return;
-  for (OrielMemoryOperand &Memory : MemoryOperands)
-    if (Memory.base_value)
-      Memory.base_symbol = Symbols[Memory.base_value - 1];
 }

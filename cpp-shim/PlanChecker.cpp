@@ -12,91 +12,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanChecker.h"
-#include "OpcodePrinter.h"
-#include "llvm/ADT/DenseSet.h"
+#include "PlanFlowChecks.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
-#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/CodeGen/MachineInstr.h"
-#include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
-#include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/MC/MCInstrDesc.h"
 
 using namespace llvm;
 using namespace oriel;
-
-std::optional<unsigned> OpcodeNames::find(const MachineFunction &MF,
-                                          StringRef Name) {
-  const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
-  if (Source != &TII) {
-    Source = &TII;
-    Known.clear();
-    AnonymousOpcodes.clear();
-  }
-  auto [Found, New] = Known.try_emplace(Name);
-  if (New)
-    Found->second = search(MF, Name);
-  return Found->second;
-}
-
-std::optional<unsigned> OpcodeNames::search(const MachineFunction &MF,
-                                            StringRef Name) {
-  // There are thousands of opcodes, and a plan names only a few. TableGen
-  // numbers a target's opcodes by name, pseudo instructions before the others;
-  // if that changes, the loop still finds all of them.
-  const TargetInstrInfo &TII = *Source;
-  auto All = seq<unsigned>(TargetOpcode::GENERIC_OP_END + 1,
-                           TII.getNumOpcodes());
-  auto Real = partition_point(
-      All, [&](unsigned Opcode) { return TII.get(Opcode).isPseudo(); });
-  for (auto Part : {make_range(All.begin(), Real), make_range(Real, All.end())}) {
-    auto Found = partition_point(
-        Part, [&](unsigned Opcode) { return TII.getName(Opcode) < Name; });
-    if (Found != Part.end() && TII.getName(*Found) == Name)
-      return *Found;
-  }
-  for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
-    if (TII.getName(I) == Name)
-      return I;
-  // Of several opcodes with the same mnemonic, the first is used.
-  if (AnonymousOpcodes.empty())
-    for (unsigned I = 0, E = TII.getNumOpcodes(); I != E; ++I)
-      if (isAnonymous(TII.getName(I)))
-        AnonymousOpcodes.try_emplace(anonymousOpcodeName(MF.getTarget(), I), I);
-  auto Found = AnonymousOpcodes.find(Name);
-  if (Name.empty() || Found == AnonymousOpcodes.end())
-    return std::nullopt;
-  return Found->second;
-}
-
-uint32_t oriel::floatBits(uint32_t Kind) {
-  switch (Kind) {
-  case ORIEL_CONSTANT_HALF:
-  case ORIEL_CONSTANT_BFLOAT:
-    return 16;
-  case ORIEL_CONSTANT_SINGLE:
-    return 32;
-  case ORIEL_CONSTANT_DOUBLE:
-    return 64;
-  default:
-    return 0;
-  }
-}
-
-bool oriel::isDebugOpcode(unsigned Opcode) {
-  return Opcode == TargetOpcode::DBG_VALUE ||
-         Opcode == TargetOpcode::DBG_VALUE_LIST ||
-         Opcode == TargetOpcode::DBG_INSTR_REF ||
-         Opcode == TargetOpcode::DBG_PHI || Opcode == TargetOpcode::DBG_LABEL;
-}
-
-bool PlanChecker::fail(const Twine &Message) {
-  Problem = Message.str();
-  return false;
-}
 
 bool PlanChecker::check() {
   if (!checkArrays())
@@ -106,42 +31,8 @@ bool PlanChecker::check() {
   if (Identity)
     return true;
   return checkNewRegisters() && checkNewConstants() && checkOpcodeNames() &&
-         checkBlocks() && checkInstructions() && checkControlFlow() &&
-         checkPhis() && checkDefinitions() && checkReachingDefinitions() &&
-         checkRemovedFrameObjects();
-}
-
-//===----------------------------------------------------------------------===//
-// Access to checked parts
-//===----------------------------------------------------------------------===//
-
-const MCInstrDesc &PlanChecker::descriptor(uint32_t Number) const {
-  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
-  if (Instruction.action == ORIEL_ACTION_NEW)
-    return MF.getSubtarget().getInstrInfo()->get(Opcodes[Instruction.opcode]);
-  return Input.instructions()[Instruction.source - 1]->getDesc();
-}
-
-const OrielOperand &PlanChecker::resolved(const OrielOperand &Operand) const {
-  if (Operand.kind != ORIEL_OPERAND_ORIGINAL)
-    return Operand;
-  uint32_t First = Snapshot.instructions[Operand.index].first_operand;
-  return Snapshot.operands[First + Operand.value];
-}
-
-ArrayRef<OrielEdge> PlanChecker::successors(uint32_t Position) const {
-  uint32_t First = Plan.blocks[Position].first_successor;
-  return ArrayRef(Plan.successors + First,
-                  Plan.blocks[Position + 1].first_successor - First);
-}
-
-const TargetRegisterClass *PlanChecker::registerClass(uint32_t Register) const {
-  uint32_t Class;
-  if (Register < Snapshot.register_count)
-    Class = Snapshot.registers[Register].register_class;
-  else
-    Class = Plan.new_registers[Register - Snapshot.register_count];
-  return MF.getSubtarget().getRegisterInfo()->getRegClass(Class);
+         checkBlocks() && checkInstructions() &&
+         PlanFlowChecks(*this).check() && checkRemovedFrameObjects();
 }
 
 bool PlanChecker::changesNothing() const {
@@ -277,7 +168,7 @@ bool PlanChecker::checkOpcodeNames() {
     if (Desc.isPreISelOpcode() || *Opcode == TargetOpcode::INLINEASM ||
         *Opcode == TargetOpcode::INLINEASM_BR)
       return fail("opcode '" + Text + "' cannot be created");
-    Opcodes.push_back(*Opcode);
+    Findings.Opcodes.push_back(*Opcode);
   }
   return true;
 }
@@ -289,14 +180,14 @@ bool PlanChecker::checkBlocks() {
   for (uint32_t I = 0; I != Plan.block_count; ++I)
     Kept += Plan.blocks[I].block < Snapshot.block_count;
   uint32_t Total = Snapshot.block_count + (Plan.block_count - Kept);
-  Position.assign(Total, NotPlanned);
+  Findings.Position.assign(Total, NotPlanned);
   for (uint32_t I = 0; I != Plan.block_count; ++I) {
     const OrielPlanBlock &Block = Plan.blocks[I];
     if (Block.block >= Total)
       return fail("block number " + Twine(Block.block) + " leaves a gap");
-    if (Position[Block.block] != NotPlanned)
+    if (Findings.Position[Block.block] != NotPlanned)
       return fail("block " + Twine(Block.block) + " occurs twice");
-    Position[Block.block] = I;
+    Findings.Position[Block.block] = I;
     if (Block.block >= Snapshot.block_count &&
         Block.origin >= Snapshot.block_count)
       return fail("new block " + Twine(Block.block) + " has no origin");
@@ -304,7 +195,7 @@ bool PlanChecker::checkBlocks() {
   if (Plan.blocks[0].block != 0)
     return fail("the entry block is not first");
   for (uint32_t I = 0; I != Snapshot.block_count; ++I)
-    if (Position[I] == NotPlanned &&
+    if (Findings.Position[I] == NotPlanned &&
         (Snapshot.blocks[I].flags &
          (ORIEL_BLOCK_ADDRESS_TAKEN | ORIEL_BLOCK_LANDING_PAD)))
       return fail("block " + Twine(I) +
@@ -312,7 +203,7 @@ bool PlanChecker::checkBlocks() {
                   "the function body refers to it");
   for (uint32_t I = 0; I != Plan.successor_count; ++I) {
     const OrielEdge &Edge = Plan.successors[I];
-    if (Edge.block >= Total || Position[Edge.block] == NotPlanned)
+    if (Edge.block >= Total || Findings.Position[Edge.block] == NotPlanned)
       return fail("an edge leads to block " + Twine(Edge.block) +
                   ", which does not exist");
     if (Edge.probability > ORIEL_PROBABILITY_DENOMINATOR &&
@@ -397,15 +288,15 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
   case ORIEL_ACTION_NEW:
     if (Instruction.opcode >= Plan.opcode_name_count)
       return fail("instruction " + Twine(Number) + " has no opcode");
-    return checkOperands(Number, descriptor(Number));
+    return Operands.checkOperands(Number, descriptor(Number));
   }
   llvm_unreachable("the action was checked");
 }
 
 bool PlanChecker::checkReplacement(uint32_t Number, const MachineInstr &MI) {
-  return checkOperands(Number, MI.getDesc()) &&
+  return Operands.checkOperands(Number, MI.getDesc()) &&
          checkVariadicOperands(Number, MI) && checkTiedOperands(Number, MI) &&
-         checkEarlyClobbers(Number, MI);
+         Operands.checkEarlyClobbers(Number, MI);
 }
 
 bool PlanChecker::checkVariadicOperands(uint32_t Number,
@@ -421,8 +312,8 @@ bool PlanChecker::checkVariadicOperands(uint32_t Number,
     return fail("instruction " + Twine(Number) +
                 " changes the number of operands");
   uint32_t First = Snapshot.instructions[Instruction.source - 1].first_operand;
-  constexpr uint32_t FixedFlags = ORIEL_OPERAND_DEF | ORIEL_OPERAND_IMPLICIT |
-                                  ORIEL_OPERAND_EARLY_CLOBBER;
+  constexpr uint32_t FixedFlags =
+      ORIEL_OPERAND_DEF | ORIEL_OPERAND_IMPLICIT | ORIEL_OPERAND_EARLY_CLOBBER;
   for (uint32_t I = 0; I != Count; ++I) {
     const OrielOperand &New =
         resolved(Plan.operands[Instruction.first_operand + I]);
@@ -491,8 +382,8 @@ bool PlanChecker::checkRemovedFrameObjects() {
       continue;
     bool Uses = false;
     forEachOperand(I, [&](const OrielOperand &Operand) {
-      Uses |= Operand.kind == ORIEL_OPERAND_FRAME_INDEX &&
-              IsRemoved[Operand.index];
+      Uses |=
+          Operand.kind == ORIEL_OPERAND_FRAME_INDEX && IsRemoved[Operand.index];
     });
     if (Uses)
       return fail("instruction " + Twine(I) + " uses a removed frame object");

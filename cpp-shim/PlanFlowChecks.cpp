@@ -10,7 +10,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "PlanChecker.h"
+#include "PlanFlowChecks.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
@@ -23,14 +23,14 @@
 using namespace llvm;
 using namespace oriel;
 
-bool PlanChecker::checkControlFlow() {
+bool PlanFlowChecks::checkControlFlow() {
   for (uint32_t I = 0; I != Plan.block_count; ++I)
     if (!checkBlockShape(I))
       return false;
   return true;
 }
 
-bool PlanChecker::checkBlockShape(uint32_t At) {
+bool PlanFlowChecks::checkBlockShape(uint32_t At) {
   uint32_t Name = Plan.blocks[At].block;
   bool SawBody = false, SawTerminator = false, EndsInBarrier = false;
   SmallVector<uint32_t, 4> Targets;
@@ -57,10 +57,10 @@ bool PlanChecker::checkBlockShape(uint32_t At) {
   return checkBlockExits(At, EndsInBarrier, Targets);
 }
 
-bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
-                                  ArrayRef<uint32_t> Targets) {
+bool PlanFlowChecks::checkBlockExits(uint32_t At, bool EndsInBarrier,
+                                     ArrayRef<uint32_t> Targets) {
   uint32_t Name = Plan.blocks[At].block;
-  ArrayRef<OrielEdge> Edges = successors(At);
+  ArrayRef<OrielEdge> Edges = edgesFrom(At);
   SmallSet<uint32_t, 4> Seen;
   for (const OrielEdge &Edge : Edges)
     if (!Seen.insert(Edge.block).second)
@@ -89,7 +89,7 @@ bool PlanChecker::checkBlockExits(uint32_t At, bool EndsInBarrier,
   return true;
 }
 
-bool PlanChecker::endsAsInputDid(uint32_t At) const {
+bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
   // Control never passes a trap or a call that does not return, but only LLVM
   // knows these: they may end a block if they did so before.
   auto LastOf = [&](uint32_t First, uint32_t Last, auto OpcodeOf) {
@@ -123,12 +123,12 @@ bool PlanChecker::endsAsInputDid(uint32_t At) const {
                           });
 }
 
-bool PlanChecker::checkPhis() {
+bool PlanFlowChecks::checkPhis() {
   // Predecessors of each block by position, each once.
   std::vector<SmallSet<uint32_t, 4>> Predecessors(Plan.block_count);
   for (uint32_t I = 0; I != Plan.block_count; ++I)
-    for (const OrielEdge &Edge : successors(I))
-      Predecessors[Position[Edge.block]].insert(Plan.blocks[I].block);
+    for (const OrielEdge &Edge : edgesFrom(I))
+      Predecessors[Findings.Position[Edge.block]].insert(Plan.blocks[I].block);
 
   for (uint32_t I = 0; I != Plan.block_count; ++I)
     for (uint32_t J = Plan.blocks[I].first_instruction,
@@ -166,7 +166,7 @@ bool PlanChecker::checkPhis() {
   return true;
 }
 
-bool PlanChecker::checkDefinitions() {
+bool PlanFlowChecks::checkDefinitions() {
   uint32_t Count = Snapshot.register_count + Plan.new_register_count;
   std::vector<uint8_t> Definitions(Count, 0);
   for (uint32_t I = 0; I != Plan.instruction_count; ++I)
@@ -195,15 +195,15 @@ bool PlanChecker::checkDefinitions() {
   return true;
 }
 
-bool PlanChecker::checkReachingDefinitions() {
+bool PlanFlowChecks::checkReachingDefinitions() {
   // LLVM's verifier misses a use before the definition in the entry block, and
   // some of its passes crash on one. So uses are followed backward here until a
   // definition is met. The entry block must never be reached.
   uint32_t RegisterCount = Snapshot.register_count + Plan.new_register_count;
   std::vector<SmallVector<uint32_t, 2>> Predecessors(Plan.block_count);
   for (uint32_t B = 0; B != Plan.block_count; ++B)
-    for (const OrielEdge &Edge : successors(B))
-      Predecessors[Position[Edge.block]].push_back(B);
+    for (const OrielEdge &Edge : edgesFrom(B))
+      Predecessors[Findings.Position[Edge.block]].push_back(B);
 
   // Block positions by register: where it is defined, where it is live in, and
   // the blocks from which a PHI takes it.
@@ -230,7 +230,7 @@ bool PlanChecker::checkReachingDefinitions() {
               (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF | ORIEL_OPERAND_DEBUG));
         if (IsPhi) {
           if (Operand.kind == ORIEL_OPERAND_BLOCK && Value != NotPlanned)
-            LiveOut.push_back({Value, Position[Operand.index]});
+            LiveOut.push_back({Value, Findings.Position[Operand.index]});
           Value = IsRead ? Operand.index : NotPlanned;
         } else if (IsRead && DefinedIn[Operand.index] != B) {
           LiveIn.push_back({Operand.index, B});

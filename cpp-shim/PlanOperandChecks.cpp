@@ -10,7 +10,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "PlanChecker.h"
+#include "PlanOperandChecks.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/CodeGen/MachineInstr.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
@@ -21,7 +21,8 @@
 using namespace llvm;
 using namespace oriel;
 
-bool PlanChecker::checkOperands(uint32_t Number, const MCInstrDesc &Desc) {
+bool PlanOperandChecks::checkOperands(uint32_t Number,
+                                      const MCInstrDesc &Desc) {
   uint32_t First = Plan.instructions[Number].first_operand;
   uint32_t Count = Plan.instructions[Number + 1].first_operand - First;
   uint32_t Explicit = 0;
@@ -61,7 +62,8 @@ bool PlanChecker::checkOperands(uint32_t Number, const MCInstrDesc &Desc) {
   return true;
 }
 
-bool PlanChecker::checkEarlyClobbers(uint32_t Number, const MachineInstr &MI) {
+bool PlanOperandChecks::checkEarlyClobbers(uint32_t Number,
+                                           const MachineInstr &MI) {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   uint32_t Count =
       Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
@@ -94,8 +96,8 @@ bool PlanChecker::checkEarlyClobbers(uint32_t Number, const MachineInstr &MI) {
   return true;
 }
 
-bool PlanChecker::checkOriginalOperand(uint32_t Number,
-                                       const OrielOperand &Operand) {
+bool PlanOperandChecks::checkOriginalOperand(uint32_t Number,
+                                             const OrielOperand &Operand) {
   if (Operand.index < Snapshot.instruction_count && Operand.value >= 0) {
     uint32_t First = Snapshot.instructions[Operand.index].first_operand;
     uint32_t Last = Snapshot.instructions[Operand.index + 1].first_operand;
@@ -106,8 +108,8 @@ bool PlanChecker::checkOriginalOperand(uint32_t Number,
               " refers to an unknown input operand");
 }
 
-bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
-                               const MCInstrDesc &Desc) {
+bool PlanOperandChecks::checkOperand(uint32_t Number, uint32_t OperandNumber,
+                                     const MCInstrDesc &Desc) {
   const OrielOperand &Raw =
       Plan.operands[Plan.instructions[Number].first_operand + OperandNumber];
   const OrielOperand &Operand = resolved(Raw);
@@ -154,9 +156,10 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
                uint64_t(Snapshot.constant_count) + Plan.constant_count ||
            Fail("names an unknown constant");
   case ORIEL_OPERAND_BLOCK:
-    return (Operand.index < Position.size() &&
-            Position[Operand.index] != NotPlanned) ||
-           Fail("names block " + Twine(Operand.index) + ", which does not exist");
+    return (Operand.index < Findings.Position.size() &&
+            Findings.Position[Operand.index] != NotPlanned) ||
+           Fail("names block " + Twine(Operand.index) +
+                ", which does not exist");
   case ORIEL_OPERAND_FRAME_INDEX:
     return Operand.index < Snapshot.frame_object_count ||
            Fail("names an unknown stack object");
@@ -171,9 +174,9 @@ bool PlanChecker::checkOperand(uint32_t Number, uint32_t OperandNumber,
   }
 }
 
-bool PlanChecker::fitsDeclaration(uint32_t OperandNumber,
-                                  const MCInstrDesc &Desc,
-                                  const OrielOperand &Operand) {
+bool PlanOperandChecks::fitsDeclaration(uint32_t OperandNumber,
+                                        const MCInstrDesc &Desc,
+                                        const OrielOperand &Operand) {
   // Most operands of an opcode that are not registers select a variant: a
   // comparison, a rounding mode, an address space. LLVM does not describe or
   // verify their values, and crashes on wrong ones when it prints PTX.
@@ -213,8 +216,9 @@ bool PlanChecker::fitsDeclaration(uint32_t OperandNumber,
          occursInInput(OperandNumber, Desc.getOpcode(), Operand);
 }
 
-bool PlanChecker::isModifier(uint32_t OperandNumber, const MCInstrDesc &Desc,
-                             int64_t Value) const {
+bool PlanOperandChecks::isModifier(uint32_t OperandNumber,
+                                   const MCInstrDesc &Desc,
+                                   int64_t Value) const {
   StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
   unsigned FromEnd = Desc.getNumOperands() - OperandNumber;
   auto IsUpTo = [&](int64_t Last) { return Value >= 0 && Value <= Last; };
@@ -236,10 +240,10 @@ bool PlanChecker::isModifier(uint32_t OperandNumber, const MCInstrDesc &Desc,
     return Value >= 0 && (Value & 0xF) <= 10 && Value <= 0xFF;
   // Floating point: whether subnormals are flushed.
   constexpr StringLiteral TakesFtz[] = {
-      "SETP_",      "FADD",        "FSUB",           "FMUL",       "FMA",
-      "FDIV32",     "FRCP32",      "FSQRTf32",       "FABS",       "FNEG",
-      "NEG_F16",    "NEG_BF16",    "MIN_",           "MAX_",       "FMIN",
-      "FMAX",       "EX2_APPROX",  "LG2_APPROX",     "SIN_APPROX", "COS_APPROX",
+      "SETP_",      "FADD",         "FSUB",       "FMUL",       "FMA",
+      "FDIV32",     "FRCP32",       "FSQRTf32",   "FABS",       "FNEG",
+      "NEG_F16",    "NEG_BF16",     "MIN_",       "MAX_",       "FMIN",
+      "FMAX",       "EX2_APPROX",   "LG2_APPROX", "SIN_APPROX", "COS_APPROX",
       "RCP_APPROX", "RSQRT_APPROX", "DIV_APPROX"};
   return IsUpTo(1) && any_of(TakesFtz, [&](StringRef Prefix) {
            return Name.starts_with(Prefix);
@@ -247,8 +251,9 @@ bool PlanChecker::isModifier(uint32_t OperandNumber, const MCInstrDesc &Desc,
 }
 
 std::optional<bool>
-PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
-                              const OrielOperand &Operand) const {
+PlanOperandChecks::fitsMemoryAccess(uint32_t OperandNumber,
+                                    const MCInstrDesc &Desc,
+                                    const OrielOperand &Operand) const {
   bool IsImmediate = Operand.kind == ORIEL_OPERAND_IMMEDIATE;
   auto HasBits = [&](uint64_t Wanted) {
     return Operand.kind == ORIEL_OPERAND_REGISTER &&
@@ -261,8 +266,8 @@ PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
                 HasBits(Snapshot.function.pointer_bits) || HasBits(32);
   // Addresses: result, base, offset. Atomic operations: the same, values.
   StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
-  bool IsAtomic = Name.starts_with("INT_PTX_ATOM") ||
-                  Name.starts_with("INT_PTX_SATOM_");
+  bool IsAtomic =
+      Name.starts_with("INT_PTX_ATOM") || Name.starts_with("INT_PTX_SATOM_");
   if (IsAtomic || Name.starts_with("LEA_ADDRi")) {
     if (OperandNumber == 1)
       return IsBase;
@@ -318,8 +323,8 @@ PlanChecker::fitsMemoryAccess(uint32_t OperandNumber, const MCInstrDesc &Desc,
   return std::nullopt;
 }
 
-bool PlanChecker::occursInInput(uint32_t OperandNumber, unsigned Opcode,
-                                const OrielOperand &Operand) {
+bool PlanOperandChecks::occursInInput(uint32_t OperandNumber, unsigned Opcode,
+                                      const OrielOperand &Operand) {
   // A register represents every register of its class.
   auto Key = [this](unsigned Opcode, uint32_t Number, const OrielOperand &O) {
     uint64_t Place = uint64_t(Opcode) << 32 | uint64_t(Number) << 8 | O.kind;
@@ -341,13 +346,10 @@ bool PlanChecker::occursInInput(uint32_t OperandNumber, unsigned Opcode,
   return InputOperands.contains(Key(Opcode, OperandNumber, Operand));
 }
 
-bool PlanChecker::registerExists(uint32_t Register) const {
-  return Register < Snapshot.register_count + Plan.new_register_count;
-}
-
-bool PlanChecker::checkRegisterOperand(uint32_t Number, uint32_t OperandNumber,
-                                       const MCInstrDesc &Desc,
-                                       const OrielOperand &Operand) {
+bool PlanOperandChecks::checkRegisterOperand(uint32_t Number,
+                                             uint32_t OperandNumber,
+                                             const MCInstrDesc &Desc,
+                                             const OrielOperand &Operand) {
   auto Fail = [&](const Twine &What) {
     return fail("operand " + Twine(OperandNumber) + " of instruction " +
                 Twine(Number) + " " + What);

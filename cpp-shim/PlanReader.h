@@ -1,0 +1,91 @@
+//===- PlanReader.h - A plan beside the code it changes ---------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_PLANREADER_H
+#define ORIEL_PLANREADER_H
+
+#include "Export.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include <string>
+#include <vector>
+
+namespace oriel {
+
+/// True if the register operands of \p Opcode are for debuggers only.
+bool isDebugOpcode(unsigned Opcode);
+
+/// Returns the width of a floating-point constant of this OrielConstantKind;
+/// zero for other kinds.
+uint32_t floatBits(uint32_t Kind);
+
+/// What a check has found out about a plan, for the checks after it.
+struct PlanFindings {
+  /// Why the plan cannot be applied.
+  std::string Problem;
+  /// LLVM's opcode for each of the plan's opcode names.
+  std::vector<unsigned> Opcodes;
+  /// Position in the plan's layout of each block, or NotPlanned.
+  std::vector<uint32_t> Position;
+};
+
+/// Reads a plan beside the snapshot that it changes. The checks derive from it
+/// and share its findings.
+class PlanReader {
+protected:
+  PlanReader(const llvm::MachineFunction &MF, const SnapshotExporter &Input,
+             const OrielPlan &Plan, PlanFindings &Findings)
+      : MF(MF), Input(Input), Snapshot(Input.snapshot()), Plan(Plan),
+        Findings(Findings) {}
+
+  /// Records why the plan cannot be applied; returns false.
+  bool fail(const llvm::Twine &Message);
+
+  /// The opcode of plan instruction \p Number.
+  const llvm::MCInstrDesc &descriptor(uint32_t Number) const;
+  /// Calls \p Visit with each operand of plan instruction \p Number, with
+  /// ORIGINAL ones resolved.
+  template <typename Callback>
+  void forEachOperand(uint32_t Number, Callback Visit) const;
+  /// Returns the operand to which an ORIGINAL one refers; others are returned
+  /// as is.
+  const OrielOperand &resolved(const OrielOperand &Operand) const;
+  /// The edges that leave the block at \p Position.
+  llvm::ArrayRef<OrielEdge> edgesFrom(uint32_t Position) const;
+  const llvm::TargetRegisterClass *registerClass(uint32_t Register) const;
+  bool registerExists(uint32_t Register) const;
+
+  /// The position of a block that the plan drops.
+  static constexpr uint32_t NotPlanned = UINT32_MAX;
+
+  const llvm::MachineFunction &MF;
+  const SnapshotExporter &Input;
+  const OrielSnapshot &Snapshot;
+  const OrielPlan &Plan;
+  PlanFindings &Findings;
+};
+
+template <typename Callback>
+void PlanReader::forEachOperand(uint32_t Number, Callback Visit) const {
+  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
+  if (Instruction.action == ORIEL_ACTION_KEEP) {
+    uint32_t Source = Instruction.source - 1;
+    for (uint32_t I = Snapshot.instructions[Source].first_operand,
+                  E = Snapshot.instructions[Source + 1].first_operand;
+         I != E; ++I)
+      Visit(Snapshot.operands[I]);
+    return;
+  }
+  for (uint32_t I = Instruction.first_operand,
+                E = Plan.instructions[Number + 1].first_operand;
+       I != E; ++I)
+    Visit(resolved(Plan.operands[I]));
+}
+
+} // namespace oriel
+
+#endif // ORIEL_PLANREADER_H
