@@ -117,7 +117,8 @@ fn homes(function: &Function) -> Table<Value, Home> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fill::{Target, fill};
+    use super::super::fill::fill;
+    use super::super::filler::Target;
     use super::super::index::Entity;
     use super::super::options::{Form, Options, Shape};
     use super::super::shape;

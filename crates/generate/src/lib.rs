@@ -10,7 +10,7 @@
 //! ```text
 //! options ─▶ shape ─▶ graph ─▶ fill ─▶ function ─┬─▶ llvm_ir
 //!            compose           operations        └─▶ defined, webs (late form) ─▶ flags ─▶ machine_ir
-//!            scatter           scope
+//!            scatter           filler, scope
 //! ```
 //!
 //! ```
@@ -28,6 +28,7 @@
 mod compose;
 mod defined;
 mod fill;
+mod filler;
 mod flags;
 mod graph;
 mod index;
@@ -45,7 +46,8 @@ mod webs;
 
 use std::io::{self, BufWriter, Write};
 
-use fill::{Target, fill};
+use fill::fill;
+use filler::Target;
 use index::Entity;
 pub use launch::launch_description;
 use model::Function;

@@ -1,8 +1,8 @@
-//! Chooses the next operation, and estimates costs in machine instructions.
+//! Chooses the next operation and its operands.
 
-use super::fill::{Filler, Target};
+use super::filler::{Filler, Target};
 use super::index::Value;
-use super::model::{Binary, Comparison, Instruction, Operation, Space, Special, Type, Use};
+use super::model::{Binary, Comparison, Operation, Space, Special, Type, Use};
 use super::opcodes::EFFECTS;
 use super::options::Form;
 
@@ -30,56 +30,45 @@ const FLOAT: [Binary; 4] = [Binary::Add, Binary::Subtract, Binary::Multiply, Bin
 const FLOAT_WEIGHTS: [u32; 4] = [10, 6, 10, 1];
 const PREDICATE: [Binary; 3] = [Binary::And, Binary::Or, Binary::Xor];
 
-/// Returns the machine instructions of one operation.
-///
-/// For LLVM IR this is the average result of `llc -O2` over contexts.
-pub(super) fn cost(target: Target, instruction: &Instruction, operands: &[Use]) -> usize {
-    if target != Target::LlvmIr {
-        // A call is a sequence of instructions.
-        return if instruction.operation == Operation::Call {
-            9
-        } else {
-            1
-        };
-    }
-    let wide = instruction.ty == Type::I64;
-    match instruction.operation {
-        Operation::Binary(binary) if binary.is_division() && !instruction.ty.is_float() => {
-            if wide {
-                12
-            } else {
-                3
-            }
+impl Filler<'_> {
+    /// Returns a value of the type, making one if there is none.
+    pub(super) fn operand(&mut self, ty: Type) -> Use {
+        let unused = &mut self.unused[ty as usize];
+        if !unused.is_empty() && self.random.percent(65) {
+            let index = self.random.index(unused.len());
+            return Use::Value(unused.swap_remove(index));
         }
-        Operation::Binary(binary) if binary.is_shift() && matches!(operands[1], Use::Value(_)) => 2,
-        Operation::Convert { .. } if !instruction.ty.is_float() => 3,
-        Operation::Store(_) if instruction.ty.is_float() => 2 + address_cost(operands[1]),
-        Operation::Store(_) => address_cost(operands[1]),
-        Operation::Load(_) => address_cost(operands[0]),
-        Operation::Call => 9,
-        Operation::Constant(_)
-        | Operation::Parameter
-        | Operation::Special(_)
-        | Operation::Binary(_)
-        | Operation::MultiplyAdd
-        | Operation::Negate
-        | Operation::Compare(_)
-        | Operation::Select
-        | Operation::Convert { .. }
-        | Operation::Undefined
-        | Operation::Copy
-        | Operation::Pack
-        | Operation::Unpack
-        | Operation::Effect(_)
-        | Operation::Assembly { .. } => 1,
+        if let Some(variable) = self.variable(ty, 45) {
+            return Use::Value(variable);
+        }
+        let machine = self.target != Target::LlvmIr;
+        if machine && self.random.percent(1) {
+            return self.undefined(ty);
+        }
+        match self.scope.pick(ty, self.random) {
+            Some(value) => {
+                self.mark_used(value);
+                Use::Value(value)
+            }
+            None => Use::Value(make(self, ty)),
+        }
     }
-}
 
-/// Returns the instructions of an access: a constant index is part of its address.
-fn address_cost(index: Use) -> usize {
-    match index {
-        Use::Integer(_) => 1,
-        Use::Value(_) | Use::Undefined(_) => 4,
+    pub(super) fn operand_or_constant(&mut self, ty: Type) -> Use {
+        if ty != Type::I1 && ty != Type::B128 && self.random.percent(35) {
+            return Use::Integer(self.constant(ty));
+        }
+        self.operand(ty)
+    }
+
+    /// Returns the right operand, or another one if it equals the left: `llc` folds `a < a`, and then
+    /// drops the code that a branch on it skips.
+    pub(super) fn other_than(&mut self, left: Use, right: Use, ty: Type) -> Use {
+        if self.target == Target::LlvmIr && left == right {
+            Use::Value(make(self, ty))
+        } else {
+            right
+        }
     }
 }
 
