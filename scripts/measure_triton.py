@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""Compiles the kernels of Python files through Oriel's hook for Triton: registers beside ptxas', and lines.
+
+    scripts/measure_triton.py FOLDER|FILE ... [--target 80,90a] [--seconds 120] [--most-kernels 8] [--json FILE]
+
+Run it with the Python of an environment that has Triton and the package `oriel`; no GPU and no torch is needed. A file is executed
+statement by statement with stand-ins for modules that are missing. What it leaves are its kernels: functions with `triton.jit` that no
+other one calls. A kernel's types and constants are made up from the names of its parameters and its first configuration, so they
+are not those that the project uses.
+
+Each kernel is compiled by Triton alone, then with `install(profile="max", strict=True)` and `report(ptxas=True)`, in a process of its
+own that ends after --seconds. A place in a peak has the right line if the line is in a function of a file that exists.
+"""
+
+import argparse
+import ast
+import functools
+import importlib.abc
+import importlib.util
+import json
+import multiprocessing
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import types
+from pathlib import Path
+
+
+class Meta(type):
+    """The class of the stand-in: whatever is asked of it is the stand-in again."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls
+
+    def __call__(cls, *values, **named):
+        # As a decorator it leaves the function as it is.
+        is_decorator = len(values) == 1 and not named and isinstance(values[0], (types.FunctionType, type))
+        return values[0] if is_decorator else cls
+
+    def __iter__(cls):
+        return iter(())
+
+    def __getitem__(cls, key):
+        return cls
+
+    def __bool__(cls):
+        return True
+
+    def _same(cls, *_):
+        return cls
+
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __or__ = __and__ = __rmul__ = __ror__ = _same
+    __lt__ = __le__ = __gt__ = __ge__ = lambda cls, other: True
+
+
+class StandIn(metaclass=Meta):
+    """In place of all that a missing module has."""
+
+
+class MissingModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds modules that nothing else finds."""
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.startswith(("triton", "oriel")) else importlib.util.spec_from_loader(name, self, is_package=True)
+
+    def create_module(self, spec):
+        module = types.ModuleType(spec.name)
+        module.__path__ = []
+        module.__getattr__ = lambda name: getattr(StandIn, name)
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+def loaded(path):
+    """The names that a file's statements define; those that fail are left out."""
+    tree = ast.parse(path.read_text(errors="replace"))
+    names = {"__name__": path.stem, "__file__": str(path)}
+    root = path.parent
+    while (root / "__init__.py").exists():
+        root = root.parent
+    package = ".".join(path.parent.relative_to(root).parts)
+    names["__package__"] = package or None
+    sys.path.insert(0, str(root))
+    for statement in tree.body:
+        if isinstance(statement, (ast.Expr, ast.For, ast.While)):
+            continue
+        try:
+            exec(compile(ast.Module([statement], []), str(path), "exec"), names)
+        except BaseException:
+            pass
+    return names
+
+
+def functions_of(names, path):
+    """(name, function under its decorators, configuration) of the file's own kernels."""
+    import triton
+
+    found, called = {}, set()
+    for name, value in names.items():
+        constants = {}
+        while not isinstance(value, triton.JITFunction) and hasattr(value, "fn"):
+            for config in getattr(value, "configs", None) or []:
+                constants = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
+                break
+            value = value.fn
+        if isinstance(value, triton.JITFunction) and value.fn.__code__.co_filename == str(path):
+            found[name] = (value, constants)
+            called |= set(re.findall(r"\b(\w+)\(", value.src.split(":", 1)[1]))
+    return [(name, *rest) for name, rest in found.items() if name not in called]
+
+
+def pointers(source, parameters):
+    """The parameters that an address of a load or store begins with."""
+    begins, tree = {}, ast.parse(source)
+
+    def leftmost(node):
+        while isinstance(node, (ast.BinOp, ast.Subscript, ast.Attribute)):
+            node = node.left if isinstance(node, ast.BinOp) else node.value
+        if isinstance(node, ast.Call) and node.args:
+            return leftmost(node.args[0])
+        return node.id if isinstance(node, ast.Name) else None
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            begins.setdefault(node.targets[0].id, set()).add(leftmost(node.value))
+    accesses = ("load", "store", "make_block_ptr", "make_tensor_descriptor", "advance")
+    wanted = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    work = []
+    for call in wanted:
+        if call.func.attr in accesses or call.func.attr.startswith("atomic"):
+            work.append(leftmost(call.args[0] if call.args else next((it.value for it in call.keywords if it.arg in ("base", "pointer")), ast.Constant(0))))
+    found, seen = set(), set()
+    while work:
+        name = work.pop()
+        if name in seen or name is None:
+            continue
+        seen.add(name)
+        if name in parameters:
+            found.add(name)
+        work += begins.get(name, ())
+    return found
+
+
+SIZES = ((r"HEAD|DIM|_D$|^D$|_K$|BK$", 64), (r"GROUP", 8), (r"BLOCK.*[MN]$|^B[MN]$|BLOCK_[QT]", 64), (r"BLOCK|TILE|SIZE|CHUNK", 128), (r"SMS", 108), (r"STAGE", 3))
+
+
+def constant(name, is_true):
+    """A value for a compile-time parameter."""
+    import triton.language as tl
+
+    if re.search(r"dtype|DTYPE|_TYPE", name):
+        return tl.float16
+    if re.search(r"ACTIVATION|PRECISION|MODE", name):
+        return "ieee" if "PRECISION" in name else ""
+    for pattern, value in SIZES:
+        if re.search(pattern, name, 0 if name.isupper() else re.IGNORECASE):
+            return value
+    return is_true if re.match(r"(?i)is_|has_|use_|even|causal|apply|do_|with_|return|store|save|allow|needs", name) else 1
+
+
+def signature(function, constants, pointer, is_true):
+    """(types, constants) of a kernel's parameters."""
+    kinds, values = {}, {}
+    for parameter in function.params:
+        name = parameter.name
+        if parameter.is_constexpr:
+            kinds[name] = "constexpr"
+            values[name] = constants.get(name, parameter.default if parameter.has_default else constant(name, is_true))
+        elif name in pointers(function.src, function.arg_names) or re.search(r"ptr|_p$|^[A-Z][a-z]?$|Ptr", name):
+            index = re.search(r"(?i)idx|index|indices|seq|len|offset|ids|lock|count|mask|map|table|label", name)
+            kinds[name] = "*i32" if index else pointer
+        else:
+            is_float = re.search(r"(?i)eps|scale|alpha|beta|^p$|rate|dropout_p|norm|prob|lr|momentum|slope|temperature|cap", name)
+            kinds[name] = "fp32" if is_float and not re.search(r"stride|seed|_len", name) else "i32"
+    return kinds, values
+
+
+def of_ptxas(ptx, target):
+    """(registers, bytes of spill stores) by Triton's own ptxas."""
+    import oriel.triton
+
+    program = oriel.triton._ptxas_for(int(re.sub(r"\D", "", target)))
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as source:
+        source.write(ptx)
+        source.flush()
+        command = ["ptxas" if program is True else program, "-v", f"--gpu-name={target}", source.name, "-o", os.devnull]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    return int(re.search(r"Used (\d+) registers", said).group(1)), int((re.search(r"(\d+) bytes spill stores", said) or [0, 0])[1])
+
+
+@functools.cache
+def lines_of_functions(file):
+    """The lines of a file that are in functions."""
+    try:
+        tree = ast.parse(Path(file).read_text())
+    except (OSError, SyntaxError, ValueError):
+        return frozenset()
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return frozenset(line for node in found for line in range(node.lineno, node.end_lineno + 1))
+
+
+def places(report):
+    """The sources of all places that the report's peaks name."""
+    for function in report:
+        for peak in function.peaks:
+            for at in (peak["place"], *(value[end] for value in peak["values"] for end in ("definition", "last_use"))):
+                if at is not None:
+                    yield at["source"]
+
+
+def measured(function, constants, target):
+    """What a kernel's compilations gave, for the first types and constants with which Triton compiles it."""
+    import oriel.triton
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    capability = int(re.sub(r"\D", "", target))
+    options = {name: constants[name] for name in ("num_warps", "num_stages") if name in constants and name not in function.arg_names}
+
+    def compile_kernel(kinds, values):
+        source = ASTSource(fn=function, signature=kinds, constexprs=values)
+        return triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+
+    reason = None
+    for pointer in ("*fp16", "*fp32", "*i32"):
+        for is_true in (True, False):
+            try:
+                arguments = signature(function, constants, pointer, is_true)
+                alone = compile_kernel(*arguments).asm["ptx"]
+            except Exception as error:
+                reason = f"{type(error).__name__}: {str(error).strip().splitlines()[-1] if str(error).strip() else ''}"
+                continue
+            arch = re.search(r"\.target (sm_\w+)", alone).group(1)
+            before = of_ptxas(alone, arch)
+            oriel.triton.install(profile="max", strict=True)
+            with oriel.triton.report(ptxas=True) as kernels:
+                compile_kernel(*arguments)
+            (kernel,) = kernels
+            report = next(it for it in kernel.report if it.is_kernel)
+            sources = list(places(kernel.report))
+            with_line = [source for source in sources if source]
+            wrong = [source[0] for source in with_line if source[0]["line"] not in lines_of_functions(source[0]["file"])]
+            return {
+                "is_oriels": kernel.is_oriels, "estimate": report.registers_estimate, "low": report.registers_estimate_low,
+                "high": report.registers_estimate_high, "unlike": report.registers_estimate_unlike, "ptxas": report.ptxas_registers,
+                "ptxas_alone": of_ptxas(kernel.ptx, arch)[0], "spilled": report.ptxas_spill_store_bytes, "triton": before[0],
+                "triton_spilled": before[1], "places": len(with_line), "without_line": len(sources) - len(with_line),
+                "wrong": [f"{source['file']}:{source['line']}" for source in wrong],
+            }
+    return {"reason": reason}
+
+
+def in_process(path, most, target, pipe):
+    """Sends the names of a file's kernels, then what each one gave."""
+    sys.meta_path.append(MissingModules())
+    names = loaded(path)
+    kernels = functions_of(names, path)[:most]
+    pipe.send([name for name, _, _ in kernels])
+    for name, function, constants in kernels:
+        child = os.fork()
+        if child == 0:
+            try:
+                pipe.send((name, measured(function, constants, target)))
+            except BaseException as error:
+                pipe.send((name, {"failed": f"{type(error).__name__}: {error}"}))
+            os._exit(0)
+        os.waitpid(child, 0)
+    pipe.send(None)
+
+
+def of_file(path, target, arguments):
+    """(file, kernel, target, figures) of a file's kernels."""
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=in_process, args=(path, arguments.most_kernels, target, there))
+    process.start()
+    rows, names = [], []
+    try:
+        while here.poll(arguments.seconds):
+            message = here.recv()
+            if message is None:
+                break
+            if isinstance(message, list):
+                names = message
+            else:
+                rows.append((str(path), message[0], target, message[1]))
+    except EOFError:
+        pass
+    process.kill()
+    done = {row[1] for row in rows}
+    return rows + [(str(path), name, target, {"reason": "no result in time"}) for name in names if name not in done]
+
+
+def table(rows):
+    """Prints the figures of all kernels that Triton compiled."""
+    got = [figures for *_, figures in rows if "estimate" in figures]
+    failed = [row for row in rows if "failed" in row[3]]
+    print(f"kernels that Triton compiles {len(got)}, others {len(rows) - len(got) - len(failed)}, failed with Oriel {len(failed)}")
+    for file, name, target, figures in failed:
+        print(f"  {file} {name} {target}: {figures['failed'][:300]}")
+    if not got:
+        return
+    off = [one["estimate"] - one["ptxas"] for one in got]
+    print(f"Oriel made the PTX {sum(one['is_oriels'] for one in got)}, ptxas' registers as in the report "
+          f"{sum(one['ptxas'] == one['ptxas_alone'] for one in got)}")
+    print(f"estimate less ptxas, median {statistics.median(off):g}; difference, median {statistics.median(map(abs, off)):g}, "
+          f"mean {statistics.mean(map(abs, off)):.1f}; in the range {sum(one['low'] <= one['ptxas'] <= one['high'] for one in got)}; "
+          f"unlike {sum(one['unlike'] is not None for one in got)}")
+    fewer, more = (sum(sign * one["ptxas"] < sign * one["triton"] for one in got) for sign in (1, -1))
+    print(f"fewer, as many, more registers than Triton's PTX: {fewer}, {len(got) - fewer - more}, {more}; "
+          f"bytes of spill stores {sum(one['spilled'] for one in got)}, Triton's {sum(one['triton_spilled'] for one in got)}")
+    lines, without = (sum(one[kind] for one in got) for kind in ("places", "without_line"))
+    print(f"places with a line {lines}, without {without} ({without / max(lines + without, 1):.1%}), "
+          f"wrong {sum(len(one['wrong']) for one in got)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", type=Path, nargs="+")
+    parser.add_argument("--target", default="80")
+    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--most-kernels", type=int, default=8)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    files = [file.resolve() for path in arguments.paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    rows = []
+    for target in arguments.target.split(","):
+        for number, file in enumerate(file for file in files if "triton.jit" in file.read_text(errors="replace")):
+            of_one = of_file(file, target, arguments)
+            rows += of_one
+            print(f"{target} {number + 1} {file.name}: {', '.join(name for _, name, _, figures in of_one if 'estimate' in figures)}", file=sys.stderr)
+    table(rows)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+    return any("failed" in figures for *_, figures in rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
