@@ -25,10 +25,10 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
   ChainedOperands.clear();
   exportRegisterClasses(MF);
   exportFunction(MF, Stage);
-  if (IsWhole) {
+  if (Scope != ExportScope::Liveness)
     exportFunctionProperties(MF, Frequencies);
+  if (IsWhole)
     exportFrame(MF);
-  }
   if (!exportRegisters(MF))
     return false;
   exportBlocks(MF);

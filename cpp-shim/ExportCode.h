@@ -26,6 +26,8 @@ enum class ExportScope {
   /// them. The function has only a name, and instructions have no other
   /// operands.
   Liveness,
+  /// The same, and the properties of the function that limit its registers.
+  Pressure,
   /// The complete function.
   Whole,
 };

@@ -18,6 +18,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Function.h"
@@ -88,7 +89,18 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
     return false;
 
+  PhaseHost Host(MF);
+  uint32_t Scope =
+      oriel_scope(Stage, toText(MF.getName()),
+                  MF.getRegInfo().getNumVirtRegs(), &Host.callbacks());
+  if (Scope == ORIEL_SCOPE_NOTHING)
+    return false;
   Stopwatch ExportTime;
+  // What cannot be exported is refused below.
+  bool HasPressure = Scope == ORIEL_SCOPE_PRESSURE &&
+                     Exporter.run(MF, Stage, ExportScope::Pressure);
+  if (HasPressure && oriel_leaves_alone(&Exporter.snapshot()))
+    return false;
   if (!Exporter.run(MF, Stage, ExportScope::Whole, Frequencies)) {
     remarkUnsupported(MF, Stage, Exporter.refusal());
     return false;
@@ -97,11 +109,10 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.export_ns = ExportTime.nanoseconds();
 
   std::string Problem, Unsupported;
-  PhaseHost Host(MF);
   OrielSink Warnings = warningsOf(MF);
-  OrielRun *Run =
-      oriel_run_begin(&Exporter.snapshot(), &Host.callbacks(),
-                      sinkInto(Problem), sinkInto(Unsupported), Warnings);
+  OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), HasPressure,
+                                  &Host.callbacks(), sinkInto(Problem),
+                                  sinkInto(Unsupported), Warnings);
   if (!Unsupported.empty())
     remarkUnsupported(MF, Stage, Unsupported);
   const OrielPlan *Plan = Run ? oriel_run_plan(Run) : nullptr;

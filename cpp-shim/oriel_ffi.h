@@ -85,12 +85,29 @@ typedef struct OrielHost {
   uint32_t reserved;
 } OrielHost;
 
-/// Processes a function. Writes errors to \p problem and an unsupported feature
+/// How much of a function the library has to see.
+enum OrielScope {
+  ORIEL_SCOPE_NOTHING = 0,  ///< Nothing is to be done.
+  ORIEL_SCOPE_PRESSURE = 1, ///< Its live ranges decide: oriel_leaves_alone.
+  ORIEL_SCOPE_WHOLE = 2,    ///< All of it: oriel_run_begin.
+};
+
+/// Returns the OrielScope of a function with so many registers at an
+/// OrielStage. To be asked once before each run.
+uint32_t oriel_scope(uint32_t stage, OrielText function, uint32_t registers,
+                     const OrielHost *host);
+
+/// Returns one if nothing is to be done with a function, of which \p snapshot
+/// has what decides that; zero if the whole function is needed.
+uint32_t oriel_leaves_alone(const OrielSnapshot *snapshot);
+
+/// Processes a function. \p has_pressure is one if oriel_leaves_alone has
+/// returned zero for it. Writes errors to \p problem and an unsupported feature
 /// to \p unsupported; there is no plan then. Sends each warning about the
 /// function to \p warning. Returns null only if not even that was possible.
-OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, const OrielHost *host,
-                          OrielSink problem, OrielSink unsupported,
-                          OrielSink warning);
+OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, uint32_t has_pressure,
+                          const OrielHost *host, OrielSink problem,
+                          OrielSink unsupported, OrielSink warning);
 
 /// Represents "no instruction", or none of another kind.
 #define ORIEL_NONE 0xFFFFFFFFu

@@ -1,7 +1,7 @@
 //! The steps for one function at one stage.
 
 use crate::live::LiveRangeCalc;
-use crate::live::pressure::{Pressure, exceeds_in_a_block};
+use crate::live::pressure::{exceeds_in_a_block, general_peak};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
@@ -282,7 +282,7 @@ enum Change {
 }
 
 /// True if at least this many 32-bit data registers are live at once.
-fn has_pressure(snapshot: &Snapshot<'_>, least: u32) -> bool {
+pub(crate) fn has_pressure(snapshot: &Snapshot<'_>, least: u32) -> bool {
     let Some(most) = least.checked_sub(1) else {
         return true;
     };
@@ -402,8 +402,8 @@ fn excess_pressure(snapshot: &Snapshot<'_>, registers: u32) -> u32 {
     if arrays.registers.len() * MOST_UNITS <= registers as usize {
         return 0;
     }
-    let intervals = LiveRangeCalc::new().analyze(snapshot);
-    Pressure::new(&intervals, snapshot).excess(registers)
+    let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
+    general_peak(&intervals, snapshot).saturating_sub(registers)
 }
 
 /// Returns the remark on a function that has enough registers.

@@ -17,6 +17,14 @@
 ; What the user asks for runs everywhere.
 ; RUN: %llc -oriel-enable-phases=GeneralOptimizeMid2 %s -o - | FileCheck %s --check-prefix=SHORT
 ; RUN: %llc -oriel-phases=GeneralOptimizeMid2 %s -o - | FileCheck %s --check-prefix=SHORT
+; So does what the user asks for at the late stage, where nothing else needs such a function.
+; RUN: %llc -oriel-print-after=OriCopyPropLate -oriel-enable-phases=OriCopyPropLate %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=LATE
+; LATE: kernel "k" sm_{{[0-9]+}} late
+; A report sees every function, and does not change what happens to it.
+; RUN: %llc -oriel-report=%t.json %s -o - | cmp - %t.plain
+; RUN: FileCheck %s --check-prefix=REPORT --input-file=%t.json
+; REPORT: "function":"k"{{.*}}"stage":"ssa"
+; REPORT: "function":"k"{{.*}}"stage":"late"
 ; SHORT-NOT: enough registers
 ; SHORT: mad.lo.s32
 ; SHORT-NOT: sub.s32

@@ -3,12 +3,12 @@
 ; RUN: rm -rf %t && mkdir %t
 ; RUN: %oriel report --sm 80 --html %t/page.html %s | FileCheck %s --check-prefix=TABLE
 ; RUN: FileCheck %s --check-prefix=PAGE --input-file=%t/page.html
-; RUN: %llc -oriel-least-pressure=0 -oriel-report-html=%t/plugin.html %s -o /dev/null
+; RUN: %llc -oriel-least-pressure=0 -oriel-enable-phases=OriCopyPropLate -oriel-report-html=%t/plugin.html %s -o /dev/null
 ; RUN: FileCheck %s --check-prefixes=PAGE,PHASES --input-file=%t/plugin.html
-; RUN: env "ORIEL_FLAGS=-oriel-least-pressure=0 -oriel-report-html=%t/flags.html" %llc %s -o %t/with.ptx
+; RUN: env "ORIEL_FLAGS=-oriel-least-pressure=0 -oriel-enable-phases=OriCopyPropLate -oriel-report-html=%t/flags.html" %llc %s -o %t/with.ptx
 ; RUN: FileCheck %s --check-prefixes=PAGE,PHASES --input-file=%t/flags.html
-; RUN: %llc -oriel-least-pressure=0 %s -o %t/without.ptx && cmp %t/with.ptx %t/without.ptx
-; RUN: env ORIEL_FLAGS=-oriel-least-pressure=0 %oriel report --sm 80 --profile max --html %t/both.html %s | FileCheck %s --check-prefix=TABLE
+; RUN: %llc -oriel-least-pressure=0 -oriel-enable-phases=OriCopyPropLate %s -o %t/without.ptx && cmp %t/with.ptx %t/without.ptx
+; RUN: env "ORIEL_FLAGS=-oriel-least-pressure=0 -oriel-enable-phases=OriCopyPropLate" %oriel report --sm 80 --profile max --html %t/both.html %s | FileCheck %s --check-prefix=TABLE
 ; RUN: FileCheck %s --check-prefixes=PAGE,PHASES,BOTH --input-file=%t/both.html
 
 ; A profile is that of the code that is reported, with and without a page.

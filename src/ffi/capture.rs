@@ -54,6 +54,11 @@ pub(super) fn note(snapshot: &Snapshot<'_>) {
     });
 }
 
+/// True if anything is collected on this thread.
+pub(super) fn is_on() -> bool {
+    wants_compilation() || SNAPSHOTS.with_borrow(Option::is_some)
+}
+
 /// True if the results of compilations are requested.
 pub(super) fn wants_compilation() -> bool {
     COMPILATION.with_borrow(Option::is_some)

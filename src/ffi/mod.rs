@@ -8,6 +8,7 @@ mod host;
 mod options;
 mod plugin;
 mod run;
+mod scope;
 mod text;
 
 pub use capture::capture_snapshots;

@@ -2,6 +2,7 @@
 
 use super::capture;
 use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
+use super::scope::{AtSsa, leave_to_late_stage, take_from_ssa};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
@@ -23,7 +24,6 @@ use crate::snapshot::abi::{
 };
 use crate::snapshot::{OwnedSnapshot, Snapshot, SnapshotArrays};
 use crate::validate::validate_snapshots;
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -155,6 +155,7 @@ pub struct OrielRun {
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_begin(
     snapshot: &OrielSnapshot,
+    has_pressure: u32,
     host: &OrielHost,
     problem: OrielSink,
     unsupported: OrielSink,
@@ -166,10 +167,14 @@ extern "C" fn oriel_run_begin(
     let view = unsafe { snapshot.view() };
     capture::note(&view);
     let is_late = view.stage() == Stage::Late;
-    let at_ssa = AT_SSA.take().filter(|earlier| {
-        is_late && Arc::ptr_eq(&earlier.given, &given) && *earlier.function == *view.name()
-    });
-    let is_left_alone = at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone);
+    let at_ssa = match is_late {
+        true => take_from_ssa(&view.name(), &given),
+        false => None,
+    };
+    let is_left_alone = match has_pressure {
+        0 => at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone),
+        _ => Some(false),
+    };
     let needs_hash = !is_late && (given.tuned.is_some() || wants_line(&given));
     let hash = needs_hash.then(|| host.function_hash());
     let (options, tuned) = match at_ssa {
@@ -192,12 +197,7 @@ extern "C" fn oriel_run_begin(
     }
     work.remarks.extend(tuned);
     if !is_late {
-        AT_SSA.set(Some(AtSsa {
-            function: view.name().into_owned(),
-            given,
-            options: options.clone(),
-            is_left_alone: work.is_left_alone,
-        }));
+        leave_to_late_stage(AtSsa::new(&view, given, options.clone(), work.is_left_alone));
     }
     let plan = work.plan.map(|plan| {
         let pointers = OrielPlan::of(&plan);
@@ -220,23 +220,6 @@ extern "C" fn oriel_run_begin(
         code_remarks: Vec::new(),
         code: None,
     }))
-}
-
-/// What the run at stage `ssa` leaves to the late stage of the same function.
-struct AtSsa {
-    function: String,
-    /// The options of the process or compilation.
-    given: Arc<Options>,
-    /// The function's own.
-    options: Arc<Options>,
-    /// Whether the profile left the function alone, if that was decided. It does so at both stages or at none: the phases
-    /// of the late stage follow up on those of the first.
-    is_left_alone: Option<bool>,
-}
-
-thread_local! {
-    /// The last run at stage `ssa`.
-    static AT_SSA: Cell<Option<AtSsa>> = const { Cell::new(None) };
 }
 
 /// Makes the plan of a function, by an extension or by the phases.

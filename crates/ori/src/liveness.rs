@@ -22,15 +22,7 @@ use oriel_engine::live::{
     Function as _, ListedFunction, LiveIntervals, LiveRange, LiveRangeCalc, OwnedLiveRange, SlotIndex,
 };
 use oriel_engine::snapshot::abi::Access;
-use std::cell::{OnceCell, RefCell};
-
-thread_local! {
-    /// The engine, which keeps its memory from function to function.
-    static ENGINE: RefCell<LiveRangeCalc> = RefCell::default();
-}
-
-/// An engine that holds more memory than this releases it after the function.
-const KEPT_BYTES: usize = 16 << 20;
+use std::cell::OnceCell;
 
 /// The live intervals of a function's registers, valid while it does not change.
 #[derive(Clone, Debug)]
@@ -59,7 +51,7 @@ impl Liveness {
             layout_blocks[block.index()] = Block::new(layout_block).into();
         }
         let listed = list(function, flow, &layout_blocks, &mut positions);
-        let intervals = ENGINE.with_borrow_mut(|engine| {
+        let intervals = LiveRangeCalc::shared(|engine| {
             let mut intervals = engine.analyze(&listed);
             for register in intervals.unreached().to_vec() {
                 extend_to_unreached_reads(
@@ -70,9 +62,6 @@ impl Liveness {
                     &mut intervals,
                     register,
                 );
-            }
-            if engine.memory_bytes() > KEPT_BYTES {
-                *engine = LiveRangeCalc::default();
             }
             intervals
         });

@@ -83,17 +83,18 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     }
     let mut record = Record::default();
     record.fixed_point(ITERATIONS, None, |record, _| {
-        simplify_predicates(function, context, record)
+        simplify_predicates(function, context, record).is_none()
     });
     record.finish(function, context)
 }
 
-/// Runs one walk and applies its decisions. Returns whether there were any.
+/// Runs one walk and applies its decisions. If nothing changed, returns the conditions that branches
+/// decide.
 pub(super) fn simplify_predicates(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
     record: &mut Record,
-) -> bool {
+) -> Option<BranchConditions> {
     clear_marks(function);
     let flow = context.control_flow(function);
     let limits_floats = context.options.knobs.is_on(Knob::LimitFoldFp);
@@ -107,7 +108,7 @@ pub(super) fn simplify_predicates(
     };
     let found = simplifier.decide_all(function);
     if found.is_empty() {
-        return false;
+        return Some(simplifier.branch_conditions);
     }
     let mut changed = apply_all(function, context, record, &found);
     record.count("removed-instructions", apply_marks(function, context).removed);
@@ -120,7 +121,8 @@ pub(super) fn simplify_predicates(
     let removed_blocks = function.remove_unreachable_blocks();
     record.count("removed-blocks", removed_blocks as u64);
     context.keep_only(Analyses::empty());
-    changed | (removed_blocks != 0)
+    changed |= removed_blocks != 0;
+    (!changed).then_some(simplifier.branch_conditions)
 }
 
 /// Applies the decisions. Returns whether anything was done.

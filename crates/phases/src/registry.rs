@@ -343,7 +343,7 @@ pub static PHASES: &[Phase] = &[
     .through_backend(Hooks::BACK_COPY_PROPAGATION)
     .keeping(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(84, "OriPerformLiveDeadFourth"),
-    ori_copy_prop(Stage::Late, "OriCopyPropLate", Profiles::all()),
+    ori_copy_prop(Stage::Late, "OriCopyPropLate", Profiles::PTXAS),
     phase(
         95,
         "SetAfterLegalization",
@@ -358,7 +358,6 @@ pub static PHASES: &[Phase] = &[
         BOTH,
         super::schedule_for_pressure::run,
     )
-    .in_profiles(Profiles::MAX)
     .keeping(Analyses::CONTROL_FLOW),
     Phase::new(
         "ReorderInstructions",

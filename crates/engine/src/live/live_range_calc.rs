@@ -20,6 +20,7 @@ use super::value::ValueNumber;
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef, Register};
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
+use std::cell::Cell;
 
 /// The most instructions of a small function.
 const SMALL_INSTRUCTIONS: usize = 15;
@@ -41,6 +42,13 @@ pub enum Bypass {
     Always,
     /// Never.
     Never,
+}
+
+/// An engine that holds more memory than this releases it after the function.
+const KEPT_BYTES: usize = 16 << 20;
+
+thread_local! {
+    static SHARED: Cell<Box<LiveRangeCalc>> = Cell::default();
 }
 
 /// Computes live intervals. Keeps its memory from function to function: once it has seen the
@@ -76,6 +84,17 @@ impl LiveRangeCalc {
             bypass,
             ..Self::default()
         }
+    }
+
+    /// Runs `work` with the engine of this thread, which keeps its memory from function to function
+    /// up to 16 MiB. Within `work` it is another one.
+    pub fn shared<R>(work: impl FnOnce(&mut Self) -> R) -> R {
+        let mut engine = SHARED.take();
+        let result = work(&mut engine);
+        if engine.memory_bytes() <= KEPT_BYTES {
+            SHARED.set(engine);
+        }
+        result
     }
 
     /// Numbers the instructions of `function` and computes its intervals.

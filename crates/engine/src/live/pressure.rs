@@ -6,7 +6,7 @@
 
 use super::function::Function;
 use super::live_interval::LiveIntervals;
-use super::slot_index::SlotIndex;
+use super::slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, SlotIndex};
 use crate::entity::{Block, EntityRef, Register, SecondaryMap};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{Access, RegisterFile};
@@ -182,6 +182,35 @@ pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
         }
     }
     false
+}
+
+/// Returns the most units of the general file that are live at once: the peak of [`Pressure`],
+/// without a curve and so without sorting.
+pub fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
+    let indexes = intervals.indexes();
+    // A fresh numbering has four slots in every sixteen numbers.
+    let distance = match indexes.is_edited() {
+        true => SLOT_COUNT,
+        false => INSTRUCTION_DISTANCE,
+    };
+    let place = |index: SlotIndex| {
+        let (entry, slot) = (index.number() / distance, index.number() % SLOT_COUNT);
+        (entry * SLOT_COUNT + slot) as usize
+    };
+    let mut changes = vec![0_i32; place(indexes.last_index()) + SLOT_COUNT as usize];
+    for register in intervals.registers() {
+        let units = general_units(snapshot, register) as i32;
+        for segment in intervals.interval(register).segments() {
+            changes[place(segment.start)] += units;
+            changes[place(segment.end)] -= units;
+        }
+    }
+    let mut units = 0;
+    let peak = changes.iter().map(|change| {
+        units += change;
+        units
+    });
+    peak.max().map_or(0, |peak| peak as u32)
 }
 
 /// Returns the units that a register takes of the general file.
@@ -415,6 +444,9 @@ mod tests {
                     most = most.max(expected);
                 }
                 prop_assert_eq!(pressure.file(file).peak().units, most);
+                if file == File::General {
+                    prop_assert_eq!(general_peak(&intervals, &snapshot), most);
+                }
                 let blocks = snapshot.blocks().map(|block| {
                     pressure.block_peak(&intervals, file, block).units
                 });

@@ -17,7 +17,7 @@
 
 use super::condition::{Condition, Relations, Subject};
 use super::values::Values;
-use oriel_engine::entity::{Block, Register};
+use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{ControlFlow, Function, Operand, OperandKind, Operation};
 use smallvec::SmallVec;
@@ -34,6 +34,8 @@ pub(crate) struct BranchConditions {
     /// By predicate: most registers are no predicates.
     conditions: NumberMap<Register, Condition>,
     decided: NumberMap<Subject, SmallVec<[Decided; 2]>>,
+    /// Predicates with a condition whose value is not known anywhere: most of them.
+    unknown: EntitySet<Register>,
     takes_floats: bool,
 }
 
@@ -73,6 +75,7 @@ impl BranchConditions {
         let mut branch_conditions = Self {
             conditions: NumberMap::default(),
             decided: NumberMap::default(),
+            unknown: EntitySet::new(),
             takes_floats,
         };
         for register in function.registers() {
@@ -94,7 +97,37 @@ impl BranchConditions {
                 }
             }
         }
+        let mut unknown = EntitySet::with_capacity(function.register_limit());
+        for &predicate in branch_conditions.conditions.keys() {
+            if !branch_conditions.may_be_known(function, predicate, DEPTH) {
+                unknown.insert(predicate);
+            }
+        }
+        branch_conditions.unknown = unknown;
         branch_conditions
+    }
+
+    /// True if the value of a predicate may be known at some point.
+    fn may_be_known(&self, function: &Function, predicate: Register, depth: u32) -> bool {
+        let is_decided = |condition: Condition| {
+            let subject = condition.subject;
+            let subjects = [Some(subject), subject.with_other_sign()];
+            let mut subjects = subjects.into_iter().flatten();
+            subjects.any(|subject| self.decided.contains_key(&subject))
+                || condition.among(subject.possible()).is_some()
+        };
+        constant_predicate(function, predicate).is_some()
+            || self.condition(predicate).is_some_and(is_decided)
+            || depth > 0
+                && parts(function, predicate).is_some_and(|(_, operands)| {
+                    let mut registers = operands.into_iter().filter_map(Operand::as_register);
+                    registers.any(|register| self.may_be_known(function, register, depth - 1))
+                })
+    }
+
+    /// True if comparisons of floats decide something.
+    pub fn takes_floats(&self) -> bool {
+        self.takes_floats
     }
 
     fn condition_of(&self, predicate: Register) -> Option<Condition> {
@@ -167,7 +200,10 @@ impl BranchConditions {
         predicate: Register,
         point: FlowPoint,
     ) -> Option<bool> {
-        self.value_to_depth(function, flow, predicate, point, DEPTH)
+        match self.unknown.contains(predicate) {
+            true => None,
+            false => self.value_to_depth(function, flow, predicate, point, DEPTH),
+        }
     }
 
     /// Returns a predicate operand's value at a point, if known.

@@ -12,6 +12,7 @@
 //! | predicates | everything |
 //! | dead code | identities, at registers that have lost uses |
 
+use super::branch_conditions::BranchConditions;
 use super::fixed_points::{Record, Stop};
 use super::simplify_predicates;
 use crate::dead_code::{find_dead, remove_dead};
@@ -43,6 +44,7 @@ pub(crate) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     let mut suite = Suite {
         due: SubPasses::all(),
         identities: Extent::Everywhere,
+        conditions: None,
     };
     let stop = record.fixed_point(ITERATIONS, None, |record, _| {
         suite.iterate(function, context, record)
@@ -58,6 +60,8 @@ struct Suite {
     due: SubPasses,
     /// The part of the function in which identities are pending.
     identities: Extent,
+    /// The conditions that branches decide, if only dead code was removed since they were collected.
+    conditions: Option<BranchConditions>,
 }
 
 /// A part of a function.
@@ -82,9 +86,9 @@ impl Suite {
             }
             self.due.remove(sub_pass);
             let has_changed = match sub_pass {
-                SubPasses::COPIES => propagate_copies(function, context, record),
+                SubPasses::COPIES => self.propagate_copies(function, context, record),
                 SubPasses::IDENTITIES => self.simplify_identities(function, context, record),
-                SubPasses::PREDICATES => simplify_predicates(function, context, record),
+                SubPasses::PREDICATES => self.simplify_predicates(function, context, record),
                 _ => self.remove_dead_code(function, context, record),
             };
             if has_changed {
@@ -106,6 +110,37 @@ impl Suite {
         if matches!(sub_pass, SubPasses::COPIES | SubPasses::PREDICATES) {
             self.identities = Extent::Everywhere;
         }
+        if sub_pass != SubPasses::DEAD_CODE {
+            self.conditions = None;
+        }
+    }
+
+    fn propagate_copies(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        record: &mut Record,
+    ) -> bool {
+        let done = ori_copy_prop::propagate_in_ssa(function, context, self.conditions.take());
+        record.count("propagated-copies", done);
+        context.keep_only(match done {
+            0 => Analyses::all(),
+            _ => Analyses::CONTROL_FLOW,
+        });
+        done != 0
+    }
+
+    fn simplify_predicates(
+        &mut self,
+        function: &mut Function,
+        context: &mut PhaseContext<'_>,
+        record: &mut Record,
+    ) -> bool {
+        let conditions = simplify_predicates(function, context, record);
+        let has_changed = conditions.is_none();
+        // Copies are propagated with comparisons of floats, whatever the knob says.
+        self.conditions = conditions.filter(BranchConditions::takes_floats);
+        has_changed
     }
 
     fn simplify_identities(
@@ -149,14 +184,4 @@ impl Suite {
         context.keep_only(Analyses::CONTROL_FLOW);
         true
     }
-}
-
-fn propagate_copies(function: &mut Function, context: &mut PhaseContext<'_>, record: &mut Record) -> bool {
-    let done = ori_copy_prop::propagate_in_ssa(function, context);
-    record.count("propagated-copies", done);
-    context.keep_only(match done {
-        0 => Analyses::all(),
-        _ => Analyses::CONTROL_FLOW,
-    });
-    done != 0
 }

@@ -31,15 +31,17 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Propagates copies. Returns how many instructions were removed.
+/// Propagates copies. Returns how many instructions were removed. `conditions` are those of the
+/// function, if they are known.
 pub(super) fn propagate(
     function: &mut Function,
     policy: &mut Policy,
     context: &mut PhaseContext<'_>,
+    conditions: Option<BranchConditions>,
 ) -> Counts {
     let flow = context.control_flow(function);
     let mut propagator = CopyPropagator {
-        branch_conditions: OnceCell::new(),
+        branch_conditions: conditions.map_or_else(OnceCell::new, OnceCell::from),
         flow,
         roots: SecondaryMap::with_capacity(function.register_limit()),
         fixed: NumberMap::default(),

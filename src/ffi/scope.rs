@@ -1,0 +1,166 @@
+//! How much of a function the library has to see at a stage, and what one stage leaves to the next.
+//!
+//! Most functions need few registers, and the profile leaves them alone. An export of their live
+//! ranges shows that, which is a fraction of a whole export, and the late stage needs none.
+
+use super::capture;
+use super::host::OrielHost;
+use super::run::OrielSnapshot;
+use super::text::OrielText;
+use crate::guard::guarded;
+use crate::options::{self, MinBlocks, Mode, Options, Phases, Profile, RolledLoops};
+use crate::pipeline::{self, Host};
+use crate::report::takes_min_blocks;
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::Stage;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Functions with more registers are exported whole at once: most of them have pressure, and what
+/// decides that would have to be exported twice.
+const MOST_REGISTERS: u32 = 384;
+
+/// `OrielScope`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum OrielScope {
+    /// Nothing is to be done.
+    Nothing = 0,
+    /// Its live ranges decide whether anything is.
+    Pressure = 1,
+    /// The whole function.
+    Whole = 2,
+}
+
+/// What the run at stage `ssa` leaves to the late stage of the same function.
+pub(super) struct AtSsa {
+    /// The function's name.
+    pub function: String,
+    /// The options of the process or compilation.
+    pub given: Arc<Options>,
+    /// The function's own.
+    pub options: Arc<Options>,
+    /// Whether the profile left the function alone, if that was decided. It does so at both stages
+    /// or at none: the phases of the late stage follow up on those of the first.
+    pub is_left_alone: Option<bool>,
+    /// The compute capability, times ten.
+    pub sm: u32,
+    /// True if `.minnctapersm 1` may have to be set.
+    pub takes_min_blocks: bool,
+}
+
+impl AtSsa {
+    pub(super) fn new(
+        snapshot: &Snapshot<'_>,
+        given: Arc<Options>,
+        options: Arc<Options>,
+        is_left_alone: Option<bool>,
+    ) -> Self {
+        Self {
+            function: snapshot.name().into_owned(),
+            given,
+            options,
+            is_left_alone,
+            sm: snapshot.function().sm,
+            takes_min_blocks: takes_min_blocks(snapshot),
+        }
+    }
+
+    /// True if the phases of the late stage, or its directive, need the function.
+    fn needs_late_stage(&self) -> bool {
+        let (options, stage) = (&self.options, Stage::Late);
+        if self.is_left_alone == Some(true) {
+            // Kernels that need the directive have many times the registers that the profile looks for.
+            options.min_blocks() == MinBlocks::Always
+                || options.phases_besides_profile(stage, self.sm).next().is_some()
+        } else {
+            self.takes_min_blocks && options.min_blocks() != MinBlocks::Off
+                || options.phases_at(stage, self.sm).next().is_some()
+        }
+    }
+}
+
+thread_local! {
+    /// The last run at stage `ssa`.
+    static AT_SSA: Cell<Option<AtSsa>> = const { Cell::new(None) };
+}
+
+/// Keeps what the late stage of the same function needs to know.
+pub(super) fn leave_to_late_stage(at_ssa: AtSsa) {
+    AT_SSA.set(Some(at_ssa));
+}
+
+/// Returns what stage `ssa` has left to the late stage of this function, once.
+pub(super) fn take_from_ssa(function: &str, given: &Arc<Options>) -> Option<AtSsa> {
+    AT_SSA
+        .take()
+        .filter(|earlier| Arc::ptr_eq(&earlier.given, given) && earlier.function == function)
+}
+
+/// True if the library's work on a function is phases and directives of the profile, and nothing
+/// that concerns every function.
+fn only_optimizes(options: &Options, host: &OrielHost) -> bool {
+    let warns = [
+        options.warn_uninitialized,
+        options.warn_unread_stores,
+        options.warn_launch_bounds,
+    ];
+    options.mode == Mode::Optimize
+        && options.phases == Phases::Profile
+        && options.planner().is_none()
+        && options.tuned.is_none()
+        && options.report.is_none()
+        && options.report_html.is_none()
+        && options.snapshot_directory.is_none()
+        && options.dot_directory.is_none()
+        && !warns.contains(&Some(true))
+        && !capture::is_on()
+        && !host.wants_remarks()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_scope(stage: u32, function: OrielText, registers: u32, host: &OrielHost) -> OrielScope {
+    let Ok(given) = options::process_options() else {
+        return OrielScope::Nothing;
+    };
+    if !only_optimizes(&given, host) {
+        return OrielScope::Whole;
+    }
+    if stage == Stage::Late as u32 {
+        // SAFETY: the name lives until this call returns.
+        let function = unsafe { function.as_str() };
+        let Some(earlier) = take_from_ssa(&function, &given) else {
+            return OrielScope::Whole;
+        };
+        if !earlier.needs_late_stage() {
+            return OrielScope::Nothing;
+        }
+        leave_to_late_stage(earlier);
+        return OrielScope::Whole;
+    }
+    let leaves_some_alone = given.profile == Profile::Max
+        && given.least_pressure != Some(0)
+        && given.max_registers.is_none()
+        && given.rolled_loops == RolledLoops::None
+        && given.phases_besides_profile(Stage::Ssa, 0).next().is_none();
+    if leaves_some_alone && registers <= MOST_REGISTERS {
+        OrielScope::Pressure
+    } else {
+        OrielScope::Whole
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot) -> u32 {
+    let Ok(given) = options::process_options() else {
+        return 1;
+    };
+    // SAFETY: the exporter fills every array for its count, sentinels included.
+    let view = unsafe { snapshot.view() };
+    let is_left_alone = guarded(|| !pipeline::has_pressure(&view, given.least_pressure(&view)));
+    if is_left_alone != Ok(true) {
+        return 0;
+    }
+    leave_to_late_stage(AtSsa::new(&view, given.clone(), given, Some(true)));
+    1
+}
