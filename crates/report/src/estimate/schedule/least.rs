@@ -8,6 +8,7 @@
 //! next one before them is the one that leaves the fewest values live, and among equals LLVM's last.
 
 use super::BlockGraph;
+use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 
 /// The number of instructions that are compared for each place.
@@ -26,29 +27,21 @@ impl BlockGraph {
             .iter()
             .map(|node| node.successors.len() as u32)
             .collect();
-        let mut predecessors: Vec<Vec<u32>> = vec![Vec::new(); count];
-        for (number, node) in self.nodes.iter().enumerate() {
-            for &(successor, _) in &node.successors {
-                predecessors[successor as usize].push(number as u32);
-            }
-        }
+        let predecessors = self.predecessors();
         let mut is_live: Vec<bool> = self.values.iter().map(|value| value.is_live_out).collect();
-        let mut ready: BinaryHeap<u32> = (0..count as u32)
-            .filter(|&node| waits[node as usize] == 0)
-            .collect();
+        let mut ready = Ready::default();
+        for node in (0..count as u32).filter(|&node| waits[node as usize] == 0) {
+            ready.add(node);
+        }
         let mut order = Vec::with_capacity(count);
-        let mut compared: Vec<u32> = Vec::with_capacity(COMPARED);
-        while let Some(first) = ready.pop() {
-            compared.clear();
-            compared.push(first);
-            while compared.len() < COMPARED
-                && let Some(next) = ready.pop()
-            {
-                compared.push(next);
-            }
-            let growth = |&&node: &&u32| self.growth_before(node, &is_live);
-            let &best = compared.iter().min_by_key(growth).expect("there is one");
-            ready.extend(compared.iter().copied().filter(|&node| node != best));
+        let growth = |&(_, &node): &(usize, &u32), is_live: &[bool]| self.growth_before(node, is_live);
+        while let Some((place, &best)) = ready
+            .latest
+            .iter()
+            .enumerate()
+            .min_by_key(|it| growth(it, &is_live))
+        {
+            ready.remove(place);
             let node = &self.nodes[best as usize];
             for &value in &node.defined {
                 is_live[value as usize] = false;
@@ -57,15 +50,37 @@ impl BlockGraph {
                 is_live[value as usize] = true;
             }
             order.push(best);
-            for &predecessor in &predecessors[best as usize] {
+            for &predecessor in predecessors.of(best) {
                 waits[predecessor as usize] -= 1;
                 if waits[predecessor as usize] == 0 {
-                    ready.push(predecessor);
+                    ready.add(predecessor);
                 }
             }
         }
         order.reverse();
         order
+    }
+
+    /// Returns the nodes that each node waits for.
+    fn predecessors(&self) -> Predecessors {
+        let mut ends = vec![0; self.nodes.len() + 1];
+        let edges = || {
+            let nodes = self.nodes.iter().zip(0..);
+            nodes.flat_map(|(node, number)| node.successors.iter().map(move |&(to, _)| (number, to)))
+        };
+        for (_, to) in edges() {
+            ends[to as usize + 1] += 1;
+        }
+        for node in 1..ends.len() {
+            ends[node] += ends[node - 1];
+        }
+        let mut next = ends.clone();
+        let mut of_all = vec![0; *next.last().unwrap_or(&0)];
+        for (from, to) in edges() {
+            of_all[next[to as usize]] = from;
+            next[to as usize] += 1;
+        }
+        Predecessors { ends, of_all }
     }
 
     /// Returns how many more values are live before a node than behind it.
@@ -83,5 +98,73 @@ impl BlockGraph {
             .filter(|&&value| counts(value) && is_live[value as usize])
             .count();
         opened as i32 - closed as i32
+    }
+}
+
+/// The nodes that each node waits for.
+struct Predecessors {
+    /// By node: where its predecessors begin; those of the last end at the end.
+    ends: Vec<usize>,
+    of_all: Vec<u32>,
+}
+
+impl Predecessors {
+    fn of(&self, node: u32) -> &[u32] {
+        &self.of_all[self.ends[node as usize]..self.ends[node as usize + 1]]
+    }
+}
+
+/// The nodes whose readers all follow.
+#[derive(Default)]
+struct Ready {
+    /// The last ones, which are compared, in descending order.
+    latest: SmallVec<[u32; COMPARED + 1]>,
+    rest: BinaryHeap<u32>,
+}
+
+impl Ready {
+    fn add(&mut self, node: u32) {
+        let place = self.latest.partition_point(|&other| other > node);
+        if place == COMPARED {
+            self.rest.push(node);
+            return;
+        }
+        self.latest.insert(place, node);
+        if self.latest.len() > COMPARED
+            && let Some(earliest) = self.latest.pop()
+        {
+            self.rest.push(earliest);
+        }
+    }
+
+    /// Removes one of the latest by its place.
+    fn remove(&mut self, place: usize) {
+        self.latest.remove(place);
+        self.latest.extend(self.rest.pop());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_latest_are_those_of_a_sorted_list(steps in proptest::collection::vec((0_u32..1000, 0_usize..20), 0..200)) {
+            let (mut ready, mut all) = (Ready::default(), Vec::new());
+            for (node, place) in steps {
+                if !all.contains(&node) {
+                    ready.add(node);
+                    all.push(node);
+                    all.sort_unstable_by_key(|&node| std::cmp::Reverse(node));
+                }
+                if place < all.len().min(COMPARED) {
+                    ready.remove(place);
+                    all.remove(place);
+                }
+                prop_assert_eq!(&ready.latest[..], &all[..all.len().min(COMPARED)]);
+            }
+        }
     }
 }
