@@ -25,7 +25,7 @@ NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-
 SM = "80"
 LIBCLC = Path("/usr/lib/clc/nvptx64--.bc")
 OF_LANGUAGE = {
-    "CUDA": ("__global__", ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{SM}", "-std=c++17", "-Wno-unknown-cuda-version"]),
+    "CUDA": ("__global__", ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{SM}", "-std=c++17", "-Wno-register", "-Wno-unknown-cuda-version"]),
     "OpenCL": (
         "kernel",
         ["-x", "cl", "--target=nvptx64-nvidia-cuda", f"-mcpu=sm_{SM}", "-cl-std=CL3.0"]
