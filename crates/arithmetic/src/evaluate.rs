@@ -20,7 +20,8 @@ pub struct TypedOperation {
 impl TypedOperation {
     /// Returns the operation's result for these sources as low bits; `result_bits` is the width of
     /// the result register. None if this operation is not modelled for these types, has another
-    /// number of sources, or uses other registers (carries, reciprocals, minima of three).
+    /// number of sources, uses other registers (carries, reciprocals, minima of three), or if the
+    /// register has more than 64 bits.
     pub fn evaluate(self, sources: &[u64], result_bits: u32) -> Option<u64> {
         let Self {
             operation,
@@ -38,7 +39,7 @@ impl TypedOperation {
         );
         let shape = selection::select_for(operation, data_type, source_type, modifiers, sources.len())?;
         let expected = shape.sources.iter().filter(|&&bits| bits != 0).count();
-        if has_hidden_operands || expected != sources.len() {
+        if has_hidden_operands || expected != sources.len() || !(1..=64).contains(&result_bits) {
             return None;
         }
         // Row 0 is the result; source `n` is row `n + 1`, of either width.
@@ -118,6 +119,8 @@ mod tests {
         assert_eq!(carry.evaluate(&[1, 2], 32), None);
         let add = typed_operation(Operation::Iadd, DataType::B32, DataType::None);
         assert_eq!(add.evaluate(&[1], 32), None);
+        let extension = typed_operation(Operation::Cvt, DataType::U64, DataType::U8);
+        assert_eq!(extension.evaluate(&[1], 128), None);
         let root = TypedOperation {
             modifiers: Modifiers {
                 rounding: Rounding::Rn,
