@@ -114,6 +114,29 @@ mod tests {
     }
 
     #[test]
+    fn halves_in_sums_of_binary32_are_converted_first() {
+        let [one, three, single] = [0x3C00, 0x4200, u64::from(2.0f32.to_bits())];
+        let expect = |value: f32| Some(u64::from(value.to_bits()));
+        let of_halves = |operation| typed_operation(operation, DataType::F32, DataType::F16);
+        assert_eq!(
+            of_halves(Operation::Fadd).evaluate(&[one, single], 32),
+            expect(3.0)
+        );
+        assert_eq!(
+            of_halves(Operation::Fsub).evaluate(&[three, single], 32),
+            expect(1.0)
+        );
+        assert_eq!(
+            of_halves(Operation::Ffma).evaluate(&[three, three, single], 32),
+            expect(11.0)
+        );
+        let of_bfloats = typed_operation(Operation::Ffma, DataType::F32, DataType::Bf16);
+        assert_eq!(of_bfloats.evaluate(&[0x4040, 0x3F80, single], 32), expect(5.0));
+        let of_words = typed_operation(Operation::Fadd, DataType::F32, DataType::F32);
+        assert_eq!(of_words.evaluate(&[single, single], 32), None);
+    }
+
+    #[test]
     fn what_needs_more_than_its_sources_is_not_evaluated() {
         let carry = typed_operation(Operation::IaddCarry, DataType::B32, DataType::None);
         assert_eq!(carry.evaluate(&[1, 2], 32), None);

@@ -358,6 +358,45 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
     }
 }
 
+/// Returns the handler of an operation in binary32 whose first operands are in a 16-bit format:
+/// the factors, or the first summand. None if it is not modelled.
+pub(super) fn select_mixed(
+    operation: Operation,
+    data_type: DataType,
+    source_type: DataType,
+    modifiers: Modifiers,
+) -> Option<Handler> {
+    let flags = modifiers.flags - ModifierFlags::CONTRACT;
+    if data_type != DataType::F32 || !ModifierFlags::SAT.contains(flags) || modifiers.rounding == Rounding::Rs
+    {
+        return None;
+    }
+    Some(match (operation, source_type) {
+        (Operation::Fadd, DataType::F16) => run_mixed::<ADD, SCALAR_F16>,
+        (Operation::Fadd, DataType::Bf16) => run_mixed::<ADD, SCALAR_BF16>,
+        (Operation::Fsub, DataType::F16) => run_mixed::<SUBTRACT, SCALAR_F16>,
+        (Operation::Fsub, DataType::Bf16) => run_mixed::<SUBTRACT, SCALAR_BF16>,
+        (Operation::Ffma, DataType::F16) => run_mixed::<FUSED, SCALAR_F16>,
+        (Operation::Ffma, DataType::Bf16) => run_mixed::<FUSED, SCALAR_BF16>,
+        _ => return None,
+    })
+}
+
+/// Converts the operands of a 16-bit format, which is exact, and rounds the result once.
+fn run_mixed<const OPERATION: u8, const SHAPE: u8>(registers: &mut Registers, fields: &Fields, mask: u32) {
+    let settings = fields.settings;
+    let format = if SHAPE == SCALAR_F16 { F16 } else { BF16 };
+    let wide = |bits: u32| u64::from(widened(format, false, bits).to_bits());
+    match OPERATION {
+        FUSED => registers.map3(fields, mask, |a: u32, b: u32, c: u32| {
+            general::<OPERATION>(F32, settings, [wide(a), wide(b), u64::from(c)]) as u32
+        }),
+        _ => registers.map2(fields, mask, |a: u32, b: u32| {
+            general::<OPERATION>(F32, settings, [wide(a), u64::from(b), 0]) as u32
+        }),
+    }
+}
+
 /// True if a float is infinite.
 pub(super) fn select_test(source: DataType) -> Option<Handler> {
     Some(match source {

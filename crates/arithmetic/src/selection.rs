@@ -157,6 +157,16 @@ pub fn select(
             [of_source, of_source, 0, 0],
         ),
         O::Sel => (bits::select_selection(data_type)?, own, [own, own, 1, 0]),
+        O::Fadd | O::Fsub if source_type != DataType::None => (
+            float::select_mixed(operation, data_type, source_type, modifiers)?,
+            own,
+            [of_source, own, 0, 0],
+        ),
+        O::Ffma if source_type != DataType::None => (
+            float::select_mixed(operation, data_type, source_type, modifiers)?,
+            own,
+            [of_source, of_source, own, 0],
+        ),
         O::Fadd | O::Fsub | O::Fmul | O::Fdiv | O::Fmin | O::Fmax | O::Fcopysign => (
             float::select(operation, data_type, modifiers)?,
             own,
