@@ -58,12 +58,7 @@ fn extreme<const OPERATION: u8>(format: Format, settings: Settings, a: u64, b: u
         }
     };
     if a_nan && b_nan || settings.has(ModifierFlags::NAN) && (a_nan || b_nan) {
-        return format.propagate(&[a, b])
-            & if format == F64 {
-                u64::MAX
-            } else {
-                format.sign() - 1
-            };
+        return format.propagate(&[a, b]);
     }
     let (x, y) = (magnitude(a), magnitude(b));
     let result = if a_nan {
