@@ -64,7 +64,7 @@ pub(super) fn select(operation: Operation, data_type: DataType, modifiers: Modif
     }
     let saturates = modifiers.flags.contains(ModifierFlags::SAT);
     let relu = modifiers.flags.contains(ModifierFlags::RELU);
-    let known = ModifierFlags::SAT | ModifierFlags::RELU | ModifierFlags::CARRY | ModifierFlags::CONTRACT;
+    let known = ModifierFlags::SAT | ModifierFlags::RELU | ModifierFlags::CONTRACT;
     if !known.contains(modifiers.flags) {
         return None;
     }
@@ -205,7 +205,7 @@ fn select_sad(data_type: DataType) -> Option<Handler> {
     })
 }
 
-/// Dot products of packed bytes: the type is that of `b`'s elements, the source type that of `a`'s.
+/// Dot products of packed bytes: `a` and `b` are the types of the elements of the two sources.
 pub(super) fn select_dot(
     operation: Operation,
     a: DataType,

@@ -346,12 +346,10 @@ bitflags! {
         const INVARIANT = 1 << 8;
         /// All threads of a warp execute it together.
         const UNIFORM = 1 << 9;
-        /// Sets or reads the carry.
-        const CARRY = 1 << 10;
         /// May be contracted with another operation (LLVM's flag on this instruction).
-        const CONTRACT = 1 << 11;
+        const CONTRACT = 1 << 10;
         /// LLVM keeps the threads together for this call.
-        const CONVERGENT = 1 << 12;
+        const CONVERGENT = 1 << 11;
     }
 }
 
@@ -422,7 +420,6 @@ impl ModifierFlags {
         (Self::ALIGNED, "aligned"),
         (Self::INVARIANT, "nc"),
         (Self::UNIFORM, "uniform"),
-        (Self::CARRY, "cc"),
         (Self::CONTRACT, "contract"),
         (Self::CONVERGENT, "convergent"),
     ];
