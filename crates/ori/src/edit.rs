@@ -173,12 +173,7 @@ impl Function {
         let operands = new.results.iter().chain(&new.sources);
         let operand_count = (new.results.len() + new.sources.len()) as u32;
         for &operand in operands {
-            self.slots.push(SlotData {
-                operand,
-                instruction,
-                previous: PackedOption::default(),
-                next: PackedOption::default(),
-            });
+            self.slots.push(SlotData::unlinked(operand, instruction));
         }
         self.instructions.push(InstructionData {
             modifiers: new.modifiers,
@@ -409,10 +404,11 @@ impl Function {
         self.attach(slot);
     }
 
-    /// Replaces the sources by as many others.
+    /// Replaces the sources; their number may change.
     pub fn set_sources(&mut self, instruction: Instruction, sources: &[Operand]) {
         self.detach_operands(instruction);
         let data = &self.instructions[instruction];
+        debug_assert!(data.block.is_some(), "{instruction} was removed");
         let results = usize::from(data.result_count);
         let (first, count) = (data.first_operand as usize, data.operand_count as usize);
         let wanted = results + sources.len();
@@ -421,10 +417,12 @@ impl Function {
         } else {
             // The pool only grows; the old operands are left behind.
             let moved = self.slots.len();
-            for number in 0..wanted {
-                let source = if number < results { first + number } else { first };
-                let copy = self.slots[Slot::new(source)];
+            for result in first..first + results {
+                let copy = self.slots[Slot::new(result)];
                 self.slots.push(copy);
+            }
+            for &source in sources {
+                self.slots.push(SlotData::unlinked(source, instruction));
             }
             moved
         };
@@ -764,6 +762,22 @@ mod tests {
         function.remove(second);
         assert!(function.is_unused(a) && function.definitions(c).next().is_none());
         assert_eq!(function.instructions(block).collect::<Vec<_>>(), [first]);
+    }
+
+    #[test]
+    fn an_instruction_without_operands_gets_some() {
+        let (mut function, block) = function();
+        let [a, b] = [(); 2].map(|()| function.create_register(RegisterFile::R, 32, None));
+        let new = InstructionBuilder::new(Operation::Ret, DataType::None);
+        let end = function.insert(Position::End(block), new.clone());
+        let sum = function.insert(Position::Before(end), new);
+        let next = add(&mut function, block, b, a, a);
+        for instruction in [sum, end] {
+            function.set_sources(instruction, &[Operand::register(b), Operand::register(b)]);
+        }
+        assert_eq!(function.uses(a).collect::<Vec<_>>(), [(next, 1), (next, 0)]);
+        let expected = [(end, 1), (end, 0), (sum, 1), (sum, 0)];
+        assert_eq!(function.uses(b).collect::<Vec<_>>(), expected);
     }
 
     #[test]

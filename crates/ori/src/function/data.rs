@@ -241,6 +241,18 @@ pub(crate) struct SlotData {
 
 const _: () = assert!(size_of::<SlotData>() == 16);
 
+impl SlotData {
+    /// Creates an operand that is in no list yet.
+    pub fn unlinked(operand: Operand, instruction: Instruction) -> Self {
+        Self {
+            operand,
+            instruction,
+            previous: PackedOption::default(),
+            next: PackedOption::default(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockData {
     pub first: PackedOption<Instruction>,
