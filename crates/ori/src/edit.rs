@@ -435,7 +435,8 @@ impl Function {
         self.attach_operands(instruction);
     }
 
-    /// Replaces every use of `from` by `to`, keeping modifiers. Returns the number of uses.
+    /// Replaces every use of `from` by `to`, keeping modifiers. A use is undefined if it was before
+    /// or `to` is. Returns the number of uses.
     pub fn replace_uses(&mut self, from: Register, to: Operand) -> usize {
         let uses: Vec<(Instruction, usize)> = self.uses(from).collect();
         for &(instruction, number) in &uses {
@@ -445,7 +446,8 @@ impl Function {
                     .register_operand(register)
                     .negated(old.is_negated())
                     .absolute(old.is_absolute())
-                    .complemented(old.is_complemented()),
+                    .complemented(old.is_complemented())
+                    .undefined(old.is_undefined() || to.is_undefined()),
                 _ => {
                     assert!(
                         !old.is_modified(),
@@ -762,6 +764,22 @@ mod tests {
         function.remove(second);
         assert!(function.is_unused(a) && function.definitions(c).next().is_none());
         assert_eq!(function.instructions(block).collect::<Vec<_>>(), [first]);
+    }
+
+    #[test]
+    fn an_undefined_use_stays_undefined() {
+        let (mut function, block) = function();
+        let [a, b, c] = [(); 3].map(|()| function.create_register(RegisterFile::R, 32, None));
+        let sum = add(&mut function, block, c, a, a);
+        function.set_source(sum, 1, Operand::register(a).undefined(true));
+        function.replace_uses(a, Operand::register(b));
+        let sources: Vec<Operand> = function.sources(sum).iter().collect();
+        assert_eq!(
+            sources,
+            [Operand::register(b), Operand::register(b).undefined(true)]
+        );
+        function.replace_uses(b, Operand::register(c).undefined(true));
+        assert!(function.sources(sum).iter().all(Operand::is_undefined));
     }
 
     #[test]
