@@ -399,6 +399,10 @@ impl Function {
         debug_assert!(data.block.is_some(), "{instruction} was removed");
         data.flags |= InstructionFlags::EDITED;
         let slot = Slot::new(data.first_operand as usize + number);
+        // An edge leads elsewhere, or a PHI reads its value elsewhere.
+        if operand.as_block() != self.slots[slot].operand.as_block() {
+            self.edits.note_placement();
+        }
         self.detach(slot);
         self.slots[slot].operand = operand;
         self.attach(slot);
@@ -409,6 +413,9 @@ impl Function {
         self.detach_operands(instruction);
         let data = &self.instructions[instruction];
         debug_assert!(data.block.is_some(), "{instruction} was removed");
+        if data.operation.is_terminator() {
+            self.edits.note_placement();
+        }
         let results = usize::from(data.result_count);
         let (first, count) = (data.first_operand as usize, data.operand_count as usize);
         let wanted = results + sources.len();

@@ -15,8 +15,8 @@ pub(crate) struct EditLog {
     is_kept: bool,
     /// In the order of the edits, with repetitions.
     registers: Vec<Register>,
-    /// The number of edits that the log does not describe: to positions and blocks, and all edits
-    /// while it was not kept.
+    /// The number of edits that the log does not describe: to positions, blocks and edges, and all
+    /// edits while it was not kept.
     unlogged: u64,
 }
 
@@ -50,7 +50,7 @@ impl EditLog {
         }
     }
 
-    /// Notes that an instruction was placed, or that blocks changed.
+    /// Notes that an instruction was placed, or that blocks or edges changed.
     #[inline]
     pub fn note_placement(&mut self) {
         self.unlogged += 1;

@@ -265,6 +265,47 @@ mod tests {
     }
 
     #[test]
+    fn changed_edges_need_a_computation() {
+        let text = "\
+kernel \"k\" sm_80 ssa {
+    declare %0:R32, %1:P
+bix0:
+    %2:R32 = IADD.b32 %0, 1
+    BRA %1, bix1, fall bix2
+bix1:
+    BRA bix3
+bix2:
+    %3:R32 = IADD.b32 %2, 1
+    BRA bix3
+bix3:
+    RET
+}
+";
+        let [first, last] = [1, 3].map(Block::new);
+        let cases: [fn(&mut Function, Block, Block); 2] = [
+            |function, first, _| {
+                function
+                    .make_unconditional(function.entry(), first)
+                    .expect("it is a target")
+            },
+            |function, first, last| {
+                function
+                    .redirect_edge(function.entry(), first, last)
+                    .expect("it is an edge")
+            },
+        ];
+        for edit in cases {
+            let mut function = crate::parse_function(text).expect("it is well formed");
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            function.keep_edit_log();
+            let mut liveness = Liveness::compute(&function, &flow);
+            edit(&mut function, first, last);
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            assert!(!liveness.update(&function, &flow));
+        }
+    }
+
+    #[test]
     fn updated_intervals_are_those_computed_anew() {
         let mut updated = 0;
         for seed in 0..2000 {
