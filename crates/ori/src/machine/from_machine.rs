@@ -31,6 +31,9 @@ pub enum ImportError {
     /// Operand words have 24 bits for an index.
     #[error("it has more than 2^24 {0}")]
     TooMany(&'static str),
+    /// Control must enter somewhere.
+    #[error("it has no blocks")]
+    NoBlocks,
     /// A block's branches do not match its edges, or are not at its end.
     #[error("bb.{0} ends in an unsupported way")]
     BlockEnd(usize),
@@ -112,8 +115,8 @@ impl Reading {
 /// not match, become [`Operation::Opaque`].
 ///
 /// # Errors
-/// It has more registers or blocks than operand words can number, or a block ends in a way for
-/// which Ori has no terminator.
+/// It has no blocks, or more registers or blocks than operand words can number, or a block ends in
+/// a way for which Ori has no terminator.
 pub fn from_machine(snapshot: &Snapshot<'_>) -> Result<Function, ImportError> {
     let mut importer = Importer::new(snapshot)?;
     importer.import_tables();
@@ -141,6 +144,9 @@ struct Importer<'a> {
 
 impl<'a> Importer<'a> {
     fn new(snapshot: &Snapshot<'a>) -> Result<Self, ImportError> {
+        if snapshot.block_count() == 0 {
+            return Err(ImportError::NoBlocks);
+        }
         for (count, what) in [
             (snapshot.register_count(), "registers"),
             (snapshot.block_count(), "blocks"),
@@ -530,20 +536,23 @@ impl Importer<'_> {
                 Operation::Bra
             }
             [Reading::Branch] => {
-                operands.push(self.only_operand(end[0], 0));
+                operands.push(self.branch_operand(block, end[0], 0)?);
                 Operation::Bra
             }
             [Reading::ConditionalBranch] => {
                 operands.extend([
-                    self.only_operand(end[0], 0),
-                    self.only_operand(end[0], 1),
+                    self.branch_operand(block, end[0], 0)?,
+                    self.branch_operand(block, end[0], 1)?,
                     fall_through(),
                 ]);
                 Operation::Bra
             }
             [Reading::ConditionalBranch, Reading::Branch] => {
-                operands.extend([self.only_operand(end[0], 0), self.only_operand(end[0], 1)]);
-                operands.push(self.only_operand(end[1], 0));
+                operands.extend([
+                    self.branch_operand(block, end[0], 0)?,
+                    self.branch_operand(block, end[0], 1)?,
+                    self.branch_operand(block, end[1], 0)?,
+                ]);
                 Operation::Bra
             }
             [Reading::TableStart, .., Reading::TableEnd] => {
@@ -554,9 +563,9 @@ impl Importer<'_> {
                     return Err(ImportError::BlockEnd(block.index()));
                 }
                 let last = end[end.len() - 1];
-                operands.push(self.only_operand(last, 1));
+                operands.push(self.branch_operand(block, last, 1)?);
                 for &item in &end[1..] {
-                    operands.push(self.only_operand(item, 0));
+                    operands.push(self.branch_operand(block, item, 0)?);
                 }
                 // The table's number, which its start and end must share.
                 operands.push(self.machine_operand(end[0], 0));
@@ -605,10 +614,18 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Returns one operand of a branch.
-    fn only_operand(&mut self, instruction: MachineInstruction, number: usize) -> Operand {
+    /// Returns one operand of a branch at the end of `block`.
+    fn branch_operand(
+        &mut self,
+        block: Block,
+        instruction: MachineInstruction,
+        number: usize,
+    ) -> Result<Operand, ImportError> {
         let records = self.snapshot.instruction(instruction).operand_records();
-        self.operand(instruction, number, &records[number])
+        match records.get(number) {
+            Some(record) => Ok(self.operand(instruction, number, record)),
+            None => Err(ImportError::BlockEnd(block.index())),
+        }
     }
 
     /// Checks that a block's branches lead where its edges lead.
@@ -689,5 +706,54 @@ fn memory_access(record: &MemoryOperandRecord) -> MemoryAccess {
             .then_some(record.size_bytes),
         log2_alignment: record.log2_alignment,
         flags,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriel_engine::snapshot::abi::OpcodeRecord;
+    use oriel_engine::snapshot::{OwnedSnapshot, sample};
+
+    /// Removes the operands of an instruction.
+    fn remove_operands(snapshot: &mut OwnedSnapshot, instruction: usize) {
+        let first = snapshot.instructions[instruction].first_operand;
+        let end = snapshot.instructions[instruction + 1].first_operand;
+        snapshot.operands.drain(first as usize..end as usize);
+        for record in &mut snapshot.instructions[instruction + 1..] {
+            record.first_operand -= end - first;
+        }
+    }
+
+    #[test]
+    fn a_branch_without_operands_is_no_end_of_a_block() {
+        for names in [["CBranch", "GOTO"], ["BRX_START", "BRX_END"]] {
+            let mut snapshot = sample::counting_loop();
+            for (instruction, name) in [4, 5].into_iter().zip(names) {
+                let name = snapshot.add_string(name);
+                let opcode = snapshot.instructions[instruction].opcode as usize;
+                snapshot.opcodes[opcode] = OpcodeRecord {
+                    name,
+                    ..snapshot.opcodes[opcode]
+                };
+                remove_operands(&mut snapshot, instruction);
+            }
+            snapshot.view().check().expect("every record is valid");
+            let error = from_machine(&snapshot.view()).err();
+            assert_eq!(error, Some(ImportError::BlockEnd(1)));
+        }
+    }
+
+    #[test]
+    fn a_function_without_blocks_is_refused() {
+        let mut snapshot = OwnedSnapshot {
+            function: sample::counting_loop().function,
+            strings: sample::counting_loop().strings,
+            ..OwnedSnapshot::default()
+        };
+        snapshot.blocks.push(Default::default());
+        snapshot.instructions.push(Default::default());
+        snapshot.view().check().expect("every record is valid");
+        assert_eq!(from_machine(&snapshot.view()).err(), Some(ImportError::NoBlocks));
     }
 }
