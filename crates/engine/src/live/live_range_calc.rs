@@ -565,6 +565,25 @@ mod tests {
         assert!(intervals.verify(&snapshot).is_empty());
     }
 
+    /// One block of 200,000 instructions like inline assembly that reads one register and writes
+    /// another early: the time for each must not grow with the block.
+    #[test]
+    fn a_long_block_of_early_clobber_definitions() {
+        const LENGTH: u32 = 200_000;
+        let mut function = TestFunction::new(LENGTH as usize + 1);
+        function.block(&[]);
+        function.instruction(PLAIN, &[def(0)]);
+        for number in 1..=LENGTH {
+            let early = operand(number, OperandFlags::DEF | OperandFlags::EARLY_CLOBBER);
+            function.instruction(PLAIN, &[early, read(number - 1)]);
+        }
+        let function = function.finish(|| 0);
+        let intervals = LiveRangeCalc::new().analyze(&function.snapshot());
+        let last = intervals.interval(Register::new(LENGTH as usize - 1));
+        let (start, end) = (LENGTH * 16, (LENGTH + 1) * 16);
+        assert_eq!(last.to_string(), format!("[{start}e,{end}r:0) 0@{start}e"));
+    }
+
     #[test]
     fn memory_is_reused_without_stale_state() {
         let mut random = Random(7);

@@ -311,19 +311,26 @@ impl Scan {
         definition: SlotIndex,
         position: usize,
     ) {
-        // Reads of the register that come first, with their slots.
-        let reads = scanned.operands[..position].iter().filter_map(|operand| {
+        let instruction = scanned.operands[position].instruction();
+        // Reads of the register that come first, with their slots, the last one first.
+        let before = scanned.operands[..position].iter().rev();
+        let slot_of_read = |operand: &RegisterOperandRecord| {
             let access = operand.access();
             let is_read = matches!(access, Access::Read | Access::ReadEarly);
             let number = scanned.numbers[operand.instruction().index()];
             (is_read && operand.register() == register).then(|| access_slot(number, access))
-        });
+        };
         let is_late = |slot: &SlotIndex| *slot > definition;
-        if !reads.clone().any(|slot| is_late(&slot)) {
+        // Late ones are by the same instruction. Most have none, so the block is not searched.
+        let mut of_instruction = before
+            .clone()
+            .take_while(|operand| operand.instruction() == instruction)
+            .filter_map(slot_of_read);
+        if !of_instruction.any(|slot| is_late(&slot)) {
             return;
         }
         // The remaining reads: those at the definition's slot, and those of earlier instructions.
-        let last = reads.filter(|slot| !is_late(slot)).max();
+        let last = before.filter_map(slot_of_read).find(|slot| !is_late(slot));
         let state = &mut self.registers[register.index()];
         let Some(id) = state.upward.expand().filter(|&id| id >= scanned.first_use) else {
             return;
