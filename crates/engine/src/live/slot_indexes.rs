@@ -15,6 +15,9 @@ use crate::entity::{Block, EntityRef, Instruction, PackedOption};
 use std::borrow::Cow;
 use std::fmt;
 
+/// The most instructions and blocks of a function, so that every number is below the reserved one.
+const MOST_ENTRIES: usize = (u32::MAX / INSTRUCTION_DISTANCE) as usize - 1;
+
 /// Marks the number of an instruction without an entry of its own; the number is then that of the
 /// entry before it.
 const WITHOUT_ENTRY: u32 = 1;
@@ -42,12 +45,20 @@ impl SlotIndexes {
     }
 
     /// Numbers `function` afresh, reusing memory.
+    ///
+    /// # Panics
+    /// It has more instructions and blocks than 32 bits can number.
     pub fn compute(&mut self, function: &impl Function) {
         self.edited = None;
         self.block_starts.clear();
         self.instruction_numbers.clear();
         self.first_instructions.clear();
 
+        let entries = function.instruction_count() + function.block_count();
+        assert!(
+            entries <= MOST_ENTRIES,
+            "a function has at most 2^28 - 2 instructions and blocks"
+        );
         self.block_starts.reserve(function.block_count() + 1);
         self.first_instructions.reserve(function.block_count() + 1);
         self.instruction_numbers.reserve(function.instruction_count());
