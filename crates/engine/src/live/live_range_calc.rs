@@ -275,7 +275,7 @@ impl LiveRangeCalc {
         }
         self.solve_batches((0, 0), intervals);
         if !fits && !webs.is_empty() {
-            let patience = SEARCHED_BLOCKS_A_WEB;
+            let patience = Some(SEARCHED_BLOCKS_A_WEB);
             let resolved = self
                 .resolver
                 .run(&self.flow, operands, chains, &webs, patience, intervals);
@@ -340,7 +340,7 @@ impl LiveRangeCalc {
         self.webs.unresolved.append(&mut self.webs.crossing);
         let webs = &self.webs.unresolved;
         self.resolver
-            .run(&self.flow, operands, chains, webs, usize::MAX, intervals);
+            .run(&self.flow, operands, chains, webs, None, intervals);
     }
 
     /// Returns the bytes of memory that the engine holds, without the result.
@@ -430,6 +430,24 @@ mod tests {
                 "%1 [32e,48e:0) 0@32e",
                 "%2 [48e,48d:0) 0@48e",
             ],
+        );
+    }
+
+    #[test]
+    fn a_read_beside_an_early_definition_does_not_lengthen_the_value_before() {
+        let mut function = TestFunction::new(1);
+        let early = operand(0, OperandFlags::DEF | OperandFlags::EARLY_CLOBBER);
+        function.block(&[1]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.block(&[]);
+        function.instruction(PLAIN, &[read(0)]);
+        function.instruction(PLAIN, &[def(0)]);
+        function.instruction(PLAIN, &[read(0)]);
+        function.instruction(PLAIN, &[read(0), early]);
+        function.instruction(PLAIN, &[read(0)]);
+        check(
+            function,
+            &["%0 [16r,48r:0)[64r,80r:1)[96e,112r:2) 0@16r 1@64r 2@96e"],
         );
     }
 

@@ -96,15 +96,15 @@ impl Resolver {
     }
 
     /// Adds the intervals of `registers`, which have several definitions, to `result`. Returns how
-    /// many it has added: it stops early once the searches for values have visited more than
-    /// `patience` blocks per register on average.
+    /// many it has added: with `patience`, it stops early once the searches for values have visited
+    /// more blocks than that per register on average.
     pub(super) fn run(
         &mut self,
         flow: &FlowGraph,
         operands: &[RegisterOperandRecord],
         chains: &[ChainedOperandRecord],
         registers: &[Register],
-        patience: usize,
+        patience: Option<usize>,
         result: &mut LiveIntervals,
     ) -> usize {
         if registers.is_empty() {
@@ -122,7 +122,7 @@ impl Resolver {
         let mut nodes = ArenaVec::new_in(&arena);
         let mut count = 0;
         while let Some(&register) = registers.get(count)
-            && self.searched_blocks <= patience.saturating_mul(count + PATIENCE_AT_FIRST)
+            && patience.is_none_or(|blocks| self.searched_blocks <= blocks * (count + PATIENCE_AT_FIRST))
         {
             let first = chains.partition_point(|place| place.register < register.as_u32());
             let of_register = chains[first..].partition_point(|place| place.register == register.as_u32());

@@ -2,9 +2,8 @@
 //!
 //! The layout is the reference's. Its four inline buffers hold sets over the registers of one batch
 //! ([`Batch`](super::dataflow::Batch)): at most [`GENERAL_BITS`] general registers and
-//! [`PREDICATE_BITS`] predicates, as many as fit. So a buffer never leaves its record, and the word
-//! at its head holds the number of words in use, where the reference keeps a pointer to a heap
-//! buffer.
+//! [`PREDICATE_BITS`] predicates, as many as fit. So a buffer never leaves its record, and the head
+//! of a buffer, where the reference keeps a pointer to a heap buffer and its size, is constant.
 //!
 //! | offset | buffer | here |
 //! |---|---|---|
@@ -133,11 +132,11 @@ pub(super) fn for_each_bit(word: usize, mut bits: u64, mut visit: impl FnMut(Bat
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatchBit(pub u16);
 
-/// A buffer of a segment: a count, then the inline words.
+/// A buffer of a segment: the reference's head, which nothing here reads, then the inline words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 struct Buffer<T> {
-    /// Words in use in the low half, words of room in the high half.
+    /// Words of room, in the high half.
     words: u64,
     reserved: u64,
     inline: T,
