@@ -24,10 +24,16 @@ pub fn each_pressure<const KINDS: usize>(
 ) {
     let changes = changes_by_entry::<KINDS>(function, liveness, kind);
     let mut units = [0_u32; KINDS];
+    let mut reached = 0;
     let mut reach = |index: SlotIndex| {
-        for (units, change) in units.iter_mut().zip(changes[entry_of(index)]) {
-            *units = units.wrapping_add(change);
+        // The entries on the way are those of instructions that were removed since.
+        let entry = entry_of(index);
+        for changes in &changes[reached..=entry] {
+            for (units, change) in units.iter_mut().zip(changes) {
+                *units = units.wrapping_add(*change);
+            }
         }
+        reached = entry + 1;
         units
     };
     for &block in function.blocks() {

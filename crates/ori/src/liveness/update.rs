@@ -226,6 +226,7 @@ impl<'a> Ends<'a> {
 mod tests {
     use super::*;
     use crate::edit::{InstructionBuilder, Position};
+    use crate::pressure::RegisterPressure;
     use crate::random_function::random_function;
     use crate::types::DataType;
     use oriel_engine::graph::Traversal;
@@ -324,6 +325,9 @@ bix3:
                 updated += usize::from(is_edited);
                 let anew = Liveness::compute(&function, &flow);
                 assert_eq!(liveness.difference(&anew, &function), None, "{function}");
+                let [updated, computed] =
+                    [&liveness, &anew].map(|liveness| RegisterPressure::compute(&function, liveness, None));
+                assert_eq!(updated, computed, "{function}");
             }
         }
         assert!(updated > 100, "{updated} updates");
