@@ -66,8 +66,8 @@ impl Function {
 
 /// Changes.
 impl Function {
-    /// Splits a block before an instruction. The rest, with the terminator, moves to a new block
-    /// behind it, to which the first part falls through.
+    /// Splits a block before an instruction. The rest moves to a new block behind it, to which the
+    /// first part falls through unless it already ends in a branch.
     ///
     /// # Errors
     /// The instruction is a PHI, or comes after the terminator.
@@ -93,10 +93,15 @@ impl Function {
             next = self.next(instruction);
             self.move_to(instruction, Position::End(new));
         }
-        debug_assert!(self.terminator(block).is_none(), "a block has one terminator");
-        self.append_fall_through(block, new);
+        if self.terminator(block).is_none() {
+            self.append_fall_through(block, new);
+        }
         for successor in self.successors(new).collect::<Vec<_>>() {
-            self.rename_phi_predecessor(successor, block, new);
+            let leads_on = self.successors(block).any(|other| other == successor);
+            match leads_on {
+                true => self.copy_phi_predecessor(successor, block, new),
+                false => self.rename_phi_predecessor(successor, block, new),
+            }
         }
         Ok(new)
     }
@@ -365,6 +370,17 @@ impl Function {
                 if self.source(phi, number).as_block() == Some(old) {
                     self.set_source(phi, number, Operand::target(new));
                 }
+            }
+        }
+    }
+
+    /// Gives the PHIs of a block the value of one predecessor for another one as well.
+    fn copy_phi_predecessor(&mut self, block: Block, old: Block, new: Block) {
+        for phi in self.phis(block).collect::<Vec<_>>() {
+            if let Some(value) = self.phi_value(phi, old) {
+                let sources = self.sources(phi).iter();
+                let sources: Vec<Operand> = sources.chain([value, Operand::target(new)]).collect();
+                self.set_sources(phi, &sources);
             }
         }
     }
