@@ -28,7 +28,8 @@ OF_LANGUAGE = {
     "CUDA": ("__global__", ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{SM}", "-std=c++17", "-Wno-register", "-Wno-unknown-cuda-version"]),
     "OpenCL": (
         "kernel",
-        ["-x", "cl", "--target=nvptx64-nvidia-cuda", f"-mcpu=sm_{SM}", "-cl-std=CL3.0"]
+        ["-x", "cl", "--target=nvptx64-nvidia-cuda", f"-march=sm_{SM}", "-cl-std=CL3.0"]
+        + ["-Xclang", "-target-feature", "-Xclang", "+ptx86"]
         + ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(LIBCLC)],
     ),
 }

@@ -15,9 +15,9 @@
 //! adds dominators. Where a branch becomes unconditional for another reason, its condition is no
 //! longer known and must be [forgotten](BranchConditions::forget).
 
-use super::condition::{Condition, Relations, Subject};
+use super::condition::{Condition, Order, Relations, Subject};
 use super::values::Values;
-use oriel_engine::entity::{Block, EntitySet, Register};
+use oriel_engine::entity::{Block, EntitySet, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{ControlFlow, Function, Operand, OperandKind, Operation};
 use smallvec::SmallVec;
@@ -28,12 +28,20 @@ const SCANNED: usize = 64;
 /// The most levels of operations on predicates that are followed.
 const DEPTH: u32 = 4;
 
+/// A [`Subject`] of the function's conditions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SubjectId(u32);
+entity_impl!(SubjectId, "subject");
+
 /// The conditions decided by branches.
 #[derive(Debug)]
 pub(crate) struct BranchConditions {
-    /// By predicate: most registers are no predicates.
-    conditions: NumberMap<Register, Condition>,
-    decided: NumberMap<Subject, SmallVec<[Decided; 2]>>,
+    /// By register; none for what is no predicate.
+    conditions: SecondaryMap<Register, Option<(SubjectId, Relations)>>,
+    subjects: PrimaryMap<SubjectId, Subject>,
+    /// By subject: the one with the other signedness, if the function has it.
+    other_signs: SecondaryMap<SubjectId, PackedOption<SubjectId>>,
+    decided: SecondaryMap<SubjectId, SmallVec<[Decided; 2]>>,
     /// Predicates with a condition whose value is not known anywhere: most of them.
     unknown: EntitySet<Register>,
     takes_floats: bool,
@@ -73,19 +81,19 @@ impl BranchConditions {
     /// decide nothing.
     pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
         let mut branch_conditions = Self {
-            conditions: NumberMap::default(),
-            decided: NumberMap::default(),
-            unknown: EntitySet::new(),
+            conditions: SecondaryMap::new(),
+            subjects: PrimaryMap::new(),
+            other_signs: SecondaryMap::new(),
+            decided: SecondaryMap::new(),
+            unknown: EntitySet::with_capacity(function.register_limit()),
             takes_floats,
         };
-        for register in function.registers() {
-            if function.register(register).file.is_predicate()
-                && function.unique_definition(register).is_some()
-            {
-                let condition = Condition::of(function, values, register);
-                branch_conditions.conditions.insert(register, condition);
-            }
-        }
+        let predicates: Vec<Register> = function
+            .registers()
+            .filter(|&register| function.register(register).file.is_predicate())
+            .filter(|&register| function.unique_definition(register).is_some())
+            .collect();
+        branch_conditions.find_conditions(function, values, &predicates);
         for &block in flow.order.as_slice() {
             if let Some((predicate, [taken, other])) = conditional_branch(function, block)
                 && taken != other
@@ -97,27 +105,38 @@ impl BranchConditions {
                 }
             }
         }
-        let mut unknown = EntitySet::with_capacity(function.register_limit());
-        for &predicate in branch_conditions.conditions.keys() {
+        for predicate in predicates {
             if !branch_conditions.may_be_known(function, predicate, DEPTH) {
-                unknown.insert(predicate);
+                branch_conditions.unknown.insert(predicate);
             }
         }
-        branch_conditions.unknown = unknown;
         branch_conditions
+    }
+
+    /// Finds the conditions of predicates, and numbers their subjects.
+    fn find_conditions(&mut self, function: &Function, values: &mut Values, predicates: &[Register]) {
+        let mut ids: NumberMap<Subject, SubjectId> = NumberMap::default();
+        for &predicate in predicates {
+            let Condition { subject, holds } = Condition::of(function, values, predicate);
+            let id = *ids.entry(subject).or_insert_with(|| self.subjects.push(subject));
+            self.conditions[predicate] = Some((id, holds));
+        }
+        for (id, subject) in self.subjects.iter() {
+            let other = subject.with_other_sign();
+            self.other_signs[id] = other.and_then(|other| ids.get(&other).copied()).into();
+        }
     }
 
     /// True if the value of a predicate may be known at some point.
     fn may_be_known(&self, function: &Function, predicate: Register, depth: u32) -> bool {
-        let is_decided = |condition: Condition| {
-            let subject = condition.subject;
-            let subjects = [Some(subject), subject.with_other_sign()];
+        let is_decided = |(subject, holds): (SubjectId, Relations)| {
+            let subjects = [Some(subject), self.other_signs[subject].expand()];
             let mut subjects = subjects.into_iter().flatten();
-            subjects.any(|subject| self.decided.contains_key(&subject))
-                || condition.among(subject.possible()).is_some()
+            let possible = || self.subjects[subject].possible();
+            subjects.any(|subject| !self.decided[subject].is_empty()) || holds.among(possible()).is_some()
         };
         constant_predicate(function, predicate).is_some()
-            || self.condition(predicate).is_some_and(is_decided)
+            || self.known_condition(predicate).is_some_and(is_decided)
             || depth > 0
                 && parts(function, predicate).is_some_and(|(_, operands)| {
                     let mut registers = operands.into_iter().filter_map(Operand::as_register);
@@ -130,8 +149,11 @@ impl BranchConditions {
         self.takes_floats
     }
 
-    fn condition_of(&self, predicate: Register) -> Option<Condition> {
-        self.conditions.get(&predicate).copied()
+    /// Returns the subject of a predicate's condition and the relations for which it is true.
+    fn known_condition(&self, predicate: Register) -> Option<(SubjectId, Relations)> {
+        let (subject, holds) = self.conditions[predicate]?;
+        let is_float = matches!(self.subjects[subject].order, Order::Float(..));
+        (self.takes_floats || !is_float).then_some((subject, holds))
     }
 
     /// Records that a predicate has a value on an edge, and the same for its parts.
@@ -144,18 +166,15 @@ impl BranchConditions {
         (from, to): (Block, Block),
         depth: u32,
     ) {
-        let Some(condition) = self
-            .condition_of(predicate)
-            .filter(|it| self.takes_floats || !it.is_float())
-        else {
+        let Some((subject, holds)) = self.known_condition(predicate) else {
             return;
         };
-        let branch_conditions = self.decided.entry(condition.subject).or_default();
-        if branch_conditions.len() < SCANNED {
-            branch_conditions.push(Decided {
+        let decided = &mut self.decided[subject];
+        if decided.len() < SCANNED {
+            decided.push(Decided {
                 from,
                 to,
-                possible: condition.relations(value),
+                possible: holds.given(value),
                 is_only_way: flow.graph.predecessors(to).len() == 1 && to != function.entry(),
             });
         }
@@ -186,10 +205,12 @@ impl BranchConditions {
         }
     }
 
-    /// Returns the condition that a predicate represents, or none for a predicate created since.
-    pub fn condition(&self, predicate: Register) -> Option<Condition> {
-        self.condition_of(predicate)
-            .filter(|it| self.takes_floats || !it.is_float())
+    /// Returns the condition that a predicate represents, with the number of its subject, or none for
+    /// a predicate created since.
+    pub fn condition(&self, predicate: Register) -> Option<(SubjectId, Condition)> {
+        let (id, holds) = self.known_condition(predicate)?;
+        let subject = self.subjects[id];
+        Some((id, Condition { subject, holds }))
     }
 
     /// Returns a predicate's value at a point, if known.
@@ -230,8 +251,8 @@ impl BranchConditions {
         if let Some(value) = constant_predicate(function, predicate) {
             return Some(value);
         }
-        if let Some(condition) = self.condition(predicate)
-            && let Some(value) = condition.among(self.possible(flow, &condition, point))
+        if let Some((subject, holds)) = self.known_condition(predicate)
+            && let Some(value) = holds.among(self.possible(flow, subject, point))
         {
             return Some(value);
         }
@@ -253,25 +274,23 @@ impl BranchConditions {
         }
     }
 
-    /// Returns the relations of a condition that are possible at a point.
-    fn possible(&self, flow: &ControlFlow, condition: &Condition, point: FlowPoint) -> Relations {
-        let subject = condition.subject;
-        let possible = subject.possible() & self.decided_relations(flow, &subject, point);
-        match subject.with_other_sign() {
+    /// Returns the relations of a subject that are possible at a point.
+    fn possible(&self, flow: &ControlFlow, subject: SubjectId, point: FlowPoint) -> Relations {
+        let possible = self.subjects[subject].possible() & self.decided_relations(flow, subject, point);
+        match self.other_signs[subject].expand() {
             None => possible,
             // Integers are equal or not regardless of signedness.
-            Some(other) => possible & self.decided_relations(flow, &other, point).without_sign(),
+            Some(other) => possible & self.decided_relations(flow, other, point).without_sign(),
         }
     }
 
     /// Returns the relations that branches leave possible.
-    fn decided_relations(&self, flow: &ControlFlow, subject: &Subject, point: FlowPoint) -> Relations {
-        let branch_conditions = self.decided.get(subject).into_iter().flatten();
-        let here = branch_conditions.filter(|fact| {
-            point == FlowPoint::Edge(fact.from, fact.to)
-                || fact.is_only_way && flow.dominators.dominates(fact.to, point.block())
+    fn decided_relations(&self, flow: &ControlFlow, subject: SubjectId, point: FlowPoint) -> Relations {
+        let here = self.decided[subject].iter().filter(|decided| {
+            point == FlowPoint::Edge(decided.from, decided.to)
+                || decided.is_only_way && flow.dominators.dominates(decided.to, point.block())
         });
-        here.fold(Relations::all(), |possible, fact| possible & fact.possible)
+        here.fold(Relations::all(), |possible, decided| possible & decided.possible)
     }
 }
 

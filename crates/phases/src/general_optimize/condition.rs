@@ -52,6 +52,25 @@ impl Relations {
         }
     }
 
+    /// Returns the relations that remain if a condition which is true for these is true or false.
+    pub fn given(self, value: bool) -> Self {
+        match value {
+            true => self,
+            false => self.complement(),
+        }
+    }
+
+    /// Returns the value of a condition that is true for these relations, if only some are possible.
+    pub fn among(self, possible: Self) -> Option<bool> {
+        match (self & possible, possible) {
+            // Control cannot get here, and nothing needs to be known.
+            (_, possible) if possible.is_empty() => None,
+            (held, possible) if held == possible => Some(true),
+            (held, _) if held.is_empty() => Some(false),
+            _ => None,
+        }
+    }
+
     /// Returns the relations for which a comparison holds, or none if nothing is compared.
     fn of(comparison: Comparison) -> Option<Self> {
         let ordered = |comparison| {
@@ -217,30 +236,6 @@ impl Condition {
     pub fn is_plain(&self) -> bool {
         self.subject.order == Order::Predicate
     }
-
-    /// Returns its value if only these relations are possible.
-    pub fn among(&self, possible: Relations) -> Option<bool> {
-        match (self.holds & possible, possible) {
-            // Control cannot get here, and nothing needs to be known.
-            (_, possible) if possible.is_empty() => None,
-            (held, possible) if held == possible => Some(true),
-            (held, _) if held.is_empty() => Some(false),
-            _ => None,
-        }
-    }
-
-    /// Returns the remaining relations if it is true or false.
-    pub fn relations(&self, value: bool) -> Relations {
-        match value {
-            true => self.holds,
-            false => self.holds.complement(),
-        }
-    }
-
-    /// True if it is a comparison of floats.
-    pub fn is_float(&self) -> bool {
-        matches!(self.subject.order, Order::Float(..))
-    }
 }
 
 fn compared(function: &Function, values: &mut Values, operand: Operand, bits: u32) -> Option<Compared> {
@@ -325,10 +320,12 @@ mod tests {
             [3, 4],
         );
         assert_eq!(less.subject, greater.subject);
-        assert_eq!(less.among(greater.relations(false)), Some(false));
-        assert_eq!(greater.among(less.relations(true)), Some(true));
+        assert_eq!(less.holds.among(greater.holds.given(false)), Some(false));
+        assert_eq!(greater.holds.among(less.holds.given(true)), Some(true));
         assert_eq!(
-            greater.among(less.relations(false) & greater.subject.possible()),
+            greater
+                .holds
+                .among(less.holds.given(false) & greater.subject.possible()),
             None
         );
     }
@@ -349,10 +346,10 @@ mod tests {
     #[test]
     fn constants_are_compared_with_their_sign() {
         let lines = "    %3:R32 = MOV.b32 -1\n    %4:P = ISETP.lt.s32 %3, 1\n    %5:P = ISETP.lt.u32 %3, 1\n";
-        let values = conditions(lines, [4, 5]).map(|it| it.among(it.subject.possible()));
+        let values = conditions(lines, [4, 5]).map(|it| it.holds.among(it.subject.possible()));
         assert_eq!(values, [Some(true), Some(false)]);
         let same = "    %3:P = ISETP.le.u32 %1, %1\n    %4:P = FSETP.eq.f32 %1, %1\n";
-        let values = conditions(same, [3, 4]).map(|it| it.among(it.subject.possible()));
+        let values = conditions(same, [3, 4]).map(|it| it.holds.among(it.subject.possible()));
         assert_eq!(values, [Some(true), None]);
     }
 }

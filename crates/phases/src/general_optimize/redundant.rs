@@ -10,13 +10,13 @@
 //! If one instruction dominates an equal one that the walk meets later, the later one is redundant,
 //! provided there is room for the earlier one's register up to there.
 
-use super::branch_conditions::BranchConditions;
-use super::condition::{Condition, Relations, Subject};
+use super::branch_conditions::{BranchConditions, SubjectId};
+use super::condition::{Condition, Relations};
 use super::values::Values;
 use crate::PhaseContext;
 use crate::copies::is_alike;
 use crate::replacement::Replacement;
-use oriel_engine::entity::{Block, Register};
+use oriel_engine::entity::{Block, Register, SecondaryMap};
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{ControlFlow, Function, Instruction, Operation};
 use smallvec::SmallVec;
@@ -46,7 +46,7 @@ struct Leader {
 /// The comparisons and selects met so far by a walk in reverse post-order.
 #[derive(Debug, Default)]
 pub(crate) struct Redundancy {
-    comparisons: NumberMap<Subject, SmallVec<[(Leader, Relations); 2]>>,
+    comparisons: SecondaryMap<SubjectId, SmallVec<[(Leader, Relations); 2]>>,
     selects: NumberMap<Register, SmallVec<[Leader; 1]>>,
 }
 
@@ -78,11 +78,11 @@ impl Redundancy {
         match function.operation(instruction) {
             Operation::Isetp | Operation::Fsetp => {
                 let register = function.result(instruction, 0).as_register()?;
-                let Condition { subject, holds } = branch_conditions
+                let (id, Condition { subject, holds }) = branch_conditions
                     .condition(register)
-                    .filter(|it| !it.is_plain())?;
+                    .filter(|(_, it)| !it.is_plain())?;
                 let complement = subject.possible() & holds.complement();
-                let known = self.comparisons.entry(subject).or_default();
+                let known = &mut self.comparisons[id];
                 let found = known.iter().rev().take(SCANNED).find_map(|(leader, relations)| {
                     let is_inverse = *relations == complement;
                     let is_same = *relations == holds;
