@@ -17,7 +17,8 @@
 //!
 //! A load is hoisted only if it reads the version of memory at the branch, and precedes everything
 //! in its target that might keep it from being reached (calls, barriers, traps). Constants stay:
-//! recomputing them is cheaper than holding them.
+//! recomputing them is cheaper than holding them. Nothing is hoisted above a terminator that Ori does
+//! not know: it may write memory that the targets read, and define registers that they use.
 //!
 //! Requires: SSA form, control flow. Preserves: control flow. No path computes more than before:
 //! hoisted expressions were on all of them. An expression stays if its result would exceed the
@@ -94,7 +95,8 @@ impl Hoisting {
         block: Block,
         targets: &[Block],
     ) {
-        let Some(branch) = function.terminator(block) else {
+        let branch = function.terminator(block);
+        let Some(branch) = branch.filter(|&branch| !function.operation(branch).is_opaque()) else {
             return;
         };
         let flow = context.control_flow(function);

@@ -80,6 +80,27 @@ fn targets_that_others_lead_to_are_left_alone() {
     assert_eq!(counts(&text, "IMUL").1, 2, "{text}");
 }
 
+/// A terminator with effects may write what the targets load, and its results do not exist before
+/// it.
+#[test]
+fn nothing_goes_above_a_terminator_with_effects() {
+    for (terminator, value) in [
+        ("OPAQUE.END (JUMP side_effects terminator)", "%1"),
+        ("%3:R32 = OPAQUE.END (JUMP terminator)", "%3"),
+    ] {
+        let text = COMMON
+            .replace("BRA %3,", &format!("{terminator} %3,"))
+            .replace("    %3:P = ISETP.lt.s32 %2, 7\n", "")
+            .replace("%3, bix2", "%2, bix2")
+            .replace("%1, %2", &format!("{value}, %2"))
+            .replace("%2, %1", &format!("%2, {value}"));
+        assert_eq!(
+            after(&text),
+            parse_function(&text).expect("it is well formed").to_string()
+        );
+    }
+}
+
 #[test]
 fn expressions_climb_as_far_as_they_are_common() {
     let text = after(
