@@ -396,6 +396,38 @@ fn loads_are_merged_only_where_the_address_is_aligned() {
     assert_eq!(compare(&four, &apart), Ok(()));
 }
 
+/// The base of a memory operand is a value of the source, which is another address in each round of
+/// a loop. Where blocks of two rounds have been joined, the addresses tell.
+#[test]
+fn equal_bases_in_two_rounds_of_a_loop_are_different_addresses() {
+    let text = |lines: [&str; 2], low: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %1:R64 = LD.param::entry.b64 [0]
+    %2:R64 = IADD.b64 %1, {low}
+{}{}    ST.shared.b32 %3, [0]
+    RET
+",
+                lines[0], lines[1]
+            ),
+        )
+    };
+    let store = "    ST.global.b32 1, [%1] access(base 0, 4 bytes)\n";
+    let load = "    %3:R32 = LD.global.b32 [%2+4] access(base 0, offset 4, 4 bytes)\n";
+    let snapshot = oriel_engine::snapshot::sample::counting_loop();
+    for (low, is_proved) in [("-4", false), ("4", true)] {
+        let [before, after] = [[store, load], [load, store]].map(|lines| text(lines, low));
+        let subject = |function| Subject {
+            function,
+            snapshot: Some(snapshot.view()),
+        };
+        let proof = Validator::default().validate(subject(&before), subject(&after));
+        assert_eq!(proof.is_ok(), is_proved, "{low}");
+    }
+}
+
 /// Assembly writes early-clobber results before it reads its inputs.
 #[test]
 fn an_early_result_is_no_input() {

@@ -410,49 +410,44 @@ impl NumberingPass<'_, '_> {
     }
 
     /// True if two places are known to have no byte in common.
+    ///
+    /// A known distance decides. Memory operands come second: the base of one is a value of the
+    /// source, which is another address in each round of a loop.
     pub(crate) fn are_apart(
         &mut self,
         one: (Value, u64, Option<&MemoryAccess>),
         other: (Value, u64, Option<&MemoryAccess>),
     ) -> bool {
-        if let (Some(left), Some(right)) = (one.2, other.2) {
-            // Numbers of symbols and bases are only valid within one snapshot.
-            if !self.shares_numbers {
-                return self.are_addresses_apart(one.0, one.1, other.0, other.1);
-            }
-            if left.symbol.is_some() && right.symbol.is_some() && left.symbol != right.symbol {
-                return true;
-            }
-            let ends_before = |low: &MemoryAccess, high: &MemoryAccess| {
-                let size = low.size.and_then(|size| i64::try_from(size).ok());
-                let end = size.and_then(|size| low.offset.checked_add(size));
-                end.is_some_and(|end| end <= high.offset)
-            };
-            let is_same_base = left.base.is_some() && left.base == right.base;
-            if is_same_base && (ends_before(left, right) || ends_before(right, left)) {
-                return true;
-            }
+        if let Some(distance) = self.distance(one.0, other.0) {
+            let back = distance.wrapping_neg() & mask(self.values.width(one.0));
+            return distance >= other.1 && back >= one.1;
         }
-        self.are_addresses_apart(one.0, one.1, other.0, other.1)
-    }
-
-    /// True if two addresses are so far apart that accesses of these sizes have no byte in common.
-    pub(super) fn are_addresses_apart(
-        &mut self,
-        one: Value,
-        size: u64,
-        other: Value,
-        other_size: u64,
-    ) -> bool {
-        let width = self.values.width(one);
-        if width != self.values.width(other) || width == 0 {
-            return false;
-        }
-        let difference = self.values.subtract(width, one, other);
-        let Some(distance) = self.values.as_constant(difference) else {
+        let (Some(left), Some(right)) = (one.2, other.2) else {
             return false;
         };
-        let back = distance.wrapping_neg() & mask(width);
-        distance >= other_size && back >= size
+        // Numbers of symbols and bases are only valid within one snapshot.
+        if !self.shares_numbers {
+            return false;
+        }
+        if left.symbol.is_some() && right.symbol.is_some() && left.symbol != right.symbol {
+            return true;
+        }
+        let ends_before = |low: &MemoryAccess, high: &MemoryAccess| {
+            let size = low.size.and_then(|size| i64::try_from(size).ok());
+            let end = size.and_then(|size| low.offset.checked_add(size));
+            end.is_some_and(|end| end <= high.offset)
+        };
+        let is_same_base = left.base.is_some() && left.base == right.base;
+        is_same_base && (ends_before(left, right) || ends_before(right, left))
+    }
+
+    /// Returns by how much the first address is above the second, if that is a constant.
+    fn distance(&mut self, one: Value, other: Value) -> Option<u64> {
+        let width = self.values.width(one);
+        if width != self.values.width(other) || width == 0 {
+            return None;
+        }
+        let difference = self.values.subtract(width, one, other);
+        self.values.as_constant(difference)
     }
 }
