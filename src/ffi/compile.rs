@@ -1,6 +1,6 @@
 //! Reads whole modules and compiles them to PTX.
 
-use super::run::OrielSnapshot;
+use super::records::OrielSnapshot;
 use super::text::{OrielSink, OrielText};
 use crate::snapshot::OwnedSnapshot;
 use inkwell::context::{AsContextRef, Context};

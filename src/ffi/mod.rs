@@ -7,6 +7,7 @@ mod compile;
 mod host;
 mod options;
 mod plugin;
+mod records;
 mod run;
 mod scope;
 mod text;
@@ -17,5 +18,5 @@ pub(crate) use compile::{
     allow_fp_fusion, check_compatible, emit_ptx, emit_ptx_raw, export_function, list_processors,
     parse_module, read_module, set_llvm_option,
 };
-pub use run::OrielSnapshot;
+pub use records::OrielSnapshot;
 pub use text::{OrielSink, OrielText};

@@ -2,6 +2,7 @@
 
 use super::capture;
 use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
+use super::records::{OrielPlan, OrielSnapshot};
 use super::scope::{AtSsa, leave_to_late_stage, take_from_ssa};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
@@ -12,98 +13,14 @@ use crate::ori::machine::from_machine;
 use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
 use crate::pipeline::{self, Directives, Host, PipelineError, Work};
 use crate::plan::Plan;
-use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
 use crate::report::page::{CompiledFunction, add_to_shared_page};
 use crate::report::pressure::FunctionPressure;
 use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, PhaseTimes, Validation};
-use crate::snapshot::abi::{
-    ABI_VERSION, BlockRecord, ChainedOperandRecord, ConstantRecord, EdgeRecord, FrameObjectRecord,
-    FunctionRecord, InstructionRecord, LocationRecord, MemoryOperandRecord, OpcodeRecord, OperandRecord,
-    PhysicalRegisterRecord, RegisterClassRecord, RegisterFlags, RegisterOperandRecord, RegisterRecord, Stage,
-    StringRecord, SymbolRecord, VariableRecord, abi,
-};
-use crate::snapshot::{OwnedSnapshot, Snapshot, SnapshotArrays};
+use crate::snapshot::abi::{RegisterFlags, RegisterRecord, Stage};
+use crate::snapshot::{OwnedSnapshot, Snapshot};
 use crate::validate::validate_snapshots;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-include!("tables.rs");
-
-/// Converts a pointer and a count to a slice.
-///
-/// # Safety
-/// `data` is valid for `count` records while the result is used, or `count` is zero.
-pub(super) unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
-    if count == 0 {
-        return &[];
-    }
-    // SAFETY: the caller vouches for the records.
-    unsafe { std::slice::from_raw_parts(data, count) }
-}
-
-impl OrielSnapshot {
-    /// Returns a view of the arrays.
-    ///
-    /// # Safety
-    /// Every array is valid for its count, `blocks` and `instructions` for one more.
-    pub unsafe fn view(&self) -> Snapshot<'_> {
-        let count = |count: u32| count as usize;
-        // SAFETY: the caller vouches for all arrays.
-        unsafe {
-            Snapshot::new(SnapshotArrays {
-                function: &self.function,
-                blocks: slice(self.blocks, count(self.block_count) + 1),
-                edges: slice(self.edges, count(self.edge_count)),
-                predecessors: slice(self.predecessors, count(self.edge_count)),
-                instructions: slice(self.instructions, count(self.instruction_count) + 1),
-                operands: slice(self.operands, count(self.operand_count)),
-                register_operands: Some(slice(self.register_operands, count(self.register_operand_count))),
-                memory_operands: slice(self.memory_operands, count(self.memory_operand_count)),
-                registers: slice(self.registers, count(self.register_count)),
-                chained_operands: slice(self.chained_operands, count(self.chained_operand_count)),
-                register_classes: slice(self.register_classes, count(self.register_class_count)),
-                opcodes: slice(self.opcodes, count(self.opcode_count)),
-                constants: slice(self.constants, count(self.constant_count)),
-                symbols: slice(self.symbols, count(self.symbol_count)),
-                frame_objects: slice(self.frame_objects, count(self.frame_object_count)),
-                physical_registers: slice(self.physical_registers, count(self.physical_register_count)),
-                locations: slice(self.locations, count(self.location_count)),
-                variables: slice(self.variables, count(self.variable_count)),
-                strings: slice(self.strings, count(self.string_bytes)),
-            })
-        }
-    }
-}
-
-impl OrielPlan {
-    /// Returns the pointers to a plan's arrays, valid as long as the plan.
-    fn of(plan: &Plan) -> Self {
-        Self {
-            blocks: plan.blocks.as_ptr(),
-            successors: plan.successors.as_ptr(),
-            instructions: plan.instructions.as_ptr(),
-            operands: plan.operands.as_ptr(),
-            merged: plan.merged.as_ptr(),
-            new_registers: plan.new_registers.as_ptr(),
-            opcode_names: plan.opcode_names.as_ptr(),
-            constants: plan.constants.as_ptr(),
-            removed_frame_objects: plan.removed_frame_objects.as_ptr(),
-            strings: plan.strings.as_ptr(),
-            block_count: plan.blocks.len().saturating_sub(1) as u32,
-            successor_count: plan.successors.len() as u32,
-            instruction_count: plan.instructions.len().saturating_sub(1) as u32,
-            operand_count: plan.operands.len() as u32,
-            merged_count: plan.merged.len() as u32,
-            new_register_count: plan.new_registers.len() as u32,
-            opcode_name_count: plan.opcode_names.len() as u32,
-            string_bytes: plan.strings.len() as u32,
-            abi_version: ABI_VERSION,
-            constant_count: plan.constants.len() as u32,
-            removed_frame_object_count: plan.removed_frame_objects.len() as u32,
-            reserved: 0,
-        }
-    }
-}
 
 /// `OrielOutcome`.
 #[repr(C)]

@@ -5,7 +5,7 @@
 
 use super::capture;
 use super::host::OrielHost;
-use super::run::OrielSnapshot;
+use super::records::OrielSnapshot;
 use super::text::OrielText;
 use crate::guard::guarded;
 use crate::options::{self, MinBlocks, Mode, Options, Phases, Profile, RolledLoops};
