@@ -1,21 +1,29 @@
-//! Rematerialize: where registers are short, recomputes cheap values in the blocks that use them
-//! instead of keeping them live across the blocks in between.
+//! Rematerialize: where registers are short, recomputes cheap expressions in the blocks that use
+//! them instead of keeping their values live across the blocks in between.
 //!
 //! ```text
-//! bix0: %2 = IADD %1, 16               bix0: ...
-//!       ... (%1 and %2 live)     ─▶    bix1: ... (%1 live)
-//! bix1: ... (%1 and %2 live)           bix2: %3 = IADD %1, 16
-//! bix2: ST %4, [%2]                          ST %4, [%3]
+//! bix0: %2 = IMUL.WIDE %1, 4           bix0: ...
+//!       %3 = IADD %2, %0               bix1: ... (%1 live)
+//!       ... (%1 and %3 live)     ─▶    bix2: %4 = IMUL.WIDE %1, 4
+//! bix1: ... (%1 and %3 live)                 %5 = IADD %4, %0
+//! bix2: ST %6, [%3]                          ST %6, [%5]
 //! ```
 //!
-//! A value is recomputed if
+//! A value is recomputed in a block if
 //!
-//! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion;
-//! 2. in each block that uses it, its operands are live anyway or take fewer registers than it;
-//! 3. it is live into or out of a block that is nearly as full as the fullest one, and the fullest
-//!    one holds so many registers that fewer may allow more warps;
-//! 4. it does not control a loop: ptxas unrolls a loop if it recognises counter and limit, and
-//!    copies of their operands hide them.
+//! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion, and
+//!    up to five such operations one upon the other (`expression.rs`);
+//! 2. what the expression starts from is live in the block anyway, is an operand to ptxas such as a
+//!    kernel's parameter, or takes fewer registers than the value;
+//! 3. the block is in no deeper loop than the definition, or registers are short in the block and
+//!    the loop does not count from a constant to a constant: elsewhere the loop would only compute
+//!    more, and ptxas unrolls such a loop unless it gets too large;
+//! 4. the value does not control a loop there: ptxas unrolls a loop if it recognises counter and
+//!    limit, and copies of their operands hide them.
+//!
+//! The value stays live for its other uses. So it is recomputed only if, with these uses alone, it
+//! is no longer live into or out of some block that is nearly as full as the fullest one; and only
+//! where it would not be live anyway.
 //!
 //! Each using block gets one copy before its first use.
 //!
@@ -26,27 +34,36 @@
 //! pressure of the input decides. ptxas' own front end, cicc, has such a pass; the reference
 //! documents do not name one.
 
-use super::never_worse::{MOST_ADDED_PERCENT, is_data, most_live, weighted_instructions};
+mod expression;
+
+use super::instruction_order::Weights;
+use super::never_worse::{is_data, most_live, weighted_instructions};
+use super::schedule_for_pressure::PeakFinder;
 use super::{PhaseContext, PhaseResult};
+use expression::{Expression, is_cheap};
+use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
+use oriel_engine::graph::Loop;
 use oriel_engine::live::SlotIndex;
-use oriel_ori::analysis::{BlockWeights, PressureMap};
+use oriel_ori::analysis::BlockWeights;
 use oriel_ori::{
-    DataType, Function, Instruction, InstructionBuilder, Liveness, Operation, OperationFlags, Position,
-    units_of,
+    ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operand, OperandKind, Operation,
+    Position,
 };
 use smallvec::SmallVec;
-use std::rc::Rc;
 
-/// Functions with a lower peak are not changed: fewer registers than these, plus those that ptxas
-/// adds, rarely decide how many warps fit. A smaller register budget replaces this value.
-const LEAST_PEAK: u32 = 40;
+/// Functions with a lower peak are not changed: a multiprocessor for 2,048 threads holds all of
+/// them with 32 registers each. A smaller register budget replaces this value.
+const LEAST_PEAK: u32 = 32;
 
-/// A block is full if it reaches this percentage of the function's peak.
-const FULL_PERCENT: u32 = 80;
+/// A block is full if it reaches this percentage of the function's peak. ptxas schedules across
+/// LLVM's order, so that blocks below the peak become the fullest.
+const FULL_PERCENT: u32 = 60;
 
-/// The most using blocks: more copies would cost more than the register.
-const MOST_BLOCKS: usize = 8;
+/// The most executed instructions that copies may add, in percent of all. Where LLVM knows no
+/// frequencies, a loop counts ten times, and ptxas moves copies that do not change in a loop out of
+/// it if there are registers.
+const MOST_ADDED_PERCENT: f64 = 40.0;
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -57,48 +74,42 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     }
     let flow = context.control_flow(function);
     let liveness = context.liveness(function);
-    let pressure = PressureMap::new(function, Rc::clone(&flow), Rc::clone(&liveness));
-    let highest = |&block: &Block| pressure.highest_in(block);
-    let peak = function.blocks().iter().map(highest).max().unwrap_or(0);
+    let units = Weights::of(function);
+    let mut finder = PeakFinder::new(function, &liveness, &units);
+    let blocks = function.blocks().iter();
+    let peaks: Vec<(Block, u32)> = blocks
+        .map(|&block| (block, finder.peak_of_block(block)))
+        .collect();
+    let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     if peak < least {
         return PhaseResult::Unchanged;
     }
-    let is_full = |block: &Block| highest(block) * 100 >= peak * FULL_PERCENT;
-    let full = function.blocks().iter().filter(|block| is_full(block));
-    let (starts, ends): (Vec<_>, Vec<_>) = full.map(|&block| liveness.block_range(block)).unzip();
-    drop(pressure);
-    debug_assert!(
-        starts.is_sorted() && ends.is_sorted(),
-        "blocks come in the order of the layout"
-    );
-    let search = Search {
-        liveness: &liveness,
-        starts,
-        ends,
-    };
+    let full = peaks
+        .iter()
+        .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
+    let full: Vec<Block> = full.map(|&(block, _)| block).collect();
+    let mut search = Search::new(function, &flow, &liveness, &units, full);
     let weights = BlockWeights::compute(function, &flow);
     let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
     let (mut copies, mut weight) = (0, 0.0);
     // Users of a value come before it here, so that a chain is recomputed from its end.
     let registers: Vec<Register> = function.registers().rev().collect();
     for register in registers {
-        let Some(uses) = search.uses_to_serve(function, register) else {
+        let Some(places) = search.places(function, register) else {
             continue;
         };
-        let of_copies: f64 = uses.iter().map(|(block, _)| weights.of(*block)).sum();
+        let weight_of = |place: &Place| weights.of(place.block) * place.expression.len() as f64;
+        let of_copies: f64 = places.iter().map(weight_of).sum();
         if weight + of_copies > most_weight {
             continue;
         }
         weight += of_copies;
-        copies += uses.len();
-        for (block, users) in &uses {
-            compute_again(function, register, *block, users);
+        for place in &places {
+            copies += place.expression.len();
+            compute_again(function, place);
         }
         context.count("values", 1);
-        if function.is_unused(register) {
-            let definition = function.unique_definition(register);
-            function.remove(definition.expect("a value has a definition"));
-        }
+        remove_unused(function, register);
     }
     context.allow(weight);
     context.result_of("copies", copies)
@@ -107,145 +118,309 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 /// Instructions, each with the number of a source.
 type Users = SmallVec<[(Instruction, usize); 2]>;
 
-/// The input of the search for values: the function before the phase.
+/// The uses of a value outside its block.
+struct Uses {
+    /// Those that a copy can serve, by block.
+    blocks: Vec<(Block, Users)>,
+    /// The blocks of the others.
+    kept: Vec<Block>,
+}
+
+/// A block in which a value is to be recomputed.
+struct Place {
+    block: Block,
+    /// The uses that get the copy.
+    users: Users,
+    expression: Expression,
+}
+
+/// The search for values: the input is the function before the phase, except that uses are those
+/// of the present.
 struct Search<'a> {
+    flow: &'a ControlFlow,
     liveness: &'a Liveness,
-    /// The starts of the blocks where registers are short, in ascending order.
+    /// The registers that ptxas needs for each value.
+    units: &'a Weights,
+    /// The blocks where registers are short, in the order of the layout.
+    full: Vec<Block>,
+    is_full: EntityBitSet<Block>,
+    /// The starts of these blocks, in ascending order.
     starts: Vec<SlotIndex>,
     /// Their ends.
     ends: Vec<SlotIndex>,
+    /// The blocks that a value stays live into; kept to save allocations.
+    stays: EntityBitSet<Block>,
 }
 
-impl Search<'_> {
-    /// Returns the uses of a value outside its block, by block, or none if it is not to be
-    /// recomputed.
-    fn uses_to_serve(&self, function: &Function, register: Register) -> Option<Vec<(Block, Users)>> {
+impl<'a> Search<'a> {
+    fn new(
+        function: &Function,
+        flow: &'a ControlFlow,
+        liveness: &'a Liveness,
+        units: &'a Weights,
+        full: Vec<Block>,
+    ) -> Self {
+        let mut is_full = EntityBitSet::with_room(function.block_limit());
+        for &block in &full {
+            is_full.insert(block);
+        }
+        let (starts, ends): (Vec<_>, Vec<_>) = full.iter().map(|&block| liveness.block_range(block)).unzip();
+        debug_assert!(
+            starts.is_sorted() && ends.is_sorted(),
+            "blocks come in the order of the layout"
+        );
+        Self {
+            flow,
+            liveness,
+            units,
+            full,
+            is_full,
+            starts,
+            ends,
+            stays: EntityBitSet::with_room(function.block_limit()),
+        }
+    }
+
+    /// Returns where a value is to be recomputed; none if nowhere.
+    fn places(&mut self, function: &Function, register: Register) -> Option<Vec<Place>> {
         let definition = function.unique_definition(register)?;
         let home = function.block_of(definition)?;
-        if !is_cheap(function, definition) || !self.lives_in_full_block(register) {
+        if self.units.get(register) == 0 || !is_cheap(function, definition) {
             return None;
         }
-        let mut blocks: Vec<(Block, Users)> = Vec::new();
+        self.stays.clear();
+        if !self.lives_in_full_block(register) {
+            return None;
+        }
+        let Uses { blocks, mut kept } = self.uses_by_block(function, register, home)?;
+        let mut places: Vec<Place> = Vec::with_capacity(blocks.len());
+        for (block, users) in blocks {
+            let may_enter = self.may_enter(function, block, home) && !kept.contains(&block);
+            let expression =
+                may_enter.then(|| Expression::of(function, self.liveness, self.units, definition, block));
+            match expression.flatten() {
+                Some(expression) => places.push(Place {
+                    block,
+                    users,
+                    expression,
+                }),
+                None => kept.push(block),
+            }
+        }
+        self.find_where_it_stays(home, kept);
+        places.retain(|place| !self.stays.contains(place.block));
+        (!places.is_empty() && self.lives_in_full_block(register)).then_some(places)
+    }
+
+    /// Returns the uses of a value outside its block; none if it has an unusual use.
+    fn uses_by_block(&self, function: &Function, register: Register, home: Block) -> Option<Uses> {
+        let (mut blocks, mut kept): (Vec<(Block, Users)>, Vec<Block>) = Default::default();
         for (user, number) in function.uses(register) {
             if function.operation(user).is_debug() || function.source(user, number).is_undefined() {
                 continue;
             }
-            if controls_loop(function, user) {
-                return None;
+            let block = match function.operation(user) {
+                // A PHI reads the value at the end of the block that control comes from.
+                Operation::Phi => match function.source(user, number + 1).kind() {
+                    OperandKind::Target(from) => from,
+                    _ => return None,
+                },
+                _ => function.block_of(user)?,
+            };
+            let is_phi = function.operation(user) == Operation::Phi;
+            if is_phi || (block != home && self.controls_loop(function, user)) {
+                kept.push(block);
+                continue;
             }
-            let block = function.block_of(user)?;
+            if block == home {
+                continue;
+            }
             match blocks.iter_mut().find(|(other, _)| *other == block) {
-                _ if block == home => {}
                 Some((_, users)) => users.push((user, number)),
                 None => blocks.push((block, Users::from_slice(&[(user, number)]))),
             }
         }
-        let is_paid = |(block, _): &(Block, Users)| self.is_paid_in(function, definition, register, *block);
-        if blocks.is_empty() || blocks.len() > MOST_BLOCKS || !blocks.iter().all(is_paid) {
-            return None;
-        }
-        Some(blocks)
+        Some(Uses { blocks, kept })
     }
 
-    /// True if a register is live into or out of a full block. A function may have thousands of
-    /// either, so the blocks are searched by the register's segments.
-    fn lives_in_full_block(&self, register: Register) -> bool {
-        let mut segments = self.liveness.range(register).segments().iter();
-        segments.any(|segment| {
-            let start = self.starts.partition_point(|&start| start < segment.start);
-            let end = self.ends.partition_point(|&end| end <= segment.start);
-            self.starts.get(start).is_some_and(|&start| start < segment.end)
-                || self.ends.get(end).is_some_and(|&end| end <= segment.end)
+    /// True if a value may be recomputed in a block: in a deeper loop than its definition only if
+    /// registers are short there, and if ptxas does not unroll the loop anyway.
+    fn may_enter(&self, function: &Function, block: Block, home: Block) -> bool {
+        let loops = &self.flow.loops;
+        if loops.depth_of(block) <= loops.depth_of(home) {
+            return true;
+        }
+        let inner = loops.innermost(block);
+        self.is_full.contains(block) && !inner.is_some_and(|inner| self.has_constant_count(function, inner))
+    }
+
+    /// True if a loop counts from a constant to a constant. ptxas unrolls such a loop as a whole if
+    /// it is not too large, which copies may make it.
+    fn has_constant_count(&self, function: &Function, natural_loop: Loop) -> bool {
+        let loops = &self.flow.loops;
+        let header = loops.header(natural_loop);
+        let starts_constant = |phi: Instruction| {
+            let sources: SmallVec<[_; 4]> = function.sources(phi).iter().collect();
+            let mut pairs = sources.chunks(2);
+            pairs.any(|pair| match pair[1].kind() {
+                OperandKind::Target(from) => {
+                    !loops.contains(natural_loop, from) && is_constant(function, pair[0])
+                }
+                _ => false,
+            })
+        };
+        let is_counter = |register: Register| {
+            let mut definition = function.unique_definition(register);
+            if let Some(sum) = definition.filter(|&it| function.operation(it) == Operation::Iadd) {
+                let mut sources = function.sources(sum).iter();
+                let counter = sources.find_map(|source| source.as_register());
+                definition = counter.and_then(|counter| function.unique_definition(counter));
+            }
+            definition.is_some_and(|phi| {
+                function.operation(phi) == Operation::Phi
+                    && function.block_of(phi) == Some(header)
+                    && starts_constant(phi)
+            })
+        };
+        let mut exits = loops.exit_edges(&self.flow.graph, natural_loop);
+        exits.any(|(block, _)| {
+            let branch = function.terminator(block);
+            let predicate = branch.and_then(|branch| {
+                let mut sources = function.sources(branch).iter();
+                sources.find_map(|source| source.as_register())
+            });
+            let comparison = predicate.and_then(|predicate| function.unique_definition(predicate));
+            let comparison = comparison.filter(|&it| function.operation(it) == Operation::Isetp);
+            comparison.is_some_and(|comparison| {
+                let (left, right) = (function.source(comparison, 0), function.source(comparison, 1));
+                left.as_register().is_some_and(is_counter) && is_constant(function, right)
+            })
         })
     }
 
-    /// True if the operands of a value that are not live anyway take fewer registers in a block
-    /// than the value.
-    fn is_paid_in(
-        &self,
-        function: &Function,
-        definition: Instruction,
-        register: Register,
-        block: Block,
-    ) -> bool {
-        let sources = function.sources(definition).iter();
-        let mut sources: SmallVec<[Register; 4]> =
-            sources.filter_map(|source| source.as_register()).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        let longer = sources
-            .iter()
-            .filter(|&&source| !self.liveness.is_live_in(source, block));
-        let units: u32 = longer.map(|&source| units_of(function, source)).sum();
-        units < units_of(function, register)
+    /// Sets the blocks that a value stays live into, or out of in the case of its own, for uses in
+    /// blocks.
+    fn find_where_it_stays(&mut self, home: Block, mut pending: Vec<Block>) {
+        while let Some(block) = pending.pop() {
+            if self.stays.insert(block) && block != home {
+                pending.extend_from_slice(self.flow.graph.predecessors(block));
+            }
+        }
+    }
+
+    /// True if a register is live into or out of a full block in which it does not stay live. A
+    /// function may have thousands of either, so the blocks are searched by the register's segments.
+    fn lives_in_full_block(&self, register: Register) -> bool {
+        let mut segments = self.liveness.range(register).segments().iter();
+        segments.any(|segment| {
+            let first = self.ends.partition_point(|&end| end <= segment.start);
+            let starts_before_end = self.starts.partition_point(|&start| start < segment.end);
+            (first..starts_before_end).any(|number| {
+                let enters = self.starts[number] >= segment.start;
+                let leaves = self.ends[number] <= segment.end;
+                (enters || leaves) && !self.stays.contains(self.full[number])
+            })
+        })
+    }
+
+    /// True if an instruction, or a use of its result, decides whether a loop ends or steps its
+    /// counter: ptxas recognises a loop by these.
+    fn controls_loop(&self, function: &Function, user: Instruction) -> bool {
+        let loops = &self.flow.loops;
+        let ends_loop = |branch: Instruction| {
+            function.operation(branch) != Operation::Bra
+                || function.block_of(branch).is_some_and(|block| {
+                    let mut next = function.successors(block);
+                    let inner = loops.innermost(block);
+                    inner.is_some_and(|inner| next.any(|next| !loops.contains(inner, next)))
+                })
+        };
+        let is_control = |instruction: Instruction| match function.operation(instruction) {
+            Operation::Phi => function
+                .block_of(instruction)
+                .is_some_and(|block| loops.is_header(block)),
+            Operation::Isetp => each_use_of_results(function, instruction).any(ends_loop),
+            _ => false,
+        };
+        is_control(user) || each_use_of_results(function, user).any(is_control)
     }
 }
 
-/// True if an instruction, or a use of its result, is part of what ptxas recognises a loop by.
-fn controls_loop(function: &Function, user: Instruction) -> bool {
-    let is_control =
-        |instruction| matches!(function.operation(instruction), Operation::Phi | Operation::Isetp);
-    let mut results = function
-        .results(user)
-        .iter()
-        .filter_map(|result| result.as_register());
-    is_control(user) || results.any(|result| function.uses(result).any(|(next, _)| is_control(next)))
-}
-
-/// True if recomputing it is cheaper than holding it in a register.
-fn is_cheap(function: &Function, definition: Instruction) -> bool {
-    let [result] = function.results(definition).iter().collect::<SmallVec<[_; 2]>>()[..] else {
-        return false;
-    };
-    if !result
-        .as_register()
-        .is_some_and(|result| is_data(function, result))
-        || !function.is_removable_if_unused(definition)
-        || function
-            .sources(definition)
-            .iter()
-            .any(|source| source.is_undefined())
-    {
-        return false;
-    }
-    match function.operation(definition) {
-        // Reading a special register takes long, and an undefined value costs nothing.
-        Operation::S2r | Operation::ImplicitDef => false,
-        Operation::Cvt => is_widening(function.source_type(definition), function.data_type(definition)),
-        operation => operation.flags().contains(OperationFlags::REMATERIALIZABLE),
-    }
-}
-
-/// True for a widening integer conversion.
-fn is_widening(from: DataType, to: DataType) -> bool {
-    let is_integer = |data_type| {
+/// True if an operand is a number, or a register that holds one.
+fn is_constant(function: &Function, operand: Operand) -> bool {
+    let is_number = |operand: Operand| {
         matches!(
-            data_type,
-            DataType::S16 | DataType::U16 | DataType::S32 | DataType::U32 | DataType::S64 | DataType::U64
+            operand.kind(),
+            OperandKind::Immediate(_) | OperandKind::Constant(_)
         )
     };
-    is_integer(from) && (is_integer(to) || to == DataType::B64) && from.bits() < to.bits()
+    let definition = operand
+        .as_register()
+        .and_then(|register| function.unique_definition(register));
+    is_number(operand)
+        || definition.is_some_and(|definition| {
+            function.operation(definition) == Operation::Mov && is_number(function.source(definition, 0))
+        })
 }
 
-/// Recomputes a value in a block before the first of the block's users, for all of them.
-fn compute_again(function: &mut Function, register: Register, block: Block, users: &Users) {
-    let definition = function.unique_definition(register);
-    let definition = definition.expect("a value has a definition");
-    let first = match users[..] {
+/// Returns the instructions that use a result of another.
+fn each_use_of_results(
+    function: &Function,
+    instruction: Instruction,
+) -> impl Iterator<Item = Instruction> + '_ {
+    let results = function.results(instruction).iter();
+    let registers = results.filter_map(|result| result.as_register());
+    registers.flat_map(|register| function.uses(register).map(|(user, _)| user))
+}
+
+/// Recomputes a value in a block before the first of its users there, for all of them.
+fn compute_again(function: &mut Function, place: &Place) {
+    let first = match place.users[..] {
         [(only, _)] => only,
         _ => {
-            let is_user = |instruction: &Instruction| users.iter().any(|(user, _)| user == instruction);
-            let first = function.instructions(block).find(is_user);
+            let is_user = |instruction: &Instruction| place.users.iter().any(|(user, _)| user == instruction);
+            let first = function.instructions(place.block).find(is_user);
             first.expect("the users are in the block")
         }
     };
-    let copy = function.create_register_like(register);
-    let result = function.register_operand(copy);
-    let new = InstructionBuilder::copy_of(function, definition).result(result);
-    function.insert(Position::Before(first), new);
-    for &(user, number) in users {
+    let mut copies: SmallVec<[(Register, Register); 4]> = SmallVec::new();
+    for &definition in place.expression.definitions() {
+        let original = function.results(definition).iter().next();
+        let original = original.and_then(|result| result.as_register());
+        let original = original.expect("a cheap operation has one result, a register");
+        let copy = function.create_register_like(original);
+        let result = function.register_operand(copy);
+        let new = InstructionBuilder::copy_of(function, definition).result(result);
+        let new = function.insert(Position::Before(first), new);
+        for number in 0..function.sources(new).len() {
+            let source = function.source(new, number);
+            let copied = copies.iter().find(|(of, _)| source.as_register() == Some(*of));
+            if let Some(&(_, copy)) = copied {
+                function.set_source(new, number, source.with_register(copy));
+            }
+        }
+        copies.push((original, copy));
+    }
+    let &(_, copy) = copies.last().expect("the value itself comes last");
+    for &(user, number) in &place.users {
         let source = function.source(user, number).with_register(copy);
         function.set_source(user, number, source);
+    }
+}
+
+/// Removes the definition of a value that nothing uses any more, and of what only it has used.
+fn remove_unused(function: &mut Function, register: Register) {
+    let mut pending = vec![register];
+    while let Some(register) = pending.pop() {
+        let definition = function.unique_definition(register);
+        let Some(definition) = definition.filter(|&definition| is_cheap(function, definition)) else {
+            continue;
+        };
+        if function.is_unused(register) {
+            let sources = function.sources(definition).iter();
+            pending.extend(sources.filter_map(|source| source.as_register()));
+            function.remove(definition);
+        }
     }
 }
 

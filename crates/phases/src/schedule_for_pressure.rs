@@ -37,7 +37,7 @@ use super::never_worse::most_live;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::Block;
 use oriel_ori::Function;
-use peak::PeakFinder;
+pub(super) use peak::PeakFinder;
 
 /// Functions with a lower peak are not changed: so few registers rarely decide how many warps fit,
 /// and ptxas' result depends on more than the order. A smaller register budget replaces this value.

@@ -26,6 +26,11 @@ impl Weights {
         weights
     }
 
+    /// True if the register existed when the weights were computed.
+    pub fn knows(&self, register: Register) -> bool {
+        register.index() < self.units.len()
+    }
+
     /// Returns the weight of a register.
     pub fn get(&self, register: Register) -> u32 {
         self.units[register.index()]

@@ -52,7 +52,7 @@ fn a_sum_moves_behind_the_full_block() {
 
 #[test]
 fn where_there_are_registers_nothing_changes() {
-    let mut function = around_full_block("    %2:R32 = IADD.b32 %1, 16\n", STORES, 30);
+    let mut function = around_full_block("    %2:R32 = IADD.b32 %1, 16\n", STORES, 28);
     assert!(!run_with_budget(&mut function, 255));
     assert!(run_with_budget(&mut function, 24), "a budget makes them short");
 }
@@ -69,21 +69,108 @@ fn an_operand_that_would_live_as_long_is_no_gain() {
 }
 
 #[test]
-fn products_stay_as_they_take_long() {
+fn divisions_stay_as_they_take_long() {
+    let mut function = around_full_block("    %2:R32 = IDIV.s32 %1, 16\n", STORES, 48);
+    assert!(!run_with_budget(&mut function, 255));
     let mut function = around_full_block("    %2:R32 = IMUL.b32 %1, 16\n", STORES, 48);
+    assert!(run_with_budget(&mut function, 255));
+}
+
+/// The product is used nowhere else, and lives no longer than the sum.
+#[test]
+fn an_expression_is_recomputed_as_a_whole() {
+    let first = "    %2:R64 = IMUL.WIDE.s64.s32 %1, 4\n    %3:R64 = IADD.b64 %2, 64\n";
+    let last = "    ST.global.b32.b32 %1, [%3]\n";
+    let mut function = around_full_block(first, last, 48);
+    assert!(run_with_budget(&mut function, 255));
+    assert_eq!(operations(&function, 0), ["Ld", "Bra"]);
+    assert_eq!(operations(&function, 2), ["ImulWide", "Iadd", "St", "Ret"]);
+    // Where the product has to be kept for something else, the sum starts from it.
+    let last = "    ST.global.b32.b32 %1, [%3]\n    %4:R64 = PHI.b64 %2, bix1\n";
+    let text = format!(
+        "    BRA fall bix3\nbix3:\n    {}",
+        &last[last.find("%4").expect("it is there")..]
+    );
+    let last = format!("    ST.global.b32.b32 %1, [%3]\n{text}    ST.global.b64.b64 %4, [0]\n");
+    let mut function = around_full_block(first, &last.replace("bix1\n", "bix2\n"), 48);
+    assert!(run_with_budget(&mut function, 255));
+    assert_eq!(operations(&function, 0), ["Ld", "ImulWide", "Bra"]);
+    assert_eq!(operations(&function, 2), ["Iadd", "St", "Bra"]);
+}
+
+/// To ptxas a parameter is an operand, which takes no register.
+#[test]
+fn a_parameter_costs_nothing() {
+    let first = "    %2:R64 = LD.param::entry.b64 [&k_param_0]\n    %3:R64 = CVT.s64.s32 %1\n    %4:R64 = IADD.b64 %2, %3\n";
+    let last = "    ST.global.b32.b32 5, [%4]\n";
+    let mut function = around_full_block(first, last, 48);
+    assert!(run_with_budget(&mut function, 255));
+    assert_eq!(operations(&function, 2), ["Cvt", "Iadd", "St", "Ret"]);
+    // As the value that is loaded from memory, it would take two.
+    let mut function = around_full_block(
+        &first.replace("LD.param::entry.b64 [&k_param_0]", "LD.global.b64.b64 [8]"),
+        last,
+        48,
+    );
     assert!(!run_with_budget(&mut function, 255));
 }
 
+/// Builds a function with a loop behind a full block, which may be full, too: `in_loop` is in it.
+fn with_loop(in_loop: &str, limit: &str, is_loop_full: bool) -> Function {
+    let count = if is_loop_full { 48 } else { 4 };
+    let loads: String = (0..count)
+        .map(|number| format!("    %{}:R32 = LD.global.b32.b32 [{}]\n", 200 + number, 4 * number))
+        .collect();
+    let stores: String = (0..count)
+        .map(|number| format!("    ST.global.b32.b32 %{}, [{}]\n", 200 + number, 4 * number))
+        .collect();
+    let last = format!(
+        "    BRA fall bix3\nbix3:\n    %10:R32 = PHI.b32 0, bix2, %11, bix3\n{in_loop}{loads}{stores}    %11:R32 = IADD.b32 %10, 1\n    \
+         %12:P = ISETP.lt.s32 %11, {limit}\n    BRA %12, bix3, fall bix4\nbix4:\n    ST.global.b32.b32 %1, [0]\n"
+    );
+    around_full_block("    %2:R32 = IADD.b32 %1, 16\n", &last, 48)
+}
+
+const STORE_OF_SUM: &str = "    ST.global.b32.b32 %2, [0]\n";
+
 #[test]
-fn what_a_comparison_uses_stays() {
-    for last in [
-        "    %3:P = ISETP.gt.s32 %2, 5\n",
-        "    %4:R32 = IADD.b32 %2, 1\n    %3:P = ISETP.gt.s32 %4, 5\n",
-    ] {
-        let last = format!("{last}    ST.global.b32.b32 %2, [0]\n    ST.global.b32.b32 %1, [4]\n");
-        let mut function = around_full_block("    %2:R32 = IADD.b32 %1, 16\n", &last, 48);
-        assert!(!run_with_budget(&mut function, 255), "{last}");
-    }
+fn loops_compute_again_only_where_registers_are_short() {
+    assert!(!run_with_budget(&mut with_loop(STORE_OF_SUM, "%1", false), 255));
+    let mut function = with_loop(STORE_OF_SUM, "%1", true);
+    assert!(run_with_budget(&mut function, 255));
+    assert_eq!(operations(&function, 3)[..3], ["Phi", "Iadd", "St"]);
+}
+
+/// ptxas unrolls a loop that counts from a constant to a constant, unless it gets too large.
+#[test]
+fn loops_with_a_constant_count_stay_small() {
+    assert!(!run_with_budget(&mut with_loop(STORE_OF_SUM, "9", true), 255));
+}
+
+#[test]
+fn what_controls_a_loop_stays() {
+    assert!(!run_with_budget(&mut with_loop("", "%2", true), 255));
+    let step = "    %5:R32 = IADD.b32 %2, 1\n";
+    assert!(!run_with_budget(&mut with_loop(step, "%5", true), 255));
+}
+
+/// A comparison that does not end a loop is a use like others.
+#[test]
+fn what_decides_between_two_ways_is_recomputed() {
+    let last =
+        "    %3:P = ISETP.gt.s32 %2, 5\n    BRA %3, bix3, fall bix3\nbix3:\n    ST.global.b32.b32 %1, [4]\n";
+    let mut function = around_full_block("    %2:R32 = IADD.b32 %1, 16\n", last, 48);
+    assert!(run_with_budget(&mut function, 255));
+    assert_eq!(operations(&function, 2), ["Iadd", "Isetp", "Bra"]);
+}
+
+/// If the value has to live through the full block anyway, a copy behind it saves nothing.
+#[test]
+fn what_stays_live_is_not_recomputed() {
+    let last = "    ST.global.b32.b32 %2, [0]\n    BRA fall bix3\nbix3:\n    %4:R32 = PHI.b32 %2, bix2\n    ST.global.b32.b32 %4, [%1]\n";
+    let last = last.replace("[%1]", "[4]") + "    ST.global.b32.b32 %1, [8]\n";
+    let mut function = around_full_block("    %2:R32 = IADD.b32 %1, 16\n", &last, 48);
+    assert!(!run_with_budget(&mut function, 255));
 }
 
 /// The copy of the second sum needs the first, which is used directly before it.

@@ -8,7 +8,7 @@ use oriel_ori::analysis::DependencyNode;
 use oriel_ori::{Function, Instruction, Liveness, Operation};
 
 /// Finds the peaks of a function's blocks, in this order or another.
-pub(super) struct PeakFinder<'a> {
+pub(crate) struct PeakFinder<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     weights: &'a Weights,

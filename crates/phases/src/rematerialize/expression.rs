@@ -1,0 +1,149 @@
+//! Expressions that are cheap to recompute.
+
+use super::is_data;
+use crate::instruction_order::Weights;
+use oriel_engine::entity::{Block, Register};
+use oriel_ori::{
+    AddressSpace, DataType, Function, Instruction, Liveness, Operation, OperationFlags, units_of,
+};
+use smallvec::SmallVec;
+
+/// How many operations an expression has one upon the other, at most. An address of an element is
+/// two or three.
+const MOST_DEPTH: u32 = 5;
+
+/// The operations that compute a value in a block from what the block has.
+pub(super) struct Expression {
+    /// Their originals, operands before users; the value's own is the last.
+    definitions: SmallVec<[Instruction; 4]>,
+}
+
+impl Expression {
+    /// Returns the expression that recomputes a value in a block; none if it costs as many registers
+    /// as the value.
+    pub fn of(
+        function: &Function,
+        liveness: &Liveness,
+        units: &Weights,
+        definition: Instruction,
+        block: Block,
+    ) -> Option<Self> {
+        let mut search = Search {
+            function,
+            liveness,
+            units,
+            block,
+            definitions: SmallVec::new(),
+        };
+        let needed = search.add(definition, MOST_DEPTH);
+        let result = function.results(definition).iter().next();
+        let saved = units.get(result.and_then(|result| result.as_register())?);
+        (needed < saved).then_some(Self {
+            definitions: search.definitions,
+        })
+    }
+
+    /// Returns the definitions to copy, operands before users.
+    pub fn definitions(&self) -> &[Instruction] {
+        &self.definitions
+    }
+
+    /// Returns the number of operations.
+    pub fn len(&self) -> usize {
+        self.definitions.len()
+    }
+}
+
+/// The search for the operations of an expression.
+struct Search<'a> {
+    function: &'a Function,
+    liveness: &'a Liveness,
+    units: &'a Weights,
+    block: Block,
+    definitions: SmallVec<[Instruction; 4]>,
+}
+
+impl Search<'_> {
+    /// Adds a definition and what it needs, at most `depth` operations one upon the other. Returns
+    /// how many units become live in the block for it that were not.
+    fn add(&mut self, definition: Instruction, depth: u32) -> u32 {
+        let sources = self.function.sources(definition).iter();
+        let mut sources: SmallVec<[Register; 4]> =
+            sources.filter_map(|source| source.as_register()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let units = sources
+            .iter()
+            .map(|&source| self.add_source(source, depth - 1))
+            .sum();
+        if !self.definitions.contains(&definition) {
+            self.definitions.push(definition);
+        }
+        units
+    }
+
+    /// Adds the definition of a source if it is neither live in the block nor an operand, and if
+    /// recomputing it needs fewer units than the source. Returns the units needed.
+    fn add_source(&mut self, source: Register, depth: u32) -> u32 {
+        // A copy that the phase has made is live in one block only.
+        let is_at_hand = || {
+            let is_operand = is_data(self.function, source) && self.units.get(source) == 0;
+            is_operand || self.liveness.is_live_in(source, self.block)
+        };
+        if self.units.knows(source) && is_at_hand() {
+            return 0;
+        }
+        let units = units_of(self.function, source);
+        let definition = self.function.unique_definition(source);
+        let Some(definition) = definition.filter(|&it| depth > 0 && is_cheap(self.function, it)) else {
+            return units;
+        };
+        let known = self.definitions.len();
+        let needed = self.add(definition, depth);
+        if needed >= units {
+            self.definitions.truncate(known);
+            return units;
+        }
+        needed
+    }
+}
+
+/// True if recomputing it is cheaper than holding it in a register.
+pub(super) fn is_cheap(function: &Function, definition: Instruction) -> bool {
+    let [result] = function.results(definition).iter().collect::<SmallVec<[_; 2]>>()[..] else {
+        return false;
+    };
+    if !result
+        .as_register()
+        .is_some_and(|result| is_data(function, result))
+        || !function.is_removable_if_unused(definition)
+        || function
+            .sources(definition)
+            .iter()
+            .any(|source| source.is_undefined())
+    {
+        return false;
+    }
+    match function.operation(definition) {
+        // Reading a special register takes long, and an undefined value costs nothing.
+        Operation::S2r | Operation::ImplicitDef => false,
+        // LLVM folds it into the address of the stack object, if both are in one block.
+        Operation::Cvta => function.modifiers(definition).space != AddressSpace::Local,
+        Operation::Cvt => is_widening(function.source_type(definition), function.data_type(definition)),
+        // With a sum these are one instruction, and no slower than a sum.
+        Operation::ImulWide | Operation::ImadWide => true,
+        Operation::Imul | Operation::Imad => function.data_type(definition).bits() <= 32,
+        operation => operation.flags().contains(OperationFlags::REMATERIALIZABLE),
+    }
+}
+
+/// True for a widening integer conversion.
+fn is_widening(from: DataType, to: DataType) -> bool {
+    let is_integer = |data_type| {
+        matches!(
+            data_type,
+            DataType::S16 | DataType::U16 | DataType::S32 | DataType::U32 | DataType::S64 | DataType::U64
+        )
+    };
+    is_integer(from) && (is_integer(to) || to == DataType::B64) && from.bits() < to.bits()
+}
