@@ -69,14 +69,19 @@ impl AtSsa {
     /// True if the phases of the late stage, or its directive, need the function.
     fn needs_late_stage(&self) -> bool {
         let (options, stage) = (&self.options, Stage::Late);
-        if self.is_left_alone == Some(true) {
-            // Kernels that need the directive have many times the registers that the profile looks for.
-            options.min_blocks() == MinBlocks::Always
-                || options.phases_besides_profile(stage, self.sm).next().is_some()
-        } else {
-            self.takes_min_blocks && options.min_blocks() != MinBlocks::Off
-                || options.phases_at(stage, self.sm).next().is_some()
-        }
+        let is_left_alone = self.is_left_alone == Some(true);
+        let may_need_directive = match options.min_blocks() {
+            MinBlocks::Off => false,
+            // A kernel that needs it has many times the registers that the profile looks for, unless
+            // the user lets the profile look for more.
+            MinBlocks::WhereNeeded => !is_left_alone || options.least_pressure.is_some(),
+            MinBlocks::Always => true,
+        };
+        let has_phases = match is_left_alone {
+            true => options.phases_besides_profile(stage, self.sm).next().is_some(),
+            false => options.phases_at(stage, self.sm).next().is_some(),
+        };
+        self.takes_min_blocks && may_need_directive || has_phases
     }
 }
 
