@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the kernels of Python files through Oriel's hook for Triton: registers beside ptxas', and lines.
 
-    scripts/measure_triton.py FOLDER|FILE ... [--target 80,90a] [--seconds 120] [--most-kernels 8] [--json FILE]
+    scripts/measure_triton.py FOLDER|FILE ... [--target 80,90a] [--seconds 120] [--most-kernels 8] [--json FILE] [--keep FOLDER]
 
 Run it with the Python of an environment that has Triton and the package `oriel`; no GPU and no torch is needed. A file is executed
 statement by statement with stand-ins for modules that are missing. What it leaves are its kernels: functions with `triton.jit` that no
@@ -9,7 +9,7 @@ other one calls. A kernel's types and constants are made up from the names of it
 are not those that the project uses.
 
 Each kernel is compiled by Triton alone, then with `install(profile="max", strict=True)` and `report(ptxas=True)`, in a process of its
-own that ends after --seconds. A place in a peak has the right line if the line is in a function of a file that exists.
+own that ends after --seconds. --keep writes both kinds of PTX to a folder. A place in a peak has the right line if the line is in a function of a file that exists.
 """
 
 import argparse
@@ -91,10 +91,14 @@ def loaded(path):
     for statement in tree.body:
         if isinstance(statement, (ast.Expr, ast.For, ast.While)):
             continue
-        try:
-            exec(compile(ast.Module([statement], []), str(path), "exec"), names)
-        except BaseException:
-            pass
+        for _ in range(2):
+            try:
+                exec(compile(ast.Module([statement], []), str(path), "exec"), names)
+                break
+            except BaseException:
+                # Configurations may depend on the GPU: a kernel is one without them too.
+                decorators = getattr(statement, "decorator_list", ())
+                statement.decorator_list = [it for it in decorators if ast.unparse(it) in ("triton.jit", "jit")]
     return names
 
 
@@ -105,7 +109,7 @@ def functions_of(names, path):
     found, called = {}, set()
     for name, value in names.items():
         constants = {}
-        while not isinstance(value, triton.JITFunction) and hasattr(value, "fn"):
+        while not isinstance(value, (triton.JITFunction, Meta)) and hasattr(value, "fn"):
             for config in getattr(value, "configs", None) or []:
                 constants = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
                 break
@@ -116,9 +120,12 @@ def functions_of(names, path):
     return [(name, *rest) for name, rest in found.items() if name not in called]
 
 
-def pointers(source, parameters):
-    """The parameters that an address of a load or store begins with."""
-    begins, tree = {}, ast.parse(source)
+def pointers(function, callers=()):
+    """The parameters that an address of a load or store begins with, here or in a function that is called."""
+    import triton
+
+    parameters = function.arg_names
+    begins, tree = {}, ast.parse(function.src)
 
     def leftmost(node):
         while isinstance(node, (ast.BinOp, ast.Subscript, ast.Attribute)):
@@ -136,6 +143,11 @@ def pointers(source, parameters):
     for call in wanted:
         if call.func.attr in accesses or call.func.attr.startswith("atomic"):
             work.append(leftmost(call.args[0] if call.args else next((it.value for it in call.keywords if it.arg in ("base", "pointer")), ast.Constant(0))))
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+        callee = function.fn.__globals__.get(call.func.id)
+        if isinstance(callee, triton.JITFunction) and callee not in callers:
+            given = {**dict(zip(callee.arg_names, call.args)), **{it.arg: it.value for it in call.keywords}}
+            work += [leftmost(given[name]) for name in pointers(callee, (*callers, function)) if name in given]
     found, seen = set(), set()
     while work:
         name = work.pop()
@@ -159,6 +171,8 @@ def constant(name, is_true):
         return tl.float16
     if re.search(r"ACTIVATION|PRECISION|MODE", name):
         return "ieee" if "PRECISION" in name else ""
+    if re.search(r"(?i)FP8|SPECIALIZE", name):
+        return False
     for pattern, value in SIZES:
         if re.search(pattern, name, 0 if name.isupper() else re.IGNORECASE):
             return value
@@ -167,15 +181,15 @@ def constant(name, is_true):
 
 def signature(function, constants, pointer, is_true):
     """(types, constants) of a kernel's parameters."""
-    kinds, values = {}, {}
+    kinds, values, addresses = {}, {}, pointers(function)
     for parameter in function.params:
         name = parameter.name
         if parameter.is_constexpr:
             kinds[name] = "constexpr"
             values[name] = constants.get(name, parameter.default if parameter.has_default else constant(name, is_true))
-        elif name in pointers(function.src, function.arg_names) or re.search(r"ptr|_p$|^[A-Z][a-z]?$|Ptr", name):
-            index = re.search(r"(?i)idx|index|indices|seq|len|offset|ids|lock|count|mask|map|table|label", name)
-            kinds[name] = "*i32" if index else pointer
+        elif name in addresses or re.search(r"ptr|_p$|^[A-CE-GI-JO-Y][a-z]?$|Ptr", name):
+            index = re.search(r"(?i)idx|index|indices|seq|len|offset|ids|lock|count|mask|map|table|label|sizes|_lds$", name)
+            kinds[name] = "*i64" if name.endswith("_ptrs") else "*i32" if index else pointer
         else:
             is_float = re.search(r"(?i)eps|scale|alpha|beta|^p$|rate|dropout_p|norm|prob|lr|momentum|slope|temperature|cap", name)
             kinds[name] = "fp32" if is_float and not re.search(r"stride|seed|_len", name) else "i32"
@@ -190,7 +204,8 @@ def of_ptxas(ptx, target):
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as source:
         source.write(ptx)
         source.flush()
-        command = ["ptxas" if program is True else program, "-v", f"--gpu-name={target}", source.name, "-o", os.devnull]
+        found = os.environ.get("LLVM_PTXAS_EXECUTABLE", "ptxas") if program is True else program
+        command = [found, "-v", f"--gpu-name={target}", source.name, "-o", os.devnull]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     return int(re.search(r"Used (\d+) registers", said).group(1)), int((re.search(r"(\d+) bytes spill stores", said) or [0, 0])[1])
 
@@ -215,7 +230,7 @@ def places(report):
                     yield at["source"]
 
 
-def measured(function, constants, target):
+def measured(function, constants, target, keep):
     """What a kernel's compilations gave, for the first types and constants with which Triton compiles it."""
     import oriel.triton
     import triton
@@ -244,6 +259,9 @@ def measured(function, constants, target):
             with oriel.triton.report(ptxas=True) as kernels:
                 compile_kernel(*arguments)
             (kernel,) = kernels
+            if keep:
+                for kind, ptx in (("triton", alone), ("oriel", kernel.ptx)):
+                    (keep / f"{Path(function.fn.__code__.co_filename).stem}.{kernel.name}.{target}.{kind}.ptx").write_text(ptx)
             report = next(it for it in kernel.report if it.is_kernel)
             sources = list(places(kernel.report))
             with_line = [source for source in sources if source]
@@ -258,17 +276,19 @@ def measured(function, constants, target):
     return {"reason": reason}
 
 
-def in_process(path, most, target, pipe):
+def in_process(path, target, arguments, pipe):
     """Sends the names of a file's kernels, then what each one gave."""
+    import triton  # noqa: F401  before a project's folder of that name can be found
+
     sys.meta_path.append(MissingModules())
     names = loaded(path)
-    kernels = functions_of(names, path)[:most]
+    kernels = functions_of(names, path)[:arguments.most_kernels]
     pipe.send([name for name, _, _ in kernels])
     for name, function, constants in kernels:
         child = os.fork()
         if child == 0:
             try:
-                pipe.send((name, measured(function, constants, target)))
+                pipe.send((name, measured(function, constants, target, arguments.keep)))
             except BaseException as error:
                 pipe.send((name, {"failed": f"{type(error).__name__}: {error}"}))
             os._exit(0)
@@ -279,7 +299,7 @@ def in_process(path, most, target, pipe):
 def of_file(path, target, arguments):
     """(file, kernel, target, figures) of a file's kernels."""
     here, there = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=in_process, args=(path, arguments.most_kernels, target, there))
+    process = multiprocessing.Process(target=in_process, args=(path, target, arguments, there))
     process.start()
     rows, names = [], []
     try:
@@ -328,7 +348,10 @@ def main():
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--most-kernels", type=int, default=8)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", type=Path)
     arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
     files = [file.resolve() for path in arguments.paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
     rows = []
     for target in arguments.target.split(","):
