@@ -193,9 +193,12 @@ impl<'a> Search<'a> {
             return None;
         }
         let Uses { blocks, mut kept } = self.uses_by_block(function, register, home)?;
+        kept.sort_unstable();
+        let uses_kept = kept.len();
         let mut places: Vec<Place> = Vec::with_capacity(blocks.len());
         for (block, users) in blocks {
-            let may_enter = self.may_enter(function, block, home) && !kept.contains(&block);
+            let may_enter =
+                self.may_enter(function, block, home) && kept[..uses_kept].binary_search(&block).is_err();
             let expression =
                 may_enter.then(|| Expression::of(function, self.liveness, self.units, definition, block));
             match expression.flatten() {
@@ -214,7 +217,7 @@ impl<'a> Search<'a> {
 
     /// Returns the uses of a value outside its block; none if it has an unusual use.
     fn uses_by_block(&self, function: &Function, register: Register, home: Block) -> Option<Uses> {
-        let (mut blocks, mut kept): (Vec<(Block, Users)>, Vec<Block>) = Default::default();
+        let (mut uses, mut kept): (Vec<(Block, Instruction, usize)>, Vec<Block>) = Default::default();
         for (user, number) in function.uses(register) {
             if function.operation(user).is_debug() || function.source(user, number).is_undefined() {
                 continue;
@@ -235,11 +238,19 @@ impl<'a> Search<'a> {
             if block == home {
                 continue;
             }
-            match blocks.iter_mut().find(|(other, _)| *other == block) {
-                Some((_, users)) => users.push((user, number)),
-                None => blocks.push((block, Users::from_slice(&[(user, number)]))),
-            }
+            uses.push((block, user, number));
         }
+        // Stable, so that the uses of a block keep their order.
+        uses.sort_by_key(|&(block, ..)| block);
+        let blocks = uses
+            .chunk_by(|one, other| one.0 == other.0)
+            .map(|uses| {
+                (
+                    uses[0].0,
+                    uses.iter().map(|&(_, user, number)| (user, number)).collect(),
+                )
+            })
+            .collect();
         Some(Uses { blocks, kept })
     }
 
