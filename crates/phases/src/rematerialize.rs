@@ -63,7 +63,7 @@ const FULL_PERCENT: u32 = 60;
 /// The most executed instructions that copies may add, in percent of all. Where LLVM knows no
 /// frequencies, a loop counts ten times, and ptxas moves copies that do not change in a loop out of
 /// it if there are registers.
-const MOST_ADDED_PERCENT: f64 = 40.0;
+const MOST_ADDED_PERCENT: f64 = 20.0;
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
