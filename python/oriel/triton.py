@@ -44,6 +44,9 @@ class Kernel(NamedTuple):
     #: True if Oriel, not Triton, generated the PTX.
     is_oriels: bool
 
+    def __repr__(self) -> str:
+        return f"{self.name}, {self.target}, PTX by {'Oriel' if self.is_oriels else 'Triton'}\n{self.report!r}"
+
 
 class Kernels(list[Kernel]):
     """The compiled kernels in order. Indexing with a name returns the last kernel of that name."""
@@ -55,6 +58,9 @@ class Kernels(list[Kernel]):
             if kernel.name == key:
                 return kernel
         raise KeyError(key)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self)) or "no kernels"
 
     def _repr_html_(self) -> str:
         return "\n".join(f"<h4>{kernel.name}, {kernel.target}</h4>{kernel.report._repr_html_()}" for kernel in self)
@@ -119,10 +125,13 @@ def _keeps_debug() -> bool:
 def _source_for_oriel(llvm_ir: str) -> str:
     """Returns LLVM IR for which LLVM emits "debug" only if ptxas will not optimize the PTX.
 
-    Estimates are then for the code that ptxas generates.
+    Estimates are then for the code that ptxas generates. Files are named with their folders, as
+    reports have only the names.
     """
     from triton import knobs
 
+    named = r'!DIFile(filename: "\2/\1", directory: "\2"'
+    llvm_ir = re.sub(r'!DIFile\(filename: "([^"/][^"]*)", directory: "([^"]+)"', named, llvm_ir)
     if _keeps_debug() or knobs.nvidia.disable_ptxas_opt:
         return llvm_ir
     wanted = "emissionKind: DebugDirectivesOnly"
