@@ -1,6 +1,6 @@
 //! Tests files and checks: valid snapshots round-trip, damaged ones are refused.
 
-use super::abi::{OperandFlags, OperandKind, RegisterFlags};
+use super::abi::{OperandFlags, OperandKind, RegisterFlags, SymbolRecord};
 use super::sample::counting_loop;
 use super::{OwnedSnapshot, damaged, try_to_use};
 
@@ -19,6 +19,21 @@ fn a_sound_snapshot_passes_and_prints() {
         text.contains("  @1 %1:b32 = PHI %0, %bb.0, %2, %bb.1\n"),
         "{text}"
     );
+}
+
+#[test]
+fn inline_assembly_of_several_lines_is_printed_on_one() {
+    let mut snapshot = counting_loop();
+    let name = snapshot.add_string("mov.u32 $0, 0;\n\t@$1 ld.global.b32 {$0}, [$2];");
+    snapshot.symbols.push(SymbolRecord {
+        name,
+        ..Default::default()
+    });
+    snapshot.operands[1].kind = OperandKind::Symbol as u8;
+    snapshot.operands[1].index = 0;
+    let text = snapshot.view().to_string();
+    let expected = r"@mov.u32 $0, 0;\n\t@$1 ld.global.b32 {$0}, [$2];";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]

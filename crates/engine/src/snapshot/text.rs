@@ -8,7 +8,7 @@ use super::view::{InstructionRef, OperandRef, Snapshot};
 use crate::entity::{
     Block, Constant, EntityRef, PhysicalRegister, Register, Symbol, Variable, from_one_based,
 };
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write as _};
 
 impl Display for Snapshot<'_> {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -159,7 +159,7 @@ impl Snapshot<'_> {
                 )?;
             }
             OperandKind::Symbol => {
-                write!(out, "@{}", self.string(self.symbol(Symbol::new(index)).name))?;
+                self.print_symbol(Symbol::new(index), out)?;
                 if record.value != 0 {
                     write!(out, " + {}", record.value)?;
                 }
@@ -172,6 +172,19 @@ impl Snapshot<'_> {
         }
         if let Some(tied) = operand.tied_to() {
             write!(out, "(tied {tied})")?;
+        }
+        Ok(())
+    }
+
+    /// Prints a symbol on one line: the text of inline assembly is one too, and may have several.
+    fn print_symbol(&self, symbol: Symbol, out: &mut Formatter<'_>) -> fmt::Result {
+        out.write_char('@')?;
+        for character in self.string(self.symbol(symbol).name).chars() {
+            if character.is_control() {
+                write!(out, "{}", character.escape_default())?;
+            } else {
+                out.write_char(character)?;
+            }
         }
         Ok(())
     }
@@ -214,7 +227,8 @@ impl Snapshot<'_> {
             write!(out, "unknown size")?;
         }
         if let Some(symbol) = from_one_based::<Symbol>(memory.base_symbol) {
-            write!(out, " at @{}", self.string(self.symbol(symbol).name))?;
+            write!(out, " at ")?;
+            self.print_symbol(symbol, out)?;
         } else if memory.base_value != 0 {
             write!(out, " at base {}", memory.base_value)?;
         }
