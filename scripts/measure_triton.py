@@ -264,7 +264,8 @@ def measured(function, constants, target, keep):
                     (keep / f"{Path(function.fn.__code__.co_filename).stem}.{kernel.name}.{target}.{kind}.ptx").write_text(ptx)
             report = next(it for it in kernel.report if it.is_kernel)
             sources = list(places(kernel.report))
-            with_line = [source for source in sources if source]
+            # Line 0 is the line of instructions that LLVM merges from several lines.
+            with_line = [source for source in sources if source and source[0]["line"]]
             wrong = [source[0] for source in with_line if source[0]["line"] not in lines_of_functions(source[0]["file"])]
             return {
                 "is_oriels": kernel.is_oriels, "estimate": report.registers_estimate, "low": report.registers_estimate_low,
