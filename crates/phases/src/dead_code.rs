@@ -20,7 +20,7 @@ use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
 use oriel_engine::dataflow::{Direction, fixed_point};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register, entity_impl};
 use oriel_engine::snapshot::abi::Stage;
-use oriel_ori::{ControlFlow, Function, Instruction, Operation, each_border_use};
+use oriel_ori::{ControlFlow, Function, Instruction, Operand, Operation, each_border_use};
 
 /// A register that is live across a block border, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -390,6 +390,32 @@ pub(super) fn remove_dead(function: &mut Function, context: &mut PhaseContext<'_
         function.remove(instruction);
     }
     context.count("removed-instructions", dead.len() as u64);
+}
+
+/// True if nothing needs an instruction.
+pub(super) fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
+    let results = function.results(instruction);
+    let is_unused = |result: Operand| {
+        result
+            .as_register()
+            .is_some_and(|register| function.is_unused(register))
+    };
+    !results.is_empty() && results.iter().all(is_unused) && function.is_removable_if_unused(instruction)
+}
+
+/// Removes unneeded instructions, and those that only they needed. Returns how many.
+pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruction>) -> u64 {
+    let mut removed = 0;
+    while let Some(instruction) = pending.pop() {
+        if function.block_of(instruction).is_none() || !is_unneeded(function, instruction) {
+            continue;
+        }
+        let sources = function.sources(instruction).iter();
+        pending.extend(sources.filter_map(|source| function.unique_definition(source.as_register()?)));
+        function.remove(instruction);
+        removed += 1;
+    }
+    removed
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ pub(super) mod values;
 
 use super::backend::is_conservative;
 use super::copies::is_alike;
+use super::dead_code::{is_unneeded, remove_unneeded};
 use super::knobs::Knob;
 use super::ori_copy_prop::marks::{apply_marks, clear_marks};
 use super::replacement::Replacement;
@@ -304,32 +305,6 @@ impl PredicateSimplifier {
             _ => first == second,
         }
     }
-}
-
-/// True if nothing needs an instruction.
-fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
-    let results = function.results(instruction);
-    let is_unused = |result: Operand| {
-        result
-            .as_register()
-            .is_some_and(|register| function.is_unused(register))
-    };
-    !results.is_empty() && results.iter().all(is_unused) && function.is_removable_if_unused(instruction)
-}
-
-/// Removes unneeded instructions, and those that only they needed. Returns how many.
-pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruction>) -> u64 {
-    let mut removed = 0;
-    while let Some(instruction) = pending.pop() {
-        if function.block_of(instruction).is_none() || !is_unneeded(function, instruction) {
-            continue;
-        }
-        let sources = function.sources(instruction).iter();
-        pending.extend(sources.filter_map(|source| function.unique_definition(source.as_register()?)));
-        function.remove(instruction);
-        removed += 1;
-    }
-    removed
 }
 
 /// Rewrites the subject of a decision and marks the instruction. Returns whether it was done.

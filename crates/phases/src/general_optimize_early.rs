@@ -37,10 +37,10 @@
 
 mod targets;
 
+use super::dead_code::remove_unneeded;
 use super::general_optimize::branch_conditions::{BranchConditions, FlowPoint, conditional_branch};
 use super::general_optimize::fixed_points::Record;
 use super::general_optimize::redundant::{self, Redundancy};
-use super::general_optimize::remove_unneeded;
 use super::general_optimize::values::Values;
 use super::knobs::Knob;
 use super::replacement::Replacement;

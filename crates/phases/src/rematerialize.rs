@@ -12,7 +12,7 @@
 //! A value is recomputed in a block if
 //!
 //! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion, and
-//!    up to five such operations one upon the other (`expression.rs`);
+//!    expressions of these up to five operations deep (`expression.rs`);
 //! 2. what the expression starts from is live in the block anyway, is an operand to ptxas such as a
 //!    kernel's parameter, or takes fewer registers than the value;
 //! 3. the block is in no deeper loop than the definition, or registers are short in the block and
@@ -36,9 +36,9 @@
 
 mod expression;
 
-use super::instruction_order::Weights;
+use super::dead_code::remove_unneeded;
+use super::instruction_order::{PeakFinder, Weights};
 use super::never_worse::{is_data, most_live, weighted_instructions};
-use super::schedule_for_pressure::PeakFinder;
 use super::{PhaseContext, PhaseResult};
 use expression::{Expression, is_cheap};
 use oriel_engine::bitvector::EntityBitSet;
@@ -88,14 +88,17 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         .iter()
         .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
     let full: Vec<Block> = full.map(|&(block, _)| block).collect();
-    let mut search = Search::new(function, &flow, &liveness, &units, full);
+    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full);
     let weights = BlockWeights::compute(function, &flow);
     let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
     let (mut copies, mut weight) = (0, 0.0);
     // Users of a value come before it here, so that a chain is recomputed from its end.
     let registers: Vec<Register> = function.registers().rev().collect();
     for register in registers {
-        let Some(places) = search.places(function, register) else {
+        let Some(definition) = function.unique_definition(register) else {
+            continue;
+        };
+        let Some(places) = search.places(function, register, definition) else {
             continue;
         };
         let weight_of = |place: &Place| weights.of(place.block) * place.expression.len() as f64;
@@ -109,7 +112,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
             compute_again(function, place);
         }
         context.count("values", 1);
-        remove_unused(function, register);
+        remove_unneeded(function, vec![definition]);
     }
     context.allow(weight);
     context.result_of("copies", copies)
@@ -134,9 +137,9 @@ struct Place {
     expression: Expression,
 }
 
-/// The search for values: the input is the function before the phase, except that uses are those
-/// of the present.
-struct Search<'a> {
+/// Finds the places where values are to be recomputed. Liveness and the full blocks are those before
+/// the phase; the uses are the current ones.
+struct PlaceSearch<'a> {
     flow: &'a ControlFlow,
     liveness: &'a Liveness,
     /// The registers that ptxas needs for each value.
@@ -152,7 +155,7 @@ struct Search<'a> {
     stays: EntityBitSet<Block>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> PlaceSearch<'a> {
     fn new(
         function: &Function,
         flow: &'a ControlFlow,
@@ -182,8 +185,12 @@ impl<'a> Search<'a> {
     }
 
     /// Returns where a value is to be recomputed; none if nowhere.
-    fn places(&mut self, function: &Function, register: Register) -> Option<Vec<Place>> {
-        let definition = function.unique_definition(register)?;
+    fn places(
+        &mut self,
+        function: &Function,
+        register: Register,
+        definition: Instruction,
+    ) -> Option<Vec<Place>> {
         let home = function.block_of(definition)?;
         if self.units.get(register) == 0 || !is_cheap(function, definition) {
             return None;
@@ -416,22 +423,6 @@ fn compute_again(function: &mut Function, place: &Place) {
     for &(user, number) in &place.users {
         let source = function.source(user, number).with_register(copy);
         function.set_source(user, number, source);
-    }
-}
-
-/// Removes the definition of a value that nothing uses any more, and of what only it has used.
-fn remove_unused(function: &mut Function, register: Register) {
-    let mut pending = vec![register];
-    while let Some(register) = pending.pop() {
-        let definition = function.unique_definition(register);
-        let Some(definition) = definition.filter(|&definition| is_cheap(function, definition)) else {
-            continue;
-        };
-        if function.is_unused(register) {
-            let sources = function.sources(definition).iter();
-            pending.extend(sources.filter_map(|source| source.as_register()));
-            function.remove(definition);
-        }
     }
 }
 

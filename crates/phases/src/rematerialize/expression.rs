@@ -8,8 +8,7 @@ use oriel_ori::{
 };
 use smallvec::SmallVec;
 
-/// How many operations an expression has one upon the other, at most. An address of an element is
-/// two or three.
+/// The greatest depth of an expression in operations. The address of an element has two or three.
 const MOST_DEPTH: u32 = 5;
 
 /// The operations that compute a value in a block from what the block has.
@@ -28,18 +27,18 @@ impl Expression {
         definition: Instruction,
         block: Block,
     ) -> Option<Self> {
-        let mut search = Search {
+        let mut collection = Collection {
             function,
             liveness,
             units,
             block,
             definitions: SmallVec::new(),
         };
-        let needed = search.add(definition, MOST_DEPTH);
+        let needed = collection.add(definition, MOST_DEPTH);
         let result = function.results(definition).iter().next();
         let saved = units.get(result.and_then(|result| result.as_register())?);
         (needed < saved).then_some(Self {
-            definitions: search.definitions,
+            definitions: collection.definitions,
         })
     }
 
@@ -54,8 +53,8 @@ impl Expression {
     }
 }
 
-/// The search for the operations of an expression.
-struct Search<'a> {
+/// Collects the operations of an expression.
+struct Collection<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     units: &'a Weights,
@@ -63,9 +62,9 @@ struct Search<'a> {
     definitions: SmallVec<[Instruction; 4]>,
 }
 
-impl Search<'_> {
-    /// Adds a definition and what it needs, at most `depth` operations one upon the other. Returns
-    /// how many units become live in the block for it that were not.
+impl Collection<'_> {
+    /// Adds a definition and those that it needs, at most `depth` operations deep. Returns how many
+    /// units become live in the block for it.
     fn add(&mut self, definition: Instruction, depth: u32) -> u32 {
         let sources = self.function.sources(definition).iter();
         let mut sources: SmallVec<[Register; 4]> =

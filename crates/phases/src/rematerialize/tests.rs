@@ -8,18 +8,28 @@ use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
 use proptest::prelude::*;
 
+/// Returns `count` loads into registers from `first` on, and the stores of these: where the ones meet
+/// the others, a block is full.
+fn loads_and_stores(first: usize, count: usize) -> String {
+    let loads = (0..count).map(|number| {
+        format!(
+            "    %{}:R32 = LD.global.b32.b32 [{}]\n",
+            first + number,
+            4 * number
+        )
+    });
+    let stores =
+        (0..count).map(|number| format!("    ST.global.b32.b32 %{}, [{}]\n", first + number, 4 * number));
+    loads.chain(stores).collect()
+}
+
 /// Builds a function whose second block is full: it loads and stores `count` values. `first` comes
 /// before it, `last` behind.
 fn around_full_block(first: &str, last: &str, count: usize) -> Function {
-    let loads: String = (0..count)
-        .map(|number| format!("    %{}:R32 = LD.global.b32.b32 [{}]\n", 100 + number, 4 * number))
-        .collect();
-    let stores: String = (0..count)
-        .map(|number| format!("    ST.global.b32.b32 %{}, [{}]\n", 100 + number, 4 * number))
-        .collect();
+    let full = loads_and_stores(100, count);
     let text = format!(
         "kernel \"k\" sm_80 ssa {{\nbix0:\n    %1:R32 = LD.global.b32.b32 [0]\n{first}    BRA fall bix1\nbix1:\n\
-         {loads}{stores}    BRA fall bix2\nbix2:\n{last}    RET\n}}\n"
+         {full}    BRA fall bix2\nbix2:\n{last}    RET\n}}\n"
     );
     parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
@@ -118,14 +128,9 @@ fn a_parameter_costs_nothing() {
 /// Builds a function with a loop behind a full block, which may be full, too: `in_loop` is in it.
 fn with_loop(in_loop: &str, limit: &str, is_loop_full: bool) -> Function {
     let count = if is_loop_full { 48 } else { 4 };
-    let loads: String = (0..count)
-        .map(|number| format!("    %{}:R32 = LD.global.b32.b32 [{}]\n", 200 + number, 4 * number))
-        .collect();
-    let stores: String = (0..count)
-        .map(|number| format!("    ST.global.b32.b32 %{}, [{}]\n", 200 + number, 4 * number))
-        .collect();
+    let body = loads_and_stores(200, count);
     let last = format!(
-        "    BRA fall bix3\nbix3:\n    %10:R32 = PHI.b32 0, bix2, %11, bix3\n{in_loop}{loads}{stores}    %11:R32 = IADD.b32 %10, 1\n    \
+        "    BRA fall bix3\nbix3:\n    %10:R32 = PHI.b32 0, bix2, %11, bix3\n{in_loop}{body}    %11:R32 = IADD.b32 %10, 1\n    \
          %12:P = ISETP.lt.s32 %11, {limit}\n    BRA %12, bix3, fall bix4\nbix4:\n    ST.global.b32.b32 %1, [0]\n"
     );
     around_full_block("    %2:R32 = IADD.b32 %1, 16\n", &last, 48)
