@@ -15,11 +15,11 @@
 //! peak by a fifth or more, both with loads in place and with loads moved up:
 //!
 //! 1. the weight of each register: 32-bit units, but zero for values that ptxas has as operands;
-//! 2. the peak of each block (`peak.rs`);
+//! 2. the peak of each block (`instruction_order/peak.rs`);
 //! 3. a new order (`instruction_order/list.rs`) of each block that is too full, along the
 //!    dependencies;
 //! 4. if one of these is still too full, or would be once ptxas has moved loads up
-//!    (`loads_first.rs`), nothing changes.
+//!    (`instruction_order/loads_first.rs`), nothing changes.
 //!
 //! Requires: liveness; either form. Preserves: control flow.
 //!
@@ -27,17 +27,14 @@
 //! registers by the same kind of list scheduling; the reference has no phase that orders
 //! instructions for another scheduler.
 
-mod loads_first;
-mod peak;
 #[cfg(test)]
 mod tests;
 
-use super::instruction_order::{BlockOrder, Policy, Weights};
+use super::instruction_order::{BlockOrder, PeakFinder, Policy, Weights};
 use super::never_worse::most_live;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::Block;
 use oriel_ori::Function;
-pub(super) use peak::PeakFinder;
 
 /// Functions with a lower peak are not changed: so few registers rarely decide how many warps fit,
 /// and ptxas' result depends on more than the order. A smaller register budget replaces this value.

@@ -1,22 +1,28 @@
 //! Orders of the instructions of a block that respect the dependencies, for the phases that
 //! reorder: [`ScheduleForPressure`](super::schedule_for_pressure) to lower the pressure, and
-//! [`ReorderInstructions`](super::reorder_instructions) by a rule of the user's choice.
+//! [`ReorderInstructions`](super::reorder_instructions) by a rule of the user's choice. Peaks are
+//! also for [`Rematerialize`](super::rematerialize).
 //!
 //! | file | subject |
 //! |---|---|
 //! | `list.rs` | list scheduling from the end of the block |
 //! | `block_order.rs` | the order of a block, and its application |
+//! | `peak.rs` | the peak of a block, in its order or another |
+//! | `loads_first.rs` | the order once ptxas has moved loads up |
 //! | `weights.rs` | the number of ptxas' registers that each register takes |
 //!
 //! Debug instructions follow their predecessors and do not influence the order.
 
 mod block_order;
 mod list;
+mod loads_first;
+mod peak;
 #[cfg(test)]
 mod tests;
 mod weights;
 
 pub(super) use block_order::BlockOrder;
+pub(super) use peak::PeakFinder;
 pub(super) use weights::Weights;
 
 use oriel_ori::{AddressSpace, Function, Instruction, Operation};

@@ -1,7 +1,7 @@
 //! ptxas' effect on an order: it moves loads up to where their addresses are known, and keeps the
 //! rest.
 
-use crate::instruction_order::is_load;
+use super::is_load;
 use oriel_engine::entity::{EntityRef, SecondaryMap};
 use oriel_ori::Function;
 use oriel_ori::analysis::{DependencyGraph, DependencyNode};

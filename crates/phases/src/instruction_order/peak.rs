@@ -1,7 +1,7 @@
 //! The peak within a block.
 
 use super::loads_first::loads_first;
-use crate::instruction_order::{BlockOrder, Weights};
+use super::{BlockOrder, Weights};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::analysis::DependencyNode;
