@@ -1,7 +1,6 @@
 //! The steps for one function at one stage.
 
-use crate::live::LiveRangeCalc;
-use crate::live::pressure::{exceeds_in_a_block, general_peak};
+use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
@@ -17,9 +16,6 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use crate::validate::{Subject, Validator};
 use serde::Serialize;
-
-/// The most units of 32 bits that a register has.
-const MOST_UNITS: usize = 4;
 
 /// The result for a function.
 #[derive(Debug, Default)]
@@ -393,17 +389,6 @@ fn worsening(
         },
     };
     after.worse_than(before)
-}
-
-/// Returns by how many registers the peak of the original function exceeds a number. The engine
-/// reads its snapshot as it is.
-fn excess_pressure(snapshot: &Snapshot<'_>, registers: u32) -> u32 {
-    let arrays = snapshot.arrays();
-    if arrays.registers.len() * MOST_UNITS <= registers as usize {
-        return 0;
-    }
-    let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
-    general_peak(&intervals, snapshot).saturating_sub(registers)
 }
 
 /// Returns the remark on a function that has enough registers.

@@ -258,7 +258,7 @@ extern "C" fn oriel_run_analyze(
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     let analyzed = guarded(|| {
-        let pressure = FunctionPressure::compute(view, &mut LiveRangeCalc::new());
+        let pressure = LiveRangeCalc::shared(|engine| FunctionPressure::compute(view, engine));
         // An unchanged function is analysed from its original snapshot.
         let function = run.unchanged.take().map_or_else(|| from_machine(&view), Ok);
         let figures = CodeFigures::new(&pressure, function.ok().as_ref());

@@ -9,8 +9,7 @@
 
 use super::estimate::{Features, Target};
 use super::occupancy::LaunchBounds;
-use oriel_engine::live::LiveRangeCalc;
-use oriel_engine::live::pressure::Pressure;
+use oriel_engine::live::pressure::excess_pressure;
 use oriel_engine::snapshot::Snapshot;
 use oriel_ori::Function;
 
@@ -34,11 +33,6 @@ pub fn wants_min_blocks(snapshot: &Snapshot<'_>, function: &Function) -> bool {
     }
     let target = Target::of(snapshot);
     let certain = CERTAIN * target.register_limit;
-    // Most kernels have too few registers, or too few at once: LLVM's order needs most.
-    if snapshot.arrays().registers.len() <= certain as usize / 2 {
-        return false;
-    }
-    let intervals = LiveRangeCalc::new().analyze(snapshot);
-    Pressure::new(&intervals, snapshot).excess(certain) > 0
-        && Features::new(function, &target).kept_peak > certain as f32
+    // LLVM's order needs most registers.
+    excess_pressure(snapshot, certain) > 0 && Features::new(function, &target).kept_peak > certain as f32
 }

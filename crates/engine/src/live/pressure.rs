@@ -6,6 +6,7 @@
 
 use super::function::Function;
 use super::live_interval::LiveIntervals;
+use super::live_range_calc::LiveRangeCalc;
 use super::slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, SlotIndex};
 use crate::entity::{Block, EntityRef, Register, SecondaryMap};
 use crate::snapshot::Snapshot;
@@ -13,6 +14,9 @@ use crate::snapshot::abi::{Access, RegisterFile};
 
 /// Registers that the reference's allocator allows a kernel by default (`-maxreg`).
 pub const DEFAULT_BUDGET: u32 = 70;
+
+/// The most units of 32 bits that a register has.
+const MOST_UNITS: usize = 4;
 
 /// A register file whose pressure is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -184,9 +188,19 @@ pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
     false
 }
 
-/// Returns the most units of the general file that are live at once: the peak of [`Pressure`],
-/// without a curve and so without sorting.
-pub fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
+/// Returns by how many units the peak of the general registers of a function exceeds `budget`; zero
+/// if it fits. This is the peak of its [`Pressure`], without a curve and so without sorting.
+pub fn excess_pressure(snapshot: &Snapshot<'_>, budget: u32) -> u32 {
+    // Most functions have few registers.
+    if snapshot.register_count() * MOST_UNITS <= budget as usize {
+        return 0;
+    }
+    let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
+    general_peak(&intervals, snapshot).saturating_sub(budget)
+}
+
+/// Returns the most units of the general file that are live at once.
+fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
     let indexes = intervals.indexes();
     // A fresh numbering has four slots in every sixteen numbers.
     let distance = match indexes.is_edited() {
@@ -254,12 +268,6 @@ impl Pressure {
     pub fn block_peak(&self, intervals: &LiveIntervals, file: File, block: Block) -> Peak {
         let (start, end) = intervals.indexes().block_range(block);
         self.file(file).peak_between(start, end)
-    }
-
-    /// Returns by how many units the peak of the general registers exceeds `budget`; zero if it
-    /// fits.
-    pub fn excess(&self, budget: u32) -> u32 {
-        self.general.peak().units.saturating_sub(budget)
     }
 }
 
@@ -331,7 +339,8 @@ mod tests {
         let live = intervals.live_at_peak(&snapshot, &pressure, File::General);
         assert_eq!(live, [Register::new(0), Register::new(2)]);
         assert_eq!(pressure.file(File::Predicate).peak().units, 1);
-        assert_eq!((pressure.excess(2), pressure.excess(DEFAULT_BUDGET)), (1, 0));
+        let excess = [2, DEFAULT_BUDGET].map(|budget| excess_pressure(&snapshot, budget));
+        assert_eq!(excess, [1, 0]);
         let above = pressure.file(File::General).above(2);
         assert_eq!(above.len(), 1);
         assert_eq!(
@@ -356,8 +365,7 @@ mod tests {
         function.instruction(PLAIN, &[read(0)]);
         let function = function.finish(|| 0);
         let snapshot = function.snapshot();
-        let pressure = Pressure::new(&LiveRangeCalc::new().analyze(&snapshot), &snapshot);
-        assert_eq!(pressure.excess(0), 4);
+        assert_eq!(excess_pressure(&snapshot, 0), 4);
         assert!(exceeds_in_a_block(&snapshot, 2));
         assert!(!exceeds_in_a_block(&snapshot, 3));
     }
@@ -393,7 +401,7 @@ mod tests {
         let pressure = Pressure::new(&intervals, &snapshot);
         assert_eq!(pressure.file(File::General).peak().units, 10);
         assert_eq!(pressure.file(File::Predicate).peak().units, 1);
-        assert_eq!(pressure.excess(9), 1);
+        assert_eq!(excess_pressure(&snapshot, 9), 1);
     }
 
     proptest! {

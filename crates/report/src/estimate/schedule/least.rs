@@ -8,6 +8,8 @@
 //! next one before them is the one that leaves the fewest values live, and among equals LLVM's last.
 
 use super::BlockGraph;
+use oriel_engine::entity::{EntityRef, entity_impl};
+use oriel_engine::graph::rows::Rows;
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 
@@ -50,7 +52,7 @@ impl BlockGraph {
                 is_live[value as usize] = true;
             }
             order.push(best);
-            for &predecessor in predecessors.of(best) {
+            for &NodeId(predecessor) in predecessors.of(NodeId(best)) {
                 waits[predecessor as usize] -= 1;
                 if waits[predecessor as usize] == 0 {
                     ready.add(predecessor);
@@ -62,25 +64,15 @@ impl BlockGraph {
     }
 
     /// Returns the nodes that each node waits for.
-    fn predecessors(&self) -> Predecessors {
-        let mut ends = vec![0; self.nodes.len() + 1];
-        let edges = || {
-            let nodes = self.nodes.iter().zip(0..);
-            nodes.flat_map(|(node, number)| node.successors.iter().map(move |&(to, _)| (number, to)))
-        };
-        for (_, to) in edges() {
-            ends[to as usize + 1] += 1;
-        }
-        for node in 1..ends.len() {
-            ends[node] += ends[node - 1];
-        }
-        let mut next = ends.clone();
-        let mut of_all = vec![0; *next.last().unwrap_or(&0)];
-        for (from, to) in edges() {
-            of_all[next[to as usize]] = from;
-            next[to as usize] += 1;
-        }
-        Predecessors { ends, of_all }
+    fn predecessors(&self) -> Rows<NodeId, NodeId> {
+        let nodes = self.nodes.iter().enumerate();
+        let edges = nodes.flat_map(|(number, node)| {
+            let successors = node.successors.iter();
+            successors.map(move |&(to, _)| (NodeId(to), NodeId::new(number)))
+        });
+        let mut predecessors = Rows::default();
+        predecessors.fill(self.nodes.len(), edges);
+        predecessors
     }
 
     /// Returns how many more values are live before a node than behind it.
@@ -101,18 +93,10 @@ impl BlockGraph {
     }
 }
 
-/// The nodes that each node waits for.
-struct Predecessors {
-    /// By node: where its predecessors begin; those of the last end at the end.
-    ends: Vec<usize>,
-    of_all: Vec<u32>,
-}
-
-impl Predecessors {
-    fn of(&self, node: u32) -> &[u32] {
-        &self.of_all[self.ends[node as usize]..self.ends[node as usize + 1]]
-    }
-}
+/// A node of the graph by its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct NodeId(u32);
+entity_impl!(NodeId, "node");
 
 /// The nodes whose readers all follow.
 #[derive(Default)]
