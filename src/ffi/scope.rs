@@ -13,7 +13,7 @@ use crate::pipeline::{self, Host};
 use crate::report::takes_min_blocks;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Functions with more registers are exported whole at once: most of them have pressure, and what
@@ -66,6 +66,11 @@ impl AtSsa {
         }
     }
 
+    /// True if it is of this function, compiled with these options.
+    fn is_of(&self, function: &str, given: &Arc<Options>) -> bool {
+        Arc::ptr_eq(&self.given, given) && self.function == function
+    }
+
     /// True if the phases of the late stage, or its directive, need the function.
     fn needs_late_stage(&self) -> bool {
         let (options, stage) = (&self.options, Stage::Late);
@@ -87,7 +92,7 @@ impl AtSsa {
 
 thread_local! {
     /// The last run at stage `ssa`.
-    static AT_SSA: Cell<Option<AtSsa>> = const { Cell::new(None) };
+    static AT_SSA: RefCell<Option<AtSsa>> = const { RefCell::new(None) };
 }
 
 /// Keeps what the late stage of the same function needs to know.
@@ -97,9 +102,7 @@ pub(super) fn leave_to_late_stage(at_ssa: AtSsa) {
 
 /// Returns what stage `ssa` has left to the late stage of this function, once.
 pub(super) fn take_from_ssa(function: &str, given: &Arc<Options>) -> Option<AtSsa> {
-    AT_SSA
-        .take()
-        .filter(|earlier| Arc::ptr_eq(&earlier.given, given) && earlier.function == function)
+    AT_SSA.take().filter(|earlier| earlier.is_of(function, given))
 }
 
 /// True if the library's work on a function is phases and directives of the profile, and nothing
@@ -134,14 +137,15 @@ extern "C" fn oriel_scope(stage: u32, function: OrielText, registers: u32, host:
     if stage == Stage::Late as u32 {
         // SAFETY: the name lives until this call returns.
         let function = unsafe { function.as_str() };
-        let Some(earlier) = take_from_ssa(&function, &given) else {
-            return OrielScope::Whole;
+        let needs_nothing = AT_SSA.with_borrow(|at_ssa| {
+            let earlier = at_ssa.as_ref().filter(|earlier| earlier.is_of(&function, &given));
+            earlier.is_some_and(|earlier| !earlier.needs_late_stage())
+        });
+        return if needs_nothing {
+            OrielScope::Nothing
+        } else {
+            OrielScope::Whole
         };
-        if !earlier.needs_late_stage() {
-            return OrielScope::Nothing;
-        }
-        leave_to_late_stage(earlier);
-        return OrielScope::Whole;
     }
     let leaves_some_alone = given.profile == Profile::Max
         && given.least_pressure != Some(0)
