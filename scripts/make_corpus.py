@@ -35,14 +35,24 @@ OF_LANGUAGE = {
 }
 
 
+def listed():
+    """The lines of the list."""
+    lines = [line for line in PROJECTS.read_text().splitlines() if not line.startswith("#")]
+    return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def folder_of(line):
+    """The name of a project's folder, of its checkout and in the corpus."""
+    return line["repository"].replace("/", "+")
+
+
 def projects(arguments):
-    """The lines of the list whose projects have a checkout."""
+    """The lines whose projects have a checkout and are wanted, each with the checkout."""
     wanted = set(arguments.projects.split(",")) if arguments.projects else None
-    with PROJECTS.open() as lines:
-        for line in csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"):
-            folder = arguments.checkouts / line["repository"].replace("/", "+")
-            if folder.is_dir() and (wanted is None or line["repository"] in wanted):
-                yield line, folder
+    for line in listed():
+        folder = arguments.checkouts / folder_of(line)
+        if folder.is_dir() and (wanted is None or line["repository"] in wanted):
+            yield line, folder
 
 
 def sources(line, folder):
@@ -76,7 +86,7 @@ def compiled(source, line, folder, result, arguments):
 
 def of_project(line, folder, arguments):
     """Compiles one project's files; the index's lines."""
-    into = arguments.corpus / line["repository"].replace("/", "+")
+    into = arguments.corpus / folder_of(line)
     into.mkdir(parents=True, exist_ok=True)
     rows = []
     for source in sources(line, folder)[: 4 * arguments.most_files]:
@@ -107,9 +117,7 @@ def main():
     index.write_text("".join(f"{line}\n" for line in lines))
     present = {line.split("\t")[0] for line in lines}
     for part in ("look", "held_out"):
-        with PROJECTS.open() as listed:
-            all_of = csv.DictReader((line for line in listed if not line.startswith("#")), delimiter="\t")
-            names = sorted({line["repository"].replace("/", "+") for line in all_of if line["part"] == part})
+        names = sorted({folder_of(line) for line in listed() if line["part"] == part})
         (arguments.corpus / f"{part}.txt").write_text("".join(f"{name}\n" for name in names if name in present))
     for (line, _), of_one in zip(found, rows):
         print(f"{line['repository']:45}{line['language']:8}{line['part']:9}{len(of_one):4} modules")
