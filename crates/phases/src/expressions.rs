@@ -160,7 +160,7 @@ pub(super) fn describe(
     function: &Function,
     instruction: Instruction,
     versions: Option<&MemoryVersions>,
-    value: impl Fn(Register) -> Register,
+    mut value: impl FnMut(Register) -> Register,
     words: &mut Vec<u32>,
 ) {
     words.clear();

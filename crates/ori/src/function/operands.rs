@@ -161,12 +161,10 @@ impl Function {
     }
 
     /// Returns the only instruction that defines a register.
+    #[inline]
     pub fn unique_definition(&self, register: Register) -> Option<Instruction> {
-        let mut definitions = self.definitions(register);
-        match (definitions.next(), definitions.next()) {
-            (Some((instruction, _)), None) => Some(instruction),
-            _ => None,
-        }
+        let slot = &self.slots[self.registers[register].definitions.expand()?];
+        slot.next.is_none().then_some(slot.instruction)
     }
 
     /// True if nothing uses the register.

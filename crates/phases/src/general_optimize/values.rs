@@ -21,7 +21,6 @@ use crate::value_table::ValueTable;
 use oriel_engine::entity::{PackedOption, Register, SecondaryMap};
 use oriel_engine::hash::CodeHash;
 use oriel_ori::{Function, Instruction, Operation};
-use smallvec::SmallVec;
 
 /// The number of levels of definitions that are compared.
 const DEPTH: usize = 2;
@@ -30,7 +29,6 @@ const DEPTH: usize = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     levels: [Level; DEPTH],
-    words: Vec<u32>,
 }
 
 /// The leaders for a given number of levels.
@@ -39,6 +37,8 @@ struct Level {
     /// By register: the first one with the same key.
     leaders: SecondaryMap<Register, PackedOption<Register>>,
     table: ValueTable<Register>,
+    /// The words of the definition that is looked up.
+    words: Vec<u32>,
 }
 
 impl Values {
@@ -49,39 +49,41 @@ impl Values {
 
     /// Returns the leader of the registers that equal this one to a given depth.
     fn leader(&mut self, function: &Function, register: Register, depth: usize) -> Register {
-        let register = origin_of(function, register);
         let Some(level) = depth.checked_sub(1) else {
-            return register;
+            return origin_of(function, register);
         };
         if let Some(leader) = self.levels[level].leaders[register].expand() {
             return leader;
         }
-        let leader = match transparent_definition(function, register) {
-            None => register,
-            Some(definition) => {
-                let sources = function.sources(definition).iter();
-                let operands: SmallVec<[(Register, Register); 4]> = sources
-                    .filter_map(|source| source.as_register())
-                    .map(|source| (source, self.leader(function, source, level)))
-                    .collect();
-                let value = |source| {
-                    let known = operands.iter().find(|(operand, _)| *operand == source);
-                    known.expect("it is a source").1
-                };
-                describe(function, definition, None, value, &mut self.words);
-                let results = function.results(definition).iter();
-                let number = results
-                    .map(|result| result.as_register())
-                    .position(|result| result == Some(register));
-                self.words.push(number.map_or(0, |number| number as u32));
-                let hash = CodeHash::new().words(&self.words).finish();
-                let table = &mut self.levels[level].table;
-                let known = table.find(&self.words, hash);
-                let value = known.unwrap_or_else(|| table.insert(&self.words, hash, register));
-                table[value]
-            }
+        let origin = origin_of(function, register);
+        let leader = match transparent_definition(function, origin) {
+            None => origin,
+            Some(definition) => self.leader_of_definition(function, origin, definition, level),
         };
         self.levels[level].leaders[register] = leader.into();
+        leader
+    }
+
+    /// Returns the leader of the results that are like this one of a transparent definition.
+    fn leader_of_definition(
+        &mut self,
+        function: &Function,
+        result: Register,
+        definition: Instruction,
+        level: usize,
+    ) -> Register {
+        let mut words = std::mem::take(&mut self.levels[level].words);
+        let value = |source| self.leader(function, source, level);
+        describe(function, definition, None, value, &mut words);
+        let mut results = function.results(definition).iter();
+        let number = results.position(|operand| operand.as_register() == Some(result));
+        words.push(number.expect("it is a result") as u32);
+        let hash = CodeHash::new().words(&words).finish();
+        let table = &mut self.levels[level].table;
+        let known = table.find(&words, hash);
+        let value = known.unwrap_or_else(|| table.insert(&words, hash, result));
+        let leader = table[value];
+        self.levels[level].words = words;
         leader
     }
 }
