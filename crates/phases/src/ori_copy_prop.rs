@@ -50,18 +50,19 @@ mod late;
 pub(super) mod marks;
 mod policy;
 
-use super::general_optimize::branch_conditions::BranchConditions;
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::Function;
 use policy::Policy;
+
+pub(super) use forward::Guards;
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     marks::clear_marks(function);
     let mut policy = Policy::new(function, context);
     let mut counts = match function.info.stage {
-        Stage::Ssa => forward::propagate(function, &mut policy, context, None),
+        Stage::Ssa => forward::propagate(function, &mut policy, context, Guards::OnDemand),
         Stage::Late => late::propagate(function, &mut policy, context),
     };
     if function.info.stage == Stage::Late {
@@ -73,15 +74,15 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 }
 
 /// Runs the instance for SSA form as a part of other phases. Returns how many instructions were
-/// removed and uses replaced. `conditions` are those of the function, if they are known.
+/// removed and uses replaced.
 pub(super) fn propagate_in_ssa(
     function: &mut Function,
     context: &mut PhaseContext<'_>,
-    conditions: Option<BranchConditions>,
+    guards: Guards,
 ) -> u64 {
     marks::clear_marks(function);
     let mut policy = Policy::new(function, context);
-    let counts = forward::propagate(function, &mut policy, context, conditions);
+    let counts = forward::propagate(function, &mut policy, context, guards);
     counts.removed + counts.replaced
 }
 

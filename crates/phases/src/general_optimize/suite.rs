@@ -1,23 +1,26 @@
 //! The suite: the sub-passes of the bundles that ptxas leaves to its back ends.
 //!
-//! Copies come first, so that the others see the same registers; then identities, predicates, and
-//! dead code. Each sub-pass reports whether it changed anything, and a change schedules the
+//! Copies come first, so that the others see the same registers; then identities, predicates,
+//! selects by these predicates, and dead code. Selects use the conditions that the predicates'
+//! sub-pass collected, so they wait for a round in which it changes nothing. Each sub-pass reports whether it changed anything, and a change schedules the
 //! sub-passes that it may give work. The fixed point is reached when none is pending, and a
 //! function unchanged since then is still at it.
 //!
 //! | what changed | due again |
 //! |---|---|
-//! | copies | identities, predicates, dead code |
-//! | identities | copies, predicates, dead code |
+//! | copies | identities, predicates, selects, dead code |
+//! | identities | copies, predicates, selects, dead code |
 //! | predicates | everything |
+//! | selects | copies, identities, predicates, dead code |
 //! | dead code | identities, at registers that have lost uses |
 
 use super::branch_conditions::BranchConditions;
 use super::fixed_points::{Record, Stop};
 use super::simplify_predicates;
 use crate::dead_code::{find_dead, remove_dead};
+use crate::ori_copy_prop::{self, Guards};
 use crate::peephole::Peephole;
-use crate::{Analyses, PhaseContext, PhaseResult, ori_copy_prop};
+use crate::{Analyses, PhaseContext, PhaseResult};
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_ori::{Function, Operand};
 
@@ -30,7 +33,8 @@ bitflags::bitflags! {
         const COPIES = 1 << 0;
         const IDENTITIES = 1 << 1;
         const PREDICATES = 1 << 2;
-        const DEAD_CODE = 1 << 3;
+        const SELECTS = 1 << 3;
+        const DEAD_CODE = 1 << 4;
     }
 }
 
@@ -44,7 +48,6 @@ pub(crate) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     let mut suite = Suite {
         due: SubPasses::all(),
         identities: Extent::Everywhere,
-        conditions: None,
     };
     let stop = record.fixed_point(ITERATIONS, None, |record, _| {
         suite.iterate(function, context, record)
@@ -60,8 +63,6 @@ struct Suite {
     due: SubPasses,
     /// The part of the function in which identities are pending.
     identities: Extent,
-    /// The conditions that branches decide, if only dead code was removed since they were collected.
-    conditions: Option<BranchConditions>,
 }
 
 /// A part of a function.
@@ -80,15 +81,29 @@ impl Suite {
         record: &mut Record,
     ) -> bool {
         let mut is_changed = false;
+        // What the predicates' sub-pass collected, if it changed nothing.
+        let mut conditions = None;
         for sub_pass in SubPasses::all().iter() {
             if !self.due.contains(sub_pass) {
                 continue;
             }
+            if sub_pass == SubPasses::SELECTS && self.due.contains(SubPasses::PREDICATES) {
+                continue;
+            }
             self.due.remove(sub_pass);
             let has_changed = match sub_pass {
-                SubPasses::COPIES => self.propagate_copies(function, context, record),
+                SubPasses::COPIES => propagate_copies(function, context, record, Guards::Unknown),
                 SubPasses::IDENTITIES => self.simplify_identities(function, context, record),
-                SubPasses::PREDICATES => self.simplify_predicates(function, context, record),
+                SubPasses::PREDICATES => {
+                    conditions = simplify_predicates(function, context, record);
+                    conditions.is_none()
+                }
+                SubPasses::SELECTS => {
+                    // Selects are decided by comparisons of floats, whatever the knob says.
+                    let known = conditions.take().filter(BranchConditions::takes_floats);
+                    let guards = known.map_or(Guards::OnDemand, Guards::Known);
+                    propagate_copies(function, context, record, guards)
+                }
                 _ => self.remove_dead_code(function, context, record),
             };
             if has_changed {
@@ -104,43 +119,12 @@ impl Suite {
         self.due |= match sub_pass {
             SubPasses::PREDICATES => SubPasses::all(),
             SubPasses::DEAD_CODE => SubPasses::IDENTITIES,
-            // Each of the two others has reached its own fixed point.
+            // Each of the others has reached its own fixed point.
             _ => SubPasses::all().difference(sub_pass),
         };
-        if matches!(sub_pass, SubPasses::COPIES | SubPasses::PREDICATES) {
+        if !matches!(sub_pass, SubPasses::IDENTITIES | SubPasses::DEAD_CODE) {
             self.identities = Extent::Everywhere;
         }
-        if sub_pass != SubPasses::DEAD_CODE {
-            self.conditions = None;
-        }
-    }
-
-    fn propagate_copies(
-        &mut self,
-        function: &mut Function,
-        context: &mut PhaseContext<'_>,
-        record: &mut Record,
-    ) -> bool {
-        let done = ori_copy_prop::propagate_in_ssa(function, context, self.conditions.take());
-        record.count("propagated-copies", done);
-        context.keep_only(match done {
-            0 => Analyses::all(),
-            _ => Analyses::CONTROL_FLOW,
-        });
-        done != 0
-    }
-
-    fn simplify_predicates(
-        &mut self,
-        function: &mut Function,
-        context: &mut PhaseContext<'_>,
-        record: &mut Record,
-    ) -> bool {
-        let conditions = simplify_predicates(function, context, record);
-        let has_changed = conditions.is_none();
-        // Copies are propagated with comparisons of floats, whatever the knob says.
-        self.conditions = conditions.filter(BranchConditions::takes_floats);
-        has_changed
     }
 
     fn simplify_identities(
@@ -184,4 +168,18 @@ impl Suite {
         context.keep_only(Analyses::CONTROL_FLOW);
         true
     }
+}
+
+fn propagate_copies(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    record: &mut Record,
+    guards: Guards,
+) -> bool {
+    let done = ori_copy_prop::propagate_in_ssa(function, context, guards);
+    record.count("propagated-copies", done);
+    if done != 0 {
+        context.keep_only(Analyses::CONTROL_FLOW);
+    }
+    done != 0
 }

@@ -31,17 +31,31 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Propagates copies. Returns how many instructions were removed. `conditions` are those of the
-/// function, if they are known.
+/// What is known of the predicates of selects.
+#[derive(Debug)]
+pub(crate) enum Guards {
+    /// Nothing: only selects with equal arms are copies.
+    Unknown,
+    /// What branches decide in the function.
+    Known(BranchConditions),
+    /// The same, to be found out if there is a select.
+    OnDemand,
+}
+
+/// Propagates copies. Returns how many instructions were removed.
 pub(super) fn propagate(
     function: &mut Function,
     policy: &mut Policy,
     context: &mut PhaseContext<'_>,
-    conditions: Option<BranchConditions>,
+    guards: Guards,
 ) -> Counts {
     let flow = context.control_flow(function);
     let mut propagator = CopyPropagator {
-        branch_conditions: conditions.map_or_else(OnceCell::new, OnceCell::from),
+        decides_selects: !matches!(guards, Guards::Unknown),
+        branch_conditions: match guards {
+            Guards::Known(conditions) => OnceCell::from(conditions),
+            Guards::Unknown | Guards::OnDemand => OnceCell::new(),
+        },
         flow,
         roots: SecondaryMap::with_capacity(function.register_limit()),
         fixed: NumberMap::default(),
@@ -78,6 +92,8 @@ enum Decision {
 
 struct CopyPropagator {
     flow: Rc<ControlFlow>,
+    /// True if selects are decided by their predicates.
+    decides_selects: bool,
     /// Computed for the first select, before any change.
     branch_conditions: OnceCell<BranchConditions>,
     /// By result of a copy: the root of its chain.
@@ -151,6 +167,9 @@ impl CopyPropagator {
             && self.root(first) == self.root(second)
         {
             return Some(Decision::Register(self.root(first)));
+        }
+        if !self.decides_selects {
+            return None;
         }
         let (predicate, is_turned) = condition(function, select)?;
         if let Some(value) = self.value(function, predicate, FlowPoint::In(block)) {
