@@ -30,7 +30,7 @@ HEADERS = common.ROOT / "calibration" / "headers"
 # Suites that others judge by. Projects that contain copies of them lose these files.
 NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-attention", "lightllm", "numba")
 SM = "80"
-LIBCLC = Path("/usr/lib/clc/nvptx64--.bc")
+LIBCLC = Path("/usr/lib/clc/nvptx64--nvidiacl.bc")
 # Of each language: a word that files with kernels have (of CUDA none: the kernels can be in headers), and the flags.
 OF_LANGUAGE = {
     "CUDA": (
