@@ -82,19 +82,35 @@ def sources(line, folder):
     return [names[name] for name in ordered if sign in names[name].read_text(errors="replace")]
 
 
+def configured(flags, into):
+    """The flags with each `--configure=PATH.h.in` made a folder that has the header: CMake's lines are off, its values are 0."""
+    used = []
+    for flag in flags:
+        if not flag.startswith("--configure="):
+            used.append(flag)
+            continue
+        template = Path(flag.removeprefix("--configure="))
+        into.mkdir(parents=True, exist_ok=True)
+        text = re.sub(r"^\s*#\s*cmakedefine.*$", "", template.read_text(), flags=re.MULTILINE)
+        (into / template.stem).write_text(re.sub(r"@\w+@|\$\{\w+\}", "0", text))
+        used.append(f"-I{into}")
+    return used
+
+
 def compiled(source, line, folder, result, arguments):
     """Compiles the file to a module with a kernel; the first error, or None where there is none."""
     places = {"{root}": folder, "{checkouts}": arguments.checkouts, "{headers}": HEADERS}
     flags = line["flags"]
     for name, place in places.items():
         flags = flags.replace(name, str(place))
+    flags = configured(shlex.split(flags), arguments.corpus / ".headers" / folder_of(line))
     of_language = OF_LANGUAGE[line["language"]][1]
     if line["language"] == "CUDA":
         of_language = [*of_language, f"--cuda-path={arguments.cuda_path}"]
-    searched = (source.parent, HEADERS / folder_of(line), folder, folder / "include", folder / "src")
+    searched = (HEADERS / folder_of(line), folder, folder / "include", folder / "src")
     includes = ["-iquote", source.parent, *(f"-I{path}" for path in searched)]
     includes += [f"-idirafter{path}" for path in arguments.include]
-    command = [common.llvm_bin() / "clang++", *of_language, "-O3", "-w", "-emit-llvm", "-c", *shlex.split(flags), *includes]
+    command = [common.llvm_bin() / "clang++", *of_language, "-O3", "-w", "-emit-llvm", "-c", *flags, *includes]
     text = source.read_text(errors="surrogateescape")
     spaced = line["language"] == "CUDA" and SPACED_LAUNCH.search(text)
     if spaced:
