@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Makes the corpus that judge.py reads: public kernels as LLVM bitcode, a folder for each project.
 
-    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--projects A,B]
-                           [--most-files 12] [--seconds 90]
+    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--projects A,B] [--most-files 12] [--seconds 90] [--errors]
 
 CHECKOUTS has a checkout of each project of calibration/projects.tsv, in a folder that is named like the repository with `+` for `/`;
 projects without one are left out. CUDA is a CUDA toolkit with its headers and libdevice. libclc for NVPTX is needed for OpenCL.
-Each --include is a folder with headers of other libraries, searched last. The list's comment says which libraries help.
-calibration/headers has declarations that nvcc makes and clang doesn't, and in a folder named like the project's
-small substitutes for headers that the project's build generates.
+Each --include is a folder with headers of another library, searched last; the comment of the list says which libraries are needed.
+calibration/headers has the declarations that nvcc makes and clang doesn't, subgroups for OpenCL, and, in a folder named like the
+project's, substitutes for headers that the project's build generates. --errors prints why files give no module.
 
 Of each project, up to --most-files files with kernels that clang compiles are taken, in the order of a hash of their names, so that
 the choice says nothing about the code and is the same in every run. Written are the modules, an `index.tsv` with a line for each
