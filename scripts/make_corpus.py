@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the corpus that judge.py reads: public kernels as LLVM bitcode, a folder for each project.
 
-    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--projects A,B] [--most-files 12] [--seconds 90] [--errors]
+    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--projects A,B] [--language L] [--most-files 12] [--seconds 90]
+                           [--errors]
 
 CHECKOUTS has a checkout of each project of calibration/projects.tsv, in a folder that is named like the repository with `+` for `/`;
 projects without one are left out. CUDA is a CUDA toolkit with its headers and libdevice. libclc for NVPTX is needed for OpenCL.
@@ -54,7 +55,7 @@ UNKNOWN_BUILTIN = re.compile(rb"^declare [^\n]*@(_Z\w+)", re.MULTILINE)
 def listed():
     """The lines of the list."""
     lines = [line for line in PROJECTS.read_text().splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines, delimiter="\t"))
+    return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def folder_of(line):
@@ -67,7 +68,8 @@ def projects(arguments):
     wanted = set(arguments.projects.split(",")) if arguments.projects else None
     for line in listed():
         folder = arguments.checkouts / folder_of(line)
-        if folder.is_dir() and (wanted is None or line["repository"] in wanted):
+        of_language = arguments.language in (None, line["language"])
+        if folder.is_dir() and of_language and (wanted is None or line["repository"] in wanted):
             yield line, folder
 
 
@@ -78,7 +80,7 @@ def sources(line, folder):
     names = {path.relative_to(folder): path for path in found}
     used = [name for name in names if not any(word in str(name).lower() for word in NOT_USED)]
     ordered = sorted(used, key=lambda name: hashlib.sha256(str(name).encode()).hexdigest())
-    return [names[name] for name in ordered if sign in names[name].read_text(errors="replace")]
+    return [names[name] for name in ordered if sign in names[name].read_text(errors="replace").lower()]
 
 
 def configured(flags, into):
@@ -163,6 +165,7 @@ def main():
     parser.add_argument("--cuda-path", type=Path, required=True)
     parser.add_argument("--include", type=Path, action="append", default=[])
     parser.add_argument("--projects")
+    parser.add_argument("--language", choices=list(OF_LANGUAGE))
     parser.add_argument("--most-files", type=int, default=12)
     parser.add_argument("--errors", action="store_true", help="print the first error of each file that gives no module")
     parser.add_argument("--seconds", type=int, default=90)

@@ -38,4 +38,5 @@ ORIEL_SHUFFLES(half, float, f32)
 
 // Functions that libclc doesn't have for NVPTX. The corpus is for launches without an offset.
 #define get_global_offset(dimension) 0
+#define get_enqueued_local_size(dimension) get_local_size(dimension)
 #define mad_hi(a, b, c) (mul_hi(a, b) + (c))
