@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Makes the corpus that judge.py reads: public kernels as LLVM bitcode, a folder for each project.
 
-    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--projects A,B] [--most-files 12] [--seconds 90]
+    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--projects A,B] [--language L] [--most-files 12] [--seconds 90]
+                           [--errors]
 
 CHECKOUTS has a checkout of each project of calibration/projects.tsv, in a folder that is named like the repository with `+` for `/`;
 projects without one are left out. CUDA is a CUDA toolkit with its headers and libdevice. libclc for NVPTX is needed for OpenCL.
+Each --include is a folder with headers of another library, searched last; the comment of the list says which libraries are needed.
+calibration/headers has the declarations that nvcc makes and clang doesn't, subgroups for OpenCL, and, in a folder named like the
+project's, substitutes for headers that the project's build generates. --errors prints why files give no module.
 
 Of each project, up to --most-files files with kernels that clang compiles are taken, in the order of a hash of their names, so that
 the choice says nothing about the code and is the same in every run. Written are the modules, an `index.tsv` with a line for each
@@ -14,31 +18,44 @@ the choice says nothing about the code and is the same in every run. Written are
 import argparse
 import csv
 import hashlib
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import common
 
 PROJECTS = common.ROOT / "calibration" / "projects.tsv"
+HEADERS = common.ROOT / "calibration" / "headers"
 # Suites that others judge by. Projects that contain copies of them lose these files.
 NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-attention", "lightllm", "numba")
 SM = "80"
-LIBCLC = Path("/usr/lib/clc/nvptx64--.bc")
+LIBCLC = Path("/usr/lib/clc/nvptx64--nvidiacl.bc")
+# Of each language: a word that files with kernels have (of CUDA none: the kernels can be in headers), and the flags.
 OF_LANGUAGE = {
-    "CUDA": ("__global__", ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{SM}", "-std=c++17", "-Wno-register", "-Wno-unknown-cuda-version"]),
+    "CUDA": (
+        "",
+        ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{SM}", "-std=c++17", "-Wno-register"]
+        + ["-Wno-unknown-cuda-version", "-D__NV_NO_HOST_COMPILER_CHECK=1", "-include", HEADERS / "nvcc.h"],
+    ),
     "OpenCL": (
         "kernel",
-        ["-x", "cl", "--target=nvptx64-nvidia-cuda", f"-march=sm_{SM}", "-cl-std=CL3.0"]
-        + ["-Xclang", "-target-feature", "-Xclang", "+ptx86"]
-        + ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(LIBCLC)],
+        ["-x", "cl", "--target=nvptx64-nvidia-cuda", f"-march=sm_{SM}", "-cl-std=CL1.2", "-D__OPENCL_VERSION__=120"]
+        + ["-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics"]
+        + ["-Xclang", "-target-feature", "-Xclang", "+ptx86", "-include", HEADERS / "opencl.h"]
+        + ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", LIBCLC],
     ),
 }
+# Launches as nvcc accepts them and clang doesn't.
+SPACED_LAUNCH = re.compile(r"<<\s+<|<\s+<<|>>\s+>|>\s+>>(?=\s*\()")
+# A function of OpenCL that libclc doesn't have.
+UNKNOWN_BUILTIN = re.compile(rb"^declare [^\n]*@(_Z\w+)", re.MULTILINE)
 
 
 def listed():
     """The lines of the list."""
     lines = [line for line in PROJECTS.read_text().splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines, delimiter="\t"))
+    return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def folder_of(line):
@@ -51,51 +68,94 @@ def projects(arguments):
     wanted = set(arguments.projects.split(",")) if arguments.projects else None
     for line in listed():
         folder = arguments.checkouts / folder_of(line)
-        if folder.is_dir() and (wanted is None or line["repository"] in wanted):
+        of_language = arguments.language in (None, line["language"])
+        if folder.is_dir() and of_language and (wanted is None or line["repository"] in wanted):
             yield line, folder
 
 
 def sources(line, folder):
     """The project's files that define kernels, in the order in which they are tried."""
-    mark = OF_LANGUAGE[line["language"]][0]
+    sign = OF_LANGUAGE[line["language"]][0]
     found = {path for pattern in line["files"].split() for path in folder.glob(pattern) if path.is_file()}
     names = {path.relative_to(folder): path for path in found}
     used = [name for name in names if not any(word in str(name).lower() for word in NOT_USED)]
     ordered = sorted(used, key=lambda name: hashlib.sha256(str(name).encode()).hexdigest())
-    return [names[name] for name in ordered if mark in names[name].read_text(errors="replace")]
+    return [names[name] for name in ordered if sign in names[name].read_text(errors="replace").lower()]
+
+
+def configured(flags, into):
+    """The flags with each `--configure=PATH.h.in` made a folder that has the header: CMake's lines are off, its values are 0."""
+    used = []
+    for flag in flags:
+        if not flag.startswith("--configure="):
+            used.append(flag)
+            continue
+        template = Path(flag.removeprefix("--configure="))
+        into.mkdir(parents=True, exist_ok=True)
+        text = re.sub(r"^\s*#\s*cmakedefine.*$", "", template.read_text(), flags=re.MULTILINE)
+        (into / template.stem).write_text(re.sub(r"@\w+@|\$\{\w+\}", "0", text))
+        used.append(f"-I{into}")
+    return used
 
 
 def compiled(source, line, folder, result, arguments):
-    """Whether clang compiles the file to a module with a kernel."""
-    flags = [flag.replace("{root}", str(folder)) for flag in line["flags"].split()]
+    """Compiles the file to a module with a kernel; the first error, or None where there is none."""
+    places = {"{root}": folder, "{checkouts}": arguments.checkouts, "{headers}": HEADERS}
+    flags = line["flags"]
+    for name, place in places.items():
+        flags = flags.replace(name, str(place))
+    flags = configured(shlex.split(flags), arguments.corpus / ".headers" / folder_of(line))
     of_language = OF_LANGUAGE[line["language"]][1]
     if line["language"] == "CUDA":
         of_language = [*of_language, f"--cuda-path={arguments.cuda_path}"]
-    includes = [f"-I{path}" for path in (source.parent, folder, folder / "include", folder / "src")]
-    command = [common.llvm_bin() / "clang++", *of_language, "-O3", "-w", "-emit-llvm", "-c", *flags, *includes, source, "-o", result]
+    searched = (HEADERS / folder_of(line), folder, folder / "include", folder / "src")
+    includes = ["-iquote", source.parent, *(f"-I{path}" for path in searched)]
+    includes += [f"-idirafter{path}" for path in arguments.include]
+    command = [common.llvm_bin() / "clang++", *of_language, "-O3", "-w", "-emit-llvm", "-c", *flags, *includes]
+    text = source.read_text(errors="surrogateescape")
+    spaced = line["language"] == "CUDA" and SPACED_LAUNCH.search(text)
+    if spaced:
+        text = f'# 1 "{source}"\n' + SPACED_LAUNCH.sub(lambda launch: launch[0][0] * 3, text)
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=arguments.seconds, cwd=folder)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        return False
+        subprocess.run(
+            [*command, "-" if spaced else source, "-o", result],
+            input=text.encode(errors="surrogateescape") if spaced else b"",
+            check=True,
+            capture_output=True,
+            timeout=arguments.seconds,
+            cwd=folder,
+        )
+    except subprocess.CalledProcessError as error:
+        printed = error.stderr.decode(errors="replace")
+        return next((one for one in printed.splitlines() if "error:" in one), printed[:200])
+    except subprocess.TimeoutExpired:
+        return "not within --seconds"
     text = subprocess.run([common.llvm_bin() / "llvm-dis", result, "-o", "-"], check=True, capture_output=True).stdout
-    if b"define" in text and b"ptx_kernel" in text:
-        return True
+    if b"define" not in text or b"ptx_kernel" not in text:
+        error = "no kernel"
+    elif line["language"] == "OpenCL" and (unknown := UNKNOWN_BUILTIN.search(text)):
+        error = f"libclc doesn't have {unknown[1].decode()}"
+    else:
+        return None
     result.unlink()
-    return False
+    return error
 
 
 def of_project(line, folder, arguments):
-    """Compiles one project's files; the index's lines."""
+    """Compiles one project's files; the index's lines, and the error of each file that doesn't compile."""
     into = arguments.corpus / folder_of(line)
     into.mkdir(parents=True, exist_ok=True)
-    rows = []
+    rows, errors = [], []
     for source in sources(line, folder)[: 4 * arguments.most_files]:
         name = "__".join(source.relative_to(folder).parts) + ".bc"
-        if (into / name).exists() or compiled(source, line, folder, into / name, arguments):
+        error = None if (into / name).exists() else compiled(source, line, folder, into / name, arguments)
+        if error:
+            errors.append(f"{source.relative_to(folder)}: {error}")
+        else:
             rows.append((into.name, name, SM, line["language"]))
         if len(rows) == arguments.most_files:
             break
-    return rows
+    return rows, errors
 
 
 def main():
@@ -103,8 +163,11 @@ def main():
     parser.add_argument("checkouts", type=Path)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--cuda-path", type=Path, required=True)
+    parser.add_argument("--include", type=Path, action="append", default=[])
     parser.add_argument("--projects")
+    parser.add_argument("--language", choices=list(OF_LANGUAGE))
     parser.add_argument("--most-files", type=int, default=12)
+    parser.add_argument("--errors", action="store_true", help="print the first error of each file that gives no module")
     parser.add_argument("--seconds", type=int, default=90)
     arguments = parser.parse_args()
     arguments.checkouts, arguments.corpus = arguments.checkouts.resolve(), arguments.corpus.resolve()
@@ -113,14 +176,16 @@ def main():
     found = list(projects(arguments))
     rows = common.parallel("corpus", lambda one: of_project(*one, arguments), found)
     kept = set(index.read_text().splitlines()) if index.exists() else set()
-    lines = sorted(kept | {"\t".join(row) for of_one in rows for row in of_one})
+    lines = sorted(kept | {"\t".join(row) for of_one, _ in rows for row in of_one})
     index.write_text("".join(f"{line}\n" for line in lines))
     present = {line.split("\t")[0] for line in lines}
     for part in ("look", "held_out"):
         names = sorted({folder_of(line) for line in listed() if line["part"] == part})
         (arguments.corpus / f"{part}.txt").write_text("".join(f"{name}\n" for name in names if name in present))
-    for (line, _), of_one in zip(found, rows):
+    for (line, _), (of_one, errors) in zip(found, rows):
         print(f"{line['repository']:45}{line['language']:8}{line['part']:9}{len(of_one):4} modules")
+        if arguments.errors:
+            print("".join(f"    {error}\n" for error in errors), end="")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,6 @@
+#pragma once
+#define POPSIFT_IS_DEFINED(F) F() == 1
+#define POPSIFT_HAVE_SHFL_DOWN_SYNC() 1
+#define POPSIFT_HAVE_NORMF() 1
+#define POPSIFT_DISABLE_GRID_FILTER() 0
+#define POPSIFT_USE_NVTX() 0

@@ -1,0 +1,5 @@
+#pragma once
+#define LIBSGM_VERSION 3.1.0
+#define LIBSGM_VERSION_MAJOR 3
+#define LIBSGM_VERSION_MINOR 1
+#define LIBSGM_VERSION_PATCH 0
