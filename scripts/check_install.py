@@ -143,8 +143,8 @@ def check_cpp_host(installation, host):
             expect((flags == "-oriel=off") == (written == ""), f"llc's report of {module.name} with '{flags}'")
             expect("Oriel" in got.stderr, f"the host's pass did not run on {module.name}")
     loads = {flags: int(run(host, KERNEL, "-o", "/dev/null", f"-flags={flags}").stderr.split(" of them ")[1].split()[0])
-             for flags in ("-oriel-least-pressure=0", "-oriel=off")}
-    expect(loads["-oriel-least-pressure=0"] < loads["-oriel=off"], f"the host's pass sees {loads} loads: it does not come behind Oriel")
+             for flags in ("-oriel-profile=ptxas", "-oriel=off")}
+    expect(loads["-oriel-profile=ptxas"] < loads["-oriel=off"], f"the host's pass sees {loads} loads: it does not come behind Oriel")
     refused = installation.work / "refused.ll"
     refused.write_text("""target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @refused(ptr addrspace(1) %p) {

@@ -6,7 +6,7 @@ depends on debug information.
 
 Sources are the examples, each in every configuration, and generated modules, each in the configuration that follows from its
 number. Every one is compiled by llc with `-oriel-verify`, `-oriel-check-intervals`, `-oriel-check-control-flow` and
-`-verify-machineinstrs`, in profile `max`, with debug information and without. The two results have to have the same instructions.
+`-verify-machineinstrs`, in profile `max` with further phases, with debug information and without. The two results have to have the same instructions.
 Where LLVM's verifier has a finding without Oriel as well, the module is compiled without that verifier, and counted.
 
 The exit status is 1 if something was found; generated modules that show it are kept in the folder that --save names.
@@ -24,7 +24,10 @@ import examples
 
 SHAPES = ("structured", "straight", "self-loops", "switches", "huge-switch", "irreducible", "infinite-loops", "parallel-edges",
           "empty-blocks", "random", "mixed")
-CHECKS = ["-oriel-verify", "-oriel-check-intervals", "-oriel-check-control-flow", "-oriel-profile=max", "-oriel-least-pressure=0"]
+CHECKS = [
+    "-oriel-verify", "-oriel-check-intervals", "-oriel-check-control-flow", "-oriel-profile=max", "-oriel-least-pressure=0",
+    "-oriel-enable-phases=GeneralOptimizeMid2,OriCommonConstants,SpeculativeHoistCommonInsts,LateOriCommoning",
+]
 LLVM_CHECK = "-verify-machineinstrs"
 # What debug information adds to PTX: directives, its labels, and sections behind the code.
 DEBUG_LINE = re.compile(r"\s*(\.loc\s|\.file\s|\$L__tmp\d+:|\$L__func_(begin|end)\d+:|//)")

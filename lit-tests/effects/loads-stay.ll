@@ -2,7 +2,7 @@
 ; wrote, so both loads stay, whatever LLVM's mayLoad and mayStore say. With each phase alone, with all of them, at -O1 to -O3.
 
 ; RUN: %python %S/Inputs/same_effects.py "%llc-plain -mcpu=sm_90a -mattr=+ptx86" %plugin %oriel %s
-; RUN: %llc -oriel-least-pressure=0 -mcpu=sm_90a -mattr=+ptx86 %s -o - | FileCheck %s
+; RUN: %llc -oriel-profile=ptxas -mcpu=sm_90a -mattr=+ptx86 %s -o - | FileCheck %s
 
 ; CHECK-LABEL: .entry barrier_as_assembly(
 ; CHECK: ld.shared

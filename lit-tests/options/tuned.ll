@@ -10,13 +10,15 @@
 ; RUN: %llc -oriel-tuned=%t.tuned -pass-remarks=oriel -pass-remarks-missed=oriel %s -o %t.ptx 2> %t.remarks
 ; RUN: FileCheck %s --input-file=%t.ptx
 ; RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
+; RUN: FileCheck %s --check-prefix=PLAIN --input-file=%t.plain
+; PLAIN: .entry rolled(
+; PLAIN: __local_depot
 ; CHECK: .entry plain(
 ; CHECK: sub.s32
 ; CHECK-NOT: nounroll
 ; CHECK: .entry rolled(
 ; CHECK-NOT: .maxnreg
-; CHECK: mad.lo.s32
-; CHECK-NOT: sub.s32
+; CHECK-NOT: __local_depot
 ; CHECK: .pragma "nounroll"
 ; CHECK: .entry small(
 ; CHECK: {{^}}.maxnreg 24
@@ -46,6 +48,10 @@
 
 target triple = "nvptx64-nvidia-cuda"
 
+%pair = type { i32, i32 }
+
+declare i32 @use(ptr byval(%pair) align 4)
+
 define ptx_kernel void @plain(ptr addrspace(1) %p, i32 %a, i32 %b) {
   %product = mul i32 %a, 4096
   %difference = sub i32 %b, %product
@@ -55,12 +61,15 @@ define ptx_kernel void @plain(ptr addrspace(1) %p, i32 %a, i32 %b) {
 
 define ptx_kernel void @rolled(ptr addrspace(1) %p, i32 %a, i32 %b) {
 entry:
-  %product = mul i32 %a, 40960
-  %difference = sub i32 %b, %product
+  %local = alloca %pair, align 4
+  store i32 %a, ptr %local
+  %second = getelementptr i8, ptr %local, i64 4
+  store i32 40960, ptr %second
+  %result = call i32 @use(ptr byval(%pair) align 4 %local)
   br label %loop
 loop:
   %i = phi i32 [ 0, %entry ], [ %next, %loop ]
-  store volatile i32 %difference, ptr addrspace(1) %p
+  store volatile i32 %result, ptr addrspace(1) %p
   %next = add i32 %i, 1
   %more = icmp slt i32 %next, %b
   br i1 %more, label %loop, label %exit

@@ -12,7 +12,7 @@
 
 ; What the phases counted and how long they took.
 ; RUN: %llc -oriel-least-pressure=0 -oriel-report=- %s -o /dev/null | FileCheck %s --check-prefix=PHASES --match-full-lines
-; PHASES: {"module":"{{.*}}fields.ll","function":"helper","is_kernel":false,"sm":80,"ptx_version":0,"stage":"ssa","hash":"{{[0-9a-f]+}}","blocks":1,"instructions_in":{{[0-9]+}},"instructions_out":{{[0-9]+}},"registers":{{[0-9]+}},"outcome":"unchanged","phases":{{.*}}"GeneralOptimizeMid2":{{.*}},"phase_ns":{{.*}},"export_ns":{{[0-9]+}},"library_ns":{{[0-9]+}},"apply_ns":0,"analysis_ns":0,"oriel_ns":{{[0-9]+}}}
+; PHASES: {"module":"{{.*}}fields.ll","function":"helper","is_kernel":false,"sm":80,"ptx_version":0,"stage":"ssa","hash":"{{[0-9a-f]+}}","blocks":1,"instructions_in":{{[0-9]+}},"instructions_out":{{[0-9]+}},"registers":{{[0-9]+}},"outcome":"unchanged","phases":{{.*}}"GeneralOptimizeMid":{{.*}},"phase_ns":{{.*}},"export_ns":{{[0-9]+}},"library_ns":{{[0-9]+}},"apply_ns":0,"analysis_ns":0,"oriel_ns":{{[0-9]+}}}
 
 ; Version, outcome and problem; instructions are counted after a change.
 ; RUN: %lab-llc -mattr=+ptx86 -oriel-report=- -oriel-edit=%S/Inputs/add.edit %s -o /dev/null | FileCheck %s --check-prefix=EDIT

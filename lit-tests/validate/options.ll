@@ -19,9 +19,16 @@
 
 target triple = "nvptx64-nvidia-cuda"
 
+%pair = type { i32, i32 }
+
+declare i32 @use(ptr byval(%pair) align 4)
+
 define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a, i32 %b) {
-  %x = shl i32 %a, 4
-  %y = add i32 %x, %b
-  store i32 %y, ptr addrspace(1) %p
+  %local = alloca %pair, align 4
+  store i32 %a, ptr %local
+  %second = getelementptr i8, ptr %local, i64 4
+  store i32 %b, ptr %second
+  %result = call i32 @use(ptr byval(%pair) align 4 %local)
+  store i32 %result, ptr addrspace(1) %p
   ret void
 }

@@ -81,7 +81,7 @@ def test_options_are_of_one_compilation(kernel):
     assert not oriel.compile(kernel, 80, flags="-oriel=analyze").stages[0].phases
     # The kernel needs few registers, so `max` leaves it alone unless told otherwise.
     assert not oriel.compile(kernel, 80, profile="max").stages[0].phases
-    flags, phase = "-oriel-least-pressure=0", "OriCommonConstants"
+    flags, phase = "-oriel-least-pressure=0", "Rematerialize"
     assert phase in oriel.compile(kernel, 80, profile="max", flags=flags).stages[0].phases
     flags += f" -oriel-disable-phases={phase}"
     assert phase not in oriel.compile(kernel, 80, profile="max", flags=flags).stages[0].phases

@@ -257,7 +257,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::general_optimize_mid2::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::GENERAL_OPTIMIZE_MID2)
     .needing(Analyses::CONTROL_FLOW),
     unimplemented(48, "EnforceArgumentRestrictions"),
@@ -284,7 +284,6 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::ori_common_constants::run,
     )
-    .in_profiles(Profiles::MAX)
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     phase(
@@ -293,7 +292,7 @@ pub static PHASES: &[Phase] = &[
         Forms::SSA,
         super::speculative_hoist_common_insts::run,
     )
-    .in_profiles(Profiles::all())
+    .in_profiles(Profiles::PTXAS)
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     phase(
@@ -307,7 +306,7 @@ pub static PHASES: &[Phase] = &[
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     unimplemented(63, "OriDoPredication"),
     phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
-        .in_profiles(Profiles::all())
+        .in_profiles(Profiles::PTXAS)
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
     ori_copy_prop(Stage::Ssa, "OriCopyPropSsa", Profiles::PTXAS),

@@ -25,7 +25,8 @@
 //! is no longer live into or out of some block that is nearly as full as the fullest one; and only
 //! where it would not be live anyway.
 //!
-//! Each using block gets one copy before its first use.
+//! Each using block gets one copy before its first use. If all of this lowers the function's peak by
+//! too little, the phase takes it back.
 //!
 //! Requires: SSA form. Preserves: control flow.
 //!
@@ -39,7 +40,7 @@ mod expression;
 use super::dead_code::remove_unneeded;
 use super::instruction_order::{PeakFinder, Weights};
 use super::never_worse::{is_data, most_live, weighted_instructions};
-use super::{PhaseContext, PhaseResult};
+use super::{Analyses, PhaseContext, PhaseResult};
 use expression::{Expression, is_cheap};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
@@ -65,21 +66,23 @@ const FULL_PERCENT: u32 = 60;
 /// it if there are registers.
 const MOST_ADDED_PERCENT: f64 = 20.0;
 
+/// The least part of the peak, in percent, by which it has to fall. In kernels where it fell by less,
+/// ptxas needed more registers nearly as often as fewer.
+const LEAST_GAIN_PERCENT: u32 = 12;
+
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
+    recompute(function, context, LEAST_GAIN_PERCENT)
+}
+
+/// Recomputes values, and takes everything back if the peak does not fall by `least_percent`.
+fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_percent: u32) -> PhaseResult {
     let least = LEAST_PEAK.min(context.options.register_budget);
     // The bound needs no liveness, and most functions stay below it.
     if most_live(function, |register| is_data(function, register)) < least {
         return PhaseResult::Unchanged;
     }
-    let flow = context.control_flow(function);
-    let liveness = context.liveness(function);
-    let units = Weights::of(function);
-    let mut finder = PeakFinder::new(function, &liveness, &units);
-    let blocks = function.blocks().iter();
-    let peaks: Vec<(Block, u32)> = blocks
-        .map(|&block| (block, finder.peak_of_block(block)))
-        .collect();
+    let peaks = peaks_of_blocks(function, context);
     let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     if peak < least {
         return PhaseResult::Unchanged;
@@ -88,10 +91,56 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         .iter()
         .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
     let full: Vec<Block> = full.map(|&(block, _)| block).collect();
+    let done = recompute_around(function, context, full);
+    let Some(before) = done.before else {
+        return PhaseResult::Unchanged;
+    };
+    context.keep_only(Analyses::CONTROL_FLOW);
+    let peaks = peaks_of_blocks(function, context);
+    let peak_after = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
+    let least_gain = (peak * least_percent).div_ceil(100);
+    if peak_after + least_gain > peak {
+        *function = before;
+        context.keep_only(Analyses::empty());
+        context.count("taken-back", 1);
+        return PhaseResult::Unchanged;
+    }
+    context.allow(done.weight);
+    context.count("values", done.values);
+    context.result_of("copies", done.copies)
+}
+
+/// Returns the peak of each block.
+fn peaks_of_blocks(function: &Function, context: &mut PhaseContext<'_>) -> Vec<(Block, u32)> {
+    let liveness = context.liveness(function);
+    let units = Weights::of(function);
+    let mut finder = PeakFinder::new(function, &liveness, &units);
+    let blocks = function.blocks().iter();
+    blocks
+        .map(|&block| (block, finder.peak_of_block(block)))
+        .collect()
+}
+
+/// What was done to a function.
+#[derive(Default)]
+struct Done {
+    /// The function before the first change.
+    before: Option<Function>,
+    values: u64,
+    copies: usize,
+    /// The weighted instructions of the copies.
+    weight: f64,
+}
+
+/// Recomputes values that live in full blocks, as far as it does not add too many instructions.
+fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, full: Vec<Block>) -> Done {
+    let flow = context.control_flow(function);
+    let liveness = context.liveness(function);
+    let units = Weights::of(function);
     let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full);
     let weights = BlockWeights::compute(function, &flow);
     let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
-    let (mut copies, mut weight) = (0, 0.0);
+    let mut done = Done::default();
     // Users of a value come before it here, so that a chain is recomputed from its end.
     let registers: Vec<Register> = function.registers().rev().collect();
     for register in registers {
@@ -103,19 +152,19 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         };
         let weight_of = |place: &Place| weights.of(place.block) * place.expression.len() as f64;
         let of_copies: f64 = places.iter().map(weight_of).sum();
-        if weight + of_copies > most_weight {
+        if done.weight + of_copies > most_weight {
             continue;
         }
-        weight += of_copies;
+        done.before.get_or_insert_with(|| function.clone());
+        done.weight += of_copies;
+        done.values += 1;
         for place in &places {
-            copies += place.expression.len();
+            done.copies += place.expression.len();
             compute_again(function, place);
         }
-        context.count("values", 1);
         remove_unneeded(function, vec![definition]);
     }
-    context.allow(weight);
-    context.result_of("copies", copies)
+    done
 }
 
 /// Instructions, each with the number of a source.

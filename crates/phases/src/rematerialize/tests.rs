@@ -39,7 +39,11 @@ fn run_with_budget(function: &mut Function, register_budget: u32) -> bool {
         register_budget,
         ..PhaseOptions::default()
     };
-    let changed = run_phase_with(run, function, &options);
+    let changed = run_phase_with(
+        |function, context| recompute(function, context, 0),
+        function,
+        &options,
+    );
     assert_eq!(function.verify(), [], "{function}");
     changed
 }
@@ -58,6 +62,27 @@ fn a_sum_moves_behind_the_full_block() {
     assert!(run_with_budget(&mut function, 255));
     assert_eq!(operations(&function, 0), ["Ld", "Bra"]);
     assert_eq!(operations(&function, 2), ["Iadd", "St", "St", "Ret"]);
+}
+
+#[test]
+fn what_lowers_the_peak_by_too_little_is_taken_back() {
+    let sums = |count: usize| -> [String; 2] {
+        let sums = (2..2 + count).map(|sum| format!("    %{sum}:R32 = IADD.b32 %1, {sum}\n"));
+        let stores = (1..2 + count).map(|sum| format!("    ST.global.b32 %{sum}, [{}]\n", 4 * sum));
+        [sums.collect(), stores.collect()]
+    };
+    // The peak is 48 loads, `%1`, and the sums.
+    for (count, is_changed) in [(6, false), (7, true)] {
+        let [first, last] = sums(count);
+        let mut function = around_full_block(&first, &last, 48);
+        let before = function.to_string();
+        assert_eq!(
+            run_phase_with(run, &mut function, &PhaseOptions::default()),
+            is_changed
+        );
+        assert_eq!(function.to_string() != before, is_changed, "{function}");
+        assert_eq!(function.verify(), [], "{function}");
+    }
 }
 
 #[test]

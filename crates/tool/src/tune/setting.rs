@@ -51,7 +51,7 @@ pub enum Setting {
     Profile(&'static str),
     /// A phase does not run.
     Disable(&'static str),
-    /// A phase of no profile also runs.
+    /// A phase that the profile lacks also runs.
     Enable(&'static str),
     /// `ReorderInstructions` runs, with an order by number and seed.
     Order { number: u32, seed: u32 },
