@@ -40,7 +40,7 @@ mod expression;
 use super::dead_code::remove_unneeded;
 use super::instruction_order::{PeakFinder, Weights};
 use super::never_worse::{is_data, most_live, weighted_instructions};
-use super::{Analyses, PhaseContext, PhaseResult};
+use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use expression::{Expression, is_cheap};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
@@ -102,7 +102,10 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     if peak_after + least_gain > peak {
         *function = before;
         context.keep_only(Analyses::empty());
-        context.count("taken-back", 1);
+        context.count("taken-back", done.values);
+        context.remark(RemarkKind::Missed, "Peak", function, None, || {
+            format!("no value is recomputed: {} of them would lower the peak from {peak} units to {peak_after} only", done.values)
+        });
         return PhaseResult::Unchanged;
     }
     context.allow(done.weight);
